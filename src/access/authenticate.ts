@@ -5,7 +5,7 @@ import type { KeyRecord, KeyStore } from "../storage/ports.ts";
 import { hashOfApiKey, isApiKey, type KeyExpiry } from "./keys.ts";
 
 /** Tells whose key an Authorization header carries, mostly from memory. */
-export interface Authenticator {
+interface Authenticator {
   /**
    * The key of a header.
    *
@@ -32,7 +32,7 @@ export interface AuthenticatorCounters {
   readonly misses: number;
 }
 
-export interface AuthenticatorOptions {
+interface AuthenticatorOptions {
   readonly keys: KeyStore;
   readonly pepper: string | undefined;
   /** When keys that nobody uses are valid no more; never if undefined. */

@@ -8,14 +8,14 @@ import type { Account } from "./account.ts";
 import type { Plan, RatePolicy } from "./plans.ts";
 
 /** One rate of one plan. */
-export interface CountedRate {
+interface CountedRate {
   /** Unique: plan and name of the rate. */
   readonly name: string;
   readonly policy: RatePolicy;
 }
 
 /** A rate of refusals. */
-export interface RefusalCounter extends CountedRate {
+interface RefusalCounter extends CountedRate {
   /** Counts, and resolves with how the window stands, or undefined where that is not known. */
   add(subject: string, refusals: number): Promise<WindowUse | undefined>;
 }
@@ -263,7 +263,7 @@ export interface Refusals {
   count(account: Account, error: KibitzError, readBytes?: number): void;
 }
 
-export interface SpentBudget {
+interface SpentBudget {
   readonly limit: string;
   readonly quota: number;
   /** Until it is there again. */

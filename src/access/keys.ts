@@ -14,7 +14,7 @@ export interface KeyIssuer {
   list(): Promise<readonly KeyRecord[]>;
 }
 
-export interface KeyWish {
+interface KeyWish {
   readonly name: string | undefined;
   /** Id of a plan. */
   readonly plan: string;
@@ -34,7 +34,7 @@ export interface TooManyKeys extends Omit<Extract<Issued, { readonly kind: "too_
   readonly waitMs: number;
 }
 
-export interface KeyIssuerOptions {
+interface KeyIssuerOptions {
   readonly keys: KeyStore;
   readonly pepper: string | undefined;
   /** Told of which key a secret is valid no more. */

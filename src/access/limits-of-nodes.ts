@@ -23,7 +23,7 @@ import {
 } from "./limits.ts";
 import { type Plan, type RatePolicy, withoutConcurrent } from "./plans.ts";
 
-export interface SharedLimitsOptions {
+interface SharedLimitsOptions {
   readonly plans: readonly Plan[];
   readonly store: LimitStore;
   /** How many nodes there are, or were when the store could be asked. */

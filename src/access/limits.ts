@@ -65,14 +65,14 @@ export interface Refusal {
   readonly retryAfterMs: number;
 }
 
-export interface LimitsOptions {
+interface LimitsOptions {
   readonly plans: readonly Plan[];
   readonly usage: UsageStore;
   /** What is under way in this process. */
   readonly inFlight?: InFlight;
 }
 
-export interface NewLimitsOptions extends Omit<LimitsOptions, "usage"> {
+interface NewLimitsOptions extends Omit<LimitsOptions, "usage"> {
   readonly usage: Pick<UsageStore, "add">;
 }
 

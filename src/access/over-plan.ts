@@ -8,7 +8,7 @@ import type { Plan, PlanLimits } from "./plans.ts";
 export const keyUrl = "/v1/keys";
 
 /** Something of a request that is more than a plan can ever run. */
-export interface Excess {
+interface Excess {
   readonly asked: number;
   /** What the plan allows, in words: `depth up to 20`. */
   readonly allowed: string;
@@ -110,7 +110,7 @@ function faultOver(pointer: string, asked: number, maximum: number, allowed: Fau
 }
 
 /** Who asks too much, and what more there is to have. */
-export interface Upgrading {
+interface Upgrading {
   readonly plan: Plan;
   /** The plans of the service, smallest first. */
   readonly plans: readonly Plan[];
@@ -161,6 +161,6 @@ export function estimateOf(asked: Asked, plans: readonly Plan[], expectedMs: num
 }
 
 /** Whether a plan can run a request as written. */
-export function allows(plan: Plan, asked: Asked): boolean {
+function allows(plan: Plan, asked: Asked): boolean {
   return excessOf(asked, plan).length === 0;
 }

@@ -13,7 +13,7 @@ export interface SelfService {
   issue(wish: SelfServiceWish): Promise<IssuedKey>;
 }
 
-export interface SelfServiceWish {
+interface SelfServiceWish {
   /** Of the caller, as `Access.addressOf` has it. */
   readonly address: string;
   readonly name: string | undefined;
@@ -21,7 +21,7 @@ export interface SelfServiceWish {
   readonly idempotencyKey: string | undefined;
 }
 
-export interface SelfServiceOptions {
+interface SelfServiceOptions {
   readonly issuer: KeyIssuer;
   readonly expiry: KeyExpiry;
   /** Keys that an address may get in 24 hours. */

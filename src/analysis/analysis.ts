@@ -158,7 +158,7 @@ export interface Findings {
 }
 
 /** What makes a search, and is equal in all requests that share it. */
-export type Searched = Pick<JudgedRequest, "position" | "build" | "weakened">;
+type Searched = Pick<JudgedRequest, "position" | "build" | "weakened">;
 
 /** What an engine said, as callers read it: White's point of view, SAN beside UCI, and what to beware of. */
 export function findingsFromEvent(event: SearchEvent, searched: Searched): Findings {
@@ -228,7 +228,7 @@ function describeEngineLine(
 }
 
 /** How a caller came to the findings. */
-export interface Served {
+interface Served {
   /** Milliseconds that this caller waited for an engine; 0 if none was asked. */
   readonly queueMs: number;
   /** Whether the findings are those of a search that had ended before this caller asked. */

@@ -59,7 +59,7 @@ export interface Analyzer {
   askers(): CoalescerCounters;
 }
 
-export interface AnalyzerOptions {
+interface AnalyzerOptions {
   readonly meter?: Pick<Meter, "search" | "lookUp"> | undefined;
   readonly search: SearchWithRetry;
   readonly scheduler: Scheduler;

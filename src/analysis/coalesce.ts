@@ -257,7 +257,7 @@ class SharedRun<T, W> implements Sharers<W> {
  * A channel that keeps the newest values only: a slow reader skips states and holds little memory.
  * Values must therefore be complete states, never differences.
  */
-export interface Latest<T> extends AsyncIterable<T> {
+interface Latest<T> extends AsyncIterable<T> {
   /** Pushes out the oldest value that was not read yet, where there is no room. */
   push(value: T): void;
   /** Ends the iteration after the values that were pushed. */

@@ -139,7 +139,7 @@ const deepeningMsByDepth = Array.from({ length: requestBounds.depth.maximum + 1 
 );
 
 /** How long searches take here, as a multiple of what a table says: 2 is twice as long. */
-export interface Pace {
+interface Pace {
   readonly value: number;
   /** Takes note of a search of a caller: milliseconds by the table, and what it took. */
   learn(caller: string, typicalMs: number, actualMs: number): void;
@@ -176,7 +176,7 @@ const enoughCallers = 3;
  * are others: whoever sends positions that take a thousand times as long makes the others' expectations no fable.
  * The table has a voice of its own until three callers were heard.
  */
-export function createPace(): Pace {
+function createPace(): Pace {
   const callers = new LRUCache<string, Evidence>({ max: callersMax });
   let value = 1;
 

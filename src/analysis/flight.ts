@@ -33,7 +33,7 @@ export interface Terms extends SearchTime {
 export type SharedEvent = SharedWaiting | SharedState;
 
 /** The search waits. Where it stands is looked up by who reads it: a slow reader is not told of places long left. */
-export interface SharedWaiting {
+interface SharedWaiting {
   readonly kind: "waiting";
   readonly standing: Standing;
 }
@@ -80,7 +80,7 @@ export interface Sharing {
 }
 
 /** As `join` of the coalescer, for somebody on another node. */
-export type JoinFlight = (
+type JoinFlight = (
   flightKey: string,
   signal: AbortSignal,
   wantsStates: boolean,

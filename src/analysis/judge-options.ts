@@ -4,7 +4,7 @@ import { pointerStep } from "../text/json-pointer.ts";
 import { didYouMean, nearestName } from "../text/nearest-name.ts";
 import { echo, nameOfJson } from "../text/plain-text.ts";
 
-export type JudgedOptions =
+type JudgedOptions =
   | {
       readonly kind: "options";
       readonly values: OptionValues;

@@ -221,7 +221,7 @@ function warningsOf(
  *
  * @param check is asked between the slices, and throws what is to end the work
  */
-export type PositionCache = (input: PositionInput, check?: () => void) => Promise<Judgement>;
+type PositionCache = (input: PositionInput, check?: () => void) => Promise<Judgement>;
 
 /** Positions, each about a kilobyte; a game counts as many as it has moves. */
 const positionsMax = 2000;

@@ -51,7 +51,7 @@ export interface Slot extends Disposable {
 }
 
 /** `running` and `waiting` are now, the others since the start. */
-export interface SchedulerCounters {
+interface SchedulerCounters {
   readonly running: number;
   readonly waiting: number;
   readonly admitted: number;
@@ -59,13 +59,13 @@ export interface SchedulerCounters {
 }
 
 /** How busy the node is. */
-export interface SchedulerStanding extends SchedulerCounters {
+interface SchedulerStanding extends SchedulerCounters {
   readonly slots: number;
   /** Milliseconds. */
   readonly expectedWaitMs: number;
 }
 
-export interface SchedulerOptions {
+interface SchedulerOptions {
   /** Searches at a time. */
   readonly slots: number;
   /** Longest expected wait in milliseconds. What would wait longer is refused; what was let in stays. */
@@ -225,7 +225,7 @@ function overloaded(waitMs: number, maxWaitMs: number): KibitzError {
 }
 
 /** Where one piece of work waits: once in the flow of each of its callers, from when the first of them came. */
-export interface Places {
+interface Places {
   add(flow: string): void;
   remove(flow: string): void;
   /** What is served before the first of them to be served, if nothing else comes. */
@@ -245,7 +245,7 @@ const nothing: WorkBefore = { count: 0, workMs: 0 };
  * @param costMs of the work.
  * @param serve called when the turn of the first of the places has come.
  */
-export function createPlaces(queue: FairQueue<() => void>, costMs: () => number, serve: () => void): Places {
+function createPlaces(queue: FairQueue<() => void>, costMs: () => number, serve: () => void): Places {
   const byFlow = new Map<string, Place>();
   let closed = false;
   return {

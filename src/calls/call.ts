@@ -31,10 +31,10 @@ export interface Call {
 }
 
 /** A method's answer: one message, or a stream that begins when it is first read. */
-export type Answer = Promise<Message> | AsyncIterable<Message>;
+export type HandlerAnswer = Promise<Message> | AsyncIterable<Message>;
 
 /** Answers calls of one method. */
-export type Handler = (request: Message, call: Call) => Answer;
+export type Handler = (request: Message, call: Call) => HandlerAnswer;
 
 /** The handlers of a service. Their answers may leave out fields that have their default. */
 export interface Implementation<S extends DescService = DescService> {

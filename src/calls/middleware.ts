@@ -71,7 +71,7 @@ function codeOf(thrown: unknown, call: Call): string {
 }
 
 /** Counts calls that fail by their caller's fault, and says in each answer how much of its limits the caller has left. */
-export function withLimits(limits: Limits): Middleware {
+function withLimits(limits: Limits): Middleware {
   return (handler) => {
     const limited = around(async function* (messages, _, { account, outcome }) {
       try {

@@ -132,7 +132,7 @@ function warningsOfClock(halfmoves: number, moveCount: number): Warning[] {
   return warnings;
 }
 
-export type SetupJudgement =
+type SetupJudgement =
   | { kind: "chess"; chess: Chess; warnings: readonly Warning[] }
   | { kind: "problems"; problems: readonly string[] };
 
@@ -140,7 +140,7 @@ export type SetupJudgement =
  * Refuses what no engine searches: kings missing or capturable, pawns where none can stand, material that promotion
  * cannot explain. Positions that no game leads to, like impossible checks, are played on.
  */
-export function judgeSetup(setup: Setup): SetupJudgement {
+function judgeSetup(setup: Setup): SetupJudgement {
   const { board, epSquare } = setup;
   // chessops does not ask whether the en passant square is empty.
   const epAsked = epSquare !== undefined && board.occupied.has(epSquare) ? undefined : epSquare;
@@ -223,7 +223,7 @@ function warningOfEnPassant(square: string): Warning {
   return { code: "ep_square_removed", message, field: "fen" };
 }
 
-export interface Outcome {
+interface Outcome {
   readonly legalMoveCount: number;
   readonly terminal: Terminal | undefined;
   readonly drawClaim: DrawClaim | undefined;
@@ -238,7 +238,7 @@ const claimableOccurrences = 3;
 const drawnOccurrences = 5;
 
 /** Whether the game is over by the rules; checkmate comes before every draw. `occurrences` includes the present one. */
-export function judgeOutcome(chess: Chess, occurrences: number): Outcome {
+function judgeOutcome(chess: Chess, occurrences: number): Outcome {
   const legalMoveCount = countLegalMoves(chess);
   const terminal = terminalOf(chess, legalMoveCount, occurrences);
   return { legalMoveCount, terminal, drawClaim: terminal ? undefined : drawClaimOf(chess, occurrences) };

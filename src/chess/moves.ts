@@ -10,7 +10,7 @@ import type { Position, PositionFault } from "./position.ts";
 import { pieceLetters } from "./read-fen.ts";
 
 /** `occurrences` counts how often the last position stood on the board, itself included. */
-export type History =
+type History =
   | { kind: "history"; ucis: readonly string[]; occurrences: number }
   | { kind: "fault"; fault: PositionFault };
 
@@ -96,7 +96,7 @@ export function moveFromText(chess: Chess, text: string): LegalMove | undefined 
 }
 
 /** Reads UCI; castling may be written e1g1 or e1h1, whatever the variant. */
-export function moveFromUci(chess: Chess, text: string): LegalMove | undefined {
+function moveFromUci(chess: Chess, text: string): LegalMove | undefined {
   if (!/^([a-h][1-8]){2}[qrbnQRBN]?$/.test(text)) {
     return undefined;
   }
@@ -115,7 +115,7 @@ export function moveFromUci(chess: Chess, text: string): LegalMove | undefined {
 }
 
 /** Reads SAN, with or without check signs, castling with letters or zeros. */
-export function moveFromSan(chess: Chess, text: string): LegalMove | undefined {
+function moveFromSan(chess: Chess, text: string): LegalMove | undefined {
   const san = /^0-0(-0)?[+#]?$/.test(text) ? text.replaceAll("0", "O") : text;
   const move = parseSan(chess, san);
   if (move === undefined || isDrop(move)) {
@@ -138,12 +138,12 @@ function movesMeant(chess: Chess, text: string, chess960: boolean): readonly str
 }
 
 /** Before the move is played. */
-export function isCastling(chess: Chess, move: LegalMove): boolean {
+function isCastling(chess: Chess, move: LegalMove): boolean {
   return chess.board[chess.turn].has(move.to);
 }
 
 /** Where the king goes to in the notation that an engine expects: e1g1 in standard chess, e1h1 in Chess960. */
-export function targetSquare(chess: Chess, move: LegalMove, chess960: boolean): Square {
+function targetSquare(chess: Chess, move: LegalMove, chess960: boolean): Square {
   if (chess960 || !isCastling(chess, move)) {
     return move.to;
   }
@@ -242,7 +242,7 @@ function shredderCastling(chess: Chess): string {
   return letters.join("") || "-";
 }
 
-export type PromotionPiece = "queen" | "rook" | "bishop" | "knight";
+type PromotionPiece = "queen" | "rook" | "bishop" | "knight";
 
 /** A move in the notations that people and programs read. */
 export interface MoveDescription {

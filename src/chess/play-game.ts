@@ -16,7 +16,7 @@ export interface ReplayedGame {
 }
 
 /** A game with all its positions: there is one position more than there are moves, the first is the start. */
-export interface PlayedGame extends ReplayedGame {
+interface PlayedGame extends ReplayedGame {
   readonly positions: readonly Position[];
 }
 

@@ -41,7 +41,7 @@ export interface Terminal {
 
 export type DrawClaim = "fifty_moves" | "threefold_repetition";
 
-export type WarningCode =
+type WarningCode =
   | "castling_rights_removed"
   | "ep_square_removed"
   | "clocks_defaulted"

@@ -10,7 +10,7 @@ import type { Warning } from "./position.ts";
  * What the text says, whether or not chess allows it. `setup.epSquare` is the square as asked for. `completed` is the
  * same FEN with its missing fields filled in by guess; it may still be a bad one.
  */
-export type FenReading =
+type FenReading =
   | { kind: "setup"; setup: Setup; chess960: boolean; warnings: readonly Warning[] }
   | { kind: "problems"; problems: readonly string[]; completed: string | undefined };
 
@@ -120,16 +120,14 @@ function warningOfClocks(fieldCount: number, fullmoves: string): Warning | undef
 }
 
 /** `problems` are sentences for the caller, one a rank at most. */
-export type BoardReading =
-  | { kind: "board"; board: Board }
-  | { kind: "problems"; problems: readonly string[] };
+type BoardReading = { kind: "board"; board: Board } | { kind: "problems"; problems: readonly string[] };
 
 /**
  * Reads the first field of a FEN, by the standard's letter. Not by chessops, which reads more than that ("44" for eight
  * empty squares, "~" for promoted pieces), and a piece at a time: that took half as long as all else that is done to judge
  * a position. What is wrong is looked for only where something is.
  */
-export function readBoard(text: string): BoardReading {
+function readBoard(text: string): BoardReading {
   const board = boardFromField(text);
   return board ? { kind: "board", board } : { kind: "problems", problems: problemsOfBoard(text) };
 }
@@ -230,7 +228,7 @@ function problemOfRank(rank: string): string | undefined {
 }
 
 /** `rooks` are the squares of the rooks that may castle; `removed` the letters that no king and rook stand behind. */
-export type CastlingReading =
+type CastlingReading =
   | { kind: "castling"; rooks: SquareSet; removed: string }
   | { kind: "problem"; problem: string };
 
@@ -241,12 +239,12 @@ interface Right {
 }
 
 /** A letter that names a rook's file (Shredder-FEN) exists in Chess960 only. */
-export function namesRookFiles(castling: string): boolean {
+function namesRookFiles(castling: string): boolean {
   return /[A-Ha-h]/.test(castling);
 }
 
 /** The text and the order of a castling field, before the board is known. */
-export function problemOfCastlingText(text: string): string | undefined {
+function problemOfCastlingText(text: string): string | undefined {
   if (text === "-") {
     return undefined;
   }
@@ -264,7 +262,7 @@ export function problemOfCastlingText(text: string): string | undefined {
  * letter names the rook, `K` and `Q` mean the outermost rook on that side of the king (X-FEN), and the king, which
  * begins between its rooks, is not on the a- or h-file: Stockfish drops the right there, and so must we.
  */
-export function readCastling(text: string, board: Board, chess960: boolean): CastlingReading {
+function readCastling(text: string, board: Board, chess960: boolean): CastlingReading {
   const rights: Right[] = [];
   let removed = "";
   for (const letter of text === "-" ? "" : text) {
@@ -309,13 +307,13 @@ function rookOnFile(file: string, rooks: SquareSet, color: Color): Square | unde
 /** The longest FEN that is read, in characters; the longest that means something has about 90. */
 export const maxFenCharacters = 128;
 
-export type FenSplit = { kind: "fields"; fields: readonly string[] } | { kind: "problem"; problem: string };
+type FenSplit = { kind: "fields"; fields: readonly string[] } | { kind: "problem"; problem: string };
 
 /** What UCI calls `startpos`. */
 export const standardStart = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 /** Splits a FEN into its one to six fields. After a problem found here, nothing else about the text is worth saying. */
-export function splitFen(text: string): FenSplit {
+function splitFen(text: string): FenSplit {
   if (text.length > maxFenCharacters) {
     return splitProblem(`The FEN has ${text.length} characters; the maximum is ${maxFenCharacters}.`);
   }

@@ -78,7 +78,7 @@ function opposite(number: number): number {
   return 0 - number;
 }
 
-export interface SummaryInput {
+interface SummaryInput {
   /** In White's view. */
   readonly score: Score;
   /** Undefined when the game is over. */

@@ -6,12 +6,12 @@ import { explainMove, type LegalMove, moveFromText, uciFromMove } from "./moves.
 import type { Position } from "./position.ts";
 
 /** Some of a position's legal moves, or what is wrong with the texts that should name them. */
-export type SearchMovesReading =
+type SearchMovesReading =
   /** UCI as an engine in the right mode expects it, each move once, in alphabetical order. */
   | { readonly kind: "moves"; readonly ucis: readonly string[] }
   | { readonly kind: "faults"; readonly faults: readonly SearchMoveFault[] };
 
-export interface SearchMoveFault {
+interface SearchMoveFault {
   /** Which of the texts, from 0. */
   readonly index: number;
   readonly message: string;

@@ -12,7 +12,7 @@ import { KibitzError } from "../errors/errors.ts";
 import { durationText } from "../text/plain-text.ts";
 import type { Output } from "./host.ts";
 
-export interface AskManyOptions {
+interface AskManyOptions {
   readonly signal: AbortSignal;
   /** Is told before the service is given time. */
   onWait(wait: Wait): void;

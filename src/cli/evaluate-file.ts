@@ -19,7 +19,7 @@ import { knownCodeOf } from "./remote-error.ts";
 import { exitCodeOf } from "./tell-error.ts";
 import { whyNotOpened } from "./why-not-opened.ts";
 
-export interface FileInput {
+interface FileInput {
   /** A file's path, or `-` for standard input. */
   readonly file: string;
   /** What is asked of every position. */

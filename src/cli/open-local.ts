@@ -14,7 +14,7 @@ export interface Local extends Service, AsyncDisposable {
   readonly searchesAtOnce: number;
 }
 
-export interface OpenLocalOptions {
+interface OpenLocalOptions {
   /** Of the command: the engine that they name is the only one that is started. */
   readonly values?: CommandInput["values"];
   /**

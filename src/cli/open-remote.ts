@@ -15,7 +15,7 @@ export interface Remote extends Disposable {
   readonly transport: Transport;
 }
 
-export interface RemoteTimes {
+interface RemoteTimes {
   /** For a connection to be made, in milliseconds. */
   readonly connectMaxMs: number;
   /** From one sign of the service to the next, in milliseconds: longer than a search may wait and take. */

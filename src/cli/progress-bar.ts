@@ -1,7 +1,7 @@
 import type { Output } from "./host.ts";
 
 /** How much of a long work is done, on one line that is written over; nothing where nobody looks. */
-export interface ProgressBar {
+interface ProgressBar {
   step(): void;
   /** Takes the line away, for a moment or for good. */
   clear(): void;

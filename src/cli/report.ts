@@ -33,7 +33,7 @@ export const reportOfBestMove: Report = (answer, columns) => {
 };
 
 /** `24.` or `24...`: of a move from a position, so many plies later. */
-export function numberOf(fen: string, plies = 0): string {
+function numberOf(fen: string, plies = 0): string {
   const [, turn, , , , number] = fen.split(" ");
   const played = 2 * Number(number) + (turn === "b" ? 1 : 0) + plies;
   return `${Math.floor(played / 2)}.${played % 2 === 0 ? "" : ".."}`;
@@ -106,7 +106,7 @@ function text(lines: readonly string[], columns = Number.POSITIVE_INFINITY): str
 }
 
 /** One line that is written over while the search deepens; nothing where nobody looks. */
-export interface Progress {
+interface Progress {
   show(state: StreamEvaluateResponse): void;
   clear(): void;
 }

@@ -112,7 +112,7 @@ type Arguments = Pick<CommandInput, "values" | "positionals">;
  * What stands behind the name of a command. Throws a UsageError for what the command does not know, in our words:
  * Node's own speak of JavaScript's types, and of a positional argument that nobody wanted to write.
  */
-export function readArguments(command: Command, args: readonly string[]): Arguments {
+function readArguments(command: Command, args: readonly string[]): Arguments {
   const options: Readonly<Record<string, CommandOption>> = { ...command.options, help: helpOption };
   const { values, positionals, tokens } = parseArgs({
     args: [...args],

@@ -98,7 +98,7 @@ const dangers: Readonly<Record<Guard, string>> = {
 };
 
 /** In one sentence, what follows from what the sandbox lacks. */
-export function dangersOf(lacks: readonly Guard[]): string {
+function dangersOf(lacks: readonly Guard[]): string {
   const what = new Intl.ListFormat("en").format(lacks.map((guard) => dangers[guard]));
   return `an engine that was taken over could ${what}; kibitz doctor says how to prevent that`;
 }

@@ -1,7 +1,7 @@
 import { type Command, type CommandOption, helpOption } from "./command.ts";
 
 export const shells = ["bash", "zsh", "fish"] as const;
-export type Shell = (typeof shells)[number];
+type Shell = (typeof shells)[number];
 
 export const isShell = (word: string): word is Shell => shells.some((shell) => shell === word);
 

@@ -21,7 +21,7 @@ export interface EngineVersion {
   readonly builds: readonly EngineBuild[];
 }
 
-export type Resolution =
+type Resolution =
   | { readonly kind: "build"; readonly build: EngineBuild }
   | { readonly kind: "unknown_engine" }
   /** `runnable` are the paths that the version has; empty if `latest` was asked and the path has no engine. */
@@ -161,6 +161,6 @@ function releaseOf(version: string): string | undefined {
   return isRelease(version) ? coerce(version.replace(/(?<!\d)0+(?=\d)/g, ""))?.version : undefined;
 }
 
-export function compareText(a: string, b: string): number {
+function compareText(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }

@@ -43,7 +43,7 @@ export interface Manned extends Place {
 }
 
 /** The places of all engines that are not gone. */
-export interface Places {
+interface Places {
   /** For an engine that waits to be started. */
   add(build: EngineBuild): Place;
   /** @throws Error where that state may not follow. */
@@ -99,7 +99,7 @@ export function createPlaces(): Places {
 }
 
 /** What engines take, in bytes: as the system says, and for one that is not started yet as builds like it took. */
-export interface EngineMemory {
+interface EngineMemory {
   /** Of engines that run. */
   of(sessions: Iterable<EngineSession>): number;
   /** Of an engine before it is started. */

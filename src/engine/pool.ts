@@ -51,7 +51,7 @@ export interface EngineStanding {
   readonly memoryBytes: number;
 }
 
-export interface EnginePoolOptions {
+interface EnginePoolOptions {
   readonly backends: readonly EngineBackend[];
   /** Most engines of one build that are kept idle. How many run at a time is the scheduler's business. */
   readonly idleMax: number;

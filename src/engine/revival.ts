@@ -27,14 +27,14 @@ const transitions: Transitions<RevivalState["kind"]> = {
  * Starts engines that no caller asked for: callers go elsewhere when they see what is unavailable, and nobody would
  * find out that it is there again.
  */
-export interface Revivals {
+interface Revivals {
   /** Starts engines of a build until it needs none. */
   revive(build: EngineBuild): Promise<void>;
   /** The engine of the build that is being started, for this caller, if there is one that is promised to nobody. */
   claim(build: EngineBuild, signal: AbortSignal): Promise<EngineSession> | undefined;
 }
 
-export interface RevivalOptions {
+interface RevivalOptions {
   /** Whether there is to be an engine of the build that is not there. */
   readonly needs: (build: EngineBuild) => boolean;
   readonly start: (build: EngineBuild) => Promise<EngineSession>;

@@ -24,7 +24,7 @@ export type SearchWithRetry = (
 ) => Promise<SearchDone>;
 
 /** Told when a search has its engine, and when it has none any more: waiting for one, or for its start, is no engine time. */
-export type OnEngine = (isHeld: boolean) => void;
+type OnEngine = (isHeld: boolean) => void;
 
 /** Tries of one search that end by the engine's own doing. */
 const attemptsMax = 3;

@@ -11,7 +11,7 @@ import {
 } from "./engine.ts";
 
 /** Starts engines, each build no faster than its last starts failed, and knows which builds can be started. */
-export interface EngineStarts {
+interface EngineStarts {
   /**
    * @param onLoad told when its turn has come: from now on it takes memory.
    * @throws EngineFailure, or the reason of `signal`.
@@ -34,7 +34,7 @@ export interface EngineEvents {
   failed: [EngineBuild, FailedAttempt];
 }
 
-export interface FailedAttempt {
+interface FailedAttempt {
   readonly kind: FailureKind;
   /** Of the search: the first is 1. */
   readonly attempt: number;
@@ -136,7 +136,7 @@ function messageOf(error: unknown): string {
  * Starts an engine whose files are those that were found. They are compared before it is run, and again before it is
  * lent: what was replaced in between may have run, in its sandbox, but never answers anybody.
  */
-export async function startGenuine(
+async function startGenuine(
   backend: EngineBackend,
   build: EngineBuild,
   signal: AbortSignal,
@@ -162,7 +162,7 @@ export async function startGenuine(
 }
 
 /** Waiting times after tries that fail: random, growing, and forgotten by a success. */
-export interface Backoff {
+interface Backoff {
   /** Tries that have failed since the last success. */
   readonly failures: number;
   /** Milliseconds until the next try may be begun; 0 while nothing has failed. */

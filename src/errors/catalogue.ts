@@ -17,7 +17,7 @@ export type NextAction =
   | "contact_operator";
 
 /** Connect and gRPC status codes, as words. */
-export type RpcCode =
+type RpcCode =
   | "invalid_argument"
   | "deadline_exceeded"
   | "not_found"

@@ -19,7 +19,7 @@ export interface Fault {
 }
 
 /** A place in a game. */
-export interface MovePlace {
+interface MovePlace {
   /** Number of the wrong or missing move of the main line, from 1. */
   readonly ply: number;
   /** The text at this place, at most 64 characters; empty at the end of the text. */
@@ -27,7 +27,7 @@ export interface MovePlace {
 }
 
 /** A place in the text of a game. */
-export interface TextPlace extends MovePlace {
+interface TextPlace extends MovePlace {
   /** Number of the game in its file, from 1. Set only if the file has several. */
   readonly game?: number;
   /** Offset from the beginning of the text or file, in UTF-16 units. */

@@ -83,7 +83,7 @@ function accuracyOfSide(
 }
 
 /** Who makes a move of a game, counted from 0. */
-export function moverOf(index: number, firstMover: Color): Color {
+function moverOf(index: number, firstMover: Color): Color {
   return (index % 2 === 0) === (firstMover === "white") ? "white" : "black";
 }
 

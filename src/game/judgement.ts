@@ -5,7 +5,7 @@ import { winningChances } from "./accuracy.ts";
 export type Judgement = "inaccuracy" | "mistake" | "blunder";
 
 /** A move that is blamed, as Lichess blames it: `Advice.scala` of lila. */
-export interface Advice {
+interface Advice {
   readonly judgement: Judgement;
   /** Without its end: `Inaccuracy`, or what has become of a mate. */
   readonly comment: string;

@@ -18,7 +18,7 @@ export interface PgnGame {
   readonly result: Result | undefined;
 }
 
-export interface PgnTag {
+interface PgnTag {
   readonly value: string;
   readonly offset: number;
 }
@@ -39,7 +39,7 @@ export interface WrittenMove {
 export const gameMaxCharacters = 1024 * 1024;
 
 /** The most moves of one game, the main line and the variations together. */
-export const movesMax = 5000;
+const movesMax = 5000;
 
 /** More tags than any program writes. */
 const tagsMax = 200;

@@ -26,7 +26,7 @@ export interface EvaluatedPosition {
   readonly lines: readonly EvaluatedLine[];
 }
 
-export interface EvaluatedLine {
+interface EvaluatedLine {
   readonly score: Score;
   /** UCI. */
   readonly moves: readonly string[];
@@ -39,7 +39,7 @@ export interface EvaluatedLine {
  * - `best`: the move that the engine named best
  * - `only_move`: that move, where the second line leaves at least 10 points of `winPercent` less
  */
-export type Label = "book" | "forced" | "best" | "only_move";
+type Label = "book" | "forced" | "best" | "only_move";
 
 /** A move, explained. Percentages have four decimals. */
 export interface MoveReview {
@@ -77,7 +77,7 @@ export interface BestMove {
   readonly alternatives: readonly Alternative[];
 }
 
-export interface Alternative {
+interface Alternative {
   /** Its place among the lines, from 1. */
   readonly rank: number;
   readonly move: MoveDescription;

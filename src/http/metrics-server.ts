@@ -14,7 +14,7 @@ export interface MetricsServer extends AsyncDisposable {
   serveProbes(probes: RequestHandler): void;
 }
 
-export interface PrintedMetrics {
+interface PrintedMetrics {
   print(format: "text" | "openmetrics"): Promise<string>;
 }
 

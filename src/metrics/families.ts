@@ -18,18 +18,18 @@ const waitingMax = 256;
 type Labels<L extends string> = Readonly<Record<L, string>>;
 
 /** A counter whose series are bounded. */
-export interface BoundedCounter<L extends string> {
+interface BoundedCounter<L extends string> {
   add(labels: Labels<L>, value?: number): void;
 }
 
 /** The same of what is counted elsewhere. */
-export interface CounterReading<L extends string> {
+interface CounterReading<L extends string> {
   /** @param now all of it since the start */
   read(labels: Labels<L>, now: number): void;
 }
 
 /** A histogram whose series are bounded. */
-export interface BoundedHistogram<L extends string> {
+interface BoundedHistogram<L extends string> {
   /** @param exemplar the labels of one */
   observe(labels: Labels<L>, value: number, exemplar?: Readonly<Record<string, string>>): void;
 }

@@ -32,7 +32,7 @@ export interface EndedCall {
   readonly traceparent: string | undefined;
 }
 
-export interface EndedSearch {
+interface EndedSearch {
   readonly path: string;
   /** Milliseconds that it waited for its slot. */
   readonly queueMs: number;
@@ -52,7 +52,7 @@ export interface MeteredEngine {
   readonly path: string;
 }
 
-export interface RedisOperation {
+interface RedisOperation {
   /** Of a command or a script, of which there are few. */
   readonly name: string;
   /** Until it was answered, or given up. */

@@ -14,7 +14,7 @@ export interface Metrics {
 }
 
 /** Reads how things stand. Must be quick; undefined where there is nothing to say yet. */
-export interface Readers {
+interface Readers {
   readonly queue?: () => QueueStanding;
   readonly engines?: () => readonly EngineStanding[];
   /** Callers for whom a search was begun, and who joined one under way. */
@@ -25,7 +25,7 @@ export interface Readers {
   readonly degraded?: () => Readonly<Record<string, boolean>>;
 }
 
-export interface QueueStanding {
+interface QueueStanding {
   readonly slots: number;
   readonly running: number;
   readonly waiting: number;
@@ -37,7 +37,7 @@ export interface QueueStanding {
 }
 
 /** The engines of one build. */
-export interface EngineStanding {
+interface EngineStanding {
   readonly build: MeteredEngine;
   readonly available: boolean;
   /** What each of them does. */

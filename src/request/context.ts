@@ -153,7 +153,7 @@ const traceparentPattern =
   /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 
 /** The content of a `traceparent` header. */
-export interface TracePlace {
+interface TracePlace {
   /** 32 and 16 hexadecimal digits. */
   readonly traceId: string;
   readonly spanId: string;

@@ -56,7 +56,7 @@ export interface AdmissionControl {
   refuseUsedUp(account: Account): Promise<void>;
 }
 
-export interface AdmissionOptions {
+interface AdmissionOptions {
   /**
    * If the caller has too many searches under way, admission waits for a place until this is aborted. Without it, the request is refused.
    */
@@ -68,7 +68,7 @@ export interface AdmissionOptions {
 }
 
 /** An admitted review. Disposing of it charges the engine time that it used. */
-export interface AdmittedReview extends Disposable {
+interface AdmittedReview extends Disposable {
   /**
    * Admits one of its searches. If the caller has too many under way, it waits for a place.
    *
@@ -226,7 +226,7 @@ export function costOfMoves(count: number): number {
   return 1 + count / movesForOne;
 }
 
-export interface PreflightOptions {
+interface PreflightOptions {
   readonly access: Access;
   readonly engines: KnownEngines;
   readonly rules: Rules;

@@ -17,7 +17,7 @@ import type { Log } from "../log/log.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
 import type { AdmissionControl, Preflight } from "./admission.ts";
 
-export interface BatchOptions {
+interface BatchOptions {
   readonly analyzer: Analyzer;
   /** Asked for each item, from the proto's rules on: in a batch, they are the item's own affair. */
   readonly judge: Preflight;
@@ -207,7 +207,7 @@ export async function* runConcurrently<T>(
 const pauseMinMs = 100;
 const pauseMaxMs = 1000;
 
-export interface RetryOptions {
+interface RetryOptions {
   /** When the work that the task belongs to last progressed, by `performance.now()`. */
   readonly progressedAt: () => number;
   /** How long to retry without progress, in milliseconds. */

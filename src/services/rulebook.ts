@@ -7,7 +7,7 @@ import { readPgn } from "../game/read-pgn.ts";
 import { type BeginWork, inTurns } from "../thread/event-loop.ts";
 import { type AdmissionControl, costOfMoves } from "./admission.ts";
 
-export interface RulebookOptions {
+interface RulebookOptions {
   /** Time slices: a long game takes tens of milliseconds. */
   readonly beginWork: BeginWork;
   readonly gate: Pick<AdmissionControl, "admitRules" | "refuseUsedUp">;

@@ -243,7 +243,7 @@ export type EntryAnswer =
   | { readonly kind: "full"; readonly requests: readonly WindowUse[] };
 
 /** In milliseconds. */
-export interface RunningSearch {
+interface RunningSearch {
   readonly expectedMs: number;
   readonly elapsedMs: number;
 }

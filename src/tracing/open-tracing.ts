@@ -37,7 +37,7 @@ import type { SamplerName, TracingSettings } from "./settings.ts";
 import { createDrawnIds, createSpans } from "./spans.ts";
 import type { Tracing } from "./tracing.ts";
 
-export interface TracingOptions {
+interface TracingOptions {
   readonly settings: TracingSettings;
   /** Of Kibitz. */
   readonly version: string;

@@ -12,7 +12,7 @@ export interface TracingSettings {
 }
 
 /** What the variables ask for. `warnings` are for the log: by the specification none of them ends a start. */
-export type TracingAsked =
+type TracingAsked =
   | { readonly kind: "off"; readonly warnings: readonly string[] }
   | { readonly kind: "on"; readonly settings: TracingSettings; readonly warnings: readonly string[] };
 

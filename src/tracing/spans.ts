@@ -39,7 +39,7 @@ export interface Spans {
   ): T | Promise<T>;
 }
 
-export interface EndOfWork<T> {
+interface EndOfWork<T> {
   /** What there is to say of the result. */
   readonly tell?: (result: T, span: Span) => void;
   /** Whose abort is no failure. */
@@ -47,14 +47,14 @@ export interface EndOfWork<T> {
 }
 
 /** Decides which traces are kept. By their ids, or their parents: the rest is not looked at. */
-export interface Choice {
+interface Choice {
   readonly sampler: Sampler;
   /** That of the tracer. */
   readonly ids: DrawnIds;
 }
 
 /** Ids of traces that are drawn before it is known whether anything begins with them. */
-export interface DrawnIds extends IdGenerator {
+interface DrawnIds extends IdGenerator {
   draw(): string;
 }
 
@@ -143,7 +143,7 @@ async function endWith<T>(span: Span, result: Promise<T>, { tell, signal }: EndO
 }
 
 /** By the conventions: a status, and a word of few. Never a message, which may quote what a caller has sent. */
-export function fail(span: Span, thrown: unknown, signal?: AbortSignal): void {
+function fail(span: Span, thrown: unknown, signal?: AbortSignal): void {
   if (signal?.aborted && thrown === signal.reason) {
     span.setAttribute("kibitz.canceled", true);
     return;

@@ -15,7 +15,7 @@ import type { Service } from "./service.ts";
 import type { Config } from "./settings.ts";
 
 /** This process among the nodes that share a Redis. */
-export interface NodeAmongOthers extends Pick<Nodes, "count">, AsyncDisposable {
+interface NodeAmongOthers extends Pick<Nodes, "count">, AsyncDisposable {
   readonly id: string;
   /** Tells the others what this node is and does, from now on. */
   present(engines: Engines, service: Service, config: Config, port: number): void;

@@ -94,7 +94,7 @@ export function shownPlans(plans: readonly Plan[]): readonly ShownPlan[] {
 }
 
 /** What `GET /price` shows of a plan. */
-export function planMessage(): DescMessage {
+function planMessage(): DescMessage {
   const { message } = AnalysisService.method.getPrice.output.field.plans;
   if (message === undefined) {
     throw new Error("the plans of GetPriceResponse are no messages");

@@ -15,7 +15,7 @@ import type { Config } from "./settings.ts";
 export type SharingTimes = RedisTimes & BriefTimes & AnnouncingTimes;
 
 /** Who is told of Redis, and what is waited for. */
-export interface RedisWatched {
+interface RedisWatched {
   readonly times?: Partial<RedisTimes> | undefined;
   readonly degraded?: Degraded | undefined;
   readonly meter?: Pick<Meter, "redisOperation"> | undefined;

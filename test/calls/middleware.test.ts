@@ -2,7 +2,7 @@ import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { type Answer, type Call, localCall } from "../../src/calls/call.ts";
+import { type Call, type HandlerAnswer, localCall } from "../../src/calls/call.ts";
 import { type Middleware, withEtag, withLog, withRules } from "../../src/calls/middleware.ts";
 import { createRules } from "../../src/calls/rules.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
@@ -19,9 +19,9 @@ const rejection = new KibitzError("invalid_fen", "bad");
 function ask(
   method: DescMethod,
   middleware: Middleware,
-  handler: (call: Call) => Answer,
+  handler: (call: Call) => HandlerAnswer,
   call: Partial<Call> & { readonly message?: Message } = {},
-): Answer {
+): HandlerAnswer {
   const { message = request, ...rest } = call;
   return middleware((_, asked) => handler(asked))(message, { ...localCall(method), ...rest });
 }
@@ -37,7 +37,7 @@ async function* messages(...items: readonly (Message | Error)[]): AsyncGenerator
 
 const one = create(evaluate.output, { summary: "one" });
 const two = create(evaluate.output, { summary: "two" });
-const answersOf = (answer: Answer) => Array.fromAsync(answer as AsyncIterable<Message>);
+const answersOf = (answer: HandlerAnswer) => Array.fromAsync(answer as AsyncIterable<Message>);
 
 /** A log line's middleware, and level and code of the lines that it wrote. */
 function recording(level?: "debug") {

@@ -2,12 +2,12 @@ import type { Color } from "../../chess/position.ts";
 import type { Style } from "../style.ts";
 
 /** A move by its squares, such as `e2` and `e4`. */
-export interface DrawnMove {
+interface DrawnMove {
   readonly from: string;
   readonly to: string;
 }
 
-export interface BoardInput {
+interface BoardInput {
   readonly fen: string;
   /** Whose side is below. */
   readonly side: Color;

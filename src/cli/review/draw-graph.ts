@@ -1,6 +1,6 @@
 import type { Style } from "../style.ts";
 
-export interface GraphInput {
+interface GraphInput {
   /** White's chances in each position of a game, 0 to 100. */
   readonly percents: readonly number[];
   /** Positions that are pointed at. */

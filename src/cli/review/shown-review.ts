@@ -44,7 +44,7 @@ export interface ShownMove {
   readonly best: ShownBest | undefined;
 }
 
-export interface ShownBest {
+interface ShownBest {
   readonly from: string;
   readonly to: string;
   /** The line that begins with it. */

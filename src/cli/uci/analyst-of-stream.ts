@@ -8,7 +8,7 @@ import type { Bound, Score } from "../../chess/score.ts";
 import type { Analyst, Ended, Finding, Question } from "./analyst.ts";
 
 /** StreamEvaluate, of this process or of a service elsewhere. Rejects as {@link Analyst.watch} does. */
-export type StreamEvaluate = (
+type StreamEvaluate = (
   request: pb.AnalysisRequest,
   signal: AbortSignal,
 ) => AsyncIterable<StreamEvaluateResponse>;

@@ -83,7 +83,7 @@ export interface State {
   readonly ended: Ended | undefined;
 }
 
-export interface Line {
+interface Line {
   readonly depth: number;
   readonly seldepth: number;
   readonly score: Score;

@@ -12,7 +12,7 @@ export interface Options {
 }
 
 /** The options that this program follows itself. */
-export interface FrontValues {
+interface FrontValues {
   readonly multipv: number;
   readonly chess960: boolean;
   readonly showWdl: boolean;
@@ -20,7 +20,7 @@ export interface FrontValues {
   readonly overheadMs: number;
 }
 
-export interface OptionsSetting {
+interface OptionsSetting {
   /** Of the engine. */
   readonly declared: readonly OptionOfEngine[];
   readonly multipvMax: number;

@@ -29,7 +29,7 @@ export interface Go {
   readonly ponder: boolean;
 }
 
-export interface Clock {
+interface Clock {
   /** Milliseconds that are left; undefined where no clock runs. */
   readonly leftMs: number | undefined;
   readonly incrementMs: number;

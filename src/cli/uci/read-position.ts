@@ -4,7 +4,7 @@ import type { Position } from "../../chess/position.ts";
 import { inOneGo } from "../../thread/event-loop.ts";
 
 /** A position that can be asked about, or why there is none. Both with what to tell of it. */
-export type PositionReading =
+type PositionReading =
   | { readonly kind: "position"; readonly position: Position; readonly notes: readonly string[] }
   | { readonly kind: "refused"; readonly notes: readonly string[] };
 

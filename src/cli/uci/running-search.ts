@@ -25,7 +25,7 @@ export interface SearchSetting {
   readonly tell: Teller;
 }
 
-export interface Teller {
+interface Teller {
   state(state: State): void;
   note(text: string): void;
   /** The last word. */

@@ -10,7 +10,7 @@ import { type Bounds, type Task, taskOfGo, widestBounds } from "./task-of-go.ts"
 import { bestMoveLine, infoLines, infoString, scoreOfTurn } from "./write-lines.ts";
 
 /** What a chess program says to an engine and hears from it. */
-export interface Session {
+interface Session {
   /** Takes a line. What is said before the analyst is known is answered in its order when it is. */
   receive(line: string): void;
   /** Nothing more is asked: a search under way says its best move. */
@@ -19,7 +19,7 @@ export interface Session {
   readonly over: Promise<void>;
 }
 
-export interface SessionSetting {
+interface SessionSetting {
   readonly analyst: Analyst;
   /** Takes a line without its end. */
   readonly say: (line: string) => void;

@@ -38,7 +38,7 @@ export interface Task {
   readonly notes: readonly string[];
 }
 
-export interface TaskSetting {
+interface TaskSetting {
   readonly turn: Color;
   readonly legalMoveCount: number;
   readonly bounds: Bounds;

@@ -1,5 +1,5 @@
 /** A player's clock, with the player to move. */
-export interface RunningClock {
+interface RunningClock {
   /** Milliseconds; negative where a program lets a clock run out. */
   readonly leftMs: number;
   /** Milliseconds that the move will bring. */

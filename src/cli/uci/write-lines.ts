@@ -4,7 +4,7 @@ import { withoutControls } from "../../text/plain-text.ts";
 import type { State } from "./analyst.ts";
 
 /** How states are to be told. */
-export interface Telling {
+interface Telling {
   /** Whose point of view scores are from: UCI wants that of the side to move. */
   readonly turn: Color;
   readonly wdl: boolean;

@@ -34,7 +34,7 @@ export interface Layer {
   readonly prefix: (memoryMaxMb: number) => readonly string[];
 }
 
-export interface Circumstances {
+interface Circumstances {
   readonly paths: Readonly<Partial<Record<Tool, string>>>;
   readonly user: EngineUser | undefined;
   readonly asRoot: boolean;

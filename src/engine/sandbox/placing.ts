@@ -15,7 +15,7 @@ import { basename, dirname, join } from "node:path";
 import { type EngineUser, EngineUserUnusable, mayUse, reaches } from "./engine-user.ts";
 
 /** Sees to it that engines can read what they need: root's home is nobody else's to read. */
-export interface Placing extends AsyncDisposable {
+interface Placing extends AsyncDisposable {
   /** Files where the engines' user can read them: where they are, or together in a folder for that. */
   files(files: readonly string[]): Promise<readonly string[]>;
   /** The same of a program, which is tried there. */
@@ -105,7 +105,7 @@ async function openStaging(
 }
 
 /** A folder for what engines need, where their user cannot read it where it is. Nobody else can enter it. */
-export interface Staging extends AsyncDisposable {
+interface Staging extends AsyncDisposable {
   /** Puts files side by side, under their own names, where they share a folder with nothing else. */
   add(files: readonly string[]): Promise<readonly string[]>;
   /** A program in it that does nothing: file systems may forbid to run any. */
@@ -118,7 +118,7 @@ export interface Staging extends AsyncDisposable {
  *
  * @param parent a folder that the user may enter.
  */
-export async function createStaging(user: EngineUser, parent: string): Promise<Staging> {
+async function createStaging(user: EngineUser, parent: string): Promise<Staging> {
   await sweep(parent);
   // Made for root alone, and opened when it is that user's.
   const folder = mkdtempSync(join(parent, `${prefix}${nameOfProcess("self") ?? "unknown"}-`));

@@ -29,7 +29,7 @@ export interface Sandbox extends AsyncDisposable {
   readonly lacks: readonly Guard[];
 }
 
-export interface SandboxOptions {
+interface SandboxOptions {
   /** Name of the user to run engines as. If undefined, `nobody` where the server is root. */
   readonly userName: string | undefined;
   /** Folder that no engine may look into. */
@@ -140,7 +140,7 @@ function namedUser(name: string, asRoot: boolean): EngineUser {
  *
  * @param become whom the processes are begun as; as the server itself if undefined.
  */
-export async function chooseLayers(
+async function chooseLayers(
   places: readonly (readonly Layer[])[],
   become?: UserIds | undefined,
 ): Promise<readonly Layer[]> {
@@ -169,7 +169,7 @@ const probeMemoryMb = 1536;
 const nothing = ["/bin/sh", "-c", ":"];
 
 /** Whether a command can be run within layers; if none is named, one that does nothing. */
-export function works(
+function works(
   layers: readonly Layer[],
   become?: UserIds | undefined,
   command: readonly string[] = nothing,
@@ -193,7 +193,7 @@ export function works(
 const toolFolders = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"];
 
 /** Where the tools are that this machine has. */
-export function findTools(): Partial<Record<Tool, string>> {
+function findTools(): Partial<Record<Tool, string>> {
   const found = tools.map((tool) => [
     tool,
     toolFolders.map((folder) => join(folder, tool)).find(isExecutable),
@@ -211,7 +211,7 @@ function isExecutable(file: string): boolean {
 }
 
 /** As the kernel tells them; without it there is nothing to limit either. */
-export function hardLimits(): HardLimits {
+function hardLimits(): HardLimits {
   const most = { openFiles: Number.POSITIVE_INFINITY, dataBytes: Number.POSITIVE_INFINITY };
   try {
     const limits = readFileSync("/proc/self/limits", "utf8");

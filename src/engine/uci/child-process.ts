@@ -171,7 +171,7 @@ function residentBytes(pid: number): number | undefined {
  * A process and those that it has started, as Linux tells: an engine may be the child of a script around it. Only the
  * process itself where that is not to be learnt.
  */
-export function processTreeOf(pid: number): readonly number[] {
+function processTreeOf(pid: number): readonly number[] {
   return [pid, ...childrenOf(pid).flatMap(processTreeOf)];
 }
 

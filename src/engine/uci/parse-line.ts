@@ -153,7 +153,7 @@ const countOf = (word: string | undefined) => natural(int32Of(word));
 const longCountOf = (word: string | undefined) => natural(integerOf(word));
 
 /** Folds the `info` lines of one search into states that are complete for every line. */
-export interface SnapshotFold {
+interface SnapshotFold {
   /** Returns the new state if this line completes one. */
   add(info: UciInfo): Snapshot | undefined;
   /** From now on the engine prints what it breaks off: no iteration is complete any more. */
@@ -163,7 +163,7 @@ export interface SnapshotFold {
 }
 
 /** What a search was asked for, as far as it tells which iterations are complete. */
-export interface FoldLimits {
+interface FoldLimits {
   readonly lineCount: number;
   readonly nodes: number | undefined;
   readonly movetimeMs: number;
@@ -263,7 +263,7 @@ function howLong({ nodes, timeMs } = noCounters): number {
 }
 
 /** What an engine prints in a search: read line by line, or kept until somebody wants to know. */
-export interface SearchLines extends SnapshotFold {
+interface SearchLines extends SnapshotFold {
   /** Takes a line that nobody wants to know of yet. */
   keep(text: string): void;
   /** Reads the lines that were kept. Returns the newest complete state, as it was at its time. */

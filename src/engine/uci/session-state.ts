@@ -6,13 +6,13 @@ import type { ProcessEnd, UciTransport } from "./transport.ts";
 import { createDeadline, type Deadline } from "./watch.ts";
 
 /** What was sent in the greeting, and waits for an answer. */
-export interface Exchange {
+interface Exchange {
   receive(line: UciLine): void;
   fail(failure: EngineFailure): void;
 }
 
 /** While the engine is there. */
-export type Living =
+type Living =
   | { readonly kind: "greeting"; readonly exchange: Exchange | undefined }
   | { readonly kind: "idle" }
   | { readonly kind: "searching"; readonly search: UciSearch }

@@ -36,7 +36,7 @@ export function createDeadline(ms: number, missed: () => void): Deadline {
 }
 
 /** Watches for signs of life of an engine that searches. */
-export interface SilenceWatch {
+interface SilenceWatch {
   /** It has printed something. */
   heard(): void;
   end(): void;
@@ -123,7 +123,7 @@ const burstChars = 1_000_000;
 const charsPerSecond = 250_000;
 
 /** Tells an engine that prints without an end. Busy or idle: reading it is work for the thread that serves everybody. */
-export interface FloodMeter {
+interface FloodMeter {
   /** Counts a line. Returns whether it is one too many. */
   floods(line: string): boolean;
   /** Counts anew, from now on. */

@@ -9,7 +9,7 @@ import { llmsText, type ShownTool } from "./llms.ts";
 import { openapiDocument, type ShownPlan } from "./openapi-document.ts";
 import { answerGet, answerGetWhenRead, type Page, type PageTools, pageWithTag } from "./page.ts";
 
-export interface ApiPagesOptions extends PageTools {
+interface ApiPagesOptions extends PageTools {
   /** The plans in force; undefined until they are loaded. They do not change later. */
   plans(): readonly ShownPlan[] | undefined;
   /** The tools of agents, read at the first request for `/llms.txt`. */

@@ -4,7 +4,7 @@ import { contextOf, outcomeOf } from "../../request/context.ts";
 import type { RequestHandler } from "../message.ts";
 import { answerGet, type Page } from "./page.ts";
 
-export interface ProbesOptions {
+interface ProbesOptions {
   /** True if requests for analysis would be answered. Called for every probe, so it must be cheap. */
   ready(): boolean;
   /** Whether the server is stopping. */
@@ -52,7 +52,7 @@ function status(word: string, degraded: readonly string[] = []): Page {
 type State = "starting" | "ready" | "draining";
 
 /** The readiness of the server, for `/readyz` and `grpc.health.v1`. */
-export interface Readiness {
+interface Readiness {
   /** Whether requests for analysis that name no engine would be answered. */
   ready(): boolean;
   /** Whether the server is stopping. */

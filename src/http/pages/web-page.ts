@@ -7,7 +7,7 @@ import { echo } from "../../text/plain-text.ts";
 import { type NodeRequest, preferredType, type RequestHandler } from "../message.ts";
 import { answerGetWhenRead, type Page, type PageTools, pageWithTag } from "./page.ts";
 
-export interface WebPageOptions extends PageTools {
+interface WebPageOptions extends PageTools {
   /** The folder of the built page, with a `/` at its end. */
   readonly folder?: URL;
 }

@@ -6,7 +6,7 @@ import { answerGet, type Page } from "./page.ts";
 /** A host that is safe to paste into a shell. */
 const saneHost = /^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i;
 
-export interface WelcomeOptions {
+interface WelcomeOptions {
   /** True if browsers get the page at the same path. */
   readonly besidesPage?: boolean;
 }

@@ -37,7 +37,7 @@ import { type Refusal, refusalFromReply } from "./refuse-call.ts";
 import { valuesFor } from "./state.ts";
 import { cancelOnDisconnect, dropLongTimeout } from "./workarounds.ts";
 
-export interface ConnectAdapterOptions {
+interface ConnectAdapterOptions {
   /** What a Connect router made of the services: its `handlers`. */
   readonly handlers: readonly UniversalHandler[];
   /** An error as an RPC error, with the details that every error has. */

@@ -16,7 +16,7 @@ export const packedFromBytes = 1024;
 export const compressedFlag = 1;
 
 /** How a request is packed. */
-export interface RequestEncoding {
+interface RequestEncoding {
   /** True if the coding applies to the body as a whole, and not to each message. */
   readonly isOfBody: boolean;
   readonly name: string | null;

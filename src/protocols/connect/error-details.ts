@@ -15,7 +15,7 @@ import { fieldPathOf } from "../../text/json-pointer.ts";
 import { grpcMessage } from "../../text/plain-text.ts";
 
 /** The message and the typed details of an RPC error. */
-export interface ErrorContent {
+interface ErrorContent {
   readonly message: string;
   readonly details: Detail[];
 }

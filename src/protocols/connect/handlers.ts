@@ -36,7 +36,7 @@ export interface Admittance {
 /** For health checks and reflection, which need no account. */
 const openToAll: Admittance = { async admit() {}, countRefusal() {}, async refusing() {} };
 
-export interface HandlersOptions {
+interface HandlersOptions {
   readonly services: readonly DescService[];
   readonly calls: Calls;
   readonly readMaxBytesOf: (method: DescMethod) => number;

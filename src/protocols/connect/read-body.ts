@@ -7,7 +7,7 @@ type Bytes = AsyncIterable<Uint8Array>;
 /** Flags and length before a message. */
 const headBytes = 5;
 
-export interface BodyReaderOptions {
+interface BodyReaderOptions {
   /** The limit for a message, before and after it is unpacked. */
   readonly maxBytes: number;
   /** Unpacks a message. Rejects with a ConnectError */

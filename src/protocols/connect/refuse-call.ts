@@ -35,7 +35,7 @@ export function refuseCall(
   const outcome = outcomeOf(req);
   outcome.code = error.code;
   const explained = explain(error, requestId);
-  const answer = protocol === "connect" ? connectAnswer(type, explained) : grpcAnswer(type, explained);
+  const answer = protocol === "connect" ? connectResponse(type, explained) : grpcResponse(type, explained);
   res.statusCode = answer.status;
   for (const [name, value] of [
     ...outcome.answerHeaders,
@@ -64,14 +64,14 @@ export function unknownMethod(req: NodeRequest): KibitzError {
   );
 }
 
-interface Answer {
+interface RefusalResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Buffer;
 }
 
 /** Header fields that end the stream are gRPC's Trailers-Only. */
-function grpcAnswer(type: string, error: ConnectError): Answer {
+function grpcResponse(type: string, error: ConnectError): RefusalResponse {
   const trailers = setTrailerStatus(new Headers(), error);
   // Connect escapes the message as a URI component.
   trailers.set(headerGrpcMessage, grpcMessage(error.rawMessage));
@@ -79,7 +79,7 @@ function grpcAnswer(type: string, error: ConnectError): Answer {
 }
 
 /** Connect's protocol has a status for each code; but streams are always 200, and end with the error. */
-function connectAnswer(type: string, refusal: ConnectError): Answer {
+function connectResponse(type: string, refusal: ConnectError): RefusalResponse {
   const error = errorToJson(refusal, undefined);
   if (!type.startsWith("application/connect+")) {
     const headers = { "Content-Type": "application/json" };

@@ -3,7 +3,7 @@ import { type Account, localAccount } from "../../access/account.ts";
 import { contextOf, outcomeOf, type RequestContext, type RequestOutcome } from "../../request/context.ts";
 
 /** One request on its way through Connect's handlers. */
-export interface RpcState {
+interface RpcState {
   readonly request: RequestContext;
   readonly outcome: RequestOutcome;
   /** Set by the request gate, where calls have accounts. */

@@ -26,7 +26,7 @@ import { kindOfRoute, type Route, streamOfRoute } from "./routes.ts";
 import { sendAnswer, sendEmpty } from "./send-answer.ts";
 
 /** Answers the requests of one route. Rejects with the error for the client. */
-export type Answer = (req: NodeRequest, res: NodeResponse, entry: Entry) => Promise<void>;
+export type RouteHandler = (req: NodeRequest, res: NodeResponse, entry: Entry) => Promise<void>;
 
 export interface AnswerOptions extends RequestReaderOptions {
   readonly calls: Calls;
@@ -53,7 +53,11 @@ interface Way {
  *
  * @param routes all routes, among which may be the stream of a unary call
  */
-export function createAnswer(route: Route, routes: readonly Route[], options: AnswerOptions): Answer {
+export function createRouteHandler(
+  route: Route,
+  routes: readonly Route[],
+  options: AnswerOptions,
+): RouteHandler {
   const { heartbeatMs = defaultHeartbeatMs } = options;
   const ways = waysOf(route, routes, options);
   const mediaTypes = ways.map(({ framer }) => framer.mediaType);

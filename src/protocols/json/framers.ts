@@ -7,7 +7,7 @@ import { eventsOf } from "./routes.ts";
 import type { AnswerForm } from "./send-answer.ts";
 
 /** Media type of JSON. */
-export const json = "application/json";
+const json = "application/json";
 
 /** Media type of server-sent events. */
 export const eventStream = "text/event-stream";
@@ -29,7 +29,7 @@ export interface Framer extends AnswerForm {
 }
 
 /** Facts of the request that a framer needs. */
-export interface AnswerFacts {
+interface AnswerFacts {
   readonly requestId: string;
   /** How many items the batch has. */
   readonly count: number;

@@ -14,15 +14,15 @@ import { sendProblem } from "../../http/send-problem.ts";
 import type { Log } from "../../log/log.ts";
 import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
-import { type Answer, type AnswerOptions, createAnswer } from "./answers.ts";
+import { type AnswerOptions, createRouteHandler, type RouteHandler } from "./answers.ts";
 import { exampleOf } from "./read-json.ts";
 import { kindOfRoute, routesFromServices } from "./routes.ts";
 import { sendEmpty } from "./send-answer.ts";
 
 /** Authenticates and admits a call of a method, or a request that is no call, before its body is read. @throws KibitzError */
-export type Enter = (req: NodeRequest, method: DescMethod | undefined) => Promise<Entry>;
+type Enter = (req: NodeRequest, method: DescMethod | undefined) => Promise<Entry>;
 
-export interface GatewayOptions extends AnswerOptions {
+interface GatewayOptions extends AnswerOptions {
   readonly services: readonly DescService[];
   readonly enter: Enter;
   readonly log: Pick<Log, "error">;
@@ -31,7 +31,7 @@ export interface GatewayOptions extends AnswerOptions {
 /** What answers a verb at a path. */
 interface Answering {
   readonly method: DescMethod;
-  readonly answer: Answer;
+  readonly answer: RouteHandler;
 }
 
 /** What stands at one path. */
@@ -59,7 +59,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
       streams: false,
       example: undefined,
     };
-    const answer = { method: route.method, answer: createAnswer(route, routes, options) };
+    const answer = { method: route.method, answer: createRouteHandler(route, routes, options) };
     place.answers.set(route.verb, answer);
     if (route.verb === "GET") {
       place.answers.set("HEAD", answer);

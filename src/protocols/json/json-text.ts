@@ -5,7 +5,7 @@ import { inOneGo } from "../../thread/event-loop.ts";
 import { explainJson } from "./explain-json.ts";
 
 /** A JSON object, or what is wrong with its text. */
-export type JsonObjectReading =
+type JsonObjectReading =
   | { readonly kind: "value"; readonly value: Readonly<Record<string, unknown>> }
   | { readonly kind: "faults"; readonly faults: readonly Fault[] };
 

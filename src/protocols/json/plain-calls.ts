@@ -20,7 +20,7 @@ export interface PlainCalls {
   judge(method: DescMethod, request: Plain, account: Account): Promise<void>;
 }
 
-export interface PlainCallsOptions extends Pick<RequestReaderOptions, "faultsOf" | "judge" | "costOf"> {
+interface PlainCallsOptions extends Pick<RequestReaderOptions, "faultsOf" | "judge" | "costOf"> {
   readonly calls: Calls;
 }
 

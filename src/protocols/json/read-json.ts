@@ -18,7 +18,7 @@ import { explainJsonObject, readJsonObject } from "./json-text.ts";
 type Plain = Readonly<Record<string, unknown>>;
 
 /** The JSON object that a body is; or nobody waits for an answer any more. */
-export type JsonReading = { readonly kind: "json"; readonly sent: Plain } | { readonly kind: "left" };
+type JsonReading = { readonly kind: "json"; readonly sent: Plain } | { readonly kind: "left" };
 
 /**
  * The reader of bodies that are one JSON object. It throws a KibitzError for what is none.
@@ -56,7 +56,7 @@ export function createJsonReader(
   };
 }
 
-export interface JsonReaderOptions {
+interface JsonReaderOptions {
   /** What all bodies together may take while they are read. */
   readonly bodies: BodyBudget;
   /** Slices of the thread, for what takes long to read. */
@@ -112,7 +112,7 @@ function notJson(contentType: string | undefined): KibitzError {
 }
 
 /** Everything that was sent, or word that the caller left while sending. */
-export type BodyReading = { readonly kind: "bytes"; readonly bytes: Uint8Array } | { readonly kind: "left" };
+type BodyReading = { readonly kind: "bytes"; readonly bytes: Uint8Array } | { readonly kind: "left" };
 
 /**
  * Reads a body to its end and inflates it. Throws where it is larger than `maxBytes`, before or after

@@ -38,7 +38,7 @@ export interface RequestReaderOptions {
 }
 
 /** A request that was read, with the function that explains its refusals. */
-export type ReadRequest = Extract<RequestReading, { readonly kind: "request" }>;
+type ReadRequest = Extract<RequestReading, { readonly kind: "request" }>;
 
 /**
  * The reader of requests of a method that are plain JSON already. It rejects with a KibitzError for what is no such request,

@@ -56,7 +56,7 @@ const verbs = { get: "GET", put: "PUT", post: "POST", delete: "DELETE", patch: "
  * The form of a route's answer: one object, server-sent events, an answer for each item of a list, or the last message of a
  * stream.
  */
-export type RouteKind = "unary" | "stream" | "batch" | "answer_at_end";
+type RouteKind = "unary" | "stream" | "batch" | "answer_at_end";
 
 /** A stream is sent as events unless its proto says otherwise. */
 export function kindOfRoute({ method }: Pick<Route, "method">): RouteKind {
@@ -86,7 +86,7 @@ export function streamOfRoute({ verb, path, method }: Route, routes: readonly Ro
 }
 
 /** The messages that a stream chooses from, and which of them is the answer. */
-export interface StreamEvents {
+interface StreamEvents {
   readonly choice: DescOneof;
   readonly answer: DescOneof["fields"][number];
 }

@@ -18,7 +18,7 @@ export interface AnswerForm {
   readonly headWaits: boolean;
 }
 
-export interface AnswerTimes {
+interface AnswerTimes {
   /** The longest time without a byte, in milliseconds. */
   readonly heartbeatMs: number;
   /** When the first such time began, by `performance.now()`. */

@@ -3,7 +3,7 @@ import { KibitzError } from "../../errors/errors.ts";
 import type { RequestContext } from "../../request/context.ts";
 
 /** How many streams of a method may be open at a time. */
-export interface StreamLimits {
+interface StreamLimits {
   readonly inAll: number;
   readonly perAddress: number;
   /** The address that a caller is counted under. */

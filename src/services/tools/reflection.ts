@@ -68,7 +68,7 @@ export function createReflection(options: ReflectionOptions): readonly Implement
 }
 
 type Response = MessageInitShape<typeof ServerReflectionResponseSchema>;
-type Answer = NonNullable<Response["messageResponse"]>;
+type MessageResponse = NonNullable<Response["messageResponse"]>;
 type Type = Registry extends Iterable<infer T> ? T : never;
 
 /** The served files with everything that they declare. */
@@ -128,9 +128,9 @@ function answerTo(
   { messageRequest: asked }: ServerReflectionRequest,
   schema: Schema,
   sent: Set<DescFile>,
-): Answer {
+): MessageResponse {
   const { services, types, symbols, files } = schema;
-  const fileAnswer = (file: DescFile | undefined, name: string): Answer => {
+  const fileAnswer = (file: DescFile | undefined, name: string): MessageResponse => {
     if (file === undefined) {
       return errorAnswer(Code.NotFound, `There is no ${name} here.`);
     }
@@ -175,7 +175,7 @@ function answerTo(
   }
 }
 
-function errorAnswer(errorCode: Code, errorMessage: string): Answer {
+function errorAnswer(errorCode: Code, errorMessage: string): MessageResponse {
   return { case: "errorResponse", value: { errorCode, errorMessage } };
 }
 

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { InstantCache } from "../ports.ts";
 
-export interface MemoryCacheOptions {
+interface MemoryCacheOptions {
   /** Of all that is kept: keys, values, and what it takes to find them. 0 keeps nothing. */
   readonly bytes: number;
 }
@@ -67,7 +67,7 @@ interface Ready<T> {
  * is overwritten by the newest. Nothing is ever freed, so nothing is fragmented, and what is forgotten leaves no
  * garbage behind: the memory of a process that keeps texts on the heap is twice what it keeps.
  */
-export interface TextRing {
+interface TextRing {
   get(key: string): string | undefined;
   /** Keeps a text as long as there is room. One that takes more than a sixteenth of it is not kept. */
   set(key: string, text: string): void;
@@ -85,7 +85,7 @@ const bytesPerSlot = 256;
 const slotBytes = Float64Array.BYTES_PER_ELEMENT;
 
 /** @param bytes of everything, the index too. */
-export function createTextRing(bytes: number): TextRing {
+function createTextRing(bytes: number): TextRing {
   const buckets = powerOfTwoFrom(bytes / (bytesPerSlot * bucketSlots));
   const ringBytes = bytes - buckets * bucketSlots * slotBytes;
   // Pages that nobody has written yet take no memory.

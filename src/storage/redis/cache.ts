@@ -4,7 +4,7 @@ import type { ValueFormat } from "../value-format.ts";
 import { type BriefRedis, createBriefRedis } from "./brief.ts";
 import type { Redis } from "./connection.ts";
 
-export interface RedisCacheOptions<T> {
+interface RedisCacheOptions<T> {
   /** Of Redis's memory, about: reckoned by what answers take on average. 0 keeps nothing. */
   readonly bytes: number;
   readonly format: ValueFormat<T>;
@@ -14,7 +14,7 @@ export interface RedisCacheOptions<T> {
 }
 
 /** What an answer takes in Redis on average, with its key and the rest: measured, see docs/running.md. */
-export const bytesPerAnswer = 1600;
+const bytesPerAnswer = 1600;
 /** Longer texts are not kept: ten lines of depth 30 have half as many characters. */
 const charactersMax = 32_768;
 const dayMs = 86_400_000;

@@ -12,7 +12,7 @@ import {
 } from "./kept-connection.ts";
 import { createOperations, RedisUnavailable } from "./operation.ts";
 
-export interface RedisOptions {
+interface RedisOptions {
   /** `redis://user:password@host:6379/0`, or `rediss://` for TLS. */
   readonly url: string;
   /** In front of every key and channel. */

@@ -32,7 +32,7 @@ export interface RedisChanges {
 }
 
 /** What of it is for whoever asks Redis: the library's connection of the moment, and what has become of it. */
-export interface KeptConnection extends Disposable {
+interface KeptConnection extends Disposable {
   /** There while Redis can be asked. Of each moment another one: it must not be kept. */
   readonly client: Client | undefined;
   readonly health: RedisHealth;
@@ -43,7 +43,7 @@ export interface KeptConnection extends Disposable {
   lose(asked: Client, failure: RedisFailure): void;
 }
 
-export interface KeptConnectionOptions {
+interface KeptConnectionOptions {
   readonly url: string;
   /** What is written to see whether Redis can be written to. */
   readonly probe: { readonly key: string; readonly channel: string };

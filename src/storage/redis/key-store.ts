@@ -32,7 +32,7 @@ const createMaxMs = 4000;
 const endedChannel = "keys-ended";
 
 /** Keys in Redis, which all nodes see: none of them has a lifetime, so Redis must not evict them. */
-export interface RedisKeyStore extends KeyStore, Disposable {
+interface RedisKeyStore extends KeyStore, Disposable {
   /** Tells of a key whose secret another node, or the command line, has ended just now, as far as it is heard. */
   onEnded(hear: (id: string) => void): void;
 }

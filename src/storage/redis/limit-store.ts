@@ -38,7 +38,7 @@ interface Held {
   isTold: boolean;
 }
 
-export interface RedisLimitStore extends LimitStore, AsyncDisposable {}
+interface RedisLimitStore extends LimitStore, AsyncDisposable {}
 
 /** Counts in Redis. Disposing of it gives all places back, and stops saying that this node lives. */
 export function createRedisLimitStore(

@@ -33,7 +33,7 @@ export interface DifferingEngine {
   readonly builds: ReadonlyMap<string, readonly string[]>;
 }
 
-export interface NodesOptions {
+interface NodesOptions {
   /** Of this node. */
   readonly id: string;
   /** Told of the nodes that were seen, also where nothing has changed. */

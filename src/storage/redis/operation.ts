@@ -16,7 +16,7 @@ export class RedisUnavailable extends StoreUnavailable {
  * Does one operation of Redis, which has a name: that of its command in small letters, or of its script. The one place that all of
  * them pass on their way, and where whoever counts or follows them stands.
  */
-export type Operate = <T>(name: string, work: () => Promise<T>) => Promise<T>;
+type Operate = <T>(name: string, work: () => Promise<T>) => Promise<T>;
 
 export function createOperations(meter: Pick<Meter, "redisOperation"> | undefined): Operate {
   return async (name, work) => {

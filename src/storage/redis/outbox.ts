@@ -4,7 +4,7 @@ import { settleScript } from "./limit-scripts.ts";
 import { listOf } from "./replies.ts";
 
 /** Something to be done in Redis that nobody waits for. The works are those of `settleScript`. */
-export interface OutboxEntry {
+interface OutboxEntry {
   readonly key: string;
   readonly work: "free" | "undo" | "undone" | "back" | "add";
   /** At most two. */
@@ -27,7 +27,7 @@ export interface Outbox {
   close(): Promise<number>;
 }
 
-export interface OutboxOptions {
+interface OutboxOptions {
   /** How long Redis is waited for at the end, in milliseconds: one that was lost a moment ago comes back within that. */
   readonly closingMaxMs?: number;
 }

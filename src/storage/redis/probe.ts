@@ -36,7 +36,7 @@ const least = "return 1";
 const sha1 = (text: string) => hash("sha1", text, "hex");
 
 /** What is tried, and how long an answer is waited for, in milliseconds. */
-export interface ProbeOptions {
+interface ProbeOptions {
   /** Name of the keys that are written. */
   readonly key: string;
   readonly channel: string;

@@ -1,6 +1,3 @@
-/** What scripts answer: numbers, texts and lists of them. */
-export type Reply = number | string | null | readonly Reply[];
-
 /** @throws TypeError where a reply is another than the script makes: somebody else has written there. */
 export function listOf(reply: unknown): readonly unknown[] {
   if (!Array.isArray(reply)) {

@@ -7,7 +7,7 @@ import { nameOf } from "./cache.ts";
 import { type Redis, redisScript } from "./connection.ts";
 
 /** In milliseconds. */
-export const sharingTimes = {
+const sharingTimes = {
   /** After so long without a sign of life another node may take a search on. */
   leaseMs: 1200,
   /** Between two signs of life of who leads, and two questions of who follows. */
@@ -20,7 +20,7 @@ const restMs = 20;
 /** As {@link sharingTimes}; tests make them short. */
 export type SharingTimes = { readonly [Time in keyof typeof sharingTimes]: number };
 
-export interface RedisSearchesOptions<T> {
+interface RedisSearchesOptions<T> {
   /** Of this node. */
   readonly id: string;
   /** Of states, and of last words. */

@@ -42,7 +42,7 @@ export interface AnswerFile {
 /** As it is found: anybody may have written it. Integers are bigints. */
 export type AnswerRow = { readonly text?: unknown; readonly checksum?: unknown };
 
-export interface Changes {
+interface Changes {
   readonly rows: readonly { readonly key: Uint8Array; readonly text: string; readonly checksum: number }[];
   /** Keys whose rows are worth nothing. */
   readonly spoilt: readonly Uint8Array[];

@@ -45,7 +45,7 @@ const migrations: readonly string[] = [
 ];
 
 /** What a database is like, without a change to it. */
-export interface DatabaseFacts {
+interface DatabaseFacts {
   readonly version: number;
   /** How many keys it has, revoked ones too. */
   readonly keys: number;

@@ -142,7 +142,7 @@ export function commandOfNative(
 }
 
 /** What the name of an engine tells of its build. */
-export interface NativeIdentity {
+interface NativeIdentity {
   readonly id: string;
   readonly family: string;
   readonly version: string;
