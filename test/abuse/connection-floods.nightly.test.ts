@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import { ask } from "./ask.ts";
 import { floodWithConnections } from "./connection-flood.ts";
@@ -15,6 +15,7 @@ test("33: 10,500 connections of a thousand addresses take all there are; probes 
   // A request each: a connection that has never sent one is closed sooner than a busy machine fills the service.
   const addressOf = (count: number) => `127.2.${Math.floor(count / 250) % 4}.${count % 250}`;
   const [statuses, end] = await floodWithConnections(service, 10_500, addressOf, rawRequest("GET /healthz"));
+  onTestFinished(end);
   expect(statuses.at(0)).toBe(200);
   expect(statuses.at(-1)).toBeUndefined();
   expect((await ask(`${metrics}/readyz`)).status).toBe(200);

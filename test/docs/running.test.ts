@@ -58,7 +58,7 @@ describe("docs/running.md", () => {
     );
     expect(
       cellOf(
-        "pipelined requests that wait on an HTTP/1.1 connection; if more arrive, it ends after the answers to these",
+        "pipelined requests that wait on an HTTP/1.1 connection; if more arrive, it ends after the answer under way",
       ),
     ).toBe(String(listenerLimits.requestsWaitingMax));
     expect(cellOf("time for any part of an answer to be read over HTTP/2")).toBe(

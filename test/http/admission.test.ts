@@ -305,7 +305,7 @@ describe("pipelined requests over HTTP/1.1", () => {
   });
 
   test.each([20, 5000])(
-    "of %i pipelined requests behind a call, those beyond the few that may wait are not answered, and the connection ends",
+    "if %i pipelined requests arrive behind a call, more than may wait, the connection ends after the answer to the call",
     async (count) => {
       const { enter, busy } = await start({ requestsWaitingMax: 3 });
       const client = await enter("127.0.0.2", get("/busy") + get("/healthz").repeat(count));
@@ -313,8 +313,8 @@ describe("pipelined requests over HTTP/1.1", () => {
       await sleep(100);
       busy[0]?.end("done");
       const answers = await client.closed;
-      expect(answers).toMatch(/done[\s\S]*"ok"/);
-      expect(answers.match(/HTTP\/1.1 /g)).toHaveLength(4);
+      expect(answers).toMatch(/done$/);
+      expect(answers.match(/HTTP\/1.1 /g)).toHaveLength(1);
       expect(answers.match(/Connection: close/g)).toHaveLength(1);
     },
   );

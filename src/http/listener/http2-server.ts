@@ -26,8 +26,8 @@ export interface Http2Server {
 /** Refuses a request in the protocol of its caller. */
 export type Refuse = (error: KibitzError, req: NodeRequest, res: NodeResponse) => void;
 
-/** Counts a call until its response closes. Returns an error if there is no room for it. */
-export type Admit = (req: NodeRequest, res: NodeResponse) => KibitzError | undefined;
+/** Counts a call until its response closes, or returns the limit that is reached: that of its caller, or that of all. */
+export type Admit = (req: NodeRequest, res: NodeResponse) => "holder" | "all" | undefined;
 
 /**
  * @param answer answers a request
@@ -57,8 +57,7 @@ export function createHttp2Server(
   const take = (req: Http2ServerRequest, res: Http2ServerResponse) => {
     const { stream } = req;
     if (admit(req, res)) {
-      // Clients know from this code that nothing was done, and that they may send the request again.
-      stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      refuseStream(stream);
       const session = sessions.get(stream.session as ServerHttp2Session);
       if (session && ++session.refused > limits.streamsRefusedMax) {
         session.leave();
@@ -103,6 +102,17 @@ export function createHttp2Server(
       }
     },
   };
+}
+
+/**
+ * Clients know from this code that nothing was done, and that they may send the request again. Node makes an error for it: without its stack
+ * trace, a flood of refused streams takes half of the time.
+ */
+function refuseStream(stream: ServerHttp2Stream): void {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  stream.close(constants.NGHTTP2_REFUSED_STREAM);
+  Error.stackTraceLimit = stackTraceLimit;
 }
 
 interface Session {

@@ -63,8 +63,6 @@ export interface ListenerOptions {
 /** How often a stop looks for connections that have become idle. */
 const sweepIntervalMs = 100;
 
-const soon = { retryAfterMs: 1000 };
-
 export function createListener(options: ListenerOptions): Listener {
   const { handlers, cors, log, limits: given } = options;
   const { isRpcPath = () => false, logRefused = () => {}, beginSpan } = options;
@@ -92,20 +90,11 @@ export function createListener(options: ListenerOptions): Listener {
       return undefined;
     }
     const end = calls.begin(callerOf(originOf(req)));
-    if (end === "all") {
-      return new KibitzError(
-        "overloaded",
-        "This server has reached its maximum of calls in flight. Retry later.",
-        soon,
-      );
-    }
-    if (end === "holder") {
-      warnFull("calls", callsPerCaller());
-      return new KibitzError(
-        "concurrency_limited",
-        "Your address has reached its maximum of calls in flight. Wait until one of them ends.",
-        soon,
-      );
+    if (typeof end === "string") {
+      if (end === "holder") {
+        warnFull("calls", callsPerCaller());
+      }
+      return end;
     }
     res.once("close", end);
     return undefined;
@@ -119,7 +108,10 @@ export function createListener(options: ListenerOptions): Listener {
     return id;
   };
   const http1 = createHttp1Server(
-    (req, res) => answer(req, res, admit(req, res)),
+    (req, res) => {
+      const full = admit(req, res);
+      answer(req, res, full && tooManyCalls(full));
+    },
     limits,
     cors.unread,
     logUnread,
@@ -201,6 +193,21 @@ export function createListener(options: ListenerOptions): Listener {
       return stopped;
     },
   };
+}
+
+function tooManyCalls(full: "holder" | "all"): KibitzError {
+  const soon = { retryAfterMs: 1000 };
+  return full === "holder"
+    ? new KibitzError(
+        "concurrency_limited",
+        "Your address has reached its maximum of calls in flight. Wait until one of them ends.",
+        soon,
+      )
+    : new KibitzError(
+        "overloaded",
+        "This server has reached its maximum of calls in flight. Retry later.",
+        soon,
+      );
 }
 
 /** The first bytes of an HTTP/2 client (RFC 9113 section 3.4); no HTTP/1.1 request begins so. */

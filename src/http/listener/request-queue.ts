@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** The requests of one HTTP/1.1 connection. One is answered at a time, those that arrive meanwhile are answered after it. */
+/** The requests of one HTTP/1.1 connection. One is answered at a time; a few that arrive meanwhile wait and are answered after it. */
 export interface RequestQueue {
   take(res: ServerResponse): void;
   /** The response to the request that is being answered, or is next. */
@@ -12,8 +12,8 @@ export interface RequestQueue {
 
 /**
  * @param begin answers a request
- * @param waitingMax requests that may wait at a time. Node makes requests of all bytes that it reads, so a client that sends more is not
- * read any further, and its connection ends after the answers to these.
+ * @param waitingMax requests that may wait at a time. If a client sends more, its connection ends after the answer under way: Node makes
+ * objects of all the requests that it reads.
  */
 export function createRequestQueue(
   socket: Socket,
@@ -67,6 +67,7 @@ export function createRequestQueue(
         return;
       }
       if (waiting.length === waitingMax) {
+        waiting = [];
         stop();
         socket.pause();
         return;
