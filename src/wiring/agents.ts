@@ -45,13 +45,10 @@ export function createAgentsEndpoint({
   writeLine,
   log,
 }: AgentsOptions): RequestHandler {
-  const { calls, rules, judge, rulebook, beginWork } = service;
+  const { calls, rules, judge, rulebook } = service;
   // A message may be as long as a review, the longest call of a tool.
   const wanted = "one JSON-RPC message, a JSON object";
-  const readBody = createJsonReader(wanted, readMaxBytesOf(GameService.method.reviewGame), {
-    bodies,
-    beginWork,
-  });
+  const readBody = createJsonReader(wanted, readMaxBytesOf(GameService.method.reviewGame), bodies);
   const isProxy = createProxyTest(config.trustProxy);
   return createMcpEndpoint({
     plain: createPlainCalls({ calls, faultsOf: rules, judge: judge.message, costOf }),

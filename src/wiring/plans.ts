@@ -8,7 +8,7 @@ import { createMessageReader } from "../calls/plain/read-message.ts";
 import { unknownFieldFault } from "../calls/plain/refuse.ts";
 import { createMessageWriter } from "../calls/plain/write-message.ts";
 import type { ShownPlan } from "../http/pages/openapi-document.ts";
-import { parseJsonObject } from "../protocols/json/json-text.ts";
+import { readJsonObject } from "../protocols/json/json-text.ts";
 import { pointerStep } from "../text/json-pointer.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
@@ -46,7 +46,7 @@ function readText(file: string): string {
 
 /** Reads a file of plans, `{"plans": […]}`, each in the form in which `GET /price` shows it. */
 export function plansFromJson(text: string): PlansReading {
-  const reading = parseJsonObject(text);
+  const reading = readJsonObject(text);
   if (reading.kind === "faults") {
     return faultsOf(
       reading.faults.map(({ pointer, message }) => ({

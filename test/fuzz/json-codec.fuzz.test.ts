@@ -16,10 +16,8 @@ import { CreateKeyRequestSchema } from "../../gen/chess/analysis/v1/key_service_
 import { createMessageReader, type MessageReading } from "../../src/calls/plain/read-message.ts";
 import { createMessageWriter } from "../../src/calls/plain/write-message.ts";
 import type { Fault } from "../../src/errors/errors.ts";
-import { explainJson } from "../../src/protocols/json/explain-json.ts";
-import { parseJsonObject } from "../../src/protocols/json/json-text.ts";
+import { explainJson, readJsonObject } from "../../src/protocols/json/json-text.ts";
 import { nestingMax } from "../../src/text/json-scan.ts";
-import { inOneGo } from "../../src/thread/event-loop.ts";
 import { threadMs } from "../support/thread-time.ts";
 import { corpusOf } from "./corpus.ts";
 import { fuzz } from "./fuzz.ts";
@@ -76,13 +74,14 @@ function check({ json, edits, bytes }: Input): void {
       body[at] = byte;
     }
   }
-  const reading = parseJsonObject(body);
+  const reading = readJsonObject(body);
   if (edits.length === 0 && bytes.length === 0) {
     const good = isJson(text) && !json.repeats && json.levels <= nestingMax;
     const isObject = good && text.trimStart().startsWith("{");
     equal(reading.kind, isObject ? "value" : "faults");
-    // The slow reader, which knows why, agrees with the quick one.
-    equal(inOneGo(explainJson(text)).length === 0, good);
+    if (json.levels <= nestingMax) {
+      equal(explainJson(text).length === 0, good);
+    }
   }
   if (reading.kind === "faults") {
     counts.refused++;
@@ -128,7 +127,7 @@ function checkMessage(
   ok(equals(desc, message, theirs), `protobuf-es reads something else as ${desc.name}`);
 
   const written = write(message);
-  const again = parseJsonObject(written);
+  const again = readJsonObject(written);
   ok(again.kind === "value", "what was written is not read");
   const { message: same, faults: none } = read(again.value);
   deepEqual(none, []);
@@ -241,7 +240,7 @@ test.each([
   ["fields that are not known", `{${Array.from({ length: 60_000 }, (_, index) => `"f${index}":1`)}}`],
 ])("a body of a megabyte is read within three seconds of work: %s", (_, text) => {
   const before = threadMs();
-  const reading = parseJsonObject(new TextEncoder().encode(text));
+  const reading = readJsonObject(new TextEncoder().encode(text));
   if (reading.kind === "value") {
     for (const { read } of readers) {
       read(reading.value);

@@ -8,7 +8,7 @@ import type { NodeRequest } from "../../http/message.ts";
 import { outcomeOf, refuseLeft } from "../../request/context.ts";
 import { isJsonObject } from "../../text/plain-text.ts";
 import type { Turn } from "../../thread/event-loop.ts";
-import { notAnObject, parseCounted, textFromBytes } from "./json-text.ts";
+import { explainJson, notAnObject, parseCounted, textFromBytes } from "./json-text.ts";
 import { describeBody, errorFromText, readJsonBody } from "./read-json.ts";
 import type { RequestReaderOptions } from "./read-request.ts";
 
@@ -69,7 +69,7 @@ export function createBatchReader(
     const { members } = boundJson(text, method, partsMax);
     const sent = parseCounted(text, members);
     if (sent === undefined) {
-      throw await errorFromText(text, wanted, turn, members);
+      throw errorFromText(explainJson(text, wanted), text.length);
     }
     if (!isJsonObject(sent)) {
       throw errorFromFaults([notAnObject(sent, wanted)]);

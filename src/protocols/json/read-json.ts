@@ -12,8 +12,7 @@ import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
 import { countJson } from "../../text/json-scan.ts";
 import { echo } from "../../text/plain-text.ts";
-import { type BeginWork, inTurns, type Turn } from "../../thread/event-loop.ts";
-import { explainJsonObject, readJsonObject } from "./json-text.ts";
+import { readJsonObject } from "./json-text.ts";
 
 type Plain = Readonly<Record<string, unknown>>;
 
@@ -23,12 +22,12 @@ type JsonReading = { readonly kind: "json"; readonly sent: Plain } | { readonly 
 /**
  * The reader of bodies that are one JSON object. It throws a KibitzError for what is none.
  *
- * @param wanted what to send, for whoever sends something else
+ * @param wanted what to send, for the error of other bodies
  */
 export function createJsonReader(
   wanted: string,
   maxBytes: number,
-  { bodies, beginWork }: JsonReaderOptions,
+  bodies: BodyBudget,
 ): (req: NodeRequest, entry: Pick<Entry, "check">) => Promise<JsonReading> {
   return async (req, entry) => {
     const body = await readJsonBody(req, maxBytes, bodies);
@@ -41,26 +40,11 @@ export function createJsonReader(
       boundParts(countJson(Buffer.from(body.bytes).toString("latin1")), body.bytes.length);
     }
     const json = readJsonObject(body.bytes, wanted);
-    switch (json.kind) {
-      case "value":
-        return { kind: "json", sent: json.value };
-      case "faults":
-        throw errorFromFaults(json.faults);
-      case "unclear":
-        throw await errorFromText(
-          json.text,
-          wanted,
-          beginWork(() => entry.check()),
-        );
+    if (json.kind === "faults") {
+      throw errorFromText(json.faults, body.bytes.length);
     }
+    return { kind: "json", sent: json.value };
   };
-}
-
-interface JsonReaderOptions {
-  /** What all bodies together may take while they are read. */
-  readonly bodies: BodyBudget;
-  /** Slices of the thread, for what takes long to read. */
-  readonly beginWork: BeginWork;
 }
 
 /** The bytes of a body that says to be JSON. @throws KibitzError */
@@ -72,18 +56,12 @@ export function readJsonBody(req: NodeRequest, maxBytes: number, bodies: BodyBud
   return readBody(req, maxBytes, bodies);
 }
 
-/** Why a text is not acceptable JSON. */
-export async function errorFromText(
-  text: string,
-  wanted: string,
-  turn: Turn,
-  keysMax?: number,
-): Promise<KibitzError> {
-  const faults = await inTurns(explainJsonObject(text, wanted, keysMax), turn);
-  return withCost(errorFromFaults(faults), costOfBytes(text.length));
+/** The error for a rejected text, which costs the more the longer the text is. */
+export function errorFromText(faults: readonly Fault[], length: number): KibitzError {
+  return withCost(errorFromFaults(faults), costOfBytes(length));
 }
 
-/** What a call wants, in words and by an example that is answered. */
+/** Describes the body of a call, by an example that is answered. */
 export function describeBody(desc: DescMessage): string {
   return `a JSON object such as ${JSON.stringify(exampleOf(desc))}`;
 }

@@ -80,7 +80,7 @@ export function createRequestReader(
   }
 
   const maxBytes = options.readMaxBytesOf(method);
-  const readJson = createJsonReader(describeBody(desc), maxBytes, options);
+  const readJson = createJsonReader(describeBody(desc), maxBytes, options.bodies);
   return async (req, entry) => {
     const json = await readJson(req, entry);
     return json.kind === "left" ? json : requestFrom(json.sent, entry.account);

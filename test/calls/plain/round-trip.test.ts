@@ -10,7 +10,7 @@ import {
 import { GetKeyResponseSchema } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
 import { createMessageReader } from "../../../src/calls/plain/read-message.ts";
 import { createMessageWriter } from "../../../src/calls/plain/write-message.ts";
-import { parseJsonObject } from "../../../src/protocols/json/json-text.ts";
+import { readJsonObject } from "../../../src/protocols/json/json-text.ts";
 import { createRandom } from "../../support/random.ts";
 import { randomMessage } from "./random-message.ts";
 
@@ -28,7 +28,7 @@ it.each<DescMessage>([
   for (let round = 0; round < 300; round++) {
     const message = randomMessage(desc, random);
     const text = write(message);
-    const json = parseJsonObject(new TextEncoder().encode(text));
+    const json = readJsonObject(new TextEncoder().encode(text));
     if (json.kind === "faults") {
       throw new Error(`${json.faults[0]?.message}: ${text}`);
     }

@@ -161,7 +161,7 @@ describe("a batch as a whole is refused", () => {
       400,
       {
         code: "malformed_json",
-        detail: expect.stringMatching(/`\]\}` at line 1, column \d+, where a value is expected/),
+        detail: expect.stringMatching(/`\]` at line 1, column \d+, where a value is expected/),
       },
     ]);
   });

@@ -1,16 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { explainJson } from "../../../src/protocols/json/explain-json.ts";
-import { parseJsonObject } from "../../../src/protocols/json/json-text.ts";
-import { inOneGo } from "../../../src/thread/event-loop.ts";
+import { explainJson, readJsonObject } from "../../../src/protocols/json/json-text.ts";
 import { createRandom } from "../../support/random.ts";
 
 function faultsOf(body: string | Uint8Array) {
-  const reading = parseJsonObject(body);
+  const reading = readJsonObject(body);
   return reading.kind === "faults" ? reading.faults : [];
 }
 
 function objectOf(body: string | Uint8Array) {
-  const reading = parseJsonObject(body);
+  const reading = readJsonObject(body);
   if (reading.kind === "faults") {
     throw new Error(reading.faults[0]?.message);
   }
@@ -50,7 +48,7 @@ describe("what is read", () => {
       {
         pointer: "",
         code: "malformed_json",
-        message: "The body has more than 1000 keys at line 1, column 8894.",
+        message: "The body has more than 1000 keys.",
       },
     ]);
   });
@@ -62,61 +60,34 @@ describe("what is read", () => {
       {
         pointer: "",
         code: "malformed_json",
-        message: "The body is nested more than 32 levels deep at line 1, column 37.",
+        message: "The body is nested more than 32 levels deep.",
       },
     ]);
   });
 });
 
-it.each([
-  ["empty lines", `{${"\n".repeat(1_000_000)}x`, "line 1000001, column 1"],
-  ["spaces", `{${" ".repeat(1_000_000)}x`, "line 1, column 1000002"],
-])("a megabyte of %s is searched for its error in time slices", (_, text, where) => {
-  const pieces = explainJson(text);
-  let count = 0;
-  let piece = pieces.next();
-  for (; !piece.done; piece = pieces.next()) {
-    count++;
-  }
-  expect(piece.value[0]?.message).toContain(where);
-  // Of 32 KiB, once for the space and once for the place.
-  expect(count).toBeGreaterThan(50);
-});
-
 describe("what is not JSON", () => {
   it.each([
-    [
-      "{",
-      "The body is cut off: it ends at line 1, column 2, where a key in double quotes or `}` is expected.",
-    ],
+    ["{", "The body is cut off: it ends at line 1, column 2, where `}` is expected."],
     ['{"fen":', "The body is cut off: it ends at line 1, column 8, where a value is expected."],
-    ['{"a": tru}', "The body is not JSON: it has `tru}` at line 1, column 7, where a value is expected."],
+    ['{"a": tru}', "The body is not JSON: it has `tru` at line 1, column 7."],
     [
       '{"a":1,}',
       "The body is not JSON: it has `}` at line 1, column 8, where a key in double quotes is expected.",
     ],
-    [
-      "{'a':1}",
-      "The body is not JSON: it has `'a':1}` at line 1, column 2, where a key in double quotes or `}` is expected.",
-    ],
-    [
-      '{"a":1}\n x',
-      "The body continues after its JSON value, with `x` at line 2, column 2: send one value and nothing else.",
-    ],
-    ['{"a" 1}', "The body is not JSON: it has `1}` at line 1, column 6, where `:` is expected."],
-    ['{"a":01}', "The body is not JSON: it has `01}` at line 1, column 6, where a value is expected."],
-    ['{"a":[1 2]}', "The body is not JSON: it has `2]}` at line 1, column 9, where `,` or `]` is expected."],
-    [
-      '{"a":[,]}',
-      "The body is not JSON: it has `,]}` at line 1, column 7, where a value or `]` is expected.",
-    ],
-    ['{"a":NaN}', "The body is not JSON: it has `NaN}` at line 1, column 6, where a value is expected."],
+    ["{'a':1}", "The body is not JSON: it has `'a'` at line 1, column 2."],
+    ['{"a":1}\n x', "The body is not JSON: it has `x` at line 2, column 2."],
+    ['{"a" 1}', "The body is not JSON: it has `1` at line 1, column 6, where `:` is expected."],
+    ['{"a":01}', "The body is not JSON: it has `1` at line 1, column 7, where `,` is expected."],
+    ['{"a":[1 2]}', "The body is not JSON: it has `2` at line 1, column 9, where `,` is expected."],
+    ['{"a":[,]}', "The body is not JSON: it has `,` at line 1, column 7, where a value is expected."],
+    ['{"a":NaN}', "The body is not JSON: it has `NaN` at line 1, column 6."],
     [
       '{"a":1}}',
       "The body continues after its JSON value, with `}` at line 1, column 8: send one value and nothing else.",
     ],
-    ["[}", "The body is not JSON: it has `}` at line 1, column 2, where a value or `]` is expected."],
-    ["fen=8/8", "The body is not JSON: it has `fen=8/8` at line 1, column 1, where a value is expected."],
+    ["[}", "The body is not JSON: it has `}` at line 1, column 2, where a value is expected."],
+    ["fen=8/8", "The body is not JSON: it has `fen=8` at line 1, column 1."],
   ])("the text is no JSON, and the error says where and why: %s", (text, message) => {
     expect(faultsOf(text)).toEqual([{ pointer: "", code: "malformed_json", message }]);
   });
@@ -131,7 +102,7 @@ describe("what is not JSON", () => {
   );
 
   it.each(["", " \r\n\t"])("an empty body is refused with what to send instead: %j", (text) => {
-    const reading = parseJsonObject(text, "a JSON object with at least `fen`");
+    const reading = readJsonObject(text, "a JSON object with at least `fen`");
     expect(reading).toEqual({
       kind: "faults",
       faults: [
@@ -226,7 +197,7 @@ describe("hostile texts", () => {
     ["a megabyte of closing brackets", "]".repeat(mib)],
     ["a key of a megabyte twice", `{"${"k".repeat(mib)}":1,"${"k".repeat(mib)}":1}`],
   ])("a hostile text of %s is read in linear time", { timeout: 60_000 }, (_, text) => {
-    expect(parseJsonObject(text)).toHaveProperty("kind");
+    expect(readJsonObject(text)).toHaveProperty("kind");
   });
 });
 
@@ -240,7 +211,7 @@ it("the syntax error is found in exactly the texts that JSON.parse refuses", () 
       const place = random.below(text.length);
       text = text.slice(0, place) + random.pick(["", ...pieces]) + text.slice(place + random.below(3));
     }
-    const breaks = inOneGo(explainJson(text)).filter(({ pointer }) => pointer === "");
+    const breaks = explainJson(text).filter(({ pointer }) => pointer === "");
     expect(breaks.length === 0, text).toBe(isJson(text));
   }
 });
