@@ -130,7 +130,7 @@ async function compareRedis(): Promise<void> {
   await using _redis = await startRedis(port);
   const start = (env: NodeJS.ProcessEnv) =>
     startServer({ ...settings, PATH: process.env.PATH, KIBITZ_DATA_DIR: makeDataFolder(), ...env });
-  const node = { KIBITZ_SLOTS: "1", KIBITZ_CACHE_MB: "64" };
+  const node = { KIBITZ_SLOTS: "1", KIBITZ_CACHE_MB: "32" };
   const [without, withRedis] = await Promise.all([
     start(node),
     start({ ...node, KIBITZ_REDIS_URL: `redis://127.0.0.1:${port}` }),

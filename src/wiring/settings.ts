@@ -263,7 +263,7 @@ export const settings = {
   },
   cacheMb: {
     key: "KIBITZ_CACHE_MB",
-    default: () => 64,
+    default: () => 32,
     about: "MB that the cache of answers may take, 0 to 100000; 0 turns it off",
     read: integer(0, 100_000),
   },
