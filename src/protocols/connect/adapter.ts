@@ -38,20 +38,20 @@ import { valuesFor } from "./state.ts";
 import { cancelOnDisconnect, dropLongTimeout } from "./workarounds.ts";
 
 interface ConnectAdapterOptions {
-  /** What a Connect router made of the services: its `handlers`. */
+  /** The `handlers` of a Connect router, one for each method. */
   readonly handlers: readonly UniversalHandler[];
-  /** An error as an RPC error, with the details that every error has. */
+  /** Makes an RPC error of an error, with the details that every error has. */
   explain(thrown: unknown, requestId: string): ConnectError;
   /** Called with each unpacked message before Connect decodes it. Rejects to refuse it. */
   readonly checkMessage?: CheckMessage;
   /**
-   * Asked before a request is refused that is no call yet, for its method or its type. Rejects with a KibitzError where
-   * it is to be refused for who sends it.
+   * Called before a request is refused for its HTTP method or media type. Rejects with a KibitzError if its caller must be refused
+   * instead.
    */
   readonly refusing?: (req: NodeRequest, method: DescMethod, error: KibitzError) => Promise<void>;
-  /** The greatest message that a method takes, before and after inflation. */
+  /** The largest message of a method, in bytes, before and after decompression. */
   readonly readMaxBytesOf: (method: DescMethod) => number;
-  /** What all bodies together may take until their calls end. */
+  /** The memory for all bodies until their calls end. */
   readonly bodies: BodyBudget;
   readonly log: Pick<Log, "error">;
 }
@@ -59,8 +59,7 @@ interface ConnectAdapterOptions {
 export type ConnectAdapter = (req: NodeRequest, res: NodeResponse) => boolean;
 
 /**
- * Connect, gRPC and gRPC-Web: brings the requests for the paths of the RPCs to Connect's handlers. What is not among
- * theirs is another door's.
+ * Serves Connect, gRPC and gRPC-Web: passes requests for the paths of RPCs to Connect's handlers. Returns false for other paths.
  *
  * Replaces `connectNodeAdapter` because of the faults that comments name below. It keeps the conversion of requests and
  * answers between Node and Connect.
@@ -128,12 +127,12 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
     res: NodeResponse,
     { error, headers }: Refusal,
   ): Promise<void> {
-    const told = await refusing(req, method, error).then(
+    const refusal = await refusing(req, method, error).then(
       () => error,
       (thrown: unknown) => errorFromUnknown(thrown),
     );
     const { answerHeaders } = outcomeOf(req);
-    sendProblem(req, res, told, told === error ? [...answerHeaders, ...headers] : [...answerHeaders]);
+    sendProblem(req, res, refusal, refusal === error ? [...answerHeaders, ...headers] : [...answerHeaders]);
   }
 
   async function* bodyOf(req: NodeRequest, count: CountBytes): AsyncGenerator<Uint8Array> {
@@ -159,7 +158,7 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
 
   /** Connect writes failures outside of a handler to the console, and lets the client wait forever. */
   function fail(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
-    // Who left in the middle of an answer made the writing fail: nobody's fault, and nobody to tell.
+    // A client that leaves in the middle of an answer makes writing fail. That is no error, and nobody reads an answer.
     if (isGone(res)) {
       return;
     }
@@ -185,7 +184,7 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
   };
 }
 
-/** The same answer for one who has it: RFC 9110 section 15.4.5 wants its headers, and what tells of the body left out. */
+/** Makes the 304 of an answer: RFC 9110 section 15.4.5 wants its headers, without those that describe the body. */
 function notModified({ header }: UniversalServerResponse): UniversalServerResponse {
   const kept = new Headers(header);
   for (const name of ["Content-Type", "Content-Length", "Content-Encoding"]) {

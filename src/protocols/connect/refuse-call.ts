@@ -1,6 +1,6 @@
 /**
- * What is refused outside of Connect's handlers, or by them without a word: calls in the protocol of the caller, the
- * rest as problem documents.
+ * Refuses requests outside of Connect's handlers, and those that they refuse with an empty body: calls in their own protocol, others
+ * with a problem document.
  */
 
 import type { ConnectError } from "@connectrpc/connect";
@@ -14,10 +14,10 @@ import { contextOf, mediaTypeOf, outcomeOf, rpcType } from "../../request/contex
 import { echo, grpcMessage } from "../../text/plain-text.ts";
 
 /**
- * Refuses a call before any service sees it, in the protocol of the caller, so that its library says what is wrong, and
- * not that the answer cannot be read. `false` where the request is no RPC client's.
+ * Refuses a call in its own protocol, so that the client's library shows the error instead of an answer that it cannot
+ * read. Returns false if the request is no RPC.
  *
- * @param explain makes the RPC error of it, with the details that every error has
+ * @param explain makes an RPC error of the error, with the details that every error has
  */
 export function refuseCall(
   req: NodeRequest,
@@ -48,7 +48,7 @@ export function refuseCall(
   return true;
 }
 
-/** {@link refuseCall} for an unknown method, which Connect answers with an empty 404 in no protocol. */
+/** Refuses a call of an unknown method, as {@link refuseCall} does. Connect would answer with an empty 404. */
 export function refuseUnknownCall(
   req: NodeRequest,
   res: NodeResponse,
@@ -78,7 +78,7 @@ function grpcResponse(type: string, error: ConnectError): RefusalResponse {
   return { status: 200, headers: { "Content-Type": type, ...Object.fromEntries(trailers) } };
 }
 
-/** Connect's protocol has a status for each code; but streams are always 200, and end with the error. */
+/** Unary calls of Connect have the HTTP status of the code. Streams always have 200, and end with the error. */
 function connectResponse(type: string, refusal: ConnectError): RefusalResponse {
   const error = errorToJson(refusal, undefined);
   if (!type.startsWith("application/connect+")) {
@@ -96,15 +96,13 @@ const unaryTypes = ["application/json", "application/proto"];
 const streamTypes = ["application/connect+json", "application/connect+proto"];
 const grpcTypes = ["application/grpc-web", "application/grpc"];
 
-/** An error, and what its answer says beside it. */
+/** An error, and further headers of its answer. */
 export interface Refusal {
   readonly error: KibitzError;
   readonly headers: readonly (readonly [string, string])[];
 }
 
-/**
- * The error of a call that Connect's handler refused with an empty body; `undefined` if it did not.
- */
+/** Returns the error of a call that Connect's handler refused with an empty body, undefined for other answers. */
 export function refusalFromReply(
   reply: UniversalServerResponse,
   handler: UniversalHandler,
@@ -144,7 +142,7 @@ export function refusalFromReply(
   return undefined;
 }
 
-/** What a GET lacks of its query. */
+/** Says what is wrong with the query of a GET. */
 function unreadableQuery(name: string, { url = "" }: NodeRequest): string {
   const query = new URLSearchParams(url.split("?", 2)[1]);
   const missing = ["encoding", "message"].filter((parameter) => !query.has(parameter));

@@ -28,18 +28,18 @@ interface GatewayOptions extends AnswerOptions {
   readonly log: Pick<Log, "error">;
 }
 
-/** What answers a verb at a path. */
+/** The handler of a verb at a path. */
 interface Answering {
   readonly method: DescMethod;
   readonly answer: RouteHandler;
 }
 
-/** What stands at one path. */
+/** The routes of one path. */
 interface Place {
   readonly answers: Map<string, Answering>;
   /** The value of the Allow header. */
   allow: string;
-  /** Whether it answers with events. */
+  /** True if it answers with events. */
   streams: boolean;
   /** A request that can be posted here; undefined if none can. */
   example: Readonly<Record<string, unknown>> | undefined;
@@ -151,7 +151,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
   };
 }
 
-/** What to send instead, for whoever asks by GET: most have typed the address into a browser, or use an EventSource. */
+/** Returns a request that works, for a GET: most of these come from the address bar of a browser or from an EventSource. */
 function hintFor({ example, streams }: Place, { method, headers }: NodeRequest, path: string): string {
   if (method !== "GET" || example === undefined) {
     return "";

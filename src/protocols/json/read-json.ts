@@ -162,7 +162,7 @@ function tooLarge(maxBytes: number): KibitzError {
   );
 }
 
-/** Whether a Content-Type says JSON in UTF-8. Parameters that say nothing of the encoding are let pass. */
+/** True if a Content-Type means JSON in UTF-8. Other parameters than the charset are ignored. */
 export function isJson(contentType: string | undefined): boolean {
   if (contentType === "application/json") {
     return true;
