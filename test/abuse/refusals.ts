@@ -111,7 +111,7 @@ export const turnedAway: Readonly<Record<string, Flood & { readonly statuses: re
       { ...agentsHeaders, Authorization: "Bearer kbz_none" },
     ],
     bodies: [callOfTool("analyze_position", { moves: longGame.moves })],
-    statuses: [200, 401, 403],
+    statuses: [401, 403, 429],
   },
 };
 

@@ -53,7 +53,7 @@ export function testRefusals(isTested: (flood: string) => boolean): void {
     async (_kind, flood) => {
       const { statuses } = await flooded(service, flood);
       expect(statuses).toEqual(expect.arrayContaining([401, 403]));
-      // 200 says over MCP that too many keys were looked up, if the flood was that fast.
+      // 429 if the flood was so fast that too many keys were looked up.
       expect(statuses.filter((status) => !flood.statuses.includes(status))).toEqual([]);
     },
   );
