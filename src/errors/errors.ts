@@ -36,7 +36,7 @@ interface TextPlace extends MovePlace {
   readonly line: number;
   /** From 1, in UTF-16 units. */
   readonly column: number;
-  /** Of an illegal move: the position in which it was to be played. */
+  /** For an illegal move: the FEN of the position before it. */
   readonly fen?: string;
 }
 

@@ -8,7 +8,7 @@ import { holdsKey } from "../text/plain-text.ts";
 export type Protocol = "json" | "mcp" | "connect" | "grpc" | "grpc-web" | "cli";
 
 /**
- * The facts of a request that its headers and its connection tell, whatever its protocol. The edge makes it once; it does not change.
+ * The facts of a request from its headers and its connection, in every protocol. The edge makes it once; it does not change.
  * {@link RequestOutcome} holds what changes.
  */
 export interface RequestContext {
@@ -128,7 +128,7 @@ export function mediaTypeOf(headers: IncomingHttpHeaders): string {
 }
 
 /**
- * At the paths of the services the content type tells gRPC, gRPC-Web and Connect apart, and GET is always Connect. At other paths it
+ * At the paths of the services the content type distinguishes gRPC, gRPC-Web and Connect, and GET is always Connect. At other paths it
  * is JSON, unless only an RPC client would post the content type.
  */
 function protocolOf({ method, headers }: RawRequest, isOfService: boolean): Protocol {

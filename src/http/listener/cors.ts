@@ -3,7 +3,7 @@ import { contextOf } from "../../request/context.ts";
 import { endBeforeBody } from "../lingering-close.ts";
 import { addVary, isPreflight, type NodeRequest, type NodeResponse } from "../message.ts";
 
-/** What scripts of other origins may do here: the Fetch standard's CORS protocol, never with credentials. */
+/** Permissions for scripts of other origins, by the CORS protocol of the Fetch standard, never with credentials. */
 export interface Cors {
   /** Puts the header fields into an answer that is about to be made, so that scripts can read errors, too. */
   apply(req: NodeRequest, res: NodeResponse): void;
@@ -48,7 +48,7 @@ export function createCors(origins: readonly string[]): Cors {
     apply(req, res) {
       const { origin } = req.headers;
       if (origins.length > 0 && req.method !== "POST") {
-        // What a cache has kept for somebody else would lack the fields.
+        // Without it, a cache could answer with a response that lacks the fields.
         addVary(res, "Origin");
       }
       const allowOrigin = origin === undefined ? undefined : allowedFor(origin);

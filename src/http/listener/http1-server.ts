@@ -147,7 +147,7 @@ function isAnswered(res: NodeResponse): boolean {
 
 interface ClientError extends Error {
   readonly code?: string;
-  /** What Node's parser says is wrong. */
+  /** The fault, in the words of Node's parser. */
   readonly reason?: string;
   /** The packet that it could not parse. */
   readonly rawPacket?: Buffer;

@@ -22,7 +22,7 @@ import { type ListenerLimits, listenerLimits } from "./limits.ts";
 
 /** One port for HTTP/1.1 and HTTP/2 without TLS. */
 export interface Listener {
-  /** Whether `stop` was called: nothing new is accepted, what was begun is finished. */
+  /** True after `stop` was called: no new requests are accepted, and those under way are finished. */
   readonly draining: boolean;
   /** Port 0 picks a free one; the answer says which. Rejects if the port cannot be had. */
   listen(host: string, port: number): Promise<{ host: string; port: number }>;

@@ -7,7 +7,7 @@ import type { BeginWork, Turn } from "../../thread/event-loop.ts";
 import { addVary, isNotModified, type NodeRequest, type NodeResponse, writePart } from "../message.ts";
 import { sendProblem } from "../send-problem.ts";
 
-/** What a path without parameters shows. */
+/** A page at a path without parameters. */
 export interface Page {
   readonly contentType: string;
   readonly body: string | Buffer;

@@ -7,7 +7,7 @@ import { answerGet, type Page } from "./page.ts";
 interface ProbesOptions {
   /** True if requests for analysis would be answered. Called for every probe, so it must be cheap. */
   ready(): boolean;
-  /** Whether the server is stopping. */
+  /** True while the server stops. */
   draining(): boolean;
   /** The parts that a server that is ready does without. */
   degraded?(): readonly string[];
@@ -53,9 +53,9 @@ type State = "starting" | "ready" | "draining";
 
 /** The readiness of the server, for `/readyz` and `grpc.health.v1`. */
 interface Readiness {
-  /** Whether requests for analysis that name no engine would be answered. */
+  /** True if a request for analysis that names no engine would be answered. */
   ready(): boolean;
-  /** Whether the server is stopping. */
+  /** True while the server stops. */
   draining(): boolean;
   /** Emits `change` when one of these changes. */
   readonly changes: EventEmitter<{ change: [] }>;
