@@ -13,8 +13,8 @@ const builder = "tools/build-page.ts";
 /** What the page is made of. Folders count: a file that is gone is newer there only. */
 export const sources = [
   ...["web", "web/**", "package-lock.json", builder],
-  // What it has of the service, with all that this imports.
-  ...["gen/**", "src/{chess,errors,game,protocols/json,text}/**"],
+  // The page's imports from the service, and all imports of those.
+  ...["gen/**", "src/{calls/plain,chess,errors,game,protocols/json,text}/**"],
 ];
 
 /**

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { expect, test } from "vitest";
 import { silentLog } from "../../src/log/log.ts";
@@ -13,8 +12,8 @@ function recordingLog() {
 
 async function taken(port: number) {
   const server = createServer().listen(port, "127.0.0.1");
-  // Somebody else on this machine may have it already, which is as good.
-  await Promise.race([once(server, "listening"), once(server, "error")]);
+  // Another process of this machine may have the port already, which is as good.
+  await new Promise((settle) => server.once("listening", settle).once("error", settle));
   return {
     port: (server.address() as AddressInfo | null)?.port ?? port,
     [Symbol.dispose]: () => void server.close(),
