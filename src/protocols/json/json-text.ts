@@ -30,7 +30,7 @@ export function readJsonObject(body: Uint8Array | string, wanted = "a JSON objec
   }
   const value = parseCounted(text, members);
   if (value === undefined) {
-    return { kind: "faults", faults: explainJson(text, wanted) };
+    return { kind: "faults", faults: faultsOfText(text, wanted) };
   }
   return isJsonObject(value)
     ? { kind: "value", value }
@@ -56,41 +56,60 @@ export function parseCounted(text: string, members: number): unknown {
   return value !== undefined && members === countKeys(value) ? value : undefined;
 }
 
-/**
- * Says what is wrong with a text that {@link parseCounted} rejects: the place where it stops being JSON, and each repeated key.
- *
- * @param text at most 32 levels deep: the parser calls itself for each level
- * @param wanted what to send, for the error of an empty body
- */
-export function explainJson(text: string, wanted = "a JSON object"): readonly Fault[] {
+/** So much of a text is explained: jsonc-parser takes up to a tenth of a microsecond for a character. */
+const explainedMaxLength = 64 * 1024;
+
+/** Leaves the visit of a text at its first syntax error. */
+const isBroken = new Error("a syntax error");
+
+/** The faults of a text that {@link parseCounted} rejects. @param wanted what to send, for the error of an empty body */
+export function faultsOfText(text: string, wanted: string): readonly Fault[] {
   if (text.trim() === "") {
     return [malformed(`The body is empty: send ${wanted}.`)];
   }
+  const faults = explainJson(text);
+  const elsewhere = `The body is not JSON, or repeats a key, after its first ${explainedMaxLength} characters.`;
+  return faults.length > 0 ? faults : [malformed(elsewhere)];
+}
+
+/**
+ * Finds the place where a text stops being JSON, and each repeated key before it. None are found if they come late in a long text.
+ *
+ * @param text at most 32 levels deep, as `countJson` counts them: the parser calls itself for each level, and sees no more of them before the
+ * first syntax error
+ */
+export function explainJson(text: string): readonly Fault[] {
+  const start = text.slice(0, explainedMaxLength);
   const faults: Fault[] = [];
   /** The keys so far of each open object. */
   const open: Set<string>[] = [];
-  let isBroken = false;
   const visitor: JSONVisitor = {
     onObjectBegin: () => void open.push(new Set()),
     onObjectEnd: () => void open.pop(),
     onObjectProperty(key, _offset, _length, _line, _column, pathOfObject) {
       const keys = open.at(-1);
-      // After a syntax error the parser guesses.
-      if (keys?.has(key) && !isBroken && faults.length < faultsMax) {
+      if (keys?.has(key) && faults.length < faultsMax) {
         faults.push(repeated([...pathOfObject(), key]));
       }
       keys?.add(key);
     },
     onError(code, offset, length, line, column) {
-      if (!isBroken) {
+      // At its end, a start that was cut off always has an error.
+      if (start === text || offset + length < start.length) {
         const where = `line ${line + 1}, column ${column + 1}`;
         const found = text.slice(offset, offset + length);
         faults.push(malformed(describeError(printParseErrorCode(code), found, where)));
       }
-      isBroken = true;
+      throw isBroken;
     },
   };
-  visit(text, visitor, { disallowComments: true });
+  try {
+    visit(start, visitor, { disallowComments: true });
+  } catch (thrown) {
+    if (thrown !== isBroken) {
+      throw thrown;
+    }
+  }
   return faults;
 }
 

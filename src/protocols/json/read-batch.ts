@@ -8,7 +8,7 @@ import type { NodeRequest } from "../../http/message.ts";
 import { outcomeOf, refuseLeft } from "../../request/context.ts";
 import { isJsonObject } from "../../text/plain-text.ts";
 import type { Turn } from "../../thread/event-loop.ts";
-import { explainJson, notAnObject, parseCounted, textFromBytes } from "./json-text.ts";
+import { faultsOfText, notAnObject, parseCounted, textFromBytes } from "./json-text.ts";
 import { describeBody, errorFromText, readJsonBody } from "./read-json.ts";
 import type { RequestReaderOptions } from "./read-request.ts";
 
@@ -67,9 +67,11 @@ export function createBatchReader(
   async function read(text: string, { account }: Entry, turn: Turn): Promise<BatchReading> {
     await turn();
     const { members } = boundJson(text, method, partsMax);
+    await turn();
     const sent = parseCounted(text, members);
     if (sent === undefined) {
-      throw errorFromText(explainJson(text, wanted), text.length);
+      await turn();
+      throw errorFromText(faultsOfText(text, wanted), text.length);
     }
     if (!isJsonObject(sent)) {
       throw errorFromFaults([notAnObject(sent, wanted)]);

@@ -101,6 +101,12 @@ describe("what is not JSON", () => {
     },
   );
 
+  it("a fault behind the first 64 KiB of JSON is named without its place", () => {
+    expect(faultsOf(`{"a":"${"x".repeat(70_000)}",}`).map(({ message }) => message)).toEqual([
+      "The body is not JSON, or repeats a key, after its first 65536 characters.",
+    ]);
+  });
+
   it.each(["", " \r\n\t"])("an empty body is refused with what to send instead: %j", (text) => {
     const reading = readJsonObject(text, "a JSON object with at least `fen`");
     expect(reading).toEqual({
@@ -195,6 +201,8 @@ describe("hostile texts", () => {
     ["a megabyte of digits", `{"a":${"1".repeat(mib)}x}`],
     ["a megabyte of colons", ":".repeat(mib)],
     ["a megabyte of closing brackets", "]".repeat(mib)],
+    ["brackets behind a line break in a string", `["\n,${"[".repeat(mib)}`],
+    ["brackets behind a comment with a quote", `[//"\n${"[".repeat(mib)}`],
     ["a key of a megabyte twice", `{"${"k".repeat(mib)}":1,"${"k".repeat(mib)}":1}`],
   ])("a hostile text of %s is read in linear time", { timeout: 60_000 }, (_, text) => {
     expect(readJsonObject(text)).toHaveProperty("kind");
