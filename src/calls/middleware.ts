@@ -16,8 +16,8 @@ import type { Rules } from "./rules.ts";
 export type Middleware = (handler: Handler) => Handler;
 
 /**
- * The middleware of every method of the API, outermost first. Who calls is known by then: `access/entrance` authenticates by
- * the headers, before a body is read.
+ * The middleware of every method of the API, outermost first. `access/entrance` has authenticated the caller by the headers before the
+ * body was read.
  */
 export function apiMiddleware(access: Access, rules: Rules, write: CallLine): readonly Middleware[] {
   return [withLog(write), withLimits(access.limits), withRules(rules), withEtag()];

@@ -34,8 +34,8 @@ export function createSuggest(
 
 /**
  * The same error with the nearest request that would be answered, if there is one: each misspelt key corrected, each number or
- * boolean that was sent as a string read, each number that is out of its range moved to the nearest that is allowed, each list that is
- * too long cut, a FEN completed, a game ended before its illegal move. If a violation cannot be corrected, or if the corrected request
+ * boolean that was sent as a string read, each number that is out of its range moved to the nearest that is allowed, a list cut to the
+ * length of the plan, a FEN completed, the game of a review ended before its illegal move. If a violation cannot be corrected, or if the corrected request
  * has others, nothing is suggested.
  *
  * @param judge rejects with a KibitzError if a request would be refused

@@ -1,11 +1,19 @@
+import type { Duplex } from "node:stream";
 import { outcomeOf } from "../request/context.ts";
 import type { NodeRequest, NodeResponse } from "./message.ts";
 
 /** So much of a body is read and discarded to keep an HTTP/1.1 connection for the next request. */
 const worthReadingBytes = 64 * 1024;
 
-/** How long the rest of a body is discarded before the client is cut off. */
+/** Time for a client to read an answer before its connection is destroyed: the reset for unread bytes would overtake the answer. */
 const lingerMs = 1000;
+
+/** Ends a connection, and destroys it if the client has not closed it a second later. */
+export function endSoon(socket: Duplex, lastWords = ""): void {
+  socket.end(lastWords);
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once("close", () => clearTimeout(timer));
+}
 
 /**
  * The rest of a body is discarded at 4 MB a second: so much at once, and then a pause, in which others are served. To read a megabyte takes

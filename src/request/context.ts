@@ -96,7 +96,7 @@ export function identifyRequest(
 export function contextOf(request: object): RequestContext {
   const context = (request as Identified)[contextKey];
   if (context === undefined) {
-    throw new TypeError("the request did not come through the edge: nobody has identified it");
+    throw new TypeError("identifyRequest was not called for this request");
   }
   return context;
 }

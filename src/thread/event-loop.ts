@@ -11,7 +11,7 @@ export type Turn = () => Promise<void>;
  */
 export type BeginWork = (check?: () => void) => Turn;
 
-/** Time slice of one piece of work, in milliseconds. The step that exceeds it is short, so nothing holds the thread for 3 ms. */
+/** Time slice of one piece of work, in milliseconds. The step that exceeds it is short, so sliced work holds the thread for less than 3 ms. */
 const sliceMs = 1;
 
 /**

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
+import { connect } from "node:net";
 import { getDefaultHighWaterMark, setDefaultHighWaterMark } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -14,6 +15,14 @@ import { startListener } from "./start-listener.ts";
 
 const get = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
 const last = "Connection: close\r\n";
+
+/** A handler that takes every request, and leaves the answer to a test. */
+const answerWith =
+  (take: (res: ServerResponse) => void): RequestHandler =>
+  (_, res) => {
+    take(res as ServerResponse);
+    return true;
+  };
 
 describe("one port", () => {
   test("one port speaks HTTP/1.1 and HTTP/2", async () => {
@@ -76,6 +85,29 @@ describe("one port", () => {
       "HTTP/1.1 200",
     ]);
     expect(answer.match(/Connection: close/g)).toHaveLength(1);
+  });
+
+  test("a CONNECT behind a request is not answered, because that would be taken for the answer to the request", async () => {
+    const answering = Promise.withResolvers<ServerResponse>();
+    const { port } = await startListener([answerWith(answering.resolve)]);
+    const answer = exchange(port, `${get("/slow")}CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n`);
+    (await answering.promise).end("slow");
+    expect((await answer).match(/HTTP\/1.1 \d+/g)).toEqual(["HTTP/1.1 200"]);
+  });
+
+  test("a client that pipelines too much and never closes its end delays no stop", async () => {
+    const answering = Promise.withResolvers<ServerResponse>();
+    const { listener, port } = await startListener([answerWith(answering.resolve)]);
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+    onTestFinished(() => void socket.destroy());
+    socket.on("error", () => {}).resume();
+    socket.write(get("/slow"));
+    const res = await answering.promise;
+    res.write("begun");
+    socket.write(get("/healthz").repeat(40));
+    await sleep(50);
+    res.end();
+    await listener.stop();
   });
 
   test("the port keeps a connection for the next request, also after a refusal", async () => {

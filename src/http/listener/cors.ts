@@ -48,7 +48,7 @@ export function createCors(origins: readonly string[]): Cors {
     apply(req, res) {
       const { origin } = req.headers;
       if (origins.length > 0 && req.method !== "POST") {
-        // Without it, a cache could answer with a response that lacks the fields.
+        // Otherwise a cache could send the answer for one origin to another one, for which it lacks the fields.
         addVary(res, "Origin");
       }
       const allowOrigin = origin === undefined ? undefined : allowedFor(origin);

@@ -4,6 +4,7 @@ const warnings = {
   address:
     "an address holds as many connections as it may: more are closed. If it is a proxy of yours, name it in KIBITZ_TRUST_PROXY; KIBITZ_CONNECTIONS_PER_ADDRESS sets how many it may hold",
   all: "all connections are taken: more are closed",
+  allCalls: "as many calls are under way as the service takes: more are refused",
   calls:
     "an address has as many calls under way as it may: more are refused. If it is a proxy of yours, name it in KIBITZ_TRUST_PROXY; KIBITZ_CONNECTIONS_PER_ADDRESS sets how many it may",
 };

@@ -12,7 +12,7 @@ import { errorKind } from "../../errors/catalogue.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import { headersFromError, problemFromError, problemMediaType } from "../../errors/problem.ts";
 import { contextOf, outcomeOf } from "../../request/context.ts";
-import { muchToCome } from "../lingering-close.ts";
+import { endSoon, muchToCome } from "../lingering-close.ts";
 import { lateRequest, type NodeResponse } from "../message.ts";
 import { continueWhenRead } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
@@ -79,11 +79,15 @@ export function createHttp1Server(
   server.on("request", take);
   server.on("checkExpectation", take);
   server.on("connect", (req, socket) => {
-    queues.get(req.socket)?.stop();
+    const queue = queues.get(req.socket);
+    queue?.stop();
     // Node no longer listens to the connection: without a listener, its error would end the process.
     socket.on("error", () => {}).resume();
     const error = new KibitzError("malformed_http", "CONNECT is for proxies, and this is not one.");
-    refuseSocket(socket, error, unreadHeaders, logUnread(socket as Socket, error.code));
+    // Behind another request, a refusal would be taken for the answer to it.
+    if (queue?.first === undefined) {
+      refuseSocket(socket, error, unreadHeaders, logUnread(socket as Socket, error.code));
+    }
   });
   server.on("clientError", (error: ClientError, socket) => {
     // Node parses every further packet, too, and reports it here.
@@ -170,9 +174,6 @@ function errorFromClientError({ code, reason, rawPacket }: ClientError): KibitzE
   }
 }
 
-/** How long bytes that still come are discarded: a reset for them would overtake the answer. */
-const lingerMs = 1000;
-
 /** Answers with a problem document if Node has made no response to write it to, and ends the connection. */
 export function refuseSocket(
   socket: Duplex,
@@ -192,7 +193,5 @@ export function refuseSocket(
     ...extraHeaders,
   ];
   const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${body}`);
-  const timer = setTimeout(() => socket.destroy(), lingerMs);
-  socket.once("close", () => clearTimeout(timer));
+  endSoon(socket, `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${body}`);
 }

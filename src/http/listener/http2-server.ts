@@ -123,11 +123,11 @@ interface Session {
 }
 
 /** How long a client may still send calls that it sent before it saw the GOAWAY. */
-const goodbyeMs = 1000;
+const goawayGraceMs = 1000;
 
 /**
- * Sends a GOAWAY to a client without calls, and then ends the connection. By open calls, because nothing reports headers that arrive
- * byte by byte: nghttp2 keeps half of them silently, and to the session's own timer they are life.
+ * Sends a GOAWAY to a client without calls, and then ends the connection. It counts open calls, because the session's own timer restarts
+ * with every byte, also with those of half a header that nghttp2 keeps.
  *
  * @returns sends the GOAWAY now: the connection ends with its last call
  */
@@ -138,7 +138,7 @@ function closeWhenIdle(session: ServerHttp2Session, limits: ListenerLimits): () 
     session.close();
     if (open === 0 && !session.destroyed) {
       clearTimeout(timer);
-      timer = setTimeout(() => session.destroy(), goodbyeMs);
+      timer = setTimeout(() => session.destroy(), goawayGraceMs);
     }
   };
   timer = setTimeout(leave, limits.headersTimeoutMs);
@@ -186,7 +186,7 @@ function limitArrival(
 
 /**
  * Cuts a call if nothing of its answer is taken for so long, or for twice as long at most. A client with a window of zero that sends pings
- * would hold its calls for ever: to Node's timeouts of streams and sessions, a ping is life.
+ * would hold its calls for ever: Node's timeouts of streams and sessions restart with every ping.
  */
 function cutStalled(stream: ServerHttp2Stream, takeTimeoutMs: number): void {
   let waitingBytes = 0;

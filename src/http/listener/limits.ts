@@ -6,9 +6,9 @@ export const listenerLimits = {
   headersTimeoutMs: 10_000,
   /** From the first byte of a request to its last: the largest body, a batch of 1 MiB, needs 560 kbit/s. */
   requestTimeoutMs: 15_000,
-  /** How often Node looks for requests beyond those two limits: they may be so much late. */
+  /** How often Node looks for requests beyond those two limits. A request may exceed its limit by this time. */
   checkIntervalMs: 1_000,
-  /** Without a call. Longer than the 60 s after which load balancers drop idle connections: they must be the first to. */
+  /** Without a call. Longer than the 60 s of load balancers, which must close an idle connection before Kibitz does. */
   keepAliveTimeoutMs: 65_000,
   /**
    * For a connection with calls on which no byte moves: Envoy's idle timeout of streams. Far more than the longest wait and search

@@ -93,6 +93,8 @@ export function createListener(options: ListenerOptions): Listener {
     if (typeof end === "string") {
       if (end === "holder") {
         warnFull("calls", callsPerCaller());
+      } else {
+        warnFull("allCalls", limits.callsMax);
       }
       return end;
     }

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { endSoon } from "../lingering-close.ts";
 
 /** The requests of one HTTP/1.1 connection. One is answered at a time; a few that arrive meanwhile wait and are answered after it. */
 export interface RequestQueue {
@@ -34,7 +35,7 @@ export function createRequestQueue(
       next.once("close", () => end(next));
       begin(next);
     } else if (isStopped) {
-      socket.end();
+      endSoon(socket);
     }
   }
 

@@ -109,7 +109,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     return true;
   }
 
-  /** Refuses what is no call, in front of which nobody has asked yet who sends it. */
+  /** Refuses a request that is no call. Its caller is authenticated first. */
   async function refuse(
     req: NodeRequest,
     res: NodeResponse,

@@ -16,7 +16,7 @@ import { readJsonObject } from "./json-text.ts";
 
 type Plain = Readonly<Record<string, unknown>>;
 
-/** The JSON object that a body is; or nobody waits for an answer any more. */
+/** The JSON object of a body, or `left`: the client has disconnected. */
 type JsonReading = { readonly kind: "json"; readonly sent: Plain } | { readonly kind: "left" };
 
 /**
@@ -89,7 +89,7 @@ function notJson(contentType: string | undefined): KibitzError {
   );
 }
 
-/** Everything that was sent, or word that the caller left while sending. */
+/** The bytes of a body, or `left`: the client disconnected before its end. */
 type BodyReading = { readonly kind: "bytes"; readonly bytes: Uint8Array } | { readonly kind: "left" };
 
 /**

@@ -12,7 +12,7 @@ import { createJsonReader, describeBody } from "./read-json.ts";
 import { createQueryReader } from "./read-query.ts";
 import type { Route } from "./routes.ts";
 
-/** The message of a request; or nobody waits for an answer any more. */
+/** The message of a request, or `left`: the client has disconnected. */
 export type RequestReading =
   | {
       readonly kind: "request";

@@ -22,7 +22,7 @@ import { invalidRequest, noMessage, notJson, refusalOfLongId, sendRefused } from
 import { createSenderCheck, type Scheme, type SendersOptions } from "./senders.ts";
 import type { Peer } from "./server.ts";
 
-/** The JSON object of a body, or the news that the client has disconnected. */
+/** The JSON object of a body, or `left`: the client disconnected before its end. */
 type Reading = { readonly kind: "json"; readonly sent: Plain } | { readonly kind: "left" };
 
 export interface McpEndpointOptions extends SendersOptions, Answerers {
