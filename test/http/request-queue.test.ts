@@ -11,7 +11,11 @@ function response(complete = true): ServerResponse & EventEmitter {
 
 function start() {
   const begun: ServerResponse[] = [];
-  const socket = Object.assign(new EventEmitter(), { destroyed: false, end() {}, pause() {} }) as Socket;
+  const socket = Object.assign(new EventEmitter(), {
+    destroyed: false,
+    end: () => setImmediate(() => socket.emit("close")),
+    pause() {},
+  }) as unknown as Socket;
   return { begun, socket, queue: createRequestQueue(socket, (res) => begun.push(res), 16) };
 }
 
