@@ -33,10 +33,9 @@ export function createSuggest(
 }
 
 /**
- * The same error with the nearest request that would be answered, if there is one: each misspelt key corrected, each number or
- * boolean that was sent as a string read, each number that is out of its range moved to the nearest that is allowed, a list cut to the
- * length of the plan, a FEN completed, the game of a review ended before its illegal move. If a violation cannot be corrected, or if the corrected request
- * has others, nothing is suggested.
+ * Adds to an error the nearest request that would be answered, if there is one: with misspelt keys corrected, numbers and booleans that
+ * were sent as strings read, numbers moved into their range, a list cut to the length of the plan, a FEN completed, the game of a review
+ * ended before its illegal move. If a violation cannot be corrected, or if the corrected request has others, nothing is suggested.
  *
  * @param judge rejects with a KibitzError if a request would be refused
  */

@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import { outcomeOf } from "../request/context.ts";
 import type { NodeRequest, NodeResponse } from "./message.ts";
 
-/** So much of a body is read and discarded to keep an HTTP/1.1 connection for the next request. */
+/** The rest of a body up to this length is read and discarded, to keep an HTTP/1.1 connection for the next request. */
 const worthReadingBytes = 64 * 1024;
 
 /** Time for a client to read an answer before its connection is destroyed: the reset for unread bytes would overtake the answer. */
@@ -16,8 +16,8 @@ export function endSoon(socket: Duplex, lastWords = ""): void {
 }
 
 /**
- * The rest of a body is discarded at 4 MB a second: so much at once, and then a pause, in which others are served. To read a megabyte takes
- * 3 ms of the thread, and the largest body that any call may have is one.
+ * The rest of a body is discarded at 4 MB a second: this many bytes at once, and then a pause, in which others are served. Reading a
+ * megabyte, the largest body of any call, takes 3 ms of the thread.
  */
 const discardedAtOnceBytes = 64 * 1024;
 const discardPauseMs = 16;

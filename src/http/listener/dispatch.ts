@@ -251,7 +251,7 @@ export function continueWhenRead(req: NodeRequest, res: NodeResponse): void {
       return;
     }
     req.off("newListener", listen);
-    // What is read after an answer is discarded.
+    // After an answer, a body is read only to be discarded.
     if (!res.headersSent) {
       res.writeContinue();
     }
