@@ -27,7 +27,7 @@ export interface PgnFault {
   readonly ply: number;
   /** A text that would be read. */
   readonly suggestion?: string | undefined;
-  /** Of an illegal move: the position in which it was to be played. */
+  /** For an illegal move: the FEN of the position before it. */
   readonly fen?: string;
 }
 

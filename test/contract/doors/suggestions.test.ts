@@ -151,7 +151,7 @@ describe("to a caller", () => {
     ["the engine has no such path", { fen: startFen, depth: -1, path: "native" }, "out_of_range"],
     ["the engine has no such option", { fen: board, options: { contempt: 1 } }, "invalid_fen"],
     ["a move is not legal", { fen: startFen, moves: ["e5"], depth: -1 }, "out_of_range"],
-    ["a move to search is not", { fen: startFen, search_moves: ["e5"], depth: -1 }, "out_of_range"],
+    ["a move to search is not legal", { fen: startFen, search_moves: ["e5"], depth: -1 }, "out_of_range"],
   ])("a request gets no suggestion if %s", async (_, request, code) => {
     for (const path of ["/v1/eval", "/v1/bestmove", "/v1/eval/stream"]) {
       expect(await adviceFor(request, path)).toEqual([code, "fix_request", null]);
@@ -256,10 +256,9 @@ describe("to a caller", () => {
           }
         }
       }),
-      { numRuns: 15 },
+      { numRuns: 25 },
     );
-    // 26 to 46 in five runs.
-    expect(suggested).toBeGreaterThan(5);
+    expect(suggested).toBeGreaterThan(20);
   });
 });
 
