@@ -227,7 +227,7 @@ describe("calls under way", () => {
   });
 
   test("calls in flight are bounded in all, and probes are answered beside them", async () => {
-    const { base, busy, enter } = await start({ callsMax: 2 });
+    const { base, busy, enter, warnings } = await start({ callsMax: 2 });
     const { begin, codes } = beginnerOf(base);
     begin("127.0.0.2", 2);
     await expect.poll(() => busy.length).toBe(2);
@@ -236,6 +236,7 @@ describe("calls under way", () => {
     const other = await enter("127.0.0.4");
     expect(problemOf(await ask(other, "/busy"))).toMatchObject({ status: 503, code: "overloaded" });
     expect(await ask(other)).toContain("200 OK");
+    expect(warnings).toEqual(["as many calls are under way as the service takes: more are refused"]);
   });
 
   test("a client that begins more calls than allowed and goes on loses its connection", async () => {
