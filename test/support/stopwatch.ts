@@ -20,9 +20,27 @@ export function startStopwatch(...pids: readonly number[]): () => number {
   };
 }
 
+/**
+ * Starts to measure how long the first thread of a process sleeps: elapsed time without the time for which it works or is ready to. For
+ * promises about waiting (for a server that is gone, say), which a slow machine cannot break.
+ *
+ * @returns a function that returns the milliseconds since the start
+ */
+export function startSleepStopwatch(pid: number = process.pid): () => number {
+  const elapsedMs = startStopwatch(pid);
+  const workedBefore = workedMs(pid);
+  return () => Math.max(0, elapsedMs() - (workedMs(pid) - workedBefore));
+}
+
 /** Milliseconds for which the first thread of a process has been ready to run without a core. */
-function waitedMs(pid: number): number {
-  return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "latin1").split(" ")[1]) / 1e6;
+const waitedMs = (pid: number) => schedulerTime(pid, 1);
+
+/** Milliseconds for which the first thread of a process has run. */
+const workedMs = (pid: number) => schedulerTime(pid, 0);
+
+/** A field of schedstat, in milliseconds. */
+function schedulerTime(pid: number, field: 0 | 1): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "latin1").split(" ")[field]) / 1e6;
 }
 
 export interface Times {
