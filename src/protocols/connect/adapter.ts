@@ -5,13 +5,9 @@
  */
 
 import type { DescMethod } from "@bufbuild/protobuf";
-import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
-import type {
-  UniversalHandler,
-  UniversalServerRequest,
-  UniversalServerResponse,
-} from "@connectrpc/connect/protocol";
-import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import type { BodyBudget, CountBytes } from "../../http/body-budget.ts";
 import { discardAfterAnswer } from "../../http/lingering-close.ts";
@@ -25,10 +21,11 @@ import {
   lateRequest,
   type NodeRequest,
   type NodeResponse,
+  onLeave,
 } from "../../http/message.ts";
 import { sendProblem } from "../../http/send-problem.ts";
 import type { Log } from "../../log/log.ts";
-import { contextOf, outcomeOf } from "../../request/context.ts";
+import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import type { CheckMessage } from "./check-message.ts";
 import { requestCompression } from "./compressions.ts";
@@ -61,8 +58,7 @@ export type ConnectAdapter = (req: NodeRequest, res: NodeResponse) => boolean;
 /**
  * Serves Connect, gRPC and gRPC-Web: passes requests for the paths of RPCs to Connect's handlers. Returns false for other paths.
  *
- * Replaces `connectNodeAdapter` because of the faults that comments name below. It keeps the conversion of requests and
- * answers between Node and Connect.
+ * Replaces `connectNodeAdapter` because of the faults that comments name below. It keeps the conversion of answers.
  */
 export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAdapter {
   const {
@@ -78,13 +74,18 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
 
   async function answer(handler: UniversalHandler, req: NodeRequest, res: NodeResponse): Promise<void> {
     cancelOnLeave(res, outcomeOf(req));
-    const values = valuesFor(req);
-    const call = callFromRequest(req, res, values);
-    if (call instanceof KibitzError) {
-      await refuse(handler, req, res, { error: call, headers: [] });
+    if (contextOf(req).protocol === "grpc" && req.httpVersionMajor < 2) {
+      // Connect answers it, though gRPC's specification and its clients need HTTP/2.
+      const error = new KibitzError(
+        "unsupported_media_type",
+        "gRPC needs HTTP/2. Over HTTP/1.1, use gRPC-Web or Connect: Content-Type: application/json.",
+      );
+      await refuse(handler, req, res, { error, headers: [] });
       return;
     }
     const { method } = handler;
+    const values = valuesFor(req);
+    const header = headersOf(req);
     const { id } = contextOf(req);
     const outcome = outcomeOf(req);
     const count = bodies.countOf(contextOf(req), outcome);
@@ -92,15 +93,24 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
     const explained = (cause: unknown): never => {
       throw explain(cause, id);
     };
-    call.body = readBody(method, call.header, bodyOf(req, count), {
+    const body = readBody(method, header, bodyOf(req, count), {
       maxBytes,
       inflate: (packed) => {
         const unpack = () => requestCompression.decompress(packed, maxBytes);
         return bodies.inflate(packed, unpack, { outcome, count }).catch(explained);
       },
-      check: (message) => checkMessage(message, method, call.header, values).catch(explained),
+      check: (message) => checkMessage(message, method, header, values).catch(explained),
     });
-    let reply = await handler(call);
+    let reply = await handler({
+      httpVersion: req.httpVersion,
+      method: req.method ?? "",
+      // Connect reads nothing but the query.
+      url: `http://localhost${req.url}`,
+      header,
+      body,
+      signal: signalOf(res),
+      contextValues: values,
+    });
     const refusal = refusalFromReply(reply, handler, req);
     if (refusal) {
       await refuse(handler, req, res, refusal);
@@ -193,23 +203,21 @@ function notModified({ header }: UniversalServerResponse): UniversalServerRespon
   return { status: 304, header: kept };
 }
 
-function callFromRequest(
-  req: NodeRequest,
-  res: NodeResponse,
-  contextValues: ContextValues,
-): UniversalServerRequest | KibitzError {
-  // Connect answers gRPC over HTTP/1.1, though its specification and its clients need HTTP/2.
-  if (contextOf(req).protocol === "grpc" && req.httpVersionMajor < 2) {
-    return new KibitzError(
-      "unsupported_media_type",
-      "gRPC needs HTTP/2. Over HTTP/1.1, use gRPC-Web or Connect: Content-Type: application/json.",
-    );
-  }
+/** The header fields for Connect. */
+function headersOf(req: NodeRequest): Headers {
   dropLongTimeout(req);
-  try {
-    return universalRequestFromNodeRequest(req, res, undefined, contextValues);
-  } catch (cause) {
-    // Connect throws for a broken host. The listener refuses most of these before.
-    throw new KibitzError("malformed_http", "The host of the request cannot be read.", { cause });
+  const header = new Headers();
+  for (const [name, value] of Object.entries(req.headers)) {
+    if (value !== undefined && !name.startsWith(":")) {
+      header.append(name, String(value));
+    }
   }
+  return header;
+}
+
+/** A signal that is aborted if the client disconnects. */
+function signalOf(res: NodeResponse): AbortSignal {
+  const controller = new AbortController();
+  onLeave(res, () => controller.abort(new CallerLeft()));
+  return controller.signal;
 }

@@ -141,16 +141,17 @@ function callOf({ method, values, signal, requestMethod }: HandlerContext): Call
   return { method, request, outcome, account, signal: withOwnReason(signal), isGet };
 }
 
-/**
- * The same signal with the reasons that handlers know. Connect aborts with errors of its own: one for the deadline, and others when
- * the client has gone. Its gRPC client resets a stream with INTERNAL_ERROR when a deadline has passed.
- */
+/** The same signal with the reasons that handlers know. Connect aborts with errors of its own: that of the deadline, and what it writes. */
 function withOwnReason(signal: AbortSignal): AbortSignal {
   const controller = new AbortController();
   const abort = () => {
     const { reason } = signal;
-    const isDeadline = reason instanceof ConnectError && reason.code === Code.DeadlineExceeded;
-    controller.abort(isDeadline ? deadlineExceeded(reason) : new CallerLeft());
+    if (reason instanceof ConnectError) {
+      const isDeadline = reason.code === Code.DeadlineExceeded;
+      controller.abort(isDeadline ? deadlineExceeded(reason) : new CallerLeft());
+    } else {
+      controller.abort(reason);
+    }
   };
   if (signal.aborted) {
     abort();

@@ -7,6 +7,7 @@ import { compressionBrotli as slowBrotli } from "@connectrpc/connect-node";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import type { NodeRequest, NodeResponse } from "../../http/message.ts";
+import { CallerLeft } from "../../request/context.ts";
 import { connectErrorFrom, errorFromConnect } from "./errors.ts";
 import { stateKey } from "./state.ts";
 
@@ -84,9 +85,12 @@ export function completeErrors(context: HandlerContext, count: CountRefusal): vo
       outcome.code ??= known.code;
       count(known, context);
     }
-    abort(reason);
+    // Without a reason, each call that ends well would make an error with its stack.
+    abort(reason ?? callEnded);
   };
 }
+
+const callEnded = new CallerLeft();
 
 /** Counts an error of a call that did not reach the service. */
 export type CountRefusal = (error: KibitzError, context: HandlerContext) => void;

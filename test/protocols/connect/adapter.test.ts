@@ -1,6 +1,4 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
@@ -32,7 +30,7 @@ import { createConnectAdapter } from "../../../src/protocols/connect/adapter.ts"
 import { connectErrorFrom } from "../../../src/protocols/connect/errors.ts";
 import { refuseUnknownCall } from "../../../src/protocols/connect/refuse-call.ts";
 import { stateKey } from "../../../src/protocols/connect/state.ts";
-import { identifyRequest, type Protocol } from "../../../src/request/context.ts";
+import type { Protocol } from "../../../src/request/context.ts";
 import { exchange, open, problemOf } from "../../http/exchange.ts";
 import { http2Get } from "../../http/http2-get.ts";
 import { startListener } from "../../http/start-listener.ts";
@@ -300,26 +298,16 @@ describe("a problem document, never an empty body, answers", () => {
 describe("a broken host cannot end the process", () => {
   const request = (host: string) =>
     `POST ${service}/ListEngines HTTP/1.1\r\n${host}Content-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`;
-  const hosts = ["Host: [\r\n", "Host: a b\r\n", "Host: %\r\n", "Host: x:99999\r\n", "Host:\r\n"];
+  const hosts = ["Host: [\r\n", "Host: a b\r\n", "Host: %\r\n", "Host: x:99999\r\n"];
 
-  test.each(hosts)(
-    "a malformed host over HTTP/1.1 does not end the process, even without the listener: %s",
-    async (host) => {
-      const door = createDoor(analysisRouter());
-      const server = createServer((req, res) => {
-        identifyRequest(req, () => true);
-        door(req, res);
-      }).listen(0, "127.0.0.1");
-      onTestFinished(async () => void (await server[Symbol.asyncDispose]()));
-      await once(server, "listening");
-      const { port } = server.address() as AddressInfo;
-      expect(problemOf(await exchange(port, request(host)))).toMatchObject({
-        status: 400,
-        code: "malformed_http",
-      });
-      expect(await exchange(port, request("Host: x\r\n"))).toContain('{"latest":"connect"}');
-    },
-  );
+  test.each(hosts)("a malformed host over HTTP/1.1 does not end the process: %s", async (host) => {
+    const { port } = await start();
+    expect(problemOf(await exchange(port, request(host)))).toMatchObject({
+      status: 400,
+      code: "malformed_http",
+    });
+    expect(await exchange(port, request("Host: x\r\n"))).toContain('{"latest":"connect"}');
+  });
 
   test.each(["[", "%", "x:99999"])(
     "a malformed host over HTTP/2 does not end the process: %s",
