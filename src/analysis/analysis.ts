@@ -34,6 +34,8 @@ export interface AnalysisRequest {
 /** A request that can be run: `judgeRequest` makes it. */
 export interface JudgedRequest {
   readonly position: Position;
+  /** Number of moves that the caller sent. Playing them is work, also if the request is refused afterwards. */
+  readonly movesPlayed: number;
   readonly build: EngineBuild;
   /** Plies; undefined where depth is no limit. */
   readonly depth: number | undefined;

@@ -65,6 +65,7 @@ export async function judgeSearch(
     : await judgeOptionsOf(request.options, position.chess960, build, engines);
   return {
     position,
+    movesPlayed: request.moves.length,
     build,
     depth: depthLimitOf(request),
     nodes: request.nodes,

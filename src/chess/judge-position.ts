@@ -6,7 +6,8 @@ import { SquareSet } from "chessops/squareSet";
 import { COLORS, type Color, type Role } from "chessops/types";
 import { makeSquare, opposite } from "chessops/util";
 import { quote } from "../text/plain-text.ts";
-import { normalFen, playMoves } from "./moves.ts";
+import { type History, trackHistory } from "./history.ts";
+import { faultOfMove, moveFromText, normalFen, uciFromMove, whyNotPlayed } from "./moves.ts";
 import type {
   DrawClaim,
   Judgement,
@@ -19,8 +20,10 @@ import type {
 } from "./position.ts";
 import { maxFenCharacters, readFen } from "./read-fen.ts";
 
-export { movesAtOnce } from "./moves.ts";
 export { maxFenCharacters, standardStart } from "./read-fen.ts";
+
+/** Moves that are played in one piece: about a quarter of a millisecond, two at the worst. */
+export const movesAtOnce = 50;
 
 /** The only way to a `Position`: whoever holds one needs to check nothing again. */
 export function judgePosition(input: PositionInput): Judgement {
@@ -51,14 +54,21 @@ export function* judgePositionInPieces(input: PositionInput): Generator<void, Ju
 
   const { chess } = judgement;
   const { chess960 } = reading;
-  const root = normalFen(chess, chess960);
-  const history = yield* playMoves(chess, input.moves, chess960);
-  if (history.kind === "fault") {
-    return { kind: "faults", faults: [history.fault] };
+  const history = trackHistory(chess, chess960);
+  for (const [index, text] of input.moves.entries()) {
+    if (index > 0 && index % movesAtOnce === 0) {
+      yield;
+    }
+    const move = moveFromText(chess, text);
+    if (move === undefined) {
+      const why = whyNotPlayed(chess, text, chess960);
+      return { kind: "faults", faults: [faultOfMove(text, index, why, normalFen(chess, chess960))] };
+    }
+    const uci = uciFromMove(chess, move, chess960);
+    chess.play(move);
+    history.add(uci);
   }
-
-  const { ucis, occurrences } = history;
-  const position = positionFromBoard(chess, { root, moves: ucis, occurrences }, chess960);
+  const position = positionFromBoard(chess, history, chess960);
   const warnings = [...reading.warnings, ...judgement.warnings, ...position.warnings];
   return { kind: "position", position: { ...position, warnings } };
 }
@@ -80,20 +90,10 @@ function misspeltFen(text: string): { readonly problem: string; readonly fen: st
     : undefined;
 }
 
-/** What a board does not show. */
-interface Past {
-  /** Normal FEN. */
-  readonly root: string;
-  /** UCI, from `root` to the board. */
-  readonly moves: readonly string[];
-  /** How often the position stood on the board, this time included. */
-  readonly occurrences: number;
-}
-
 /** The position on a board that is judged, with the warnings about its clock; the board is its own from now on. */
 export function positionFromBoard(
   chess: Chess,
-  { root, moves, occurrences }: Past,
+  { root, moves, occurrences }: History,
   chess960: boolean,
 ): Position {
   const outcome = judgeOutcome(chess, occurrences);

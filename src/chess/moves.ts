@@ -9,47 +9,6 @@ import { quote } from "../text/plain-text.ts";
 import type { Position, PositionFault } from "./position.ts";
 import { pieceLetters } from "./read-fen.ts";
 
-/** `occurrences` counts how often the last position stood on the board, itself included. */
-type History =
-  | { kind: "history"; ucis: readonly string[]; occurrences: number }
-  | { kind: "fault"; fault: PositionFault };
-
-/** Moves that are played in one piece: about a quarter of a millisecond, two at the worst. */
-export const movesAtOnce = 50;
-
-/**
- * Plays a caller's moves, UCI or SAN, on `chess` itself; stops at the first one that is not legal. Yields now and again:
- * the longest game takes up to ten milliseconds.
- */
-export function* playMoves(
-  chess: Chess,
-  moves: readonly string[],
-  chess960: boolean,
-): Generator<void, History> {
-  if (moves.length === 0) {
-    return { kind: "history", ucis: [], occurrences: 1 };
-  }
-  const ucis: string[] = [];
-  const seen = new Map<string, number>();
-  let key = repetitionKey(chess);
-  seen.set(key, 1);
-  for (const [index, text] of moves.entries()) {
-    if (index > 0 && index % movesAtOnce === 0) {
-      yield;
-    }
-    const move = moveFromText(chess, text);
-    if (move === undefined) {
-      const fault = faultOfMove(text, index, whyNotPlayed(chess, text, chess960), normalFen(chess, chess960));
-      return { kind: "fault", fault };
-    }
-    ucis.push(uciFromMove(chess, move, chess960));
-    chess.play(move);
-    key = repetitionKey(chess);
-    seen.set(key, (seen.get(key) ?? 0) + 1);
-  }
-  return { kind: "history", ucis, occurrences: seen.get(key) ?? 1 };
-}
-
 /** @param why as {@link whyNotPlayed} says it of the position `fen` */
 export function faultOfMove(text: string, index: number, why: string, fen: string): PositionFault {
   const message = sentenceOf(text, why, `moves[${index}]`, fen);

@@ -1,5 +1,6 @@
+import { trackHistory } from "./history.ts";
 import { positionFromBoard } from "./judge-position.ts";
-import { describeAndPlay, type MoveDescription, moveFromText, repetitionKey, whyNotPlayed } from "./moves.ts";
+import { describeAndPlay, type MoveDescription, moveFromText, whyNotPlayed } from "./moves.ts";
 import type { Position } from "./position.ts";
 
 /** The longest game that is read, in plies. A review searches each position, and a request plays as many moves at most. */
@@ -33,9 +34,9 @@ export function* playGame(start: Position, texts: readonly string[]): Generator<
 /**
  * Plays moves in UCI or SAN on one board; stops at the first one that is not legal. Yields now and again.
  *
- * The history of each position begins where nothing before can be repeated, after the last capture or pawn move: so it
- * is short, and positions that games have in common are the same search. Nor has a finished one a history: no engine is
- * asked about it. A game may go on behind a draw by the rules, as some that were played before them did.
+ * The history of each position is short (see {@link trackHistory}), so that positions which games have in common are the same search. A
+ * finished one has none, because no engine is asked about it. A game may go on after a draw by the rules, as some did that were played
+ * before these rules.
  *
  * @param start has no moves
  * @param onPosition gets the position after each move; without it, only the last position is made
@@ -49,17 +50,14 @@ export function* replayGame(
   const chess = start.board.clone();
   let last: Position | undefined = start;
   const moves: MoveDescription[] = [];
-  let root = start.root;
-  let history: string[] = [];
-  let occurrences = 1;
-  let seen = new Map([[repetitionKey(chess), 1]]);
+  const history = trackHistory(chess, chess960);
 
   function currentPosition(): Position {
-    const position = positionFromBoard(chess.clone(), { root, moves: history, occurrences }, chess960);
-    // Copied only where it is short: of a game that is not over, 149 moves at most.
+    const position = positionFromBoard(chess.clone(), history, chess960);
+    // Copied only if it is short: of a game that is not over, 149 moves at most.
     return position.terminal
       ? { ...position, root: position.fen, moves: [] }
-      : { ...position, moves: history.slice() };
+      : { ...position, moves: history.moves.slice() };
   }
 
   for (const [index, text] of texts.entries()) {
@@ -72,15 +70,7 @@ export function* replayGame(
       return { start, moves, last: last ?? currentPosition(), refused };
     }
     const move = describeAndPlay(chess, legal, chess960);
-    history.push(move.uci);
-    if (chess.halfmoves === 0) {
-      root = move.fenAfter;
-      history = [];
-      seen = new Map();
-    }
-    const key = repetitionKey(chess);
-    occurrences = (seen.get(key) ?? 0) + 1;
-    seen.set(key, occurrences);
+    history.add(move.uci);
     moves.push(move);
     last = undefined;
     if (onPosition !== undefined) {

@@ -6,7 +6,10 @@ export type Color = "white" | "black";
 export interface Position {
   /** Normal six-field FEN of the position analysed, after `moves`. */
   readonly fen: string;
-  /** Normal FEN that the history starts from; equals `fen` when there are no moves. */
+  /**
+   * Normal FEN that the history starts from: after the last capture or pawn move, before which nothing can be repeated, or the start if
+   * there was none. Equals `fen` when there are no moves.
+   */
   readonly root: string;
   /** UCI moves from `root` to `fen`, castling as an engine in the right mode expects it: e1g1, in Chess960 e1h1. */
   readonly moves: readonly string[];

@@ -104,7 +104,7 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
       }
       if (waiting === undefined || entry.refusal.code !== "concurrency_limited") {
         const error = errorFromRefusal(entry.refusal, account, requests);
-        throw withCost(error, costOfMoves(request.position.moves.length));
+        throw withCost(error, costOfMoves(request.movesPlayed));
       }
       await limits.placeFree(account, waiting);
     }

@@ -6,10 +6,12 @@ import {
   isWorthStoring,
   type JudgedRequest,
 } from "../../src/analysis/analysis.ts";
-import { judgeRequest } from "../../src/analysis/judge-request.ts";
+import { judgeRequest, judgeSearch } from "../../src/analysis/judge-request.ts";
+import { playGame } from "../../src/chess/play-game.ts";
 import type { EngineBuild } from "../../src/engine/engine.ts";
 import { hashStepsUpTo } from "../../src/engine/hash-steps.ts";
-import { startFen } from "../chess/judged.ts";
+import { inOneGo } from "../../src/thread/event-loop.ts";
+import { positionOf, startFen } from "../chess/judged.ts";
 import { buildOf } from "../engine/build-of.ts";
 import { judgedOf, knownEngines, requestOf } from "./made-up.ts";
 
@@ -33,6 +35,16 @@ describe("two requests have the same key", () => {
       { fen: "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1" },
     ],
     ["moves are moves in any notation", { moves: ["e4", "e5"] }, { moves: ["e2e4", "e7e5"] }],
+    [
+      "they are the same since the last capture or pawn move",
+      { moves: ["e4", "e5", "Nf3"] },
+      { fen: "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2", moves: ["Nf3"] },
+    ],
+    [
+      "one plays a pawn move and the other has the position after it",
+      { moves: ["e4"] },
+      { fen: "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1" },
+    ],
     ["an option is its default", {}, { options: { skill_level: 20, uci_limit_strength: false } }],
     [
       "Chess960 is asked for by an option or by the FEN",
@@ -47,6 +59,19 @@ describe("two requests have the same key", () => {
     expect(await keyOf(one)).toBeTypeOf("string");
     expect(await keyOf(one)).toBe(await keyOf(other));
   });
+});
+
+test("a position of a reviewed game has the key of a request with the same moves", async () => {
+  const moves = ["e4", "e5", "Nf3", "Nc6", "Bb5", "a6"];
+  const { positions } = inOneGo(playGame(positionOf(startFen), moves));
+  const engines = knownEngines([buildOf()]);
+  const ofReview = await Promise.all(
+    positions.map(async (position) =>
+      cacheKeyOf(await judgeSearch(requestOf({}), position, engines), digest),
+    ),
+  );
+  const ofMoves = await Promise.all(positions.map((_, ply) => keyOf({ moves: moves.slice(0, ply) })));
+  expect(ofMoves).toEqual(ofReview);
 });
 
 describe("two requests have different keys", () => {

@@ -72,6 +72,7 @@ export function judgedOf({
 }: Partial<JudgedRequest> & { fen?: string } = {}): JudgedRequest {
   return {
     position: positionOf(fen),
+    movesPlayed: 0,
     build: buildOf(),
     depth: 14,
     nodes: undefined,

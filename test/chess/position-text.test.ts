@@ -50,10 +50,7 @@ describe("the text of a FEN", () => {
   test.each(["startpos", " startpos\n"])("the text %j is read as the start position", (fen) => {
     expect(positionOf(fen)).toMatchObject({ fen: startFen, root: startFen, warnings: [] });
     expect(positionOf(fen, { chess960: true }).fen).toBe(startFen.replace("KQkq", "HAha"));
-    expect(positionOf(fen, { moves: ["e4", "e5"] })).toMatchObject({
-      root: startFen,
-      moves: ["e2e4", "e7e5"],
-    });
+    expect(positionOf(fen, { moves: ["Nf3"] })).toMatchObject({ root: startFen, moves: ["g1f3"] });
   });
 
   test.each(["Startpos", "startpos w", "startpos moves e2e4", "startpos startpos"])(

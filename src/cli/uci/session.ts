@@ -35,6 +35,12 @@ const firstNodesPerMs = 50;
 /** The shortest search, in milliseconds, that says how fast an engine is. */
 const measurableMs = 20;
 
+/** A game as the chess program wrote it. */
+interface Game {
+  readonly fen: string;
+  readonly moves: readonly string[];
+}
+
 type Known = { readonly introduction: Introduction; readonly options: Options };
 
 export function createSession({ analyst, say, version, overheadMs }: SessionSetting): Session {
@@ -48,8 +54,10 @@ export function createSession({ analyst, say, version, overheadMs }: SessionSett
   let debug = false;
   let nodesPerMs = firstNodesPerMs;
   let hasLeft = false;
-  /** The position that was searched last, and the moves that were expected from there. */
-  let expected: { readonly root: string; readonly moves: readonly string[] } | undefined;
+  /** The game of `position`, as the chess program wrote it. */
+  let game: Game = { fen: "", moves: [] };
+  /** The game that was searched last, with the moves that were expected in it. */
+  let expected: Game | undefined;
   const note = (text: string) => say(infoString(text));
 
   setPosition("startpos", [], false);
@@ -127,6 +135,7 @@ export function createSession({ analyst, say, version, overheadMs }: SessionSett
     const reading = readPosition(fen, moves, chess960);
     reading.notes.forEach(note);
     position = reading.kind === "position" ? reading.position : undefined;
+    game = { fen, moves };
   }
 
   function go(wish: Go, options: Options): RunningSearch | undefined {
@@ -136,6 +145,7 @@ export function createSession({ analyst, say, version, overheadMs }: SessionSett
       return undefined;
     }
     const asked = position;
+    const { fen, moves } = game;
     const { turn, legalMoveCount } = asked;
     const { multipv, showWdl, overheadMs } = options.values;
     const searchMoves = searchMovesOf(asked, wish.searchMoves);
@@ -175,7 +185,7 @@ export function createSession({ analyst, say, version, overheadMs }: SessionSett
       tell: {
         state(state) {
           infoLines(state, { turn, wdl: showWdl }).forEach(say);
-          expected = { root: asked.root, moves: [...asked.moves, ...(state.lines[0]?.moves ?? [])] };
+          expected = { fen, moves: [...moves, ...(state.lines[0]?.moves ?? [])] };
           if (state.timeMs >= measurableMs) {
             nodesPerMs = state.nodes / state.timeMs;
           }
@@ -189,9 +199,9 @@ export function createSession({ analyst, say, version, overheadMs }: SessionSett
   /** If the game went as the last search expected, its move; else any. */
   function fallbackFor(asked: Position, searchMoves: readonly string[]): SearchSetting["fallback"] {
     const moves = searchMoves.length > 0 ? searchMoves : legalMoves(asked);
-    const went = expected?.root === asked.root ? expected.moves : [];
-    const isExpected = asked.moves.every((move, index) => move === went[index]);
-    const next = isExpected ? moves.find((move) => move === went[asked.moves.length]) : undefined;
+    const went = expected?.fen === game.fen ? expected.moves : [];
+    const isExpected = game.moves.every((move, index) => move === went[index]);
+    const next = isExpected ? moves.find((move) => move === went[game.moves.length]) : undefined;
     const move = next ?? moves[0];
     const why = next === undefined ? "is only the first that is legal" : "is what the last search expected";
     return move === undefined ? undefined : { move, why };

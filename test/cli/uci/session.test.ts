@@ -48,16 +48,16 @@ describe("a question", () => {
     await hear(
       "setoption name MultiPV value 3",
       "setoption name Skill Level value 4",
-      "position startpos moves e2e4 e7e5",
-      "go depth 9 nodes 4000 searchmoves g1f3 b1c3",
+      "position startpos moves e2e4 e7e5 g1f3",
+      "go depth 9 nodes 4000 searchmoves g8f6 b8c6",
     );
     expect(last().question).toEqual({
-      fen: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
-      moves: ["e2e4", "e7e5"],
+      fen: "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+      moves: ["g1f3"],
       depth: 9,
       nodes: 4000,
       multipv: 3,
-      searchMoves: ["g1f3", "b1c3"],
+      searchMoves: ["g8f6", "b8c6"],
       options: { skill_level: 4 },
     });
   });

@@ -1,0 +1,47 @@
+import type { Chess } from "chessops/chess";
+import { normalFen, repetitionKey } from "./moves.ts";
+
+/** The moves of a game that still matter: nothing before the last capture or pawn move can be repeated. */
+export interface History {
+  /** Normal FEN that the history starts from: after the last capture or pawn move, or the start of the game if there was none. */
+  readonly root: string;
+  /** UCI moves from `root` to the position on the board. */
+  readonly moves: readonly string[];
+  /** How often the position stood on the board since `root`, this time included. */
+  readonly occurrences: number;
+}
+
+export interface HistoryTracker extends History {
+  /** To be called after each move, when it has been played on the board. */
+  add(uci: string): void;
+}
+
+/** Follows a game on its board, which begins with the position that is on it now. */
+export function trackHistory(chess: Chess, chess960: boolean): HistoryTracker {
+  let root = normalFen(chess, chess960);
+  let moves: string[] = [];
+  let occurrences = 1;
+  let seen = new Map([[repetitionKey(chess), 1]]);
+  return {
+    get root() {
+      return root;
+    },
+    get moves() {
+      return moves;
+    },
+    get occurrences() {
+      return occurrences;
+    },
+    add(uci) {
+      moves.push(uci);
+      if (chess.halfmoves === 0) {
+        root = normalFen(chess, chess960);
+        moves = [];
+        seen = new Map();
+      }
+      const key = repetitionKey(chess);
+      occurrences = (seen.get(key) ?? 0) + 1;
+      seen.set(key, occurrences);
+    },
+  };
+}
