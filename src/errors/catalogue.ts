@@ -29,10 +29,34 @@ type RpcCode =
   | "unavailable"
   | "unauthenticated";
 
-interface ErrorKind {
-  readonly status: number;
+/** The consequences of an HTTP status, which most errors with that status have. */
+interface Consequences {
   readonly rpc: RpcCode;
   readonly nextAction: NextAction;
+}
+
+const consequences = {
+  400: { rpc: "invalid_argument", nextAction: "fix_request" },
+  401: { rpc: "unauthenticated", nextAction: "get_api_key" },
+  402: { rpc: "permission_denied", nextAction: "send_suggested_request" },
+  403: { rpc: "permission_denied", nextAction: "contact_operator" },
+  404: { rpc: "not_found", nextAction: "fix_request" },
+  405: { rpc: "unimplemented", nextAction: "fix_request" },
+  406: { rpc: "invalid_argument", nextAction: "fix_request" },
+  408: { rpc: "deadline_exceeded", nextAction: "fix_request" },
+  413: { rpc: "resource_exhausted", nextAction: "fix_request" },
+  414: { rpc: "invalid_argument", nextAction: "fix_request" },
+  415: { rpc: "invalid_argument", nextAction: "fix_request" },
+  429: { rpc: "resource_exhausted", nextAction: "retry_later" },
+  431: { rpc: "invalid_argument", nextAction: "fix_request" },
+  500: { rpc: "internal", nextAction: "retry_now" },
+  501: { rpc: "unimplemented", nextAction: "fix_request" },
+  503: { rpc: "unavailable", nextAction: "retry_later" },
+  504: { rpc: "deadline_exceeded", nextAction: "reduce_limits" },
+} as const satisfies Record<number, Consequences>;
+
+interface ErrorKind extends Consequences {
+  readonly status: keyof typeof consequences;
   readonly title: string;
   /** For the page behind the problem's `type` URL: what it means and what to do. */
   readonly about: string;
@@ -41,84 +65,63 @@ interface ErrorKind {
 const catalogue = {
   malformed_json: {
     status: 400,
-    rpc: "invalid_argument",
-    nextAction: "fix_request",
     title: "Malformed JSON",
     about: "The body is not a single JSON value in UTF-8, or has a duplicate key. Send a JSON object.",
   },
   unknown_field: {
     status: 400,
-    rpc: "invalid_argument",
-    nextAction: "fix_request",
     title: "Unknown field",
     about:
       "The request has a field that this call does not have. Names are snake_case; check the spelling. POST calls read the JSON body, not the query string.",
   },
   out_of_range: {
     status: 400,
-    rpc: "invalid_argument",
-    nextAction: "fix_request",
     title: "Out of range",
     about: "A value is outside its bounds. The fault names the field and what is allowed.",
   },
   invalid_type: {
     status: 400,
-    rpc: "invalid_argument",
-    nextAction: "fix_request",
     title: "Invalid type",
     about:
       "A value has the wrong type for its field: integers are JSON numbers without a fraction, never strings.",
   },
   invalid_fen: {
     status: 400,
-    rpc: "invalid_argument",
-    nextAction: "fix_request",
     title: "Invalid FEN",
     about:
       "The text is not a FEN. A FEN has six fields separated by spaces: board, side to move, castling, en passant, half-move clock, full-move number.",
   },
   illegal_position: {
     status: 400,
-    rpc: "invalid_argument",
-    nextAction: "fix_request",
     title: "Illegal position",
     about: "The FEN is well-formed, but no engine can search the position: the fault says why.",
   },
   illegal_move: {
     status: 400,
-    rpc: "invalid_argument",
-    nextAction: "fix_request",
     title: "Illegal move",
     about:
       "One of the moves is not legal when it is played. Moves are UCI (e2e4) or SAN (Nf3), played one after another from the FEN.",
   },
   invalid_pgn: {
     status: 400,
-    rpc: "invalid_argument",
-    nextAction: "fix_request",
     title: "Invalid PGN",
     about:
       "The request has no game or several, or the text is not surely the game that was meant: what PGN does not have is refused and never skipped. The fault says where, by ply, token, offset, line and column.",
   },
   invalid_option: {
     status: 400,
-    rpc: "invalid_argument",
-    nextAction: "fix_request",
     title: "Invalid option",
     about:
       "An engine option has the wrong type, is out of bounds, or contradicts another. GET /engines shows each engine's options_schema.",
   },
   option_not_allowed: {
     status: 400,
-    rpc: "invalid_argument",
-    nextAction: "fix_request",
     title: "Option not allowed",
     about:
       "The engine has no such option, or it cannot be set by callers. GET /engines shows each engine's options_schema.",
   },
   unknown_engine: {
     status: 400,
-    rpc: "invalid_argument",
     nextAction: "list_engines",
     title: "Unknown engine",
     about: "No engine has this id. GET /engines lists the ids; `latest` always works.",
@@ -132,7 +135,6 @@ const catalogue = {
   },
   invalid_api_key: {
     status: 401,
-    rpc: "unauthenticated",
     nextAction: "check_api_key",
     title: "Invalid API key",
     about:
@@ -140,191 +142,141 @@ const catalogue = {
   },
   api_key_required: {
     status: 401,
-    rpc: "unauthenticated",
-    nextAction: "get_api_key",
     title: "API key required",
     about: "This call requires an API key. Send it as Authorization: Bearer kbz_…",
   },
   upgrade_needed: {
     status: 402,
-    rpc: "permission_denied",
-    nextAction: "send_suggested_request",
     title: "Upgrade needed",
     about:
       "The request exceeds what the caller's plan allows. Where possible, the problem carries a request that the plan allows, and names the plan that allows more.",
   },
   self_service_disabled: {
     status: 403,
-    rpc: "permission_denied",
-    nextAction: "contact_operator",
     title: "Self-service disabled",
     about:
       "This service does not issue keys on request, or has issued as many as it may. Ask its operator for one.",
   },
   origin_not_allowed: {
     status: 403,
-    rpc: "permission_denied",
-    nextAction: "contact_operator",
     title: "Origin not allowed",
     about:
       "A web page of another origin has asked, and the operator has not named that origin in KIBITZ_CORS_ORIGINS; `*` there does not count for this path. Programs send no header Origin.",
   },
   host_not_allowed: {
     status: 403,
-    rpc: "permission_denied",
-    nextAction: "contact_operator",
     title: "Host not allowed",
     about: "The service answers here to some names only; its operator adds to them in KIBITZ_ALLOWED_HOSTS.",
   },
   malformed_http: {
     status: 400,
-    rpc: "invalid_argument",
-    nextAction: "fix_request",
     title: "Malformed HTTP",
     about: "The request violates HTTP or the RPC protocol it uses, and was not processed.",
   },
   not_found: {
     status: 404,
-    rpc: "not_found",
-    nextAction: "fix_request",
     title: "Not found",
     about:
       "There is nothing at this path. The analysis calls are POST /v1/eval, /v1/eval/stream, /v1/eval/batch, /v1/review and /v1/bestmove.",
   },
   method_not_allowed: {
     status: 405,
-    rpc: "unimplemented",
-    nextAction: "fix_request",
     title: "Method not allowed",
     about: "The path exists, but does not support this method. The Allow header lists those it does.",
   },
   not_acceptable: {
     status: 406,
-    rpc: "invalid_argument",
-    nextAction: "fix_request",
     title: "Not acceptable",
     about: "The Accept header excludes every format that this call can send.",
   },
   request_timeout: {
     status: 408,
-    rpc: "deadline_exceeded",
-    nextAction: "fix_request",
     title: "Request timeout",
     about: "The request did not arrive in time. Send it in one go.",
   },
   body_too_large: {
     status: 413,
-    rpc: "resource_exhausted",
-    nextAction: "fix_request",
     title: "Body too large",
     about:
       "The body is larger than this call accepts: 64 KiB for an analysis, 512 KiB for a review, 1 MiB for a batch (256 KiB over gRPC and Connect) or 4 KiB for anything else, after decompression.",
   },
   uri_too_long: {
     status: 414,
-    rpc: "invalid_argument",
-    nextAction: "fix_request",
     title: "URI too long",
     about: "The request target is too long. Send a POST with a body.",
   },
   unsupported_media_type: {
     status: 415,
-    rpc: "invalid_argument",
-    nextAction: "fix_request",
     title: "Unsupported media type",
     about:
       "This call does not accept the body's media type or encoding. Add the header Content-Type: application/json.",
   },
   headers_too_large: {
     status: 431,
-    rpc: "invalid_argument",
-    nextAction: "fix_request",
     title: "Headers too large",
     about: "The request headers are larger than 16 KiB.",
   },
   unimplemented: {
     status: 501,
-    rpc: "unimplemented",
-    nextAction: "fix_request",
     title: "Not implemented",
     about:
       "No service here has this method, or this version of Kibitz declares it but does not implement it yet. Check the service and method names.",
   },
   rate_limited: {
     status: 429,
-    rpc: "resource_exhausted",
-    nextAction: "retry_later",
     title: "Rate limited",
     about:
       "Too many requests in this window, or too many that were wrong or beyond the plan. Retry-After says exactly when the next one is accepted.",
   },
   quota_exhausted: {
     status: 429,
-    rpc: "resource_exhausted",
-    nextAction: "retry_later",
     title: "Quota exhausted",
     about: "The engine time of this window is used up. Retry-After says exactly when more is available.",
   },
   concurrency_limited: {
     status: 429,
-    rpc: "resource_exhausted",
-    nextAction: "retry_later",
     title: "Concurrency limited",
     about: "The caller has too many searches or calls under way. Wait for one of them to end.",
   },
   internal: {
     status: 500,
-    rpc: "internal",
-    nextAction: "retry_now",
     title: "Internal error",
     about: "Something failed inside the service. The operator can find it in the log by its request id.",
   },
   overloaded: {
     status: 503,
-    rpc: "unavailable",
-    nextAction: "retry_later",
     title: "Overloaded",
     about: "There is more work than the machine can handle. Retry-After estimates when there will be room.",
   },
   starting: {
     status: 503,
-    rpc: "unavailable",
-    nextAction: "retry_later",
     title: "Starting",
     about: "The engine is being started. Retry-After estimates when it will be ready.",
   },
   shutting_down: {
     status: 503,
-    rpc: "unavailable",
-    nextAction: "retry_later",
     title: "Shutting down",
     about:
       "This server is stopping and accepts no new work. Another instance, or the next one started here, will answer.",
   },
   store_unavailable: {
     status: 503,
-    rpc: "unavailable",
-    nextAction: "retry_later",
     title: "Store unavailable",
     about:
       "The service cannot use its database: the disk is full, or another process has locked the database. Analyses without a key continue; keys can be looked up, issued and revoked again once it is available.",
   },
   deadline_exceeded: {
     status: 504,
-    rpc: "deadline_exceeded",
-    nextAction: "reduce_limits",
     title: "Deadline exceeded",
     about:
       "The caller's deadline passed before the search ended. Ask for a lower depth or a shorter movetime, or allow more time.",
   },
   engine_timeout: {
     status: 504,
-    rpc: "deadline_exceeded",
-    nextAction: "reduce_limits",
     title: "Engine timeout",
     about: "The engine did not end its search in time and was replaced. Ask for less, or use another engine.",
   },
-} as const satisfies Record<string, ErrorKind>;
+} as const satisfies Record<string, Omit<ErrorKind, keyof Consequences> & Partial<Consequences>>;
 
 /** A stable error code: the `code` of a problem document, the `reason` of an ErrorInfo (in upper case). */
 export type ErrorCode = keyof typeof catalogue;
@@ -348,5 +300,6 @@ export function refusalKind(code: ErrorCode): "wrong" | "early" | "other" {
 
 /** Returns the catalogue's entry for a code. */
 export function errorKind(code: ErrorCode): ErrorKind {
-  return catalogue[code];
+  const kind = catalogue[code];
+  return { ...consequences[kind.status], ...kind };
 }
