@@ -1,4 +1,4 @@
-import { create, type JsonObject } from "@bufbuild/protobuf";
+import { fromJson, type JsonObject } from "@bufbuild/protobuf";
 import { type Problem, ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
 import type { KibitzError } from "../errors/errors.ts";
 import { problemFromError } from "../errors/problem.ts";
@@ -6,32 +6,10 @@ import { problemFromError } from "../errors/problem.ts";
 /** The type of {@link problemMessage}, for what carries messages of many types. */
 export const problemDesc = ProblemSchema;
 
-/** A problem document in typed form: in an answer, or in the details of an RPC error. */
+/** A problem document in typed form: in an answer, or in the details of an RPC error. Its fields have the names of the proto. */
 export function problemMessage(error: KibitzError, requestId: string): Problem {
   const problem = problemFromError(error, requestId);
-  return create(ProblemSchema, {
-    type: problem.type,
-    title: problem.title,
-    status: problem.status,
-    code: problem.code,
-    detail: problem.detail,
-    instance: problem.instance,
-    requestId: problem.request_id,
-    nextAction: problem.next_action,
-    retryable: problem.retryable,
-    ...(problem.retry_after_ms !== null && { retryAfterMs: Math.ceil(problem.retry_after_ms) }),
-    errors: problem.errors.map(({ pointer, code, message, allowed, ply, token, offset, line, column }) => ({
-      pointer,
-      code,
-      message,
-      ...(allowed && { allowed: allowed as JsonObject }),
-      ...(ply !== null && { ply }),
-      ...(token !== null && { token }),
-      ...(offset !== null && { offset }),
-      ...(line !== null && { line }),
-      ...(column !== null && { column }),
-    })),
-    ...(problem.suggested_request && { suggestedRequest: problem.suggested_request as JsonObject }),
-    ...(problem.upgrade && { upgrade: { ...problem.upgrade } }),
-  });
+  const retryAfterMs = problem.retry_after_ms;
+  const whole = { ...problem, retry_after_ms: retryAfterMs === null ? null : Math.ceil(retryAfterMs) };
+  return fromJson(ProblemSchema, whole as unknown as JsonObject);
 }

@@ -6,7 +6,7 @@ import { type PlanForm, type PlansFault, type PlansReading, readPlans } from "..
 import { messageFromPlan, planFromMessage } from "../calls/convert-access.ts";
 import { createMessageReader } from "../calls/plain/read-message.ts";
 import { unknownFieldFault } from "../calls/plain/refuse.ts";
-import { createMessageWriter } from "../calls/plain/write-message.ts";
+import { createPlainWriter } from "../calls/plain/write-message.ts";
 import type { ShownPlan } from "../http/pages/openapi-document.ts";
 import { readJsonObject } from "../protocols/json/json-text.ts";
 import { pointerStep } from "../text/json-pointer.ts";
@@ -89,8 +89,8 @@ function createPlanForm(): PlanForm {
 /** Plans as `GET /price` shows them: by the same message, in the same JSON. */
 export function shownPlans(plans: readonly Plan[]): readonly ShownPlan[] {
   const message = planMessage();
-  const write = createMessageWriter(message);
-  return plans.map((plan) => JSON.parse(write(create(message, messageFromPlan(plan)))));
+  const write = createPlainWriter(message);
+  return plans.map((plan) => write(create(message, messageFromPlan(plan))) as unknown as ShownPlan);
 }
 
 /** What `GET /price` shows of a plan. */

@@ -1,8 +1,8 @@
 import {
   create,
+  type DescEnum,
   type DescField,
   type DescMessage,
-  type DescOneof,
   type Message,
   ScalarType,
 } from "@bufbuild/protobuf";
@@ -10,8 +10,9 @@ import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { type Fault, faultsMax } from "../../errors/errors.ts";
 import { isJsonObject } from "../../text/plain-text.ts";
-import { createValueReader, nameOfValue } from "./read-value.ts";
-import { prefixFaults, type ReadValue, refuse, unknownFieldFault } from "./refuse.ts";
+import { boundsOfField } from "../rules.ts";
+import { wordsOfEnum } from "./enum-words.ts";
+import { prefixFaults, refuse, refuseHalfPair, unknownFieldFault } from "./refuse.ts";
 
 /** A message, and what is wrong with the JSON that it was read from. */
 export interface MessageReading {
@@ -22,11 +23,13 @@ export interface MessageReading {
 }
 
 /**
- * Builds the reader of plain JSON for a type of message from its descriptor. The reader accepts only the field names of the proto and
+ * Builds the reader of plain JSON for a type of requests from its descriptor. The reader accepts only the field names of the proto and
  * only JSON's own types. `null` means absent if a field can be absent. The middleware checks the rules of the fields, for every protocol.
+ *
+ * @throws Error for kinds of fields that no request of the API has, such as maps, oneofs and signed integers
  */
 export function createMessageReader(desc: DescMessage): (json: unknown) => MessageReading {
-  const read = createObjectReader("The request", desc, new Map());
+  const read = createObjectReader("The request", desc);
   return (json) => {
     const faults: Fault[] = [];
     const message = (read(json, faults) ?? create(desc)) as Message;
@@ -34,106 +37,64 @@ export function createMessageReader(desc: DescMessage): (json: unknown) => Messa
   };
 }
 
-type ReadMembers = (json: Readonly<Record<string, unknown>>, faults: Fault[]) => Message;
+/** Converts a JSON value to the value of a field; undefined if it is wrong. */
+type ReadValue = (json: unknown, faults: Fault[]) => unknown;
 
-function createObjectReader(name: string, desc: DescMessage, made: Map<DescMessage, ReadMembers>): ReadValue {
-  const read = made.get(desc) ?? createMembersReader(desc, made);
+function createObjectReader(name: string, desc: DescMessage): ReadValue {
   const must = `${name} must be an object`;
-  return (json, faults) =>
-    isJsonObject(json) ? read(json, faults) : refuse(faults, "invalid_type", must, json);
-}
-
-/** @param made lets a message type contain itself */
-function createMembersReader(desc: DescMessage, made: Map<DescMessage, ReadMembers>): ReadMembers {
-  const names = desc.fields.map(({ name }) => name);
-  const fields = new Map<string, ReadField>();
-  const read: ReadMembers = (json, faults) => {
+  const names = desc.fields.map((field) => field.name);
+  const readers = new Map(
+    desc.fields.map((field) => {
+      const { localName } = field;
+      return [field.name, { localName, nullable: isNullable(field), read: createFieldReader(field) }];
+    }),
+  );
+  return (json, faults) => {
+    if (!isJsonObject(json)) {
+      return refuse(faults, "invalid_type", must, json);
+    }
     const message: Message & Record<string, unknown> = create(desc);
     for (const key in json) {
       const before = faults.length;
-      const readField = fields.get(key);
-      if (readField) {
-        readField(message, json[key], faults);
-      } else {
+      const field = readers.get(key);
+      if (field === undefined) {
         faults.push(unknownFieldFault(key, names));
-      }
-      if (faults.length > before) {
-        prefixFaults(faults, before, key);
-        if (faults.length >= faultsMax) {
-          break;
+      } else if (json[key] !== null || !field.nullable) {
+        const value = field.read(json[key], faults);
+        if (value !== undefined) {
+          message[field.localName] = value;
         }
+      }
+      prefixFaults(faults, before, key);
+      if (faults.length >= faultsMax) {
+        break;
       }
     }
     return message;
   };
-  made.set(desc, read);
-  for (const field of desc.fields) {
-    fields.set(field.name, createFieldReader(field, itemReader(field, made)));
+}
+
+function isNullable(field: DescField): boolean {
+  return field.fieldKind !== "scalar" || field.presence !== FeatureSet_FieldPresence.IMPLICIT;
+}
+
+function createFieldReader(field: DescField): ReadValue {
+  const name = `\`${field.name}\``;
+  if (field.fieldKind === "map" || field.oneof) {
+    throw notSupported(field);
   }
-  return read;
+  return field.fieldKind === "list"
+    ? createListReader(name, field, createValueReader(`Each item of ${name}`, field))
+    : createValueReader(name, field);
 }
 
-function itemReader(field: DescField, made: Map<DescMessage, ReadMembers>): ReadValue {
-  const { message } = field;
-  return message && !message.typeName.startsWith("google.protobuf.")
-    ? createObjectReader(nameOfValue(field), message, made)
-    : createValueReader(field);
-}
-
-/** Sets a field of a message from JSON, or leaves it unset if the JSON is wrong. */
-export type ReadField = (message: Record<string, unknown>, json: unknown, faults: Fault[]) => void;
-
-/** @param read reads the value of the field, or each of its items */
-export function createFieldReader(field: DescField, read: ReadValue): ReadField {
-  switch (field.fieldKind) {
-    case "list":
-      return readList(field, read);
-    case "map":
-      return readMap(field, read);
-    default:
-      return field.oneof ? readMember(field, field.oneof, read) : readSingle(field, read);
-  }
-}
-
-function readSingle(field: DescField, read: ReadValue): ReadField {
-  const { localName } = field;
-  const nullable = field.fieldKind !== "scalar" || field.presence !== FeatureSet_FieldPresence.IMPLICIT;
-  return (message, json, faults) => {
-    if (json === null && nullable) {
-      return;
-    }
-    const value = read(json, faults);
-    if (value !== undefined) {
-      message[localName] = value;
-    }
-  };
-}
-
-function readMember(field: DescField, oneof: DescOneof, read: ReadValue): ReadField {
-  const group = oneof.localName;
-  const names = oneof.fields.map(({ name }) => `\`${name}\``).join(", ");
-  const must = { pointer: "", code: "invalid_type", message: `Only one of ${names} can be set.` } as const;
-  return (message, json, faults) => {
-    if (json === null) {
-      return;
-    }
-    if ((message[group] as { case?: string }).case !== undefined) {
-      faults.push(must);
-      return;
-    }
-    const value = read(json, faults);
-    if (value !== undefined) {
-      message[group] = { case: field.localName, value };
-    }
-  };
-}
-
-function readList(field: DescField & { fieldKind: "list" }, read: ReadValue): ReadField {
-  const must = `\`${field.name}\` must be an array`;
-  return (message, json, faults) => {
-    if (json === null) {
-      return;
-    }
+function createListReader(
+  name: string,
+  field: DescField & { fieldKind: "list" },
+  readItem: ReadValue,
+): ReadValue {
+  const must = `${name} must be an array`;
+  return (json, faults) => {
     if (!Array.isArray(json)) {
       return refuse(faults, "invalid_type", must, json);
     }
@@ -141,53 +102,137 @@ function readList(field: DescField & { fieldKind: "list" }, read: ReadValue): Re
     for (let index = 0; index < json.length && faults.length < faultsMax; index++) {
       const before = faults.length;
       // A wrong item keeps its place, so that the rules find the others at theirs.
-      items.push(read(json[index], faults) ?? emptyItem(field));
-      if (faults.length > before) {
-        prefixFaults(faults, before, index);
-      }
+      items.push(readItem(json[index], faults) ?? emptyItem(field));
+      prefixFaults(faults, before, index);
     }
-    message[field.localName] = items;
+    return items;
   };
 }
 
 function emptyItem(field: DescField & { fieldKind: "list" }): unknown {
   switch (field.listKind) {
     case "scalar":
-      return scalarZeroValue(field.scalar, field.longAsString);
+      return scalarZeroValue(field.scalar, false);
     case "enum":
       return 0;
     case "message":
-      return field.message.typeName === "google.protobuf.Struct" ? {} : create(field.message);
+      return create(field.message);
   }
 }
 
-function readMap(field: DescField & { fieldKind: "map" }, read: ReadValue): ReadField {
-  if (field.mapKey !== ScalarType.STRING) {
-    throw new Error(`${field}: keys other than text are not supported in plain JSON`);
+/** Builds the reader of the value of a field, or of one item of a list. @param name begins its error messages */
+function createValueReader(name: string, field: DescField): ReadValue {
+  if (field.enum) {
+    return createWordReader(name, field.enum);
   }
-  const must = `\`${field.name}\` must be an object`;
-  return (message, json, faults) => {
-    if (json === null) {
-      return;
+  if (field.message) {
+    const { typeName } = field.message;
+    if (typeName === "google.protobuf.Struct" && field.fieldKind === "message") {
+      return createStructReader(name);
     }
+    if (typeName.startsWith("google.protobuf.")) {
+      throw notSupported(field);
+    }
+    return createObjectReader(name, field.message);
+  }
+  switch (field.scalar) {
+    case ScalarType.STRING:
+      return createStringReader(name);
+    case ScalarType.BOOL:
+      return createBooleanReader(name);
+    case ScalarType.UINT32:
+      return createIntegerReader(name, field, 2 ** 32 - 1);
+    case ScalarType.UINT64: {
+      // JSON.parse has rounded greater numbers, so they are not the caller's.
+      const readInteger = createIntegerReader(name, field, Number.MAX_SAFE_INTEGER);
+      return (json, faults) => {
+        const value = readInteger(json, faults);
+        return value === undefined ? undefined : BigInt(value as number);
+      };
+    }
+    default:
+      throw notSupported(field);
+  }
+}
+
+function createStringReader(name: string): ReadValue {
+  const must = `${name} must be a string`;
+  return (json, faults) => {
+    if (typeof json !== "string") {
+      return refuse(faults, "invalid_type", must, json);
+    }
+    return json.isWellFormed() ? json : refuseHalfPair(faults, name);
+  };
+}
+
+function createBooleanReader(name: string): ReadValue {
+  const must = `${name} must be true or false`;
+  return (json, faults) => (typeof json === "boolean" ? json : refuse(faults, "invalid_type", must, json));
+}
+
+function createWordReader(name: string, desc: DescEnum): ReadValue {
+  const numbers = new Map([...wordsOfEnum(desc)].map(([number, word]) => [word, number]));
+  const words = [...numbers.keys()];
+  const must = `${name} must be one of ${words.map((word) => `"${word}"`).join(", ")}`;
+  const allowed = { enum: words };
+  return (json, faults) => {
+    if (typeof json !== "string") {
+      return refuse(faults, "invalid_type", must, json, allowed);
+    }
+    return numbers.get(json) ?? refuse(faults, "out_of_range", must, json, allowed);
+  };
+}
+
+/** Rejects only numbers that the type cannot hold, with the bounds of the field's rule, which the middleware checks. */
+function createIntegerReader(name: string, field: DescField, maximum: number): ReadValue {
+  const allowed = boundsOfField(field, { minimum: 0, maximum });
+  const must = `${name} must be an integer from ${allowed.minimum} to ${allowed.maximum}`;
+  return (json, faults) => {
+    if (typeof json !== "number" || (Number.isFinite(json) && !Number.isInteger(json))) {
+      return refuse(faults, "invalid_type", must, json, { ...allowed });
+    }
+    if (json < 0 || json > maximum) {
+      return refuse(faults, "out_of_range", must, json, { ...allowed });
+    }
+    return json === 0 ? 0 : json; // -0 is 0
+  };
+}
+
+/** Builds the reader of a google.protobuf.Struct: any JSON object, unchanged. */
+function createStructReader(name: string): ReadValue {
+  const must = `${name} must be an object`;
+  return (json, faults) => {
     if (!isJsonObject(json)) {
       return refuse(faults, "invalid_type", must, json);
     }
-    const entries: [string, unknown][] = [];
-    for (const [key, item] of Object.entries(json)) {
+    const before = faults.length;
+    checkPortable(json, name, faults);
+    return faults.length === before ? json : undefined;
+  };
+}
+
+/** Reports values that JSON can write and protobuf cannot: numbers beyond a double, text that is not Unicode. */
+function checkPortable(json: unknown, name: string, faults: Fault[]): void {
+  if (typeof json === "number" && !Number.isFinite(json)) {
+    refuse(faults, "out_of_range", `A number in ${name} must be finite`, json);
+  } else if (typeof json === "string" && !json.isWellFormed()) {
+    refuseHalfPair(faults, `A string in ${name}`);
+  } else if (typeof json === "object" && json !== null) {
+    const isList = Array.isArray(json);
+    for (const [key, value] of Object.entries(json)) {
       const before = faults.length;
-      const value = read(item, faults);
-      if (value !== undefined) {
-        entries.push([key, value]);
+      if (!key.isWellFormed()) {
+        refuseHalfPair(faults, `A key in ${name}`);
       }
-      if (faults.length > before) {
-        prefixFaults(faults, before, key);
-      }
+      checkPortable(value, name, faults);
+      prefixFaults(faults, before, isList ? Number(key) : key);
       if (faults.length >= faultsMax) {
-        break;
+        return;
       }
     }
-    // fromEntries makes own properties, even of `__proto__`.
-    message[field.localName] = Object.fromEntries(entries);
-  };
+  }
+}
+
+function notSupported(field: DescField): Error {
+  return new Error(`${field}: this type is not supported in plain JSON`);
 }

@@ -47,6 +47,3 @@ export function unknownFieldFault(key: string, names: readonly string[]): Fault 
   const message = `There is no field \`${echo(key)}\` here${hint}`;
   return { pointer: "", code: "unknown_field", message, ...(meant && { meant }) };
 }
-
-/** Converts a JSON value to the value of a field; undefined if it is wrong. */
-export type ReadValue = (json: unknown, faults: Fault[]) => unknown;

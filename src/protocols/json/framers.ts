@@ -1,5 +1,5 @@
 import { create, type DescField, type DescMethod, type Message } from "@bufbuild/protobuf";
-import { createMessageWriter } from "../../calls/plain/write-message.ts";
+import { createMessageWriter, createPlainWriter } from "../../calls/plain/write-message.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import { problemFromError } from "../../errors/problem.ts";
 import { createReorderBuffer } from "./reorder-buffer.ts";
@@ -175,7 +175,7 @@ function createItemWriter(method: DescMethod) {
   if (output.field.index === undefined || problemField === undefined) {
     throw new Error(`${output}: the answer to an item of a batch has an index, and may be a problem`);
   }
-  const empty = JSON.parse(write(create(output)));
+  const empty = createPlainWriter(output)(create(output));
 
   return async function* (
     messages: AsyncIterable<Message>,

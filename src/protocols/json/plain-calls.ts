@@ -1,7 +1,7 @@
-import type { DescMethod, Message } from "@bufbuild/protobuf";
+import type { DescMethod } from "@bufbuild/protobuf";
 import type { Account } from "../../access/account.ts";
 import type { Call } from "../../calls/call.ts";
-import { createMessageWriter } from "../../calls/plain/write-message.ts";
+import { createPlainWriter } from "../../calls/plain/write-message.ts";
 import type { Calls } from "../../calls/register.ts";
 import { errorFromFaults } from "../../errors/errors.ts";
 import { createPlainReader, type RequestReaderOptions } from "./read-request.ts";
@@ -70,9 +70,5 @@ export function createPlainCalls({ calls, ...options }: PlainCallsOptions): Plai
 }
 
 function codecOf(method: DescMethod, options: Omit<PlainCallsOptions, "calls">) {
-  const write = createMessageWriter(method.output);
-  return {
-    read: createPlainReader(method, options),
-    write: (message: Message): unknown => JSON.parse(write(message)),
-  };
+  return { read: createPlainReader(method, options), write: createPlainWriter(method.output) };
 }

@@ -1,12 +1,11 @@
 import { create, type DescMessage, type JsonObject } from "@bufbuild/protobuf";
 import { FieldDescriptorProto_Type as Type } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
-import { AnalysisRequestSchema, Path, ScoreSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import { AnalysisRequestSchema, Path } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import {
   EvaluateBatchRequestSchema,
   ListEnginesRequestSchema,
 } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { CreateKeyResponseSchema } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
 import { createMessageReader } from "../../../src/calls/plain/read-message.ts";
 import { messageWith } from "./made-up-proto.ts";
 
@@ -125,23 +124,12 @@ describe("integers", () => {
     expect(readRequest({ depth: 99 }).faults).toEqual([]);
   });
 
-  it("integers of 32 bits with a sign have the range of their type", () => {
-    expect(read(ScoreSchema, '{"cp":-2147483648}').faults).toEqual([]);
-    expect(read(ScoreSchema, '{"cp":2147483648}').faults).toMatchObject([
-      { code: "out_of_range", allowed: { minimum: -2147483648, maximum: 2147483647 } },
-    ]);
-  });
-
   it("integers of 64 bits are bigints, and exact or refused", () => {
-    const desc = messageWith({ name: "n", type: Type.INT64 }, { name: "u", type: Type.UINT64 });
-    expect(read(desc, '{"n":-9007199254740991,"u":9007199254740991}')).toMatchObject({
-      faults: [],
-      message: { n: -9007199254740991n, u: 9007199254740991n },
+    expect(readRequest({ nodes: Number.MAX_SAFE_INTEGER }).message).toMatchObject({
+      nodes: 9007199254740991n,
     });
-    expect(read(desc, '{"n":9007199254740993,"u":-1}').faults).toMatchObject([
-      { pointer: "/n", code: "out_of_range" },
-      { pointer: "/u", code: "out_of_range" },
-    ]);
+    expect(faultOf('"nodes":9007199254740993')).toMatchObject({ pointer: "/nodes", code: "out_of_range" });
+    expect(faultOf('"nodes":-1')).toMatchObject({ pointer: "/nodes", code: "out_of_range" });
   });
 });
 
@@ -165,17 +153,12 @@ describe("other types", () => {
     expect(faultOf(field)).toEqual({ pointer, code: "invalid_type", message });
   });
 
-  it("a wrong boolean and a wrong double are refused", () => {
-    const desc = messageWith({ name: "yes", type: Type.BOOL }, { name: "x", type: Type.DOUBLE });
-    expect(read(desc, '{"yes":true,"x":-0.5}')).toMatchObject({
-      faults: [],
-      message: { yes: true, x: -0.5 },
-    });
-    expect(read(desc, '{"yes":"true","x":"1"}').faults).toMatchObject([
+  it("a wrong boolean is refused", () => {
+    const desc = messageWith({ name: "yes", type: Type.BOOL });
+    expect(read(desc, '{"yes":true}')).toMatchObject({ faults: [], message: { yes: true } });
+    expect(read(desc, '{"yes":"true"}').faults).toMatchObject([
       { pointer: "/yes", code: "invalid_type", message: '`yes` must be true or false, not "true".' },
-      { pointer: "/x", code: "invalid_type", message: '`x` must be a number, not "1".' },
     ]);
-    expect(read(desc, '{"x":1e999}').faults).toMatchObject([{ pointer: "/x", code: "out_of_range" }]);
   });
 
   it("a refused value is repeated to at most 64 characters", () => {
@@ -183,13 +166,17 @@ describe("other types", () => {
     expect(faults[0]?.message.length).toBeLessThan(64 + 60);
   });
 
-  it.each([Type.BYTES, Type.FLOAT])("the reader is refused for a type that it cannot read: %d", (type) => {
-    expect(() => createMessageReader(messageWith({ name: "raw", type }))).toThrow(/test\.v1\.Thing\.raw/);
-  });
-
-  it("the reader is refused for a well-known type that it cannot read", () => {
-    const desc = messageWith({ name: "wait", type: Type.MESSAGE, typeName: ".google.protobuf.Duration" });
-    expect(() => createMessageReader(desc)).toThrow(/Thing\.wait: this type is not supported/);
+  it.each([
+    { type: Type.BYTES },
+    { type: Type.DOUBLE },
+    { type: Type.SINT32 },
+    { type: Type.STRING, map: true as const },
+    { type: Type.STRING, oneof: true as const },
+    { type: Type.MESSAGE, typeName: ".google.protobuf.Duration" },
+  ])("no reader is made for a kind of field that requests do not have: %o", (field) => {
+    expect(() => createMessageReader(messageWith({ name: "raw", ...field }))).toThrow(
+      /Thing\.raw: this type is not supported/,
+    );
   });
 });
 
@@ -300,16 +287,6 @@ describe("lists and nested messages", () => {
     expect(message).toEqual(create(EvaluateBatchRequestSchema, { requests: [{ fen }, {}, { fen }] }));
   });
 
-  it("a message may contain its own type", () => {
-    const desc = messageWith(
-      { name: "inner", type: Type.MESSAGE, typeName: ".test.v1.Thing" },
-      { name: "all", type: Type.MESSAGE, typeName: ".test.v1.Thing", repeated: true },
-    );
-    expect(read(desc, '{"inner":{"all":[{"inner":null},{"x":1}]}}').faults).toMatchObject([
-      { pointer: "/inner/all/1/x", code: "unknown_field" },
-    ]);
-  });
-
   it("at most 20 violations are reported", () => {
     const keys = Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`k${index}`, 1]));
     expect(readRequest(keys).faults).toHaveLength(20);
@@ -336,51 +313,5 @@ describe("structs", () => {
       ["/options/\ud800", "invalid_type"],
     ]);
     expect(message).toEqual(create(AnalysisRequestSchema));
-  });
-
-  it("structs may be items of lists", () => {
-    const desc = messageWith({
-      name: "all",
-      type: Type.MESSAGE,
-      typeName: ".google.protobuf.Struct",
-      repeated: true,
-    });
-    expect(read(desc, '{"all":[{"a":1},{}]}').message).toMatchObject({ all: [{ a: 1 }, {}] });
-    expect(read(desc, '{"all":[1]}')).toMatchObject({
-      faults: [{ pointer: "/all/0" }],
-      message: { all: [{}] },
-    });
-  });
-});
-
-describe("oneofs", () => {
-  it("a oneof takes one member", () => {
-    expect(read(ScoreSchema, '{"cp":null,"mate":-3}').message).toEqual(
-      create(ScoreSchema, { value: { case: "mate", value: -3 } }),
-    );
-  });
-
-  it("a second member of a oneof is refused", () => {
-    expect(read(ScoreSchema, '{"cp":1,"mate":2}')).toEqual({
-      message: create(ScoreSchema, { value: { case: "cp", value: 1 } }),
-      faults: [{ pointer: "/mate", code: "invalid_type", message: "Only one of `cp`, `mate` can be set." }],
-    });
-  });
-});
-
-describe("timestamps", () => {
-  it.each([
-    ["2026-11-21T12:00:00Z", 0],
-    ["2026-11-21T13:00:00.5+01:00", 500_000_000],
-  ])("the timestamp is read: %s", (text, nanos) => {
-    const { message, faults } = read(CreateKeyResponseSchema, `{"created_at":"${text}"}`);
-    expect(faults).toEqual([]);
-    expect(message).toMatchObject({ createdAt: { seconds: 1795262400n, nanos } });
-  });
-
-  it.each(['"yesterday"', '"2026-11-21"', "1795262400", "{}"])("the timestamp is refused: %s", (text) => {
-    expect(read(CreateKeyResponseSchema, `{"created_at":${text}}`).faults).toMatchObject([
-      { pointer: "/created_at", code: "invalid_type" },
-    ]);
   });
 });

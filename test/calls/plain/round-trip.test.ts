@@ -1,13 +1,8 @@
 import { type DescMessage, equals } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
-import { AnalysisRequestSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
-import {
-  EvaluateBatchResponseSchema,
-  EvaluateResponseSchema,
-  GetPriceResponseSchema,
-  ListEnginesResponseSchema,
-} from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { GetKeyResponseSchema } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
+import { AnalysisRequestSchema, PlanSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import { EvaluateBatchRequestSchema } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { ReviewGameRequestSchema } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
 import { createMessageReader } from "../../../src/calls/plain/read-message.ts";
 import { createMessageWriter } from "../../../src/calls/plain/write-message.ts";
 import { readJsonObject } from "../../../src/protocols/json/json-text.ts";
@@ -15,12 +10,10 @@ import { createRandom } from "../../support/random.ts";
 import { randomMessage } from "./random-message.ts";
 
 it.each<DescMessage>([
-  EvaluateResponseSchema,
   AnalysisRequestSchema,
-  EvaluateBatchResponseSchema,
-  ListEnginesResponseSchema,
-  GetPriceResponseSchema,
-  GetKeyResponseSchema,
+  EvaluateBatchRequestSchema,
+  ReviewGameRequestSchema,
+  PlanSchema,
 ])("300 random messages are the same after writing and reading: $name", (desc) => {
   const read = createMessageReader(desc);
   const write = createMessageWriter(desc);

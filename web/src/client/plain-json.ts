@@ -8,17 +8,17 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { wordsOfEnum } from "../../../src/calls/plain/enum-words.ts";
-import { createMessageWriter, createRequestWriter } from "../../../src/calls/plain/write-message.ts";
+import { createPlainWriter, createRequestWriter } from "../../../src/calls/plain/write-message.ts";
 
 /** Plain JSON, as `/v1` reads and shows it: the service's own writer makes it, so that it cannot be any other. */
 
-const writers = new Map<DescMessage, (message: Message) => string>();
+const writers = new Map<DescMessage, (message: Message) => JsonObject>();
 
 /** A message as plain JSON shows it, every field there. */
 export function plainFromMessage(desc: DescMessage, message: Message): JsonObject {
-  const write = writers.get(desc) ?? createMessageWriter(desc);
+  const write = writers.get(desc) ?? createPlainWriter(desc);
   writers.set(desc, write);
-  return JSON.parse(write(message));
+  return write(message);
 }
 
 /** A request as one would write it in plain JSON: what is not set is left out. */
