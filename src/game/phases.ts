@@ -1,19 +1,25 @@
 export type Phase = "opening" | "middlegame" | "endgame";
 
 /**
- * The phase of each position of a game, divided as on Lichess (`Divider.scala` of scalachess): the middlegame begins when
- * at most ten pieces but kings and pawns are left, a side has fewer than four men on its back rank, or the sides are
- * mixed up; the endgame with at most six pieces. A phase does not come back.
+ * Divides a game into phases as Lichess does (`Divider.scala` of scalachess): the middlegame begins when at most ten pieces
+ * but kings and pawns are left, a side has fewer than four men on its back rank, or the sides are mixed up; the endgame with
+ * at most six pieces. A phase does not come back.
  *
- * @param fens of the positions, in order
+ * @returns a function that takes the FEN of each position in the order of the game, and returns its phase
  */
-export function phasesOf(fens: readonly string[]): readonly Phase[] {
-  const boards = fens.map(readBoard);
-  const middle = boards.findIndex(isMiddlegame);
-  const end = middle === -1 ? -1 : boards.findIndex(({ pieces }) => pieces <= 6);
-  return boards.map((_, index) =>
-    end !== -1 && index >= end ? "endgame" : middle !== -1 && index >= middle ? "middlegame" : "opening",
-  );
+export function createDivider(): (fen: string) => Phase {
+  let phase: Phase = "opening";
+  return (fen) => {
+    if (phase !== "endgame") {
+      const board = readBoard(fen);
+      if (board.pieces <= 6) {
+        phase = "endgame";
+      } else if (phase === "opening" && isMiddlegame(board)) {
+        phase = "middlegame";
+      }
+    }
+    return phase;
+  };
 }
 
 interface Board {

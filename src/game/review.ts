@@ -15,7 +15,7 @@ import type { Game } from "./game.ts";
 import { adviseOn, type Judgement } from "./judgement.ts";
 import { openingKey } from "./opening-key.ts";
 import type { Opening } from "./openings.ts";
-import { type Phase, phasesOf } from "./phases.ts";
+import { createDivider, type Phase } from "./phases.ts";
 
 /** What is known of a position: a search's findings, or how the game that is over there ended. White's view. */
 export interface EvaluatedPosition {
@@ -132,7 +132,8 @@ const onlyMovePoints = 10;
 
 /** The same evaluations make the same review. By the formulas of {@link reviewMethod}. */
 export function createReviewer(game: Game, opening: Opening | undefined): Reviewer {
-  const phases = phasesOf(game.positions.map(({ fen }) => fen));
+  const divide = createDivider();
+  const phases: Phase[] = [];
   const start = positionAt(game, 0);
   const isStandardStart = openingKey(start.fen) === openingKey(standardStart);
 
@@ -141,6 +142,10 @@ export function createReviewer(game: Game, opening: Opening | undefined): Review
     index === 0 && isStandardStart ? { kind: "cp", cp: standardStartCp } : score.value;
 
   function reviewMove(index: number, before: EvaluatedPosition, after: EvaluatedPosition): MoveReview {
+    // Each with its move: to compare all squares of 600 positions at once would hold the thread.
+    while (phases.length <= index) {
+      phases.push(divide(positionAt(game, phases.length).fen));
+    }
     const move = game.moves[index];
     const phase = phases[index];
     if (move === undefined || phase === undefined) {

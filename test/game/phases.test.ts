@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { phasesOf } from "../../src/game/phases.ts";
+import { createDivider } from "../../src/game/phases.ts";
 import { startFen } from "../chess/judged.ts";
 import { gameOf } from "./games.ts";
 
@@ -30,6 +30,8 @@ const games = [
     endgame: undefined,
   },
 ] as const;
+
+const phasesOf = (fens: readonly string[]) => fens.map(createDivider());
 
 test.each(games)(
   "the phases of a game are divided as on Lichess: $middlegame, $endgame",

@@ -182,6 +182,25 @@ test("a review shows twelve plies of a line, and one ply of a best move that beg
   expect(beyond?.alternatives).toMatchObject([{ rank: 1, move: { san: "d4" } }]);
 });
 
+test("a review finds the phase of each position with its move, and not of all positions at once", () => {
+  const game = gameOf("1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7");
+  let reads = 0;
+  const positions = game.positions.map((position) => ({
+    ...position,
+    get fen() {
+      reads++;
+      return position.fen;
+    },
+  }));
+  const reviewer = createReviewer({ ...game, positions }, undefined);
+  const [before, after] = evaluate(game, cps(20, 30, 20, 30, 20, 30, 20, 30, 20, 30, 20));
+  if (!before || !after) {
+    expect.fail("a position is missing");
+  }
+  reviewer.move(0, before, after);
+  expect(reads).toBeLessThan(positions.length);
+});
+
 describe("the review of a game", () => {
   const pgn = "1. e4 e5 2. Ke2 Ke7 3. Kd3 Kd6";
   const evaluations = cps(15, 30, 20, -60, 40, -130, 300);
