@@ -89,7 +89,7 @@ async function measure(engine: BenchEngine): Promise<void> {
   const knownMs: number[] = [];
   // The first round is not counted: V8 compiles what is hot.
   for (let round = 0; round <= rounds; round++) {
-    const game = inOneGo(gameFromMoves({ fen: startOf(round), moves, chess960: false }));
+    const game = inOneGo(gameFromMoves({ fen: startOf(round), moves }));
     bareMs.push(await searchBare(bare, game.positions));
     const { tookMs, search } = await review(server, engine, round);
     if (search.searched !== moves.length + 1) {

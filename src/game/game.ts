@@ -9,7 +9,7 @@ import {
 import { judgePosition, standardStart } from "../chess/judge-position.ts";
 import { faultOfMove, type MoveDescription } from "../chess/moves.ts";
 import { playGame, type ReplayedGame, replayGame } from "../chess/play-game.ts";
-import type { Position, PositionInput } from "../chess/position.ts";
+import type { Judgement, Position, PositionInput } from "../chess/position.ts";
 import { errorFromJudgement } from "../chess/position-error.ts";
 import { errorFromFaults, type KibitzError } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
@@ -33,6 +33,9 @@ export interface Game {
   readonly result: Result;
 }
 
+/** A game that was sent as a position and moves. A FEN whose castling rights only Chess960 knows is one of Chess960. */
+type MovesOfGame = Pick<PositionInput, "fen" | "moves">;
+
 /** Plays moves from a start: {@link playGame} keeps each position, {@link replayGame} only the last. */
 type Play<Played extends ReplayedGame> = (
   start: Position,
@@ -44,7 +47,7 @@ type Play<Played extends ReplayedGame> = (
  *
  * @throws KibitzError for the fields `fen` and `moves`
  */
-export function replayMoves(input: PositionInput): Generator<void, ReplayedGame> {
+export function replayMoves(input: MovesOfGame): Generator<void, ReplayedGame> {
   return playMoves(input, replayGame);
 }
 
@@ -62,7 +65,7 @@ export function replayPgn(pgn: PgnGame): Generator<void, ReplayedGame> {
  *
  * @throws KibitzError for the fields `fen` and `moves`
  */
-export function* gameFromMoves(input: PositionInput): Generator<void, Game> {
+export function* gameFromMoves(input: MovesOfGame): Generator<void, Game> {
   const { positions, moves, last } = yield* playMoves(input, playGame);
   const tree = { headers: new Map(), moves: new Node<PgnNodeData>() };
   let end = tree.moves;
@@ -76,10 +79,10 @@ export function* gameFromMoves(input: PositionInput): Generator<void, Game> {
 }
 
 function* playMoves<Played extends ReplayedGame>(
-  input: PositionInput,
+  input: MovesOfGame,
   play: Play<Played>,
 ): Generator<void, Played> {
-  const judgement = judgePosition({ ...input, moves: [] });
+  const judgement = judgeStart(input.fen);
   if (judgement.kind === "faults") {
     throw errorFromJudgement(judgement);
   }
@@ -177,14 +180,7 @@ function startOf({ source, tags }: PgnGame): Position {
     });
   }
   const fen = tags.get("FEN");
-  const judge = (chess960: boolean) =>
-    judgePosition({ fen: fen?.value ?? standardStart, moves: [], chess960 });
-  let judgement = judge(/960|fischer/i.test(variant?.value ?? ""));
-  if (variant === undefined && judgement.kind === "position" && losesCastling(judgement.position)) {
-    // Programs that know one chess only leave the variant out: their castling rights say which it was.
-    const shuffled = judge(true);
-    judgement = shuffled.kind === "position" && !losesCastling(shuffled.position) ? shuffled : judgement;
-  }
+  const judgement = judgeStart(fen?.value ?? standardStart, variant && /960|fischer/i.test(variant.value));
   if (judgement.kind === "position") {
     return judgement.position;
   }
@@ -196,6 +192,17 @@ function startOf({ source, tags }: PgnGame): Position {
     offset: fen?.offset ?? 0,
     ply: 1,
   });
+}
+
+/** @param isChess960 as the game says. Undefined: programs that know one chess only leave it out, and castling rights decide. */
+function judgeStart(fen: string, isChess960?: boolean): Judgement {
+  const judge = (chess960: boolean) => judgePosition({ fen, moves: [], chess960 });
+  const judgement = judge(isChess960 ?? false);
+  if (isChess960 === undefined && judgement.kind === "position" && losesCastling(judgement.position)) {
+    const shuffled = judge(true);
+    return shuffled.kind === "position" && !losesCastling(shuffled.position) ? shuffled : judgement;
+  }
+  return judgement;
 }
 
 function losesCastling({ warnings }: Position): boolean {

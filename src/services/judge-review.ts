@@ -54,7 +54,7 @@ async function readGame({ pgn: text, fen, moves }: ReviewRequest, turn: Turn): P
     throw wrongGame(fen === undefined ? "/pgn" : "/moves", message);
   }
   if (text === undefined) {
-    const game = await inTurns(gameFromMoves({ fen: fen ?? "startpos", moves, chess960: false }), turn);
+    const game = await inTurns(gameFromMoves({ fen: fen ?? "startpos", moves }), turn);
     return { game, pointer: "/moves", shortened: (plies) => ({ minItems: 1, maxItems: plies }) };
   }
   if (holdsKey(text)) {

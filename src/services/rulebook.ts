@@ -19,7 +19,7 @@ export function createRulebook({ beginWork, gate }: RulebookOptions): Rulebook {
       await (counted && gate.refuseUsedUp(counted.account));
       const turn = beginWork(check);
       try {
-        const game = await inTurns(replayMoves({ fen, moves, chess960: false }), turn);
+        const game = await inTurns(replayMoves({ fen, moves }), turn);
         const legal = await inTurns(nameLegalMoves(game.last), turn);
         if (counted) {
           await gate.admitRules(counted);

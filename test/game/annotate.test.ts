@@ -73,7 +73,6 @@ test("an annotated PGN says from which position the game begins", () => {
   const shuffled = {
     fen: "nrbkrqbn/pppppppp/8/8/8/8/PPPPPPPP/NRBKRQBN w EBeb - 0 1",
     moves: ["f4"],
-    chess960: false,
   };
   expect(annotated(inOneGo(gameFromMoves(shuffled)))).toBe(
     `[FEN "${shuffled.fen}"]\n[SetUp "1"]\n[Variant "Chess960"]\n\n1. f4 { [%eval 0.00] } *\n`,

@@ -3,7 +3,7 @@ import { makePgn, parsePgn } from "chessops/pgn";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { describeMove } from "../../src/chess/moves.ts";
-import { gameFromMoves, gameFromPgn, isMoveAsWritten } from "../../src/game/game.ts";
+import { gameFromMoves, gameFromPgn, isMoveAsWritten, replayMoves } from "../../src/game/game.ts";
 import { readPgn } from "../../src/game/read-pgn.ts";
 import { inOneGo } from "../../src/thread/event-loop.ts";
 import { positionOf, startFen } from "../chess/judged.ts";
@@ -166,14 +166,24 @@ test("a PGN may go on after a draw by the rules, as old games did", () => {
 });
 
 test("a game sent as moves is read like its PGN", () => {
-  const game = inOneGo(gameFromMoves({ fen: startFen, moves: ["e2e4", "e5", "Nf3"], chess960: false }));
+  const game = inOneGo(gameFromMoves({ fen: startFen, moves: ["e2e4", "e5", "Nf3"] }));
   expect(game).toEqual({ ...gameOf("1. e4 e5 2. Nf3"), tree: game.tree });
   expect([...game.tree.moves.mainline()].map(({ san }) => san)).toEqual(["e4", "e5", "Nf3"]);
 });
 
+test("a game that castles from a shuffled start is read alike as moves and as PGN", () => {
+  const fen = "1r2k1r1/pppppppp/8/8/8/8/PPPPPPPP/1R2K1R1 w KQkq - 0 1";
+  const moves = ["O-O", "O-O-O"];
+  const game = inOneGo(gameFromMoves({ fen, moves }));
+  const pgn = gameOf(`[FEN "${fen}"]\n\n1. O-O O-O-O`);
+  expect(game.moves.map(({ castling }) => castling)).toEqual(["kingside", "queenside"]);
+  expect(game.positions).toEqual(pgn.positions);
+  expect(inOneGo(replayMoves({ fen, moves })).moves).toEqual(game.moves);
+});
+
 test("a game sent as moves is refused like a position and its moves", () => {
   const refusal = (fen: string, moves: readonly string[]) =>
-    errorOf(() => inOneGo(gameFromMoves({ fen, moves, chess960: false }))).faults;
+    errorOf(() => inOneGo(gameFromMoves({ fen, moves }))).faults;
   expect(refusal("x", ["e4"])[0]).toMatchObject({ pointer: "/fen", code: "invalid_fen" });
   expect(refusal(startFen, ["e4", "Ke3"])).toMatchObject([
     {
