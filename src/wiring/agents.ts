@@ -29,8 +29,6 @@ export interface AgentsOptions {
   readonly entrance: Entrance;
   readonly bodies: BodyBudget;
   readonly config: Pick<Config, "host" | "allowedHosts" | "corsOrigins" | "trustProxy">;
-  /** Aborted when the server stops. */
-  readonly stopping: AbortSignal;
   readonly writeLine: CallLine;
   readonly log: Log;
 }
@@ -41,7 +39,6 @@ export function createAgentsEndpoint({
   entrance,
   bodies,
   config,
-  stopping,
   writeLine,
   log,
 }: AgentsOptions): RequestHandler {
@@ -59,10 +56,9 @@ export function createAgentsEndpoint({
     schemeOf: (req) =>
       req.headers["x-forwarded-proto"] === "https" && isProxy(contextOf(req).address) ? "https" : "http",
     enter: (req, kind) => entrance.enter(contextOf(req), outcomeOf(req), kind),
-    readBody: (req, check) => readBody(req, { check }),
+    readBody,
     version: manifest.version,
     writeLine,
-    stopping,
     log,
   });
 }

@@ -113,7 +113,6 @@ export async function startApp(
   };
   const opened = (): Partial<Opened> => ("access" in state ? state : {});
   const readiness = createReadiness();
-  const stopping = new AbortController();
   /** What is closed when everything is answered, or nothing can be. */
   const open = new AsyncDisposableStack();
   open.use(lag);
@@ -217,7 +216,6 @@ export async function startApp(
         lag,
         bodies,
         config,
-        stopping: stopping.signal,
         heartbeatMs,
         writeLine,
         log,
@@ -228,7 +226,6 @@ export async function startApp(
     const drain = async () => {
       engines.changes.off("change", follow);
       readiness.become("draining");
-      stopping.abort(new Error("the server stops"));
       // Again and again: what has waited until now begins when others end.
       let cutting: NodeJS.Timeout | undefined;
       const late = setTimeout(() => {
@@ -266,7 +263,7 @@ const jsonDoor = 0;
 const rpcDoor = 1;
 const agentsDoor = 2;
 
-interface DoorsOptions extends Pick<AgentsOptions, "bodies" | "config" | "stopping" | "writeLine" | "log"> {
+interface DoorsOptions extends Pick<AgentsOptions, "bodies" | "config" | "writeLine" | "log"> {
   readonly access: Access;
   readonly lag: EventLoopLag;
   readonly heartbeatMs: number | undefined;
@@ -275,7 +272,7 @@ interface DoorsOptions extends Pick<AgentsOptions, "bodies" | "config" | "stoppi
 /** Every way to call the service, in front of the same handlers. */
 function createDoors(
   service: Service,
-  { access, lag, bodies, config, stopping, heartbeatMs, writeLine, log }: DoorsOptions,
+  { access, lag, bodies, config, heartbeatMs, writeLine, log }: DoorsOptions,
 ): readonly RequestHandler[] {
   const { rules, judge, beginWork, calls } = service;
   const entrance = createEntrance(access, lag.isLasting);
@@ -323,11 +320,7 @@ function createDoors(
   };
   const rpc: RequestHandler = (req, res) =>
     connect(req, res) || (isApiPath(contextOf(req).path) && rejectUnknown(req, res));
-  return [
-    gateway,
-    rpc,
-    createAgentsEndpoint({ service, entrance, bodies, config, stopping, writeLine, log }),
-  ];
+  return [gateway, rpc, createAgentsEndpoint({ service, entrance, bodies, config, writeLine, log })];
 }
 
 /**

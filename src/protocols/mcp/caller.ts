@@ -22,8 +22,8 @@ interface CallerOptions extends Answerers {
   readonly context: Omit<Call, "method">;
   /** Is called before each time slice of long work; throws to end the work. */
   readonly check?: () => void;
-  /** True if moves that a tool plays, and games that it reads, count towards the caller's limits. */
-  readonly isLimited: boolean;
+  /** Is called when a tool has played moves. */
+  readonly hasPlayed?: () => void;
 }
 
 /**
@@ -32,9 +32,8 @@ interface CallerOptions extends Answerers {
  */
 export type Caller = ReturnType<typeof createCaller>;
 
-export function createCaller({ plain, rulebook, context, check, isLimited }: CallerOptions) {
+export function createCaller({ plain, rulebook, context, check, hasPlayed }: CallerOptions) {
   const { account, signal } = context;
-  const counted = isLimited ? context : undefined;
   const goOn = () => {
     signal.throwIfAborted();
     check?.();
@@ -49,14 +48,18 @@ export function createCaller({ plain, rulebook, context, check, isLimited }: Cal
     /** Rejects if the call would be refused before it is counted. */
     judge: (method: DescMethod, request: Plain) => plain.judge(method, request, account),
     /** Plays moves by the rules of chess, which counts as a request. */
-    play: (from: PlayedMoves) => rulebook.play(from, goOn, counted),
+    async play(from: PlayedMoves) {
+      const position = await rulebook.play(from, goOn, context);
+      hasPlayed?.();
+      return position;
+    },
     /** {@link play}, as a part of a call that is counted or refused. */
     look: (from: PlayedMoves) => rulebook.play(from, goOn),
     /**
      * The first `ply` moves of a game in PGN, or all, for a call that is counted later. If the caller's window is used up, nothing is
      * read.
      */
-    readGame: (pgn: string, ply: number | undefined) => rulebook.readGame(pgn, ply, goOn, counted),
+    readGame: (pgn: string, ply: number | undefined) => rulebook.readGame(pgn, ply, goOn, context),
     /** All moves of a game in PGN, as a part of a call that is counted or refused. */
     lookThrough: (pgn: string) => rulebook.readGame(pgn, undefined, goOn),
   };

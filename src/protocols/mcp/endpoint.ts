@@ -16,9 +16,8 @@ import type { CallLine } from "../../log/call-line.ts";
 import type { Log } from "../../log/log.ts";
 import { CallerLeft, contextOf, mcpPath, outcomeOf } from "../../request/context.ts";
 import { type Answerers, createCaller, type Plain } from "./caller.ts";
-import { sendResponse, webRequest } from "./exchange.ts";
-import type { HttpHandler } from "./http-handler.ts";
-import { invalidRequest, noMessage, notJson, refusalOfLongId, sendRefused } from "./refusals.ts";
+import { invalidRequest, noMessage, notJson, refusalOfLongId, refusedAnswer } from "./refusals.ts";
+import { sendResponse } from "./send-response.ts";
 import { createSenderCheck, type Scheme, type SendersOptions } from "./senders.ts";
 import type { Peer } from "./server.ts";
 
@@ -31,12 +30,10 @@ export interface McpEndpointOptions extends SendersOptions, Answerers {
   /** The scheme by which the caller reads pages of this server. */
   readonly schemeOf: (req: NodeRequest) => Scheme;
   /** Reads a body that is one JSON object. @throws KibitzError */
-  readonly readBody: (req: NodeRequest, check: () => void) => Promise<Reading>;
+  readonly readBody: (req: NodeRequest, entry: Entry) => Promise<Reading>;
   /** The version of Kibitz. */
   readonly version: string;
   readonly writeLine: CallLine;
-  /** Aborted when this server stops, which ends the streams of clients that only listen. */
-  readonly stopping: AbortSignal;
   readonly log: Pick<Log, "error">;
 }
 
@@ -44,9 +41,6 @@ export interface McpEndpointOptions extends SendersOptions, Answerers {
 const keepOpenMs = 60_000;
 
 const allow = "POST, OPTIONS";
-
-/** The method of the stream that lasts until the client or the server ends it. */
-const listenMethod = "subscriptions/listen";
 
 /** Error codes of bodies that are no message. JSON-RPC has errors of its own for them. */
 const unreadable: readonly ErrorCode[] = ["malformed_json", "invalid_type", "out_of_range"];
@@ -56,14 +50,8 @@ const unreadable: readonly ErrorCode[] = ["malformed_json", "invalid_type", "out
  * the first message.
  */
 export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
-  const { enter, schemeOf, readBody, version, stopping, log } = options;
+  const { enter, schemeOf, readBody, version, log } = options;
   const checkSender = createSenderCheck(options);
-  let loading: Promise<HttpHandler> | undefined;
-
-  function handler(): Promise<HttpHandler> {
-    loading ??= import("./http-handler.ts").then(({ createHttpHandler }) => createHttpHandler(version));
-    return loading;
-  }
 
   async function answer(req: NodeRequest, res: NodeResponse): Promise<void> {
     const outcome = outcomeOf(req);
@@ -75,9 +63,9 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
         refuseMethod(req, res);
         return;
       }
-      const admitted = await enter(req, "message");
-      entry = admitted;
-      const body = isGone(res) ? undefined : await readBody(req, () => admitted.check());
+      entry = await enter(req, "message");
+      // A request that was closed before its body was read emits nothing.
+      const body = isGone(res) ? undefined : await readBody(req, entry);
       if (body?.kind !== "json") {
         return;
       }
@@ -85,15 +73,15 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
       const refused = refusalOfLongId(sent);
       if (refused) {
         outcome.code = "out_of_range";
-        await entry.refused(new KibitzError("out_of_range", refused.text));
-        sendRefused(res, refused, outcome);
+        await entry.refused(new KibitzError("out_of_range", refused.error.message));
+        await sendResponse(res, Response.json(refused, { status: 400 }), outcome);
         return;
       }
       if (sent.method === "tools/call" && sent.id !== undefined) {
         // Each tool counts as a request. Without an id the message is a notification, which calls no tool.
         entry.isLimited();
       }
-      await exchange(req, res, sent, entry);
+      await answerMessage(req, res, sent, entry);
     } catch (thrown) {
       const error = errorFromUnknown(thrown);
       if (error.code === "internal") {
@@ -109,33 +97,34 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
       if (entry && unreadable.includes(error.code)) {
         outcome.code ??= error.code;
         const code = error.code === "malformed_json" ? notJson : invalidRequest;
-        sendRefused(res, { code, text: error.message }, outcome);
+        const refused = Response.json(refusedAnswer(code, error.message), { status: 400 });
+        await sendResponse(res, refused, outcome);
       } else {
         sendProblem(req, res, error, [...outcome.answerHeaders]);
       }
     }
   }
 
-  async function exchange(req: NodeRequest, res: NodeResponse, sent: Plain, entry: Entry): Promise<void> {
+  async function answerMessage(
+    req: NodeRequest,
+    res: NodeResponse,
+    sent: Plain,
+    entry: Entry,
+  ): Promise<void> {
     const leaving = new AbortController();
     onLeave(res, () => leaving.abort(new CallerLeft()));
     const working = setInterval(() => keepOpen(res), keepOpenMs);
     try {
-      const sdk = await handler();
-      const ends =
-        sent.method === listenMethod ? AbortSignal.any([leaving.signal, stopping]) : leaving.signal;
-      const peer = peerOf(req, entry, leaving.signal, options);
-      const connected = { ...peer, isBehind: () => res.writableNeedDrain };
-      const { response, error } = await sdk.answer(webRequest(req, mcpPath, ends), sent, connected);
+      const { exchange } = await import("./exchange.ts");
+      const peer = peerOf(req, res, entry, leaving.signal, options);
+      const { response, error } = await exchange(req, sent, peer, version);
       // A call that its client has left ends with a status, too, which is no fault of the client.
       leaving.signal.throwIfAborted();
       const { status } = response;
       if (status >= 500) {
         log.error({ err: error, requestId: contextOf(req).id }, "the SDK failed");
       } else if (status >= 400) {
-        await peer.refused(
-          noMessage(status === 404 ? "not_found" : status === 406 ? "not_acceptable" : "malformed_http"),
-        );
+        await peer.refused(noMessage(status));
       }
       await peer.counted();
       await sendResponse(res, response, outcomeOf(req));
@@ -167,9 +156,10 @@ function refuseMethod(req: NodeRequest, res: NodeResponse): void {
   sendProblem(req, res, new KibitzError("method_not_allowed", detail), [["Allow", allow]]);
 }
 
-/** The sender of one request. */
+/** The client of one request. */
 function peerOf(
   req: NodeRequest,
+  res: NodeResponse,
   entry: Entry,
   left: AbortSignal,
   { plain, rulebook, writeLine, log }: McpEndpointOptions,
@@ -180,20 +170,20 @@ function peerOf(
   let counting: Promise<void> | undefined;
   return {
     left,
+    isBehind: () => res.writableNeedDrain,
     callerFor(signal: AbortSignal) {
       const startedAt = performance.now();
-      const context = { request, outcome, account, signal };
-      const caller = createCaller({ plain, rulebook, context, check: () => entry.check(), isLimited: true });
-      return {
-        ...caller,
-        async play(from) {
-          const position = await caller.play(from);
+      return createCaller({
+        plain,
+        rulebook,
+        context: { request, outcome, account, signal },
+        check: () => entry.check(),
+        hasPlayed() {
           outcome.hasLine = true;
           const fields = { method: "PlayMoves", ...(account.key && { key: account.key.id }) };
           writeLine(request, { code: "ok", startedAt, address: account.address, fields });
-          return position;
         },
-      };
+      });
     },
     async refused(error: KibitzError) {
       // If a call has failed, its middleware has logged it.

@@ -1,4 +1,4 @@
-import { ProtocolError, ProtocolErrorCode, Server, type Transport } from "@modelcontextprotocol/server";
+import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
 import type { KibitzError } from "../../errors/errors.ts";
 import { echo } from "../../text/plain-text.ts";
 import { callTool } from "./call-tool.ts";
@@ -15,10 +15,6 @@ export interface Peer {
   callerFor(signal: AbortSignal): Caller;
   /** Logs and counts the error of a message or a tool. */
   refused(error: KibitzError): Promise<void>;
-}
-
-/** A client, and the state of its connection. */
-export interface ConnectedPeer extends Peer {
   /** True if the client has not yet read what it was sent last. */
   isBehind(): boolean;
 }
@@ -36,38 +32,13 @@ const listed = tools.map(({ name, title, description, inputSchema, outputSchema 
   annotations: { title, ...annotations },
 }));
 
-/** Reports the errors with which the SDK answers messages by itself, because they count as the errors of tools do. */
-class ReportingServer extends Server {
-  readonly #refused: Peer["refused"];
-
-  constructor({ refused }: Peer, ...options: ConstructorParameters<typeof Server>) {
-    super(...options);
-    this.#refused = refused;
-  }
-
-  override connect(transport: Transport): Promise<void> {
-    const send = transport.send.bind(transport);
-    transport.send = (message, options) => {
-      if ("error" in message && message.error.code !== ProtocolErrorCode.InternalError) {
-        const isUnknown = message.error.code === ProtocolErrorCode.MethodNotFound;
-        // Not awaited: the SDK gives an error the status 404 or 400 only if it is sent at once.
-        // The endpoint awaits the same count, and handles its failure.
-        this.#refused(noMessage(isUnknown ? "not_found" : "malformed_http")).catch(() => {});
-      }
-      return send(message, options);
-    };
-    return super.connect(transport);
-  }
-}
-
 /**
  * The tools for one client: for one request over HTTP, for one connection over standard input and output.
  *
  * @param version the version of Kibitz
  */
-export function createServer(peer: ConnectedPeer, version: string): Server {
-  const server = new ReportingServer(
-    peer,
+export function createServer(peer: Peer, version: string): Server {
+  const server = new Server(
     { name: "kibitz", title: "Kibitz", version },
     {
       capabilities: { tools: {} },
@@ -108,7 +79,26 @@ export function createServer(peer: ConnectedPeer, version: string): Server {
       refused: peer.refused,
     });
   });
+  reportErrors(server, peer);
   return server;
+}
+
+/** Reports the errors with which the SDK answers messages by itself, because they count as the errors of tools do. */
+function reportErrors(server: Server, { refused }: Peer): void {
+  const connect = server.connect.bind(server);
+  server.connect = (transport) => {
+    const send = transport.send.bind(transport);
+    transport.send = (message, options) => {
+      if ("error" in message && message.error.code !== ProtocolErrorCode.InternalError) {
+        const isUnknown = message.error.code === ProtocolErrorCode.MethodNotFound;
+        // Not awaited: the SDK gives an error the status 404 or 400 only if it is sent at once.
+        // The endpoint awaits the same count, and handles its failure.
+        refused(noMessage(isUnknown ? 404 : 400)).catch(() => {});
+      }
+      return send(message, options);
+    };
+    return connect(transport);
+  };
 }
 
 function unused(): never {

@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { deserializeMessage, serializeMessage, type Transport } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Plain } from "./caller.ts";
-import { invalidRequest, notJson, type RefusedMessage, refusalOfLongId, refusedAnswer } from "./refusals.ts";
+import { invalidRequest, notJson, refusalOfLongId, refusedAnswer } from "./refusals.ts";
 import { createServer, type Peer } from "./server.ts";
 
 /** A connection by standard input and output. */
@@ -14,11 +14,14 @@ interface StdioConnection {
   close(): Promise<void>;
 }
 
-export interface StdioOptions {
+/** The client of a connection, without the state of its output. */
+export type StdioPeer = Omit<Peer, "isBehind">;
+
+interface StdioOptions {
   readonly input: Readable;
   /** Gets messages of the protocol, one a line, and nothing else. */
   readonly output: Writable;
-  readonly peer: Peer;
+  readonly peer: StdioPeer;
   /** The version of Kibitz. */
   readonly version: string;
   /** Reports lines that are no message, and failures of the connection. */
@@ -46,74 +49,53 @@ function createTransport(
   onError: (error: Error) => void,
   onClosed: () => void,
 ): Transport {
-  let parts: Buffer[] = [];
-  let bytes = 0;
+  const decoder = new TextDecoder();
+  /** The line that has begun, up to the first character too many. */
+  let begun = "";
 
-  function refuse(refused: RefusedMessage): void {
-    output.write(`${JSON.stringify(refusedAnswer(refused))}\n`);
-    onError(new Error(refused.text));
-  }
-
-  /** Keeps a part of a line. Of a line that is too long, nothing is kept. */
-  function keep(part: Buffer): void {
-    const wasShort = bytes <= lineMaxBytes;
-    bytes += part.length;
-    if (bytes <= lineMaxBytes) {
-      parts.push(part);
-    } else if (wasShort) {
-      parts = [];
-      const text = `A message is longer than ${lineMaxBytes} bytes, and is not read: send one position or game at a time.`;
-      refuse({ code: invalidRequest, text });
+  function take(chunk: Buffer): void {
+    const lines = (begun + decoder.decode(chunk, { stream: true })).split("\n");
+    begun = (lines.pop() ?? "").slice(0, lineMaxBytes + 1);
+    for (const line of lines.filter((line) => line.trim() !== "")) {
+      const refused = read(line);
+      if (refused) {
+        output.write(`${JSON.stringify(refused)}\n`);
+        onError(new Error(refused.error.message));
+      }
     }
   }
 
-  function read(line: string): void {
-    if (line.trim() === "") {
-      return;
+  /** @returns the answer to a line that is refused */
+  function read(line: string): ReturnType<typeof refusalOfLongId> {
+    if (Buffer.byteLength(line) > lineMaxBytes) {
+      const text = `A message is longer than ${lineMaxBytes} bytes, and is not read: send one position or game at a time.`;
+      return refusedAnswer(invalidRequest, text);
     }
     try {
       const message = deserializeMessage(line);
       const refused = refusalOfLongId(message as unknown as Plain);
-      if (refused) {
-        refuse(refused);
-      } else {
+      if (refused === undefined) {
         transport.onmessage?.(message);
       }
+      return refused;
     } catch (thrown) {
-      refuse(
-        thrown instanceof SyntaxError
-          ? { code: notJson, text: "A line is not JSON: each message is one line of it." }
-          : {
-              code: invalidRequest,
-              text: 'A line is no message of JSON-RPC: it has "jsonrpc": "2.0" and a method, and is no batch.',
-            },
-      );
+      return thrown instanceof SyntaxError
+        ? refusedAnswer(notJson, "A line is not JSON: each message is one line of it.")
+        : refusedAnswer(
+            invalidRequest,
+            'A line is no message of JSON-RPC: it has "jsonrpc": "2.0" and a method, and is no batch.',
+          );
     }
-  }
-
-  function take(chunk: Buffer): void {
-    let from = 0;
-    for (let end = chunk.indexOf("\n"); end >= 0; end = chunk.indexOf("\n", from)) {
-      keep(chunk.subarray(from, end));
-      const line = Buffer.concat(parts).toString();
-      parts = [];
-      bytes = 0;
-      from = end + 1;
-      read(line);
-    }
-    keep(chunk.subarray(from));
-  }
-
-  function fail(error: Error): void {
-    onError(error);
-    void transport.close();
   }
 
   let isClosed = false;
   const transport: Transport = {
     async start() {
       input.on("data", take).on("error", onError);
-      output.on("error", fail);
+      output.on("error", (error) => {
+        onError(error);
+        void transport.close();
+      });
     },
     async send(message) {
       if (!isClosed && !output.write(serializeMessage(message))) {

@@ -23,7 +23,6 @@ test("the text about an illegal move in a PGN has the legal moves, and the game 
     plain: { once: nobody, stream: nobody, check: nobody, judge },
     rulebook,
     context: fromThisProcess(),
-    isLimited: false,
   });
   const { text, meta } = await explainError(error, reviewGame, { pgn }, caller, nobody);
   expect(text).toContain("(after 2 half-moves): White to move");

@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { exchange } from "../../../src/protocols/mcp/exchange.ts";
+import { newMessage, oldMessage } from "./messages.ts";
+
+test.each([newMessage, oldMessage])(
+  "an MCP request that the SDK fails to answer is a failure of the server, with its error for the log",
+  async (message) => {
+    const { headers, body } = message("ping");
+    const peer = {
+      left: new AbortController().signal,
+      get refused(): never {
+        throw new Error("no peer");
+      },
+    };
+    const request = { headers: Object.fromEntries(new Headers(headers)) };
+    const { response, error } = await exchange(request as never, body, peer as never, "1");
+    expect([response.status, error?.message]).toEqual([500, "no peer"]);
+  },
+);
