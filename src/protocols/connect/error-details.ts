@@ -1,6 +1,6 @@
-import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { AnySchema, anyPack } from "@bufbuild/protobuf/wkt";
-import type { ConnectError } from "@connectrpc/connect";
+import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { headerGrpcDetails, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import {
   BadRequest_FieldViolationSchema,
   BadRequestSchema,
@@ -31,9 +31,6 @@ const encodedMaxBytes = 6 * 1024;
 /** The maximum length of `grpc-message` alone, because the details repeat the message up to three times. */
 const messageMaxBytes = 1024;
 
-/** Reserved for the sentence about violations that do not fit, which stands in up to three places. */
-const reservedBytes = 256;
-
 /**
  * The content of an error, or its most important parts if all of it would be too long. The suggested request and the
  * allowed values are left out first, then the errors of the Problem, which BadRequest repeats, then violations.
@@ -53,23 +50,20 @@ export function contentOfError(error: KibitzError, requestId: string): ErrorCont
   const short = { ...rest, nextAction, errors: rest.errors.map(({ allowed: _, ...fault }) => fault) };
   for (const problem of [whole, short]) {
     const content = contentOf(error, problem, violations);
-    if (freeBytesIn(content) >= 0) {
+    if (fits(content)) {
       return content;
     }
   }
-  const shortest = { ...short, errors: [] };
-  let free = freeBytesIn(contentOf(error, shortest, [])) - reservedBytes;
-  const kept: Violation[] = [];
-  for (const violation of violations) {
-    free -= toBinary(BadRequest_FieldViolationSchema, violation).length + prefixBytes;
-    if (free < 0) {
-      break;
+  for (let kept = violations.length; ; kept--) {
+    const missing = violations.length - kept;
+    const note =
+      missing === 0 ? "" : ` ${missing} ${missing === 1 ? "fault" : "faults"} had no room in this error.`;
+    const shortest = { ...short, errors: [], detail: detail + note };
+    const content = contentOf(error, shortest, violations.slice(0, kept));
+    if (kept === 0 || fits(content)) {
+      return content;
     }
-    kept.push(violation);
   }
-  const count = violations.length - kept.length;
-  const note = count === 0 ? "" : ` ${count} ${count === 1 ? "fault" : "faults"} had no room in this error.`;
-  return contentOf(error, { ...shortest, detail: detail + note }, kept);
 }
 
 function contentOf(
@@ -99,16 +93,14 @@ function detailOf<D extends DescMessage>(desc: D, init: MessageInitShape<D>): De
   return { desc, value: create(desc, init) };
 }
 
-/** Tag and length before a part of a message. */
-const prefixBytes = 4;
-
-/** How many further bytes of details the headers of gRPC could carry. Negative if the content is too long. */
-function freeBytesIn({ message, details }: ErrorContent): number {
-  const statusBytes = details
-    .map(({ desc, value }) => toBinary(AnySchema, anyPack(desc, create(desc, value))).length + prefixBytes)
-    .reduce((sum, bytes) => sum + bytes, Buffer.byteLength(message) + 2 * prefixBytes);
-  // google.rpc.Status is sent as base64.
-  return Math.floor(((encodedMaxBytes - grpcMessage(message).length) * 3) / 4) - statusBytes;
+/** True if the headers of gRPC can carry the content. */
+function fits({ message, details }: ErrorContent): boolean {
+  const trailer = setTrailerStatus(
+    new Headers(),
+    new ConnectError(message, Code.Unknown, undefined, details),
+  );
+  const statusLength = trailer.get(headerGrpcDetails)?.length ?? 0;
+  return grpcMessage(message).length + statusLength <= encodedMaxBytes;
 }
 
 /** The message, or its beginning if it is too long for a header. */
