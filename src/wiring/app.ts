@@ -2,7 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { Access } from "../access/access.ts";
 import { createEntrance } from "../access/entrance.ts";
 import { withLog } from "../calls/middleware.ts";
-import { kindOfCall, readMaxBytesOf, rpcMaxBytesOf } from "../calls/policy.ts";
+import { kindOfCall, readMaxBytesOf } from "../calls/policy.ts";
 import { createCalls } from "../calls/register.ts";
 import type { Engines } from "../engine/engines.ts";
 import { assertMayFollow, errorFromUnknown } from "../errors/errors.ts";
@@ -20,7 +20,6 @@ import type { Log } from "../log/log.ts";
 import { type ConnectAdapter, createConnectAdapter } from "../protocols/connect/adapter.ts";
 import { createAdmittance } from "../protocols/connect/admittance.ts";
 import { createMessageCheck } from "../protocols/connect/check-message.ts";
-import { connectErrorFrom } from "../protocols/connect/errors.ts";
 import { createHandlers } from "../protocols/connect/handlers.ts";
 import { unknownMethod } from "../protocols/connect/refuse-call.ts";
 import { createExplain } from "../protocols/connect/suggest.ts";
@@ -296,17 +295,13 @@ function createDoors(
     handlers: createHandlers({
       services: apiServices,
       calls,
-      readMaxBytesOf: rpcMaxBytesOf,
       bodies,
       admittance,
       explain: (method) => createExplain(method, judge.message, log),
     }),
     refusing: admittance.refusing,
-    explain: connectErrorFrom,
     checkMessage: createMessageCheck(beginWork, access.limits),
-    readMaxBytesOf: rpcMaxBytesOf,
     bodies,
-    log,
   });
   /** Rejects a call of an unknown method as Connect's handlers reject a bad call of a known method. */
   const rejectUnknown = async (req: NodeRequest, res: NodeResponse) => {
@@ -337,13 +332,7 @@ function createTools(
   const write = createCallLine(log, () => undefined, "debug", meter);
   const calls = createCalls(implementations, [withLog(write)]);
   const services = implementations.map(({ service }) => service);
-  return createConnectAdapter({
-    handlers: createHandlers({ services, calls, readMaxBytesOf: rpcMaxBytesOf, bodies }),
-    explain: connectErrorFrom,
-    readMaxBytesOf: rpcMaxBytesOf,
-    bodies,
-    log,
-  });
+  return createConnectAdapter({ handlers: createHandlers({ services, calls, bodies }), bodies });
 }
 
 /** True for a path below that of a service that counts its calls. */

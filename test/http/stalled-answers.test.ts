@@ -7,9 +7,7 @@ import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb
 import { createBodyBudget } from "../../src/http/body-budget.ts";
 import type { RequestHandler } from "../../src/http/message.ts";
 import { answerGet } from "../../src/http/pages/page.ts";
-import { silentLog } from "../../src/log/log.ts";
 import { createConnectAdapter } from "../../src/protocols/connect/adapter.ts";
-import { connectErrorFrom } from "../../src/protocols/connect/errors.ts";
 import { startListener } from "./start-listener.ts";
 
 const service = `/${AnalysisService.typeName}`;
@@ -17,10 +15,7 @@ const service = `/${AnalysisService.typeName}`;
 function createDoor({ handlers }: ConnectRouter) {
   return createConnectAdapter({
     handlers,
-    explain: connectErrorFrom,
-    readMaxBytesOf: () => 64 * 1024,
     bodies: createBodyBudget(),
-    log: silentLog,
   });
 }
 

@@ -7,14 +7,14 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
-import { universalResponseToNodeResponse } from "@connectrpc/connect-node";
+import { compressionGzip, universalResponseToNodeResponse } from "@connectrpc/connect-node";
+import { rpcMaxBytesOf } from "../../calls/policy.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import type { BodyBudget, CountBytes } from "../../http/body-budget.ts";
 import { discardAfterAnswer } from "../../http/lingering-close.ts";
 import {
   addVary,
   cancelOnLeave,
-  cutShort,
   hasArrived,
   isGone,
   isNotModified,
@@ -24,11 +24,9 @@ import {
   onLeave,
 } from "../../http/message.ts";
 import { sendProblem } from "../../http/send-problem.ts";
-import type { Log } from "../../log/log.ts";
 import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
-import { echo } from "../../text/plain-text.ts";
 import type { CheckMessage } from "./check-message.ts";
-import { requestCompression } from "./compressions.ts";
+import { connectErrorFrom } from "./errors.ts";
 import { readBody } from "./read-body.ts";
 import { type Refusal, refusalFromReply } from "./refuse-call.ts";
 import { valuesFor } from "./state.ts";
@@ -37,8 +35,6 @@ import { cancelOnDisconnect, dropLongTimeout } from "./workarounds.ts";
 interface ConnectAdapterOptions {
   /** The `handlers` of a Connect router, one for each method. */
   readonly handlers: readonly UniversalHandler[];
-  /** Makes an RPC error of an error, with the details that every error has. */
-  explain(thrown: unknown, requestId: string): ConnectError;
   /** Called with each unpacked message before Connect decodes it. Rejects to refuse it. */
   readonly checkMessage?: CheckMessage;
   /**
@@ -46,30 +42,24 @@ interface ConnectAdapterOptions {
    * instead.
    */
   readonly refusing?: (req: NodeRequest, method: DescMethod, error: KibitzError) => Promise<void>;
-  /** The largest message of a method, in bytes, before and after decompression. */
-  readonly readMaxBytesOf: (method: DescMethod) => number;
   /** The memory for all bodies until their calls end. */
   readonly bodies: BodyBudget;
-  readonly log: Pick<Log, "error">;
 }
 
-export type ConnectAdapter = (req: NodeRequest, res: NodeResponse) => boolean;
+/** Answers a request for the path of an RPC. False for other paths. Rejects if Connect fails outside of a handler. */
+export type ConnectAdapter = (req: NodeRequest, res: NodeResponse) => false | Promise<true>;
 
 /**
- * Serves Connect, gRPC and gRPC-Web: passes requests for the paths of RPCs to Connect's handlers. Returns false for other paths.
+ * Serves Connect, gRPC and gRPC-Web: passes requests for the paths of RPCs to Connect's handlers.
  *
  * Replaces `connectNodeAdapter` because of the faults that comments name below. It keeps the conversion of answers.
  */
-export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAdapter {
-  const {
-    handlers,
-    explain,
-    checkMessage = async () => {},
-    refusing = async () => {},
-    readMaxBytesOf,
-    bodies,
-    log,
-  } = options;
+export function createConnectAdapter({
+  handlers,
+  checkMessage = async () => {},
+  refusing = async () => {},
+  bodies,
+}: ConnectAdapterOptions): ConnectAdapter {
   const handlerByPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
 
   async function answer(handler: UniversalHandler, req: NodeRequest, res: NodeResponse): Promise<void> {
@@ -89,14 +79,14 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
     const { id } = contextOf(req);
     const outcome = outcomeOf(req);
     const count = bodies.countOf(contextOf(req), outcome);
-    const maxBytes = readMaxBytesOf(method);
+    const maxBytes = rpcMaxBytesOf(method);
     const explained = (cause: unknown): never => {
-      throw explain(cause, id);
+      throw connectErrorFrom(cause, id);
     };
     const body = readBody(method, header, bodyOf(req, count), {
       maxBytes,
       inflate: (packed) => {
-        const unpack = () => requestCompression.decompress(packed, maxBytes);
+        const unpack = () => compressionGzip.decompress(packed, maxBytes);
         return bodies.inflate(packed, unpack, { outcome, count }).catch(explained);
       },
       check: (message) => checkMessage(message, method, header, values).catch(explained),
@@ -159,28 +149,10 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
       }
     } catch (cause) {
       if (cause instanceof KibitzError) {
-        throw explain(cause, contextOf(req).id);
+        throw connectErrorFrom(cause, contextOf(req).id);
       }
       // Connect gives the error of a disconnect no code, so that it would count as a failure of the server.
       throw new ConnectError("the caller left while sending", Code.Canceled, undefined, undefined, cause);
-    }
-  }
-
-  /** Connect writes failures outside of a handler to the console, and lets the client wait forever. */
-  function fail(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
-    // A client that leaves in the middle of an answer makes writing fail. That is no error, and nobody reads an answer.
-    if (isGone(res)) {
-      return;
-    }
-    const error = errorFromUnknown(thrown);
-    if (error.code === "internal") {
-      const { id: requestId, path } = contextOf(req);
-      log.error({ err: error.cause, requestId, request: echo(path) }, "an RPC failed outside of its handler");
-    }
-    if (res.headersSent) {
-      cutShort(res);
-    } else {
-      sendProblem(req, res, error);
     }
   }
 
@@ -189,8 +161,16 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
     if (handler === undefined) {
       return false;
     }
-    answer(handler, req, res).catch((thrown) => fail(req, res, thrown));
-    return true;
+    return answer(handler, req, res).then(
+      () => true,
+      (thrown: unknown) => {
+        // A client that leaves in the middle of an answer makes writing fail. That is no error, and nobody reads an answer.
+        if (isGone(res)) {
+          return true;
+        }
+        throw thrown;
+      },
+    );
   };
 }
 

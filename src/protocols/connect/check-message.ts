@@ -3,6 +3,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import type { ContextValues, HandlerContext } from "@connectrpc/connect";
+import { compressionGzip } from "@connectrpc/connect-node";
 import { refuseSpent } from "../../access/entrance.ts";
 import type { Limits } from "../../access/limits.ts";
 import { boundBinary, boundJson } from "../../calls/bound-request.ts";
@@ -11,7 +12,6 @@ import { KibitzError } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import { refuseLeft } from "../../request/context.ts";
 import type { BeginWork } from "../../thread/event-loop.ts";
-import { requestCompression } from "./compressions.ts";
 import { connectErrorFrom } from "./errors.ts";
 import { stateKey } from "./state.ts";
 
@@ -55,10 +55,15 @@ export async function checkQuery(
   }
   const { request, outcome } = values.get(stateKey);
   const query = new URL(url).searchParams;
+  const compression = query.get("compression") ?? "identity";
+  const isPacked = compression === compressionGzip.name;
+  if (!isPacked && compression !== "identity") {
+    // Connect refuses it undecoded.
+    return;
+  }
   try {
     const sent = messageOfQuery(query);
-    const inflate = () => requestCompression.decompress(sent, maxBytes);
-    const isPacked = query.get("compression") === requestCompression.name;
+    const inflate = () => compressionGzip.decompress(sent, maxBytes);
     const call = { outcome, count: bodies.countOf(request, outcome) };
     const message = isPacked ? await bodies.inflate(sent, inflate, call) : sent;
     outcome.readBytes = message.length;

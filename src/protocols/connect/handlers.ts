@@ -3,14 +3,15 @@
 import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, createConnectRouter, type HandlerContext } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
+import { compressionGzip } from "@connectrpc/connect-node";
 import { type Call, withReason } from "../../calls/call.ts";
+import { rpcMaxBytesOf } from "../../calls/policy.ts";
 import type { Calls } from "../../calls/register.ts";
 import type { KibitzError } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
 import { CallerLeft } from "../../request/context.ts";
 import { checkQuery } from "./check-message.ts";
-import { answerCompressions, packedFromBytes, refuseEncoding } from "./compressions.ts";
 import { connectErrorFrom, deadlineExceeded, errorFromConnect } from "./errors.ts";
 import { stateKey } from "./state.ts";
 import { type CountRefusal, completeErrors, fixGrpcMessageEncoding } from "./workarounds.ts";
@@ -39,7 +40,6 @@ const openToAll: Admittance = { async admit() {}, countRefusal() {}, async refus
 interface HandlersOptions {
   readonly services: readonly DescService[];
   readonly calls: Calls;
-  readonly readMaxBytesOf: (method: DescMethod) => number;
   readonly bodies: BodyBudget;
   readonly admittance?: Admittance | undefined;
   /** Makes what completes the errors of a method. */
@@ -52,7 +52,6 @@ export type Explain = (thrown: unknown, message: Message, call: Call) => Promise
 export function createHandlers({
   services,
   calls,
-  readMaxBytesOf,
   bodies,
   admittance: { admit, countRefusal } = openToAll,
   explain: explainOf = () => async (thrown) => thrown,
@@ -61,20 +60,22 @@ export function createHandlers({
     // By default, fields that are not known are ignored, and a typing error would go unseen.
     jsonOptions: { ignoreUnknownFields: false },
     binaryOptions,
-    // Bodies come unpacked: what is left to inflate is the query of a GET.
-    acceptCompression: answerCompressions.map((compression) => ({
-      ...compression,
-      decompress: (bytes, maxBytes) => bodies.inflate(bytes, () => compression.decompress(bytes, maxBytes)),
-    })),
-    compressMinBytes: packedFromBytes,
+    // No brotli: 39 bytes of it make the decoder allocate 16 MB.
+    acceptCompression: [
+      {
+        ...compressionGzip,
+        // Bodies come unpacked: what is left to inflate is the query of a GET.
+        decompress: (bytes, maxBytes) =>
+          bodies.inflate(bytes, () => compressionGzip.decompress(bytes, maxBytes)),
+      },
+    ],
     // Before anything is read, so that Connect's own errors carry the request id and the details, too.
     async requestGate(context) {
       context.responseHeader.set("X-Request-Id", context.values.get(stateKey).request.id);
       completeErrors(context, countRefusal);
       fixGrpcMessageEncoding(context.responseTrailer);
       await admit(context);
-      refuseEncoding(context);
-      await checkQuery(context, readMaxBytesOf(context.method), bodies);
+      await checkQuery(context, rpcMaxBytesOf(context.method), bodies);
     },
   });
 
@@ -115,7 +116,7 @@ export function createHandlers({
 
   for (const method of services.flatMap((service) => service.methods)) {
     // Connect's own limit is 4 GiB.
-    router.rpc(method, implementationOf(method) as never, { readMaxBytes: readMaxBytesOf(method) });
+    router.rpc(method, implementationOf(method) as never, { readMaxBytes: rpcMaxBytesOf(method) });
   }
   return router.handlers;
 }

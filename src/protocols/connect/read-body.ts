@@ -1,6 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { compressedFlag, encodingOf, requestCompression } from "./compressions.ts";
+import { compressedFlag, encodeEnvelope, readAllBytes } from "@connectrpc/connect/protocol";
+import { compressionGzip } from "@connectrpc/connect-node";
 
 type Bytes = AsyncIterable<Uint8Array>;
 
@@ -23,17 +24,18 @@ export function readBody(
   body: Bytes,
   options: BodyReaderOptions,
 ): Bytes {
-  const { isOfBody, name, nameHeader, acceptHeader } = encodingOf(header);
-  const isPacked = name === requestCompression.name;
-  if (!isOfBody) {
-    return readMessages(method, isPacked, body, options);
+  const type = header.get("content-type") ?? "";
+  if (/^application\/(grpc|connect)\b/i.test(type)) {
+    const encoding = header.get(/grpc/i.test(type) ? "grpc-encoding" : "connect-content-encoding");
+    return readMessages(method, encoding === compressionGzip.name, body, options);
   }
   const sentBytes = Number(header.get("content-length"));
+  const isPacked = header.get("content-encoding") === compressionGzip.name;
   if (isPacked) {
     header.delete("content-length");
-    header.delete(nameHeader);
+    header.delete("content-encoding");
     // Without it, the answer is packed as the request was.
-    header.set(acceptHeader, header.get(acceptHeader) ?? name);
+    header.set("accept-encoding", header.get("accept-encoding") ?? compressionGzip.name);
   }
   return readWhole(isPacked, sentBytes, body, options);
 }
@@ -44,15 +46,8 @@ async function* readWhole(
   body: Bytes,
   { maxBytes, inflate, check }: BodyReaderOptions,
 ): Bytes {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
   refuseLarge(sentBytes, maxBytes);
-  for await (const chunk of body) {
-    length += chunk.length;
-    refuseLarge(length, maxBytes);
-    chunks.push(chunk);
-  }
-  const sent = Buffer.concat(chunks);
+  const sent = await readAllBytes(body, maxBytes);
   const message = isPacked ? await inflate(sent) : sent;
   await check(message);
   yield message;
@@ -80,7 +75,7 @@ async function* readMessages(
     } else if (isPacked) {
       const message = await inflate(sent);
       await check(message);
-      yield envelopeOf(flags & ~compressedFlag, message);
+      yield encodeEnvelope(flags & ~compressedFlag, message);
     } else {
       // No header field names the compression: Connect refuses the message undecoded.
       yield envelope;
@@ -125,12 +120,4 @@ function refuseLarge(bytes: number, maxBytes: number): void {
     const text = `message is larger than configured readMaxBytes ${maxBytes}`;
     throw new ConnectError(text, Code.ResourceExhausted);
   }
-}
-
-/** A message behind its flags and length. */
-function envelopeOf(flags: number, message: Uint8Array): Buffer {
-  const head = Buffer.alloc(headBytes);
-  head.writeUInt8(flags, 0);
-  head.writeUInt32BE(message.length, 1);
-  return Buffer.concat([head, message]);
 }

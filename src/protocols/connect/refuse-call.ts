@@ -12,19 +12,13 @@ import { endBeforeBody } from "../../http/lingering-close.ts";
 import type { NodeRequest, NodeResponse } from "../../http/message.ts";
 import { contextOf, mediaTypeOf, outcomeOf, rpcType } from "../../request/context.ts";
 import { echo, grpcMessage } from "../../text/plain-text.ts";
+import { connectErrorFrom } from "./errors.ts";
 
 /**
  * Refuses a call in its own protocol, so that the client's library shows the error instead of an answer that it cannot
  * read. Returns false if the request is no RPC.
- *
- * @param explain makes an RPC error of the error, with the details that every error has
  */
-export function refuseCall(
-  req: NodeRequest,
-  res: NodeResponse,
-  error: KibitzError,
-  explain: (error: KibitzError, requestId: string) => ConnectError,
-): boolean {
+export function refuseCall(req: NodeRequest, res: NodeResponse, error: KibitzError): boolean {
   const { id: requestId, protocol } = contextOf(req);
   const type = mediaTypeOf(req.headers);
   const isCall =
@@ -34,7 +28,7 @@ export function refuseCall(
   }
   const outcome = outcomeOf(req);
   outcome.code = error.code;
-  const explained = explain(error, requestId);
+  const explained = connectErrorFrom(error, requestId);
   const answer = protocol === "connect" ? connectResponse(type, explained) : grpcResponse(type, explained);
   res.statusCode = answer.status;
   for (const [name, value] of [
@@ -48,15 +42,7 @@ export function refuseCall(
   return true;
 }
 
-/** Refuses a call of an unknown method, as {@link refuseCall} does. Connect would answer with an empty 404. */
-export function refuseUnknownCall(
-  req: NodeRequest,
-  res: NodeResponse,
-  explain: (error: KibitzError, requestId: string) => ConnectError,
-): boolean {
-  return refuseCall(req, res, unknownMethod(req), explain);
-}
-
+/** The error for a call of an unknown method. Connect would answer with an empty 404. */
 export function unknownMethod(req: NodeRequest): KibitzError {
   return new KibitzError(
     "unimplemented",

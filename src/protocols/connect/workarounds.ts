@@ -1,9 +1,6 @@
-import { promisify } from "node:util";
-import { brotliCompress, constants } from "node:zlib";
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
-import type { Compression, UniversalServerResponse } from "@connectrpc/connect/protocol";
-import { compressionBrotli as slowBrotli } from "@connectrpc/connect-node";
+import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import type { NodeRequest, NodeResponse } from "../../http/message.ts";
@@ -72,7 +69,7 @@ type AbortableContext = HandlerContext & { abort(reason?: unknown): void };
  * keeps the deadline as its reason, even if another error is written.
  */
 export function completeErrors(context: HandlerContext, count: CountRefusal): void {
-  const { values, method } = context;
+  const { values, method, responseHeader } = context;
   const { request, outcome } = values.get(stateKey);
   const requestId = request.id;
   const abortable = context as AbortableContext;
@@ -84,6 +81,7 @@ export function completeErrors(context: HandlerContext, count: CountRefusal): vo
     if (known) {
       outcome.code ??= known.code;
       count(known, context);
+      setAcceptEncoding(responseHeader, reason);
     }
     // Without a reason, each call that ends well would make an error with its stack.
     abort(reason ?? callEnded);
@@ -91,6 +89,15 @@ export function completeErrors(context: HandlerContext, count: CountRefusal): vo
 }
 
 const callEnded = new CallerLeft();
+
+/** Connect names the codings that it accepts in the metadata of its error, but does not send them. */
+function setAcceptEncoding(header: Headers, error: unknown): void {
+  for (const [name, value] of error instanceof ConnectError ? error.metadata : []) {
+    if (name.endsWith("accept-encoding")) {
+      header.set(name, value);
+    }
+  }
+}
 
 /** Counts an error of a call that did not reach the service. */
 export type CountRefusal = (error: KibitzError, context: HandlerContext) => void;
@@ -119,15 +126,3 @@ function causeOf(error: unknown): KibitzError | undefined {
 function hasErrorInfo({ details }: ConnectError): boolean {
   return details.some((detail) => "desc" in detail && detail.desc.typeName === ErrorInfoSchema.typeName);
 }
-
-const compress = promisify(brotliCompress);
-const params = { [constants.BROTLI_PARAM_QUALITY]: 4 };
-
-/**
- * Brotli at a quality that takes about as long as gzip. Connect compresses at the highest quality: 108 ms for an answer of
- * 83 kB, which gzip compresses in 1 ms.
- */
-export const compressionBrotli: Compression = {
-  ...slowBrotli,
-  compress: async (bytes) => new Uint8Array(await compress(bytes, { params })),
-};

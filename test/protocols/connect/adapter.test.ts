@@ -25,14 +25,11 @@ import {
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { createBodyBudget } from "../../../src/http/body-budget.ts";
 import { createCors } from "../../../src/http/listener/cors.ts";
-import { silentLog } from "../../../src/log/log.ts";
 import { createConnectAdapter } from "../../../src/protocols/connect/adapter.ts";
-import { connectErrorFrom } from "../../../src/protocols/connect/errors.ts";
-import { refuseUnknownCall } from "../../../src/protocols/connect/refuse-call.ts";
+import { refuseCall, unknownMethod } from "../../../src/protocols/connect/refuse-call.ts";
 import { stateKey } from "../../../src/protocols/connect/state.ts";
 import type { Protocol } from "../../../src/request/context.ts";
-import { exchange, open, problemOf } from "../../http/exchange.ts";
-import { http2Get } from "../../http/http2-get.ts";
+import { open } from "../../http/exchange.ts";
 import { startListener } from "../../http/start-listener.ts";
 
 const service = "/chess.analysis.v1.AnalysisService";
@@ -41,10 +38,7 @@ const isRpcPath = (path: string) => path.startsWith(`${service}/`);
 function createDoor(router: ConnectRouter) {
   return createConnectAdapter({
     handlers: router.handlers,
-    explain: connectErrorFrom,
-    readMaxBytesOf: () => 64 * 1024,
     bodies: createBodyBudget(),
-    log: silentLog,
   });
 }
 
@@ -61,7 +55,7 @@ function analysisRouter(): ConnectRouter {
 /** As the app has them: what no door has is refused by itself. */
 const start = (router = analysisRouter()) =>
   startListener(
-    [createDoor(router), (req, res) => refuseUnknownCall(req, res, connectErrorFrom)],
+    [createDoor(router), (req, res) => refuseCall(req, res, unknownMethod(req))],
     {},
     createCors(["*"]),
     { isRpcPath },
@@ -270,10 +264,7 @@ describe("a problem document, never an empty body, answers", () => {
     const refuses = Object.assign(async () => ({ status: 505 }), { ...handler, requestPath: "/x.Y/Talk" });
     const door = createConnectAdapter({
       handlers: [refuses as UniversalHandler],
-      explain: connectErrorFrom,
-      readMaxBytesOf: () => 64 * 1024,
       bodies: createBodyBudget(),
-      log: silentLog,
     });
     const { base } = await startListener([door]);
     const answer = await post(base, "/x.Y/Talk", "application/connect+json");
@@ -292,43 +283,6 @@ describe("a problem document, never an empty body, answers", () => {
       expect(answer.status).toBe(404);
       expect(await answer.json()).toMatchObject({ code: "not_found" });
     }
-  });
-});
-
-describe("a broken host cannot end the process", () => {
-  const request = (host: string) =>
-    `POST ${service}/ListEngines HTTP/1.1\r\n${host}Content-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`;
-  const hosts = ["Host: [\r\n", "Host: a b\r\n", "Host: %\r\n", "Host: x:99999\r\n"];
-
-  test.each(hosts)("a malformed host over HTTP/1.1 does not end the process: %s", async (host) => {
-    const { port } = await start();
-    expect(problemOf(await exchange(port, request(host)))).toMatchObject({
-      status: 400,
-      code: "malformed_http",
-    });
-    expect(await exchange(port, request("Host: x\r\n"))).toContain('{"latest":"connect"}');
-  });
-
-  test.each(["[", "%", "x:99999"])(
-    "a malformed host over HTTP/2 does not end the process: %s",
-    async (authority) => {
-      const { base } = await start();
-      const headers = {
-        ":path": `${service}/ListEngines`,
-        ":method": "POST",
-        "content-type": "application/json",
-      };
-      expect(await http2Get(base, { ...headers, ":authority": authority }, "{}")).toMatchObject({
-        status: 400,
-      });
-      expect(await http2Get(base, headers, "{}")).toMatchObject({ body: '{"latest":"connect"}' });
-    },
-  );
-
-  test("a missing host on HTTP/1.0 is accepted", async () => {
-    const { port } = await start();
-    const answer = await exchange(port, request("").replace("HTTP/1.1", "HTTP/1.0"));
-    expect(answer).toContain('{"latest":"connect"}');
   });
 });
 

@@ -2,26 +2,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { createBodyBudget } from "../../../src/http/body-budget.ts";
-import { silentLog } from "../../../src/log/log.ts";
 import { createConnectAdapter } from "../../../src/protocols/connect/adapter.ts";
-import { connectErrorFrom } from "../../../src/protocols/connect/errors.ts";
 import { createHandlers } from "../../../src/protocols/connect/handlers.ts";
 import { startListener } from "../../http/start-listener.ts";
 
 test("a deadline that passes while a handler sleeps is deadline_exceeded, though Node throws an AbortError", async () => {
   const bodies = createBodyBudget();
-  const readMaxBytesOf = () => 64 * 1024;
   const sleeping = async (_: unknown, { signal }: { readonly signal: AbortSignal }) =>
     (await sleep(60_000, undefined, { signal })) as never;
   const calls = { unary: () => sleeping, stream: () => async function* () {} };
-  const handlers = createHandlers({ services: [AnalysisService], calls, readMaxBytesOf, bodies });
-  const adapter = createConnectAdapter({
-    handlers,
-    explain: connectErrorFrom,
-    readMaxBytesOf,
-    bodies,
-    log: silentLog,
-  });
+  const handlers = createHandlers({ services: [AnalysisService], calls, bodies });
+  const adapter = createConnectAdapter({ handlers, bodies });
   const { base } = await startListener([adapter], {}, undefined, { isRpcPath: () => true });
   // Without Connect's client, which ends the call itself when its deadline has passed.
   const answer = await fetch(`${base}/${AnalysisService.typeName}/Evaluate`, {

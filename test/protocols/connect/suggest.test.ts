@@ -3,7 +3,6 @@ import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service
 import { errorFromFaults } from "../../../src/errors/errors.ts";
 import { createBodyBudget } from "../../../src/http/body-budget.ts";
 import { createConnectAdapter } from "../../../src/protocols/connect/adapter.ts";
-import { connectErrorFrom } from "../../../src/protocols/connect/errors.ts";
 import { createHandlers } from "../../../src/protocols/connect/handlers.ts";
 import { createExplain } from "../../../src/protocols/connect/suggest.ts";
 import { startListener } from "../../http/start-listener.ts";
@@ -14,18 +13,16 @@ const tooDeep = errorFromFaults([
 
 test("an RPC whose suggestion fails is answered with its own error, and the failure is logged once", async () => {
   const bodies = createBodyBudget();
-  const readMaxBytesOf = () => 64 * 1024;
   const logged: unknown[] = [];
   const log = { error: (...line: readonly unknown[]) => void logged.push(line) };
   const broken = new Error("the judge is broken");
   const handlers = createHandlers({
     services: [AnalysisService],
     calls: { unary: () => () => Promise.reject(tooDeep), stream: () => async function* () {} },
-    readMaxBytesOf,
     bodies,
     explain: (method) => createExplain(method, () => Promise.reject(broken), log),
   });
-  const adapter = createConnectAdapter({ handlers, explain: connectErrorFrom, readMaxBytesOf, bodies, log });
+  const adapter = createConnectAdapter({ handlers, bodies });
   const { base } = await startListener([adapter], {}, undefined, { isRpcPath: () => true });
   const answer = await fetch(`${base}/${AnalysisService.typeName}/Evaluate`, {
     method: "POST",
