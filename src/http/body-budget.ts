@@ -1,6 +1,6 @@
 import { KibitzError } from "../errors/errors.ts";
 import {
-  outcomeOf,
+  CallerLeft,
   type RequestContext,
   type RequestOutcome,
   refuseLeft,
@@ -125,54 +125,40 @@ export function createBodyBudget({
   };
 }
 
-/** The result of reading a body. */
-export type BytesReading =
-  /** Everything that was sent. */
-  | { readonly kind: "bytes"; readonly bytes: Buffer }
-  /** The body is larger than the limit: the bytes that have arrived so far. The responder must discard the rest. */
-  | { readonly kind: "more"; readonly bytes: Buffer }
-  /** The client disconnected while it sent. */
-  | { readonly kind: "left" };
+/**
+ * The parts of a body, as they were sent. If the reader stops early, the responder must discard the rest.
+ *
+ * @throws CallerLeft if the body does not arrive whole, because its client has disconnected or was too slow; what `count` throws
+ */
+export async function* readParts(req: NodeRequest, count: CountBytes): AsyncGenerator<Buffer> {
+  try {
+    // By default, the iterator destroys the request: after a body that is too large, the connection would never answer again.
+    for await (const part of req.iterator({ destroyOnReturn: false })) {
+      count(part.length);
+      yield part;
+    }
+  } catch (error) {
+    throw error instanceof KibitzError ? error : new CallerLeft();
+  }
+  if (!hasArrived(req)) {
+    throw new CallerLeft();
+  }
+}
 
-/** Reads a body as it was sent. Rejects with what `count` throws. */
-export function readBytes(req: NodeRequest, maxBytes: number, count: CountBytes): Promise<BytesReading> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    const all = () => {
-      const [first] = chunks;
-      return chunks.length === 1 && first ? first : Buffer.concat(chunks);
-    };
-    const read = (chunk: Buffer) => {
-      length += chunk.length;
-      chunks.push(chunk);
-      try {
-        if (length <= maxBytes) {
-          count(chunk.length);
-          return;
-        }
-        resolve({ kind: "more", bytes: all() });
-      } catch (error) {
-        reject(error);
-      }
-      req.pause().off("data", read);
-    };
-    req.on("data", read);
-    let hasEnded = false;
-    const leave = () => {
-      if (!hasEnded) {
-        outcomeOf(req).code ??= "canceled";
-      }
-      resolve({ kind: "left" });
-    };
-    req.on("aborted", leave).on("error", leave).on("close", leave);
-    req.on("end", () => {
-      hasEnded = hasArrived(req);
-      if (hasEnded) {
-        resolve({ kind: "bytes", bytes: all() });
-      } else {
-        leave();
-      }
-    });
-  });
+/** Reads a body to its end. `undefined`: the body is longer than allowed. @throws as {@link readParts} */
+export async function readBytes(
+  req: NodeRequest,
+  maxBytes: number,
+  count: CountBytes,
+): Promise<Buffer | undefined> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of readParts(req, count)) {
+    length += part.length;
+    if (length > maxBytes) {
+      return undefined;
+    }
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
 }

@@ -5,20 +5,16 @@
  */
 
 import type { DescMethod } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
-import { compressionGzip, universalResponseToNodeResponse } from "@connectrpc/connect-node";
-import { rpcMaxBytesOf } from "../../calls/policy.ts";
+import { universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
-import type { BodyBudget, CountBytes } from "../../http/body-budget.ts";
+import type { BodyBudget } from "../../http/body-budget.ts";
 import { discardAfterAnswer } from "../../http/lingering-close.ts";
 import {
   addVary,
   cancelOnLeave,
-  hasArrived,
   isGone,
   isNotModified,
-  lateRequest,
   type NodeRequest,
   type NodeResponse,
   onLeave,
@@ -26,7 +22,6 @@ import {
 import { sendProblem } from "../../http/send-problem.ts";
 import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
 import type { CheckMessage } from "./check-message.ts";
-import { connectErrorFrom } from "./errors.ts";
 import { readBody } from "./read-body.ts";
 import { type Refusal, refusalFromReply } from "./refuse-call.ts";
 import { valuesFor } from "./state.ts";
@@ -76,28 +71,14 @@ export function createConnectAdapter({
     const { method } = handler;
     const values = valuesFor(req);
     const header = headersOf(req);
-    const { id } = contextOf(req);
-    const outcome = outcomeOf(req);
-    const count = bodies.countOf(contextOf(req), outcome);
-    const maxBytes = rpcMaxBytesOf(method);
-    const explained = (cause: unknown): never => {
-      throw connectErrorFrom(cause, id);
-    };
-    const body = readBody(method, header, bodyOf(req, count), {
-      maxBytes,
-      inflate: (packed) => {
-        const unpack = () => compressionGzip.decompress(packed, maxBytes);
-        return bodies.inflate(packed, unpack, { outcome, count }).catch(explained);
-      },
-      check: (message) => checkMessage(message, method, header, values).catch(explained),
-    });
+    const check = (message: Uint8Array) => checkMessage(message, method, header, values);
     let reply = await handler({
       httpVersion: req.httpVersion,
       method: req.method ?? "",
       // Connect reads nothing but the query.
       url: `http://localhost${req.url}`,
       header,
-      body,
+      body: readBody(req, method, header, bodies, check),
       signal: signalOf(res),
       contextValues: values,
     });
@@ -133,27 +114,6 @@ export function createConnectAdapter({
     );
     const { answerHeaders } = outcomeOf(req);
     sendProblem(req, res, refusal, refusal === error ? [...answerHeaders, ...headers] : [...answerHeaders]);
-  }
-
-  async function* bodyOf(req: NodeRequest, count: CountBytes): AsyncGenerator<Uint8Array> {
-    try {
-      // Connect's own iterator destroys the request, so that after a message that is too large the connection never answers again.
-      for await (const chunk of req.iterator({ destroyOnReturn: false })) {
-        count(chunk.length);
-        outcomeOf(req).readBytes += chunk.length;
-        yield chunk;
-      }
-      if (!hasArrived(req)) {
-        const isLate = outcomeOf(req).code === "request_timeout";
-        throw isLate ? lateRequest() : new Error("the caller left before the request had arrived");
-      }
-    } catch (cause) {
-      if (cause instanceof KibitzError) {
-        throw connectErrorFrom(cause, contextOf(req).id);
-      }
-      // Connect gives the error of a disconnect no code, so that it would count as a failure of the server.
-      throw new ConnectError("the caller left while sending", Code.Canceled, undefined, undefined, cause);
-    }
   }
 
   return (req, res) => {

@@ -2,49 +2,83 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { compressedFlag, encodeEnvelope, readAllBytes } from "@connectrpc/connect/protocol";
 import { compressionGzip } from "@connectrpc/connect-node";
+import { rpcMaxBytesOf } from "../../calls/policy.ts";
+import { type BodyBudget, readParts } from "../../http/body-budget.ts";
+import type { NodeRequest } from "../../http/message.ts";
+import { contextOf, outcomeOf } from "../../request/context.ts";
+import { connectErrorFrom } from "./errors.ts";
 
 type Bytes = AsyncIterable<Uint8Array>;
 
 /** Flags and length before a message. */
 const headBytes = 5;
 
-interface BodyReaderOptions {
+interface BodyReader {
   /** The limit for a message, before and after it is unpacked. */
   readonly maxBytes: number;
-  /** Unpacks a message. Rejects with a ConnectError */
+  readonly isPacked: boolean;
   readonly inflate: (packed: Uint8Array) => Promise<Uint8Array>;
-  /** Called with each message before Connect decodes it. Rejects with a ConnectError */
   readonly check: (message: Uint8Array) => Promise<void>;
 }
 
-/** The body of a call, unpacked: its header fields then say that nothing is packed. Connect decodes each message in one go. */
+/**
+ * The body of a call, unpacked: its header fields then say that nothing is packed. Connect decodes each message in one go.
+ *
+ * @param check called with each message before Connect decodes it
+ */
 export function readBody(
+  req: NodeRequest,
   method: DescMethod,
   header: Headers,
-  body: Bytes,
-  options: BodyReaderOptions,
+  bodies: BodyBudget,
+  check: (message: Uint8Array) => Promise<void>,
 ): Bytes {
-  const type = header.get("content-type") ?? "";
-  if (/^application\/(grpc|connect)\b/i.test(type)) {
-    const encoding = header.get(/grpc/i.test(type) ? "grpc-encoding" : "connect-content-encoding");
-    return readMessages(method, encoding === compressionGzip.name, body, options);
+  const request = contextOf(req);
+  const outcome = outcomeOf(req);
+  const maxBytes = rpcMaxBytesOf(method);
+  const count = bodies.countOf(request, outcome);
+  const inflate = (packed: Uint8Array) =>
+    bodies.inflate(packed, () => compressionGzip.decompress(packed, maxBytes), { outcome, count });
+  const sent = readParts(req, (bytes) => {
+    count(bytes);
+    outcome.readBytes += bytes;
+  });
+  const name = encodingHeaderOf(header.get("content-type") ?? "");
+  const reader = { maxBytes, isPacked: header.get(name) === compressionGzip.name, inflate, check };
+  if (name !== "content-encoding") {
+    return withOwnErrors(readMessages(method, sent, reader), request.id);
   }
   const sentBytes = Number(header.get("content-length"));
-  const isPacked = header.get("content-encoding") === compressionGzip.name;
-  if (isPacked) {
+  if (reader.isPacked) {
     header.delete("content-length");
-    header.delete("content-encoding");
+    header.delete(name);
     // Without it, the answer is packed as the request was.
     header.set("accept-encoding", header.get("accept-encoding") ?? compressionGzip.name);
   }
-  return readWhole(isPacked, sentBytes, body, options);
+  return withOwnErrors(readWhole(sentBytes, sent, reader), request.id);
+}
+
+/** The header field that names the coding of messages. Without a protocol of streams, the body is one message. */
+function encodingHeaderOf(type: string): string {
+  if (/^application\/grpc\b/i.test(type)) {
+    return "grpc-encoding";
+  }
+  return /^application\/connect\b/i.test(type) ? "connect-content-encoding" : "content-encoding";
+}
+
+/** Gives errors their codes and details. Connect would take a client that disconnects for a failure of the server. */
+async function* withOwnErrors(body: Bytes, requestId: string): Bytes {
+  try {
+    yield* body;
+  } catch (thrown) {
+    throw connectErrorFrom(thrown, requestId);
+  }
 }
 
 async function* readWhole(
-  isPacked: boolean,
   sentBytes: number,
   body: Bytes,
-  { maxBytes, inflate, check }: BodyReaderOptions,
+  { maxBytes, isPacked, inflate, check }: BodyReader,
 ): Bytes {
   refuseLarge(sentBytes, maxBytes);
   const sent = await readAllBytes(body, maxBytes);
@@ -55,9 +89,8 @@ async function* readWhole(
 
 async function* readMessages(
   { name, methodKind }: DescMethod,
-  isPacked: boolean,
   body: Bytes,
-  { maxBytes, inflate, check }: BodyReaderOptions,
+  { maxBytes, isPacked, inflate, check }: BodyReader,
 ): Bytes {
   let count = 0;
   for await (const envelope of envelopesOf(body, maxBytes)) {

@@ -113,25 +113,22 @@ export async function readBody(req: NodeRequest, maxBytes: number, budget: BodyB
     throw tooLarge(maxBytes);
   }
   const count = budget.countOf(contextOf(req), outcome);
-  const reading = await readBytes(req, maxBytes, count);
-  if (reading.kind === "left") {
-    return reading;
-  }
-  if (reading.kind === "more") {
-    throw tooLarge(maxBytes);
-  }
-  const { bytes: sent } = reading;
-  outcome.readBytes = sent.length;
-  if (!inflateBytes) {
-    return reading;
-  }
   try {
+    const sent = await readBytes(req, maxBytes, count);
+    if (sent === undefined) {
+      throw tooLarge(maxBytes);
+    }
+    outcome.readBytes = sent.length;
+    if (!inflateBytes) {
+      return { kind: "bytes", bytes: sent };
+    }
     const inflated = () => inflateBytes(sent, { maxOutputLength: maxBytes });
     const bytes = await budget.inflate(sent, inflated, { outcome, count });
     outcome.readBytes = bytes.length;
     return { kind: "bytes", bytes };
   } catch (error) {
     if (error instanceof CallerLeft) {
+      outcome.code ??= "canceled";
       return { kind: "left" };
     }
     if (error instanceof KibitzError) {
