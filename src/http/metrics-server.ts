@@ -1,10 +1,11 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { KibitzError } from "../errors/errors.ts";
+import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
 import { identifyRequest } from "../request/context.ts";
-import { type NodeRequest, preferredType, type RequestHandler } from "./message.ts";
-import { answerGet, type Page } from "./pages/page.ts";
+import { type NodeRequest, type NodeResponse, preferredType, type RequestHandler } from "./message.ts";
+import { answerGet } from "./pages/page.ts";
+import { sendProblem } from "./send-problem.ts";
 
 /** The port for the operator: metrics and probes. */
 export interface MetricsServer extends AsyncDisposable {
@@ -48,24 +49,27 @@ export async function openMetricsServer(
 ): Promise<MetricsServer> {
   let probes: RequestHandler = () => false;
 
-  async function pageAt({ headers }: NodeRequest, path: string): Promise<Page | KibitzError> {
-    if (path !== "/metrics") {
-      return new KibitzError("not_found", "This port has GET /metrics, /healthz and /readyz.");
+  async function answer(req: NodeRequest, res: NodeResponse): Promise<void> {
+    const { path } = identifyRequest(req, () => false);
+    if (await probes(req, res)) {
+      return;
     }
-    const format = formatFor(headers.accept);
-    return metrics.print(format).then(
-      (body) => ({ contentType: contentTypes[format], body, headers: { "Cache-Control": "no-store" } }),
-      // A reader of metrics that fails must not end the service.
-      (cause) => new KibitzError("internal", "The metrics could not be printed.", { cause }),
-    );
+    if (path !== "/metrics") {
+      throw new KibitzError("not_found", "This port has GET /metrics, /healthz and /readyz.");
+    }
+    const format = formatFor(req.headers.accept);
+    const body = await metrics.print(format);
+    answerGet(req, res, {
+      contentType: contentTypes[format],
+      body,
+      headers: { "Cache-Control": "no-store" },
+    });
   }
 
   const timeouts = { requestTimeout: requestMaxMs, headersTimeout: requestMaxMs };
-  const server = createServer(timeouts, async (req, res) => {
-    const { path } = identifyRequest(req, () => false);
-    if (!(await probes(req, res))) {
-      answerGet(req, res, await pageAt(req, path));
-    }
+  const server = createServer(timeouts, (req, res) => {
+    // A reader of metrics that fails must not end the service.
+    answer(req, res).catch((thrown: unknown) => sendProblem(req, res, errorFromUnknown(thrown)));
   });
   server.maxConnections = connectionsMax;
   server.listen(port, host);

@@ -3,16 +3,13 @@ import { expect, test, vi } from "vitest";
 import { builtInPlans, openPlan } from "../../src/access/plans.ts";
 import { createApiPages } from "../../src/http/pages/docs.ts";
 import type { ShownPlan } from "../../src/http/pages/openapi-document.ts";
-import { createTimeSlicer } from "../../src/thread/event-loop.ts";
 import { shownPlans } from "../../src/wiring/plans.ts";
 import { http2Get } from "./http2-get.ts";
 import { startListener } from "./start-listener.ts";
 
-const beginWork = createTimeSlicer();
-const log = { error: (fields: object) => expect.fail(JSON.stringify(fields)) };
 const tools = async () => [{ name: "look", description: "Look at a position." }];
 const start = (plans: readonly ShownPlan[] | undefined = shownPlans(builtInPlans)) =>
-  startListener([createApiPages({ plans: () => plans, tools, log, beginWork })]);
+  startListener([createApiPages({ plans: () => plans, tools })]);
 
 /** Unlike fetch, sends the path as it is. */
 async function raw(base: string, path: string) {
@@ -78,7 +75,7 @@ test("the OpenAPI document says if nothing is limited", async () => {
 
 test("GET /openapi.json is 503 until the plans are loaded", async () => {
   let plans: readonly ShownPlan[] | undefined;
-  const { base } = await startListener([createApiPages({ plans: () => plans, tools, log, beginWork })]);
+  const { base } = await startListener([createApiPages({ plans: () => plans, tools })]);
   const early = await fetch(`${base}/openapi.json`);
   expect([early.status, early.headers.get("retry-after")]).toEqual([503, "1"]);
   expect(await early.json()).toMatchObject({ code: "starting" });
@@ -183,19 +180,12 @@ test("GET /llms.txt links only to pages of this server", async () => {
 });
 
 test("a page that cannot be read is 500 and logged, and the next request reads it again", async () => {
-  const logged: string[] = [];
-  const failing = vi.fn(tools).mockRejectedValueOnce(new Error("no tools"));
-  const { base } = await startListener([
-    createApiPages({
-      plans: () => undefined,
-      tools: failing,
-      log: { error: (_, message) => void logged.push(message) },
-      beginWork,
-    }),
-  ]);
+  const cause = new Error("no tools");
+  const failing = vi.fn(tools).mockRejectedValueOnce(cause);
+  const { base, errors } = await startListener([createApiPages({ plans: () => undefined, tools: failing })]);
   const failed = await fetch(`${base}/llms.txt`);
   expect([failed.status, await failed.json()]).toEqual([500, expect.objectContaining({ code: "internal" })]);
-  expect(logged).toEqual(["a page could not be read"]);
+  expect(errors).toMatchObject([{ err: cause, request: "/llms.txt" }]);
   expect((await fetch(`${base}/llms.txt`)).status).toBe(200);
   expect((await fetch(`${base}/llms.txt`)).status).toBe(200);
   expect(failing).toHaveBeenCalledTimes(2);

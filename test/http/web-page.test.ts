@@ -6,7 +6,6 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { createWebPage } from "../../src/http/pages/web-page.ts";
 import { createWelcome } from "../../src/http/pages/welcome.ts";
-import { createTimeSlicer } from "../../src/thread/event-loop.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { http2Get } from "./http2-get.ts";
 import { startListener } from "./start-listener.ts";
@@ -35,10 +34,8 @@ function build(name: string, html: string, minute = ++built): URL {
   return pathToFileURL(`${folder}/`);
 }
 
-const beginWork = createTimeSlicer();
-const log = { error: (fields: object) => expect.fail(JSON.stringify(fields)) };
 const start = async (folder = build("page", "<title>Page</title>")) =>
-  startListener([createWebPage({ log, beginWork, folder }), createWelcome({ besidesPage: true })]);
+  startListener([createWebPage(folder), createWelcome({ besidesPage: true })]);
 
 interface Answer {
   readonly status: number | undefined;

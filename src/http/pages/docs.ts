@@ -7,9 +7,9 @@ import { echo } from "../../text/plain-text.ts";
 import type { RequestHandler } from "../message.ts";
 import { llmsText, type ShownTool } from "./llms.ts";
 import { openapiDocument, type ShownPlan } from "./openapi-document.ts";
-import { answerGet, answerGetWhenRead, type Page, type PageTools, pageWithTag } from "./page.ts";
+import { answerGet, type Page, pageWithTag } from "./page.ts";
 
-interface ApiPagesOptions extends PageTools {
+interface ApiPagesOptions {
   /** The plans in force; undefined until they are loaded. They do not change later. */
   plans(): readonly ShownPlan[] | undefined;
   /** The tools of agents, read at the first request for `/llms.txt`. */
@@ -17,7 +17,7 @@ interface ApiPagesOptions extends PageTools {
 }
 
 /** `/openapi.json`, `/docs` which shows it, `/llms.txt`, and the icon that browsers ask every server for. */
-export function createApiPages({ plans, tools, ...pageTools }: ApiPagesOptions): RequestHandler {
+export function createApiPages({ plans, tools }: ApiPagesOptions): RequestHandler {
   const document = async () => {
     const known = plans();
     if (known === undefined) {
@@ -41,19 +41,15 @@ export function createApiPages({ plans, tools, ...pageTools }: ApiPagesOptions):
   };
   const pages = new Map(Object.entries(readers).map(([path, read]) => [path, keep(read)]));
 
-  return (req, res) => {
+  return async (req, res) => {
     const { path } = contextOf(req);
     const page = pages.get(path);
     if (page) {
-      void answerGetWhenRead(req, res, page(), pageTools);
-      return true;
+      answerGet(req, res, await page());
+    } else if (path.startsWith("/docs/")) {
+      throw new KibitzError("not_found", `There is nothing at ${echo(path)}; GET /docs shows the API.`);
     }
-    const isMissing = path.startsWith("/docs/");
-    if (isMissing) {
-      const detail = `There is nothing at ${echo(path)}; GET /docs shows the API.`;
-      answerGet(req, res, new KibitzError("not_found", detail));
-    }
-    return isMissing;
+    return page !== undefined;
   };
 }
 

@@ -1,9 +1,6 @@
 import { createHash } from "node:crypto";
-import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
-import type { Log } from "../../log/log.ts";
+import { KibitzError } from "../../errors/errors.ts";
 import { contextOf } from "../../request/context.ts";
-import { echo } from "../../text/plain-text.ts";
-import type { BeginWork, Turn } from "../../thread/event-loop.ts";
 import { addVary, isNotModified, type NodeRequest, type NodeResponse, writePart } from "../message.ts";
 import { sendProblem } from "../send-problem.ts";
 
@@ -32,22 +29,12 @@ export function pageWithTag(contentType: string, body: string | Buffer, headers:
   };
 }
 
-/**
- * Answers GET and HEAD with the page, or with 304 if the client has it already; answers other methods with 405. An error is sent
- * as it is, and `not_found` for every method.
- *
- * @param turn awaited before each part of a large page
- */
-export function answerGet(req: NodeRequest, res: NodeResponse, page: Page | KibitzError, turn?: Turn): void {
+/** Answers GET and HEAD with the page, or with 304 if the client has it already; answers other methods with 405. */
+export function answerGet(req: NodeRequest, res: NodeResponse, page: Page): void {
   const { id, path } = contextOf(req);
-  const isMissing = page instanceof KibitzError && page.code === "not_found";
-  if (!isMissing && req.method !== "GET" && req.method !== "HEAD") {
+  if (req.method !== "GET" && req.method !== "HEAD") {
     const error = new KibitzError("method_not_allowed", `${path} supports only GET and HEAD.`);
     sendProblem(req, res, error, [["Allow", "GET, HEAD"]]);
-    return;
-  }
-  if (page instanceof KibitzError) {
-    sendProblem(req, res, page);
     return;
   }
   res.setHeader("X-Request-Id", id);
@@ -67,44 +54,20 @@ export function answerGet(req: NodeRequest, res: NodeResponse, page: Page | Kibi
   if (req.method === "HEAD") {
     res.end();
   } else {
-    void sendBody(res, page.body, turn);
+    void sendBody(res, page.body);
   }
 }
 
 const partBytes = 64 * 1024;
 
 /** Sends a large body in parts: over HTTP/2, Node shows only which chunks were taken, and a slow client of one chunk would look stalled. */
-async function sendBody(res: NodeResponse, body: string | Buffer, turn?: Turn): Promise<void> {
+async function sendBody(res: NodeResponse, body: string | Buffer): Promise<void> {
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
   let sent = 0;
   for (; bytes.length - sent > partBytes; sent += partBytes) {
-    await turn?.();
     if (!(await writePart(res, bytes.subarray(sent, sent + partBytes)))) {
       return;
     }
   }
   res.end(bytes.subarray(sent));
-}
-
-export interface PageTools {
-  readonly log: Pick<Log, "error">;
-  /** Large pages are sent in time slices: for a client that reads nothing, the system takes megabytes at once. */
-  readonly beginWork: BeginWork;
-}
-
-/** As {@link answerGet}, for a page that has to be read first. If it cannot be read, the log says why. */
-export async function answerGetWhenRead(
-  req: NodeRequest,
-  res: NodeResponse,
-  reading: Promise<Page>,
-  { log, beginWork }: PageTools,
-): Promise<void> {
-  const page = await reading.catch((thrown: unknown) => {
-    if (!(thrown instanceof KibitzError)) {
-      const { id: requestId, path } = contextOf(req);
-      log.error({ err: thrown, requestId, request: echo(path) }, "a page could not be read");
-    }
-    return errorFromUnknown(thrown);
-  });
-  answerGet(req, res, page, beginWork());
 }

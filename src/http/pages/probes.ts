@@ -23,11 +23,12 @@ const retryAfterMs = 1000;
 export function createProbes({ ready, draining, degraded = () => [] }: ProbesOptions): RequestHandler {
   const readiness = () => {
     if (draining()) {
-      return new KibitzError("shutting_down", "This server is stopping.", { retryAfterMs });
+      throw new KibitzError("shutting_down", "This server is stopping.", { retryAfterMs });
     }
-    return ready()
-      ? status("ready", degraded())
-      : new KibitzError("starting", "The engine is being started.", { retryAfterMs });
+    if (!ready()) {
+      throw new KibitzError("starting", "The engine is being started.", { retryAfterMs });
+    }
+    return status("ready", degraded());
   };
   return (req, res) => {
     const { path } = contextOf(req);

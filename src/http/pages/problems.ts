@@ -22,15 +22,11 @@ export function createProblemPages(): RequestHandler {
       return false;
     }
     const found = pages.get(path);
-    if (found) {
-      answerGet(req, res, asksForJson(req) ? found.json : found.html);
-      return true;
+    if (found === undefined) {
+      const detail = `There is no problem page at ${echo(path)}; GET ${indexPath} lists all of them.`;
+      throw new KibitzError("not_found", detail);
     }
-    const withoutSlash = path.replace(/\/$/, "");
-    const detail = pages.has(withoutSlash)
-      ? `There is nothing at ${path}. Leave out the slash at the end: ${withoutSlash}.`
-      : `There is no problem page at ${echo(path)}; GET ${indexPath} lists all of them.`;
-    answerGet(req, res, new KibitzError("not_found", detail));
+    answerGet(req, res, asksForJson(req) ? found.json : found.html);
     return true;
   };
 }

@@ -5,12 +5,7 @@ import { KibitzError } from "../../errors/errors.ts";
 import { contextOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import { type NodeRequest, preferredType, type RequestHandler } from "../message.ts";
-import { answerGetWhenRead, type Page, type PageTools, pageWithTag } from "./page.ts";
-
-interface WebPageOptions extends PageTools {
-  /** The folder of the built page, with a `/` at its end. */
-  readonly folder?: URL;
-}
+import { answerGet, type Page, pageWithTag } from "./page.ts";
 
 /** `npm run build:page` writes the page there. In the package, this file is below `dist/` itself. */
 const builtFolder = new URL(
@@ -18,8 +13,12 @@ const builtFolder = new URL(
   import.meta.url,
 );
 
-/** `GET /` for browsers, and the files below `/assets/` that the page loads. Other clients get the text of `GET /`. */
-export function createWebPage({ folder = builtFolder, ...pageTools }: WebPageOptions): RequestHandler {
+/**
+ * `GET /` for browsers, and the files below `/assets/` that the page loads. Other clients get the text of `GET /`.
+ *
+ * @param folder of the built page, with a `/` at its end
+ */
+export function createWebPage(folder = builtFolder): RequestHandler {
   const filesNow = createFileCache(folder);
 
   async function pageAt(path: string, { headers }: NodeRequest): Promise<Page> {
@@ -33,12 +32,12 @@ export function createWebPage({ folder = builtFolder, ...pageTools }: WebPageOpt
     throw new KibitzError("not_found", `There is nothing at ${echo(path)}; GET / shows the page.`);
   }
 
-  return (req, res) => {
+  return async (req, res) => {
     const { path } = contextOf(req);
     if (path === "/" ? !wantsPage(req) : !path.startsWith("/assets/")) {
       return false;
     }
-    void answerGetWhenRead(req, res, pageAt(path, req), pageTools);
+    answerGet(req, res, await pageAt(path, req));
     return true;
   };
 }
