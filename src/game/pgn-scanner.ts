@@ -4,7 +4,7 @@ import { readWord, type WordToken, whyNoWord } from "./read-word.ts";
 export type Token = { readonly offset: number } & (
   | (WordToken & { readonly text: string })
   | { readonly kind: "tag"; readonly name: string; readonly value: string }
-  /** Without its braces. */
+  /** Without its braces, and one space beside each. */
   | { readonly kind: "comment"; readonly comment: string }
   | { readonly kind: "open" | "close" }
   /** What no PGN has, and why, as the rest of a sentence that begins with it. */
@@ -77,7 +77,11 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
       return { kind: "stranger", offset, text: "{", why: "begins a comment that does not end" };
     }
     at = end + 1;
-    return { kind: "comment", offset, comment: text.slice(offset + 1, end) };
+    const comment = text
+      .slice(offset + 1, end)
+      .replaceAll("\r\n", "\n")
+      .replace(/^ | $/g, "");
+    return { kind: "comment", offset, comment };
   }
 
   /** It may have braces, and in a comment in braces it may not. */

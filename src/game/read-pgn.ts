@@ -1,4 +1,4 @@
-import { emptyHeaders, type Game, type PgnNodeData, PgnParser } from "chessops/pgn";
+import { ChildNode, type Game, Node, type PgnNodeData } from "chessops/pgn";
 import { pliesMax } from "../chess/play-game.ts";
 import { echo } from "../text/plain-text.ts";
 import { howToSendMany, type PgnFault, type PgnSource, pgnError } from "./pgn-error.ts";
@@ -12,7 +12,7 @@ export interface PgnGame {
   readonly tags: ReadonlyMap<string, PgnTag>;
   /** The main line; at least one move. */
   readonly moves: readonly WrittenMove[];
-  /** Everything, as chessops has read it: moves, variations, comments, NAGs. */
+  /** Everything but the tags: moves, variations, comments, NAGs. */
   readonly tree: Game<PgnNodeData>;
   /** What stands behind the moves. */
   readonly result: Result | undefined;
@@ -56,7 +56,9 @@ const tokensAtOnce = 100;
 /** A variation that is being read, or the main line. */
 interface Line {
   readonly offset: number;
-  hasMoves: boolean;
+  /** The node before the last move. A variation of that move, or the first move, is attached there. */
+  parent: Node<PgnNodeData>;
+  last: ChildNode<PgnNodeData> | undefined;
   /** The comments before its first move. */
   readonly comments: string[];
 }
@@ -78,19 +80,18 @@ export function textBefore(
 }
 
 /**
- * Reads the PGN of one game, and stops at the first ply or move too many. chessops reads the moves; what it would skip or
- * change in silence it never gets to see, because it is handed one token after another, and whatever is no token of PGN is
- * refused.
+ * Reads the PGN of one game, and stops at the first ply or move too many. Nothing is skipped in silence: a word that is no
+ * token of PGN is refused.
  *
  * @throws KibitzError `invalid_pgn`, with the place of the first thing that is wrong; `out_of_range` for a game with more
  * than {@link pliesMax} plies
  */
 export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
   const scanner = createScanner(source.text);
-  const structure = createStructure();
   const tags = new Map<string, PgnTag>();
   const moves: WrittenMove[] = [];
-  const main: Line = { offset: 0, hasMoves: false, comments: [] };
+  const root = new Node<PgnNodeData>();
+  const main: Line = { offset: 0, parent: root, last: undefined, comments: [] };
   const lines = [main];
   let line = main;
   let moveCount = 0;
@@ -105,7 +106,7 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
     refuse(`A second game begins at '${echo(token)}': ${howToSendMany(source)}`, token, offset);
 
   function readTag({ name, value, offset }: Extract<Token, { kind: "tag" }>): void {
-    if (main.hasMoves || result !== undefined) {
+    if (main.last || result !== undefined) {
       throw refuseSecondGame(`[${name}`, offset);
     }
     if ((tags.get(name)?.value ?? value) !== value) {
@@ -126,16 +127,12 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
       throw refuse(message, text, offset);
     }
     moveCount++;
-    if (!line.hasMoves) {
-      if (line !== main) {
-        structure.open();
-      }
-      for (const comment of line.comments) {
-        structure.comment(comment);
-      }
-      line.hasMoves = true;
-    }
-    structure.word(san);
+    const isVariation = line !== main && line.last === undefined;
+    const startingComments = isVariation && line.comments.length > 0 ? line.comments : undefined;
+    const move = new ChildNode<PgnNodeData>({ san, ...(startingComments && { startingComments }) });
+    line.parent = line.last ?? line.parent;
+    line.parent.children.push(move);
+    line.last = move;
     if (line === main) {
       addToMainLine({ text, san, offset, number, begins: numberAt ?? offset });
     }
@@ -157,13 +154,13 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
   }
 
   function open(offset: number): void {
-    if (!line.hasMoves) {
+    if (line.last === undefined) {
       throw refuse("A variation begins before any move that it could replace", "(", offset);
     }
     if (lines.length > nestingMax) {
       throw refuse(`More than ${nestingMax} variations are open`, "(", offset);
     }
-    line = { offset, hasMoves: false, comments: [] };
+    line = { offset, parent: line.parent, last: undefined, comments: [] };
     lines.push(line);
     forgetNumber();
   }
@@ -173,17 +170,34 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
     if (parent === undefined) {
       throw refuse("A variation ends that has not begun", ")", offset);
     }
-    if (line.hasMoves) {
-      structure.close();
-    } else {
-      // Some programs put remarks about a move into brackets and braces.
-      for (const comment of line.comments) {
-        structure.comment(comment);
-      }
-    }
+    const { last, comments } = line;
     lines.pop();
     line = parent;
+    if (last === undefined) {
+      // Some programs put remarks about a move into brackets and braces.
+      comments.forEach(addComment);
+    }
     forgetNumber();
+  }
+
+  function addComment(comment: string): void {
+    if (comment.trim() === "") {
+      return;
+    }
+    if (line.last) {
+      const { data } = line.last;
+      data.comments = [...(data.comments ?? []), comment];
+    } else {
+      line.comments.push(comment);
+    }
+  }
+
+  function addNag({ nag, text, offset }: Extract<Token, { kind: "nag" }>): void {
+    if (line.last === undefined) {
+      throw refuse(`The glyph '${text}' stands before any move`, text, offset);
+    }
+    const { data } = line.last;
+    data.nags = [...(data.nags ?? []), nag];
   }
 
   function readResult({ result: read, text, offset }: Extract<Token, { kind: "result" }>): void {
@@ -208,17 +222,10 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
         forgetNumber();
         break;
       case "nag":
-        if (!line.hasMoves) {
-          throw refuse(`The glyph '${token.text}' stands before any move`, token.text, token.offset);
-        }
-        structure.word(`$${token.nag}`);
+        addNag(token);
         break;
       case "comment":
-        if (line.hasMoves) {
-          structure.comment(token.comment);
-        } else {
-          line.comments.push(token.comment);
-        }
+        addComment(token.comment);
         break;
       case "open":
         open(token.offset);
@@ -257,36 +264,10 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
     // Where they should stand: behind the last tag there may be a result, and the next game of a file.
     throw refuse(noMoves, "", resultAt ?? source.text.trimEnd().length);
   }
-  return { source, tags, moves, tree: structure.end(), result };
-}
-
-/** Hands chessops what it is to read, a token a line. */
-function createStructure() {
-  let tree: Game<PgnNodeData> | undefined;
-  // Without a budget: what is too much is for the size of the text to say.
-  const parser = new PgnParser(
-    (game) => {
-      tree = game;
-    },
-    emptyHeaders,
-    Number.NaN,
-  );
-  const word = (text: string) => parser.parse(`${text}\n`, { stream: true });
-  return {
-    word,
-    open: () => word("("),
-    close: () => word(")"),
-    comment(comment: string): void {
-      if (comment.trim() !== "") {
-        word(`{${comment}}`);
-      }
-    },
-    end(): Game<PgnNodeData> {
-      parser.parse("");
-      if (tree === undefined) {
-        throw new Error("chessops has read no game");
-      }
-      return tree;
-    },
+  const tree = {
+    headers: new Map(),
+    moves: root,
+    ...(main.comments.length > 0 && { comments: main.comments }),
   };
+  return { source, tags, moves, tree, result };
 }
