@@ -17,9 +17,10 @@ import {
   type KeyGrace,
   wrongHeader,
 } from "./authenticate.ts";
-import { type CallRates, createCallRates, planOfMostCalls, tooManyCalls } from "./call-rates.ts";
+import { type CallRates, createCallRates } from "./call-rates.ts";
 import { createClientAddress } from "./client-address.ts";
 import { createKeyExpiry, createKeyIssuer, type KeyIssuer } from "./keys.ts";
+import { refuseSpent } from "./limit-errors.ts";
 import { createLimits, type Limits } from "./limits.ts";
 import { createLongCalls, type LongCalls } from "./long-calls.ts";
 import { freePlan, keylessPlan, openPlan, type Plan, planOf } from "./plans.ts";
@@ -27,7 +28,7 @@ import { createSelfService, type SelfService } from "./self-service.ts";
 
 /** Who may ask, and how much. */
 export interface Access {
-  /** Who makes a call. At once where that is known, else with a promise. @throws KibitzError `invalid_api_key` */
+  /** @throws KibitzError `invalid_api_key`; `rate_limited` for a key that is not in memory if its address has used up its error quota */
   accountOf(request: Origin): Promise<Account>;
   /** The address that a caller is known by, whoever it is. */
   addressOf(request: Origin): string;
@@ -116,26 +117,33 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
   shared?.onKeyEnded((id) => authenticator.forget(id));
   const issuer = createKeyIssuer({ keys, pepper, onEnded: (id) => authenticator.forget(id), now });
   const limits =
-    shared?.limits ?? (await createLimits({ plans, usage: stores.usage ?? createMemoryUsageStore() }));
+    shared?.limits ??
+    (await createLimits({ plans: [keyless, ...plans], usage: stores.usage ?? createMemoryUsageStore() }));
   const isOpen = mode === "open";
   const callRates = createCallRates();
 
-  const lookUpPlan = isOpen ? openPlan : planOfMostCalls([keyless, ...plans]);
+  const keylessAt = (address: string): Account => ({
+    subject: address,
+    address,
+    plan: isOpen ? openPlan : keyless,
+    key: undefined,
+  });
 
-  /** A key that is looked up counts as a call until it is found: an unknown one costs as much as other calls. */
+  /** An unknown key costs a look-up, so it counts in the error quota of its address. */
   async function keyOf(authorization: string, address: string): Promise<KeyRecord> {
+    const caller = keylessAt(address);
     let isLookedUp = false;
-    const key = await authenticator.keyOf(authorization, () => {
-      const window = callRates.take(address, lookUpPlan);
-      if (window) {
-        throw tooManyCalls(window, lookUpPlan);
+    try {
+      return await authenticator.keyOf(authorization, () => {
+        refuseSpent(limits, caller);
+        isLookedUp = true;
+      });
+    } catch (error) {
+      if (isLookedUp && error instanceof KibitzError && error.code === "invalid_api_key") {
+        limits.refusals.add(caller, 1);
       }
-      isLookedUp = true;
-    });
-    if (isLookedUp) {
-      callRates.giveBack(address, lookUpPlan);
+      throw error;
     }
-    return key;
   }
 
   return {
@@ -145,7 +153,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
         if (request.hasXApiKey && !isOpen) {
           throw wrongHeader("has an X-API-Key header");
         }
-        return { subject: address, address, plan: isOpen ? openPlan : keyless, key: undefined };
+        return keylessAt(address);
       }
       const key = await keyOf(request.authorization, address);
       return { subject: subjectOfKey(key), address, plan: isOpen ? openPlan : planOfKey(key), key };

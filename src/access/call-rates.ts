@@ -1,5 +1,3 @@
-import { KibitzError } from "../errors/errors.ts";
-import { durationText } from "../text/plain-text.ts";
 import { createWindows, type RateWindow, type Windows, windowFrom } from "./counters.ts";
 import type { Plan, RatePolicy } from "./plans.ts";
 
@@ -12,12 +10,6 @@ export interface CallRates {
   take(address: string, plan: Plan): RateWindow | undefined;
   /** Uncounts a call that turned out to be an analysis. */
   giveBack(address: string, plan: Plan): void;
-}
-
-/** The plan that allows most calls. */
-export function planOfMostCalls(plans: readonly [Plan, ...Plan[]]): Plan {
-  const quotaOf = (plan: Plan) => Math.min(...policiesOf(plan).map(({ quota }) => quota));
-  return plans.reduce((most, plan) => (quotaOf(plan) > quotaOf(most) ? plan : most));
 }
 
 const policiesOf = ({ limits }: Plan) => limits.rates.filter(({ unit }) => unit === "call");
@@ -52,14 +44,4 @@ export function createCallRates(): CallRates {
       }
     },
   };
-}
-
-/** The error for a call that exceeds the rate of its address. */
-export function tooManyCalls({ policy, resetMs }: RateWindow, { id }: Plan): KibitzError {
-  const seconds = Math.max(1, Math.ceil(resetMs / 1000));
-  return new KibitzError(
-    "rate_limited",
-    `The limit of ${policy.quota} calls in ${durationText(policy.windowS)} is reached for your address (analyses have limits of their own). Try again in ${durationText(seconds)}.`,
-    { retryAfterMs: seconds * 1000, quota: `${id}/${policy.name}` },
-  );
 }

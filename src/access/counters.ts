@@ -261,6 +261,8 @@ export interface Refusals {
    * @param readBytes how much had to be read to find it.
    */
   count(account: Account, error: KibitzError, readBytes?: number): void;
+  /** Adds to the used error quota. */
+  add(account: Account, refusals: number): void;
 }
 
 interface SpentBudget {
@@ -289,7 +291,7 @@ export function createRefusals(countersOf: (account: Account) => readonly Refusa
     }
   }
 
-  return {
+  const refused: Refusals = {
     spentBy(account) {
       if (spent.size === 0) {
         return undefined;
@@ -306,15 +308,18 @@ export function createRefusals(countersOf: (account: Account) => readonly Refusa
     },
     count(account, error, readBytes = 0) {
       const refusals = refusalsIn(error, readBytes);
-      if (refusals === 0) {
-        return;
+      if (refusals > 0) {
+        refused.add(account, refusals);
       }
+    },
+    add(account, refusals) {
       for (const counter of countersOf(account)) {
         // What the counter cannot count is not counted: the call is refused all the same.
         charge(counter, account, refusals).catch(() => {});
       }
     },
   };
+  return refused;
 }
 
 /**

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
 import { type RequestContext, type RequestOutcome, releaseAtEnd } from "../request/context.ts";
-import { durationText } from "../text/plain-text.ts";
 import type { Access } from "./access.ts";
 import type { Account } from "./account.ts";
-import { tooManyCalls } from "./call-rates.ts";
 import { type RateWindow, setRateLimitHeaders } from "./counters.ts";
-import type { Limits, Refusal } from "./limits.ts";
+import { refuseSpent, refuseUsedUp, spentError, tooManyCalls } from "./limit-errors.ts";
+import type { Limits } from "./limits.ts";
 
 /** Lets calls in by what their headers say, before anything of their bodies is read. */
 export interface Entrance {
@@ -110,7 +109,17 @@ export function createEntrance(access: Access, isLate: () => boolean): Entrance 
   }
 
   return {
-    enter: async (request, outcome, kind) => admit(await access.accountOf(request), outcome, kind),
+    async enter(request, outcome, kind) {
+      const account = await access.accountOf(request).catch(async (thrown) => {
+        const error = errorFromUnknown(thrown);
+        outcome.limit = error.quota;
+        if (error.code === "rate_limited") {
+          await sleep(spentPauseMs);
+        }
+        throw thrown;
+      });
+      return admit(account, outcome, kind);
+    },
   };
 }
 
@@ -171,78 +180,6 @@ export async function countRefusal(
 /** Tells a caller how their windows stand, in the header fields of the answer. */
 export async function tellWindows(limits: Limits, account: Account, outcome: RequestOutcome): Promise<void> {
   setRateLimitHeaders(outcome, await limits.windowsOf(account));
-}
-
-/**
- * What a request is told that the limits refuse now. It says to wait for whole seconds, as Retry-After counts, rounded up and at
- * least one: whoever waits exactly so long does not come too early.
- */
-export function errorFromRefusal(refusal: Refusal, { plan }: Account, requests = 1): KibitzError {
-  const seconds = Math.max(1, Math.ceil(refusal.retryAfterMs / 1000));
-  const options = { retryAfterMs: seconds * 1000, quota: `${plan.id}/${refusal.limit}` };
-  const { code, quota } = refusal;
-  const wait = durationText(seconds);
-  switch (code) {
-    case "rate_limited":
-      return new KibitzError(
-        code,
-        requests > 1
-          ? `This review counts for ${requests} requests, and fewer are left of the ${quota} in this window. Try again in ${wait}.`
-          : `The limit of ${quota} ${quota === 1 ? "request" : "requests"} in this window is reached. Try again in ${wait}.`,
-        options,
-      );
-    case "quota_exhausted":
-      return new KibitzError(
-        code,
-        `The ${quota / 1000} s of engine time in this window are used up: more is available in ${wait}.`,
-        options,
-      );
-    case "concurrency_limited":
-      return new KibitzError(
-        code,
-        `The plan's maximum of ${quota} ${quota === 1 ? "search" : "searches"} at a time is reached: one of them should end within ${wait}.`,
-        options,
-      );
-  }
-}
-
-/**
- * Refuses what could not be admitted now, whatever it asks, and says when it could.
- *
- * @throws KibitzError `rate_limited`, `quota_exhausted`
- */
-export async function refuseUsedUp(limits: Pick<Limits, "allWindowsOf">, account: Account): Promise<void> {
-  const windows = await limits.allWindowsOf(account);
-  const usedUp = windows.filter(({ policy, remaining }) => remaining === 0 && policy.unit !== "refusal");
-  // If several windows are used up, the caller has to wait for the last one.
-  const last = usedUp.toSorted((one, other) => other.resetMs - one.resetMs)[0];
-  if (last) {
-    const { name: limit, quota, unit } = last.policy;
-    const code = unit === "request" ? "rate_limited" : "quota_exhausted";
-    throw errorFromRefusal({ code, limit, quota, retryAfterMs: last.resetMs }, account);
-  }
-}
-
-/** @throws KibitzError `rate_limited` where the caller has been refused too often. */
-export function refuseSpent(limits: Limits, account: Account): void {
-  const error = spentError(limits, account);
-  if (error) {
-    throw error;
-  }
-}
-
-function spentError({ refusals }: Limits, account: Account): KibitzError | undefined {
-  const spent = refusals.spentBy(account);
-  if (spent === undefined) {
-    return undefined;
-  }
-  const { limit, quota, retryAfterMs } = spent;
-  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
-  return new KibitzError(
-    "rate_limited",
-    `The limit of ${quota} ${quota === 1 ? "refusal" : "refusals"} in this window is reached: too many requests were wrong, or beyond the plan. Try again in ${durationText(seconds)}, with requests that can be answered.`,
-    { retryAfterMs: seconds * 1000, quota: `${account.plan.id}/${limit}` },
-  );
 }
 
 /** What a call is told that comes while the thread is late with everything. */

@@ -258,6 +258,14 @@ function createSharedRefusals(store: LimitStore, here: () => Alone): Refusals {
         limits.refusals.count(share(account), ...refused);
       }
     },
+    add(account, refusals) {
+      if (store.available) {
+        shared.add(account, refusals);
+      } else {
+        const { limits, share } = here();
+        limits.refusals.add(share(account), refusals);
+      }
+    },
   };
 }
 

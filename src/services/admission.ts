@@ -4,7 +4,7 @@ import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { Access } from "../access/access.ts";
 import type { Account } from "../access/account.ts";
 import { setRateLimitHeaders } from "../access/counters.ts";
-import { errorFromRefusal, refuseSpent, refuseUsedUp } from "../access/entrance.ts";
+import { errorFromRefusal, refuseSpent, refuseUsedUp } from "../access/limit-errors.ts";
 import type { Admission, Limits } from "../access/limits.ts";
 import {
   couldRun,

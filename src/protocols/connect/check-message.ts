@@ -4,7 +4,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import type { ContextValues, HandlerContext } from "@connectrpc/connect";
 import { compressionGzip } from "@connectrpc/connect-node";
-import { refuseSpent } from "../../access/entrance.ts";
+import { refuseSpent } from "../../access/limit-errors.ts";
 import type { Limits } from "../../access/limits.ts";
 import { boundBinary, boundJson } from "../../calls/bound-request.ts";
 import { requestMaxBytes } from "../../calls/policy.ts";
