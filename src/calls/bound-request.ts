@@ -30,23 +30,22 @@ export function listOfBatch({ input }: DescMethod): MessageList {
 }
 
 /**
+ * @param method of the request, for the items of a batch
  * @param maximum parts of the request: keys, values and lists together
  * @throws KibitzError for a text that would take long to parse or decode
  */
-export function boundJson(text: string, method: DescMethod, maximum = partsMax): JsonCount {
+export function boundJson(text: string, method?: DescMethod, maximum = partsMax): JsonCount {
   const count = countJson(text);
-  const isBatch = batchMethods.includes(method);
+  const list = method && batchMethods.includes(method) ? listOfBatch(method) : undefined;
   if (count.levels > nestingMax) {
-    throw malformed(`The request is nested more than ${nestingMax} levels deep.`, text.length);
+    throw malformed(`The body is nested more than ${nestingMax} levels deep.`, text.length);
   }
-  if ((isBatch ? count.itemMembers : count.members) > membersMax) {
-    throw malformed(
-      `${isBatch ? "One request of the batch" : "The request"} has more than ${membersMax} keys.`,
-      text.length,
-    );
+  if ((list ? count.itemMembers : count.members) > membersMax) {
+    const what = list ? "One request of the batch" : "The body";
+    throw malformed(`${what} has more than ${membersMax} keys.`, text.length);
   }
-  if (isBatch) {
-    boundBatch(count, listOfBatch(method), text.length);
+  if (list) {
+    boundBatch(count, list, text.length);
   }
   boundParts(count, text.length, maximum);
   return count;
@@ -164,7 +163,7 @@ function hasWireType(field: DescField, wireType: WireType): boolean {
 }
 
 /** @throws KibitzError `body_too_large` */
-export function boundParts({ parts }: Pick<JsonCount, "parts">, bytes: number, maximum = partsMax): void {
+function boundParts({ parts }: Pick<JsonCount, "parts">, bytes: number, maximum = partsMax): void {
   if (parts > maximum) {
     const detail = `The request has more than ${maximum} keys, values and lists together, the maximum for this call.`;
     throw tooLarge(detail, bytes);

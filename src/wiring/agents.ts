@@ -7,8 +7,9 @@ import type { BodyBudget } from "../http/body-budget.ts";
 import type { RequestHandler } from "../http/message.ts";
 import type { CallLine } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
+import { readJsonObject } from "../protocols/json/json-text.ts";
 import { createPlainCalls } from "../protocols/json/plain-calls.ts";
-import { createJsonReader } from "../protocols/json/read-json.ts";
+import { readJsonText } from "../protocols/json/read-json.ts";
 import { createMcpEndpoint } from "../protocols/mcp/endpoint.ts";
 import { allowedHosts } from "../protocols/mcp/senders.ts";
 import { contextOf, outcomeOf } from "../request/context.ts";
@@ -45,7 +46,7 @@ export function createAgentsEndpoint({
   const { calls, rules, judge, rulebook } = service;
   // A message may be as long as a review, the longest call of a tool.
   const wanted = "one JSON-RPC message, a JSON object";
-  const readBody = createJsonReader(wanted, readMaxBytesOf(GameService.method.reviewGame), bodies);
+  const maxBytes = readMaxBytesOf(GameService.method.reviewGame);
   const isProxy = createProxyTest(config.trustProxy);
   return createMcpEndpoint({
     plain: createPlainCalls({ calls, faultsOf: rules, judge: judge.message, costOf }),
@@ -56,7 +57,7 @@ export function createAgentsEndpoint({
     schemeOf: (req) =>
       req.headers["x-forwarded-proto"] === "https" && isProxy(contextOf(req).address) ? "https" : "http",
     enter: (req, kind) => entrance.enter(contextOf(req), outcomeOf(req), kind),
-    readBody,
+    readBody: async (req, entry) => readJsonObject(await readJsonText(req, entry, maxBytes, bodies), wanted),
     version: manifest.version,
     writeLine,
     log,

@@ -7,6 +7,7 @@ import { messageFromPlan, planFromMessage } from "../calls/convert-access.ts";
 import { createMessageReader } from "../calls/plain/read-message.ts";
 import { unknownFieldFault } from "../calls/plain/refuse.ts";
 import { createPlainWriter } from "../calls/plain/write-message.ts";
+import { errorFromUnknown } from "../errors/errors.ts";
 import type { ShownPlan } from "../http/pages/openapi-document.ts";
 import { readJsonObject } from "../protocols/json/json-text.ts";
 import { pointerStep } from "../text/json-pointer.ts";
@@ -46,16 +47,20 @@ function readText(file: string): string {
 
 /** Reads a file of plans, `{"plans": […]}`, each in the form in which `GET /price` shows it. */
 export function plansFromJson(text: string): PlansReading {
-  const reading = readJsonObject(text);
-  if (reading.kind === "faults") {
+  let file: Readonly<Record<string, unknown>>;
+  try {
+    file = readJsonObject(text);
+  } catch (thrown) {
+    const { faults, message: all } = errorFromUnknown(thrown);
+    const found = faults.length > 0 ? faults : [{ pointer: "", message: all }];
     return faultsOf(
-      reading.faults.map(({ pointer, message }) => ({
+      found.map(({ pointer, message }) => ({
         pointer,
-        message: message.replace(/^The body/, "The file"),
+        message: message.replace(/^The (body|request)/, "The file"),
       })),
     );
   }
-  const { plans, ...others } = reading.value;
+  const { plans, ...others } = file;
   const faults: PlansFault[] = Object.keys(others).map((key) => ({
     ...unknownFieldFault(key, ["plans"]),
     pointer: pointerStep(key),

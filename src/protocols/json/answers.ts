@@ -20,8 +20,8 @@ import {
   lineFramer,
   messageFramer,
 } from "./framers.ts";
-import { type BatchReading, createBatchReader } from "./read-batch.ts";
-import { createRequestReader, type RequestReaderOptions, type RequestReading } from "./read-request.ts";
+import type { ReadRequest } from "./read-plain.ts";
+import { createRequestReader, type RequestReaderOptions } from "./read-request.ts";
 import { kindOfRoute, type Route, streamOfRoute } from "./routes.ts";
 import { sendAnswer, sendEmpty } from "./send-answer.ts";
 
@@ -43,7 +43,7 @@ const defaultHeartbeatMs = 10_000;
 interface Way {
   readonly framer: Framer;
   readonly route: Route;
-  readonly read: (req: NodeRequest, entry: Entry) => Promise<RequestReading | BatchReading>;
+  readonly read: (req: NodeRequest, entry: Entry) => Promise<ReadRequest>;
   readonly call: StreamHandler;
 }
 
@@ -74,14 +74,10 @@ export function createRouteHandler(
       );
     }
     const { framer } = way;
-    const reading = await way.read(req, entry);
-    if (reading.kind === "left") {
-      return;
-    }
-    const batch = reading.kind === "batch" ? reading : undefined;
-    const call = callOf(req, res, entry, way.route, batch?.unreadable);
+    const { message, unreadable, explain } = await way.read(req, entry);
+    const call = callOf(req, res, entry, way.route, unreadable);
     try {
-      const messages = await begin(way.call(reading.message, call), framer.isWaiting);
+      const messages = await begin(way.call(message, call), framer.isWaiting);
       if (call.isGet) {
         addVary(res, "Authorization");
         if (isNotModified(req, call.outcome.answerHeaders.get("etag"))) {
@@ -89,11 +85,11 @@ export function createRouteHandler(
           return;
         }
       }
-      const parts = framer.frame(messages, { requestId: call.request.id, count: batch?.count ?? 0 });
+      const parts = framer.frame(messages, message, call.request.id);
       await sendAnswer(res, parts, framer, call, { heartbeatMs, startedAt });
     } catch (thrown) {
       const error = withReason(thrown, call);
-      throw error instanceof CallerLeft ? error : await reading.explain(error);
+      throw error instanceof CallerLeft ? error : await explain(error);
     }
   };
 }
@@ -115,8 +111,7 @@ function waysOf(route: Route, routes: readonly Route[], options: AnswerOptions):
       return [{ framer: eventFramer(method, false), route, read, call: options.calls.stream(method) }];
     case "batch": {
       const call = options.calls.stream(method);
-      const readBatch = createBatchReader(method, options);
-      return batchFramers(method).map((framer) => ({ framer, route, read: readBatch, call }));
+      return batchFramers(method).map((framer) => ({ framer, route, read, call }));
     }
     case "answer_at_end": {
       const call = options.calls.stream(method);

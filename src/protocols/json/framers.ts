@@ -1,4 +1,5 @@
 import { create, type DescField, type DescMethod, type Message } from "@bufbuild/protobuf";
+import { listOfBatch } from "../../calls/bound-request.ts";
 import { createMessageWriter, createPlainWriter } from "../../calls/plain/write-message.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import { problemFromError } from "../../errors/problem.ts";
@@ -25,14 +26,7 @@ export interface Framer extends AnswerForm {
    *
    * @throws the error of `messages` if the media type has no place for errors
    */
-  frame(messages: AsyncIterable<Message>, facts: AnswerFacts): AsyncIterable<string>;
-}
-
-/** Facts of the request that a framer needs. */
-interface AnswerFacts {
-  readonly requestId: string;
-  /** How many items the batch has. */
-  readonly count: number;
+  frame(messages: AsyncIterable<Message>, request: Message, requestId: string): AsyncIterable<string>;
 }
 
 // A space, because a line break would be an empty line for clients that read lines.
@@ -91,7 +85,7 @@ export function eventFramer(method: DescMethod, isAnsweredOnce: boolean): Framer
   const frameOf = (event: string, data: string) => `event: ${event}\ndata: ${data}\n\n`;
   return {
     ...asEvents,
-    async *frame(messages, { requestId }) {
+    async *frame(messages, _, requestId) {
       let last = "";
       try {
         for await (const message of messages) {
@@ -116,7 +110,7 @@ export function lineFramer(method: DescMethod): Framer {
   const write = createEventWriter(method);
   return {
     ...asLines,
-    async *frame(messages, { requestId }) {
+    async *frame(messages, _, requestId) {
       try {
         for await (const message of messages) {
           const event = write(message);
@@ -137,11 +131,11 @@ export function batchFramers(method: DescMethod): readonly Framer[] {
   return [
     {
       ...asJson,
-      async *frame(messages, facts) {
+      async *frame(messages, request, requestId) {
         const order = createReorderBuffer<string>();
         let separator = "";
         yield "[";
-        for await (const { index, text } of answersOf(messages, facts)) {
+        for await (const { index, text } of answersOf(messages, request, requestId)) {
           for (const ready of order(index, text)) {
             yield separator + ready;
             separator = ",\n";
@@ -152,8 +146,8 @@ export function batchFramers(method: DescMethod): readonly Framer[] {
     },
     {
       ...asLines,
-      async *frame(messages, facts) {
-        for await (const { text } of answersOf(messages, facts)) {
+      async *frame(messages, request, requestId) {
+        for await (const { text } of answersOf(messages, request, requestId)) {
           yield `${text}\n`;
         }
       },
@@ -175,13 +169,15 @@ function createItemWriter(method: DescMethod) {
   if (output.field.index === undefined || problemField === undefined) {
     throw new Error(`${output}: the answer to an item of a batch has an index, and may be a problem`);
   }
+  const list = listOfBatch(method);
   const empty = createPlainWriter(output)(create(output));
 
   return async function* (
     messages: AsyncIterable<Message>,
-    { requestId, count }: AnswerFacts,
+    request: Message,
+    requestId: string,
   ): AsyncGenerator<ItemAnswer> {
-    const open = new Set(Array.from({ length: count }, (_, index) => index));
+    const open = new Set((request as Message & Record<string, readonly Message[]>)[list.localName]?.keys());
     let error = new KibitzError("internal", "The batch ended before this item was answered.");
     try {
       for await (const message of messages) {

@@ -15,7 +15,7 @@ import type { Log } from "../../log/log.ts";
 import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import { type AnswerOptions, createRouteHandler, type RouteHandler } from "./answers.ts";
-import { exampleOf } from "./read-json.ts";
+import { exampleOf } from "./read-request.ts";
 import { kindOfRoute, routesFromServices } from "./routes.ts";
 import { sendEmpty } from "./send-answer.ts";
 

@@ -1,59 +1,59 @@
 import { type JSONVisitor, printParseErrorCode, visit } from "jsonc-parser";
-import { type Fault, faultsMax } from "../../errors/errors.ts";
+import { boundJson } from "../../calls/bound-request.ts";
+import {
+  costOfBytes,
+  errorFromFaults,
+  type Fault,
+  faultsMax,
+  type KibitzError,
+  withCost,
+} from "../../errors/errors.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
-import { countJson, membersMax, nestingMax } from "../../text/json-scan.ts";
+import type { JsonCount } from "../../text/json-scan.ts";
 import { echo, isJsonObject, nameOfJson } from "../../text/plain-text.ts";
 
-/** A JSON object, or the faults of its text. */
-type JsonObjectReading =
-  | { readonly kind: "value"; readonly value: Readonly<Record<string, unknown>> }
-  | { readonly kind: "faults"; readonly faults: readonly Fault[] };
+type Plain = Readonly<Record<string, unknown>>;
 
 /**
- * Reads a JSON object more strictly than `JSON.parse`: it also rejects invalid UTF-8, repeated keys, more than 1000 keys, and more than
- * 32 levels. The time is linear in the length of the text.
+ * Reads a JSON object more strictly than `JSON.parse`: it also rejects repeated keys, more than 1000 keys, more than 32 levels, and more
+ * than 65,536 keys, values and lists together. The time is linear in the length of the text.
  *
  * @param wanted what to send, for the error of a body that is no object
+ * @throws KibitzError with all violations, which counts the more the longer the text is
  */
-export function readJsonObject(body: Uint8Array | string, wanted = "a JSON object"): JsonObjectReading {
-  const text = typeof body === "string" ? body : textFromBytes(body);
-  if (text === undefined) {
-    return { kind: "faults", faults: [malformed("The body is not valid UTF-8.")] };
-  }
-  const { levels, members } = countJson(text);
-  if (levels > nestingMax) {
-    const message = `The body is nested more than ${nestingMax} levels deep.`;
-    return { kind: "faults", faults: [malformed(message)] };
-  }
-  if (members > membersMax) {
-    return { kind: "faults", faults: [malformed(`The body has more than ${membersMax} keys.`)] };
-  }
-  const value = parseCounted(text, members);
-  if (value === undefined) {
-    return { kind: "faults", faults: faultsOfText(text, wanted) };
-  }
-  return isJsonObject(value)
-    ? { kind: "value", value }
-    : { kind: "faults", faults: [notAnObject(value, wanted)] };
+export function readJsonObject(text: string, wanted = "a JSON object"): Plain {
+  return parseJsonObject(text, boundJson(text), wanted);
 }
 
-/** The text of a body, without a byte order mark; undefined if the body is not UTF-8. */
-export function textFromBytes(body: Uint8Array): string | undefined {
+/** Reads a JSON object whose size is bounded already. @param members of all objects, as counted in the text */
+export function parseJsonObject(
+  text: string,
+  { members }: Pick<JsonCount, "members">,
+  wanted: string,
+): Plain {
+  const value = parse(text);
+  // An object that repeats a key has fewer keys than the text has members.
+  if (value === undefined || members !== countKeys(value)) {
+    throw errorFromText(faultsOfText(text, wanted), Buffer.byteLength(text));
+  }
+  if (!isJsonObject(value)) {
+    const message = `The body must be ${wanted}, not ${nameOfJson(value)}.`;
+    throw errorFromText([{ pointer: "", code: "invalid_type", message }], Buffer.byteLength(text));
+  }
+  return value;
+}
+
+/** The text of a body, without a byte order mark. @throws KibitzError if the body is not UTF-8 */
+export function textFromBytes(body: Uint8Array): string {
   try {
     return utf8.decode(body);
   } catch {
-    return undefined;
+    throw errorFromText([malformed("The body is not valid UTF-8.")], body.length);
   }
 }
 
-/**
- * The value of a JSON text; undefined if it is no JSON, or if an object repeats a key.
- *
- * @param members of all objects, as counted in the text
- */
-export function parseCounted(text: string, members: number): unknown {
-  const value = parse(text);
-  return value !== undefined && members === countKeys(value) ? value : undefined;
+function errorFromText(faults: readonly Fault[], bytes: number): KibitzError {
+  return withCost(errorFromFaults(faults), costOfBytes(bytes));
 }
 
 /** Faults are looked for in this many characters at most: jsonc-parser takes up to a tenth of a microsecond for each. */
@@ -62,8 +62,7 @@ const explainedMaxLength = 64 * 1024;
 /** Leaves the visit of a text at its first syntax error. */
 const isBroken = new Error("a syntax error");
 
-/** The faults of a text that {@link parseCounted} rejects. @param wanted what to send, for the error of an empty body */
-export function faultsOfText(text: string, wanted: string): readonly Fault[] {
+function faultsOfText(text: string, wanted: string): readonly Fault[] {
   if (text.trim() === "") {
     return [malformed(`The body is empty: send ${wanted}.`)];
   }
@@ -155,12 +154,6 @@ function repeated(path: readonly (string | number)[]): Fault {
 /** Holds nothing between calls. */
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** The fault of a JSON body that is no object. */
-export function notAnObject(value: unknown, wanted: string): Fault {
-  const message = `The body must be ${wanted}, not ${nameOfJson(value)}.`;
-  return { pointer: "", code: "invalid_type", message };
-}
-
 function malformed(message: string): Fault {
   return { pointer: "", code: "malformed_json", message };
 }
@@ -173,7 +166,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** The number of keys of all objects in a value: fewer than the members of the text if an object repeats a key. */
+/** The number of keys of all objects in a value. */
 function countKeys(value: unknown): number {
   if (typeof value !== "object" || value === null) {
     return 0;

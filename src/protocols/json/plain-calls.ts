@@ -4,7 +4,7 @@ import type { Call } from "../../calls/call.ts";
 import { createPlainWriter } from "../../calls/plain/write-message.ts";
 import type { Calls } from "../../calls/register.ts";
 import { errorFromFaults } from "../../errors/errors.ts";
-import { createPlainReader, type RequestReaderOptions } from "./read-request.ts";
+import { createPlainReader, type PlainReaderOptions } from "./read-plain.ts";
 
 type Plain = Readonly<Record<string, unknown>>;
 
@@ -20,7 +20,7 @@ export interface PlainCalls {
   judge(method: DescMethod, request: Plain, account: Account): Promise<void>;
 }
 
-interface PlainCallsOptions extends Pick<RequestReaderOptions, "faultsOf" | "judge" | "costOf"> {
+interface PlainCallsOptions extends PlainReaderOptions {
   readonly calls: Calls;
 }
 
@@ -63,7 +63,7 @@ export function createPlainCalls({ calls, ...options }: PlainCallsOptions): Plai
       }
     },
     async judge(method, request, account) {
-      const { message } = await codec(method).read(request, account);
+      const { message } = await codec(method).read(request, account, false);
       await options.judge(message, method, account);
     },
   };

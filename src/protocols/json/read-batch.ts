@@ -1,31 +1,11 @@
 import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
-import type { Entry } from "../../access/entrance.ts";
+import type { Account } from "../../access/account.ts";
 import { boundJson, listOfBatch } from "../../calls/bound-request.ts";
-import { createMessageReader, type MessageReading } from "../../calls/plain/read-message.ts";
-import { createSuggest } from "../../calls/suggest.ts";
-import { errorFromFaults, errorFromUnknown, type KibitzError } from "../../errors/errors.ts";
-import type { NodeRequest } from "../../http/message.ts";
-import { outcomeOf, refuseLeft } from "../../request/context.ts";
-import { isJsonObject } from "../../text/plain-text.ts";
+import { createMessageReader } from "../../calls/plain/read-message.ts";
+import { errorFromUnknown } from "../../errors/errors.ts";
 import type { Turn } from "../../thread/event-loop.ts";
-import { faultsOfText, notAnObject, parseCounted, textFromBytes } from "./json-text.ts";
-import { describeBody, errorFromText, readJsonBody } from "./read-json.ts";
-import type { RequestReaderOptions } from "./read-request.ts";
-
-/** The items of a batch, each read by itself; or the client has left. */
-export type BatchReading =
-  | {
-      readonly kind: "batch";
-      /** With an empty request in the place of each item that could not be read. */
-      readonly message: Message;
-      /** How many items it has. */
-      readonly count: number;
-      /** The JSON texts of these items, by index: parsed, one may take 22 times as much memory. */
-      readonly unreadable: ReadonlyMap<number, string>;
-      /** Makes the error for the caller of what its call threw, with a suggested batch if there is one. */
-      explain(thrown: unknown): Promise<KibitzError>;
-    }
-  | { readonly kind: "left" };
+import { parseJsonObject } from "./json-text.ts";
+import { createPlainReader, type PlainReaderOptions, type ReadRequest } from "./read-plain.ts";
 
 /** Keys, values and lists of a batch: 200 requests with 600 moves and 218 `search_moves` each have 170,000. */
 const partsMax = 200_000;
@@ -37,17 +17,17 @@ type Plain = Readonly<Record<string, unknown>>;
 
 /**
  * The reader of a request that is a list of requests. It throws a KibitzError if the batch as a whole is invalid. An invalid item
- * has its own error, with pointers that begin at the item.
+ * has its own error, with pointers that begin at the item: the message has an empty request in its place.
+ *
+ * @param wanted what to send, for the error of a body that is no object
  */
 export function createBatchReader(
   method: DescMethod,
-  options: RequestReaderOptions,
-): (req: NodeRequest, entry: Entry) => Promise<BatchReading> {
+  options: PlainReaderOptions,
+  wanted: string,
+): (text: string, account: Account, turn: Turn) => Promise<ReadRequest> {
   const list = listOfBatch(method);
-  const desc = method.input;
-  const maxBytes = options.readMaxBytesOf(method);
-  const wanted = describeBody(desc);
-  const readFrame = createMessageReader(desc);
+  const readFrame = createMessageReader(method.input);
   const readItem = createMessageReader(list.message);
   const nothing = create(list.message);
 
@@ -55,70 +35,54 @@ export function createBatchReader(
     const given = sent[list.name];
     return Array.isArray(given) ? given : [];
   };
-  /** The batch with empty items. */
-  const readWhole = (sent: Plain): MessageReading => {
+  /** Reads the batch with empty items. */
+  const readWhole = createPlainReader(method, options, (json) => {
+    const sent = json as Plain;
     const items = itemsOf(sent);
-    const { message, faults } = readFrame(items.length > 0 ? { ...sent, [list.name]: [] } : sent);
-    Object.assign(message, { [list.localName]: items.map(() => nothing) });
-    return { message, faults };
-  };
-  const suggestWhole = createSuggest(method, options.judge, readWhole);
+    const reading = readFrame(items.length > 0 ? { ...sent, [list.name]: [] } : sent);
+    Object.assign(reading.message, { [list.localName]: items.map(() => nothing) });
+    return reading;
+  });
 
-  async function read(text: string, { account }: Entry, turn: Turn): Promise<BatchReading> {
+  async function read(text: string, account: Account, turn: Turn): Promise<ReadRequest> {
     await turn();
-    const { members } = boundJson(text, method, partsMax);
+    const count = boundJson(text, method, partsMax);
     await turn();
-    const sent = parseCounted(text, members);
-    if (sent === undefined) {
-      await turn();
-      throw errorFromText(faultsOfText(text, wanted), text.length);
-    }
-    if (!isJsonObject(sent)) {
-      throw errorFromFaults([notAnObject(sent, wanted)]);
-    }
-    const short = text.length > suggestedMaxBytes ? undefined : text;
-    const explain = async (thrown: unknown) =>
-      short === undefined ? errorFromUnknown(thrown) : suggestWhole(thrown, JSON.parse(short), account);
-    const whole = readWhole(sent);
-    const faults = options.faultsOf(whole.message, desc, whole.faults);
-    if (faults.length > 0) {
-      throw await explain(errorFromFaults(faults));
-    }
-    const items = itemsOf(sent);
+    const sent = parseJsonObject(text, count, wanted);
+    const suggests = text.length <= suggestedMaxBytes;
+    const { message } = await readWhole(sent, account, suggests);
     const messages: Message[] = [];
     const unreadable = new Map<number, string>();
-    for (const [index, item] of items.entries()) {
+    for (const [index, item] of itemsOf(sent).entries()) {
       await turn();
       const { message, faults } = readItem(item);
-      const isReadable = faults.length === 0;
-      messages.push(isReadable ? message : nothing);
-      if (!isReadable) {
+      if (faults.length === 0) {
+        messages.push(message);
+      } else {
+        messages.push(nothing);
         unreadable.set(index, JSON.stringify(item));
       }
     }
-    const message = create(desc, { [list.localName]: messages });
-    return { kind: "batch", message, count: items.length, unreadable, explain };
+    Object.assign(message, { [list.localName]: messages });
+    return {
+      message,
+      unreadable,
+      async explain(thrown) {
+        if (!suggests) {
+          return errorFromUnknown(thrown);
+        }
+        // Parsed again, because the parsed batch would take 22 times as much memory as its text until the call ends.
+        const whole = await readWhole(JSON.parse(text), account);
+        return whole.explain(thrown);
+      },
+    };
   }
 
   /** One batch is read at a time: parsed, it may take 22 times as much memory as its text. */
   let lastReading: Promise<unknown> = Promise.resolve();
 
-  return async (req, entry) => {
-    const body = await readJsonBody(req, maxBytes, options.bodies);
-    if (body.kind === "left") {
-      return body;
-    }
-    const text = textFromBytes(body.bytes);
-    if (text === undefined) {
-      const message = "The body is not valid UTF-8.";
-      throw errorFromFaults([{ pointer: "", code: "malformed_json", message }]);
-    }
-    // While the body was sent, and while it is read, other requests of the same caller may be refused.
-    const turn = options.beginWork(() => {
-      refuseLeft(outcomeOf(req));
-      entry.check();
-    });
-    const reading = lastReading.then(() => read(text, entry, turn));
+  return (text, account, turn) => {
+    const reading = lastReading.then(() => read(text, account, turn));
     // Without its result: the last batch would stay in memory until the next one.
     lastReading = reading.then(
       () => {},

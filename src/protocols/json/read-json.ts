@@ -1,85 +1,34 @@
 import { promisify } from "node:util";
 import { gunzip, inflate } from "node:zlib";
-import type { DescMessage } from "@bufbuild/protobuf";
 import { parse } from "content-type";
 import type { Entry } from "../../access/entrance.ts";
-import { boundParts } from "../../calls/bound-request.ts";
-import { requestMaxBytes } from "../../calls/policy.ts";
-import { costOfBytes, errorFromFaults, type Fault, KibitzError, withCost } from "../../errors/errors.ts";
+import { errorFromFaults, type Fault, KibitzError } from "../../errors/errors.ts";
 import { type BodyBudget, readBytes } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
 import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
-import { countJson } from "../../text/json-scan.ts";
 import { echo } from "../../text/plain-text.ts";
-import { readJsonObject } from "./json-text.ts";
-
-type Plain = Readonly<Record<string, unknown>>;
-
-/** The JSON object of a body, or `left`: the client has disconnected. */
-type JsonReading = { readonly kind: "json"; readonly sent: Plain } | { readonly kind: "left" };
+import { textFromBytes } from "./json-text.ts";
 
 /**
- * The reader of bodies that are one JSON object. It throws a KibitzError for what is none.
+ * Reads the text of a body that says that it is JSON.
  *
- * @param wanted what to send, for the error of other bodies
+ * @throws KibitzError; CallerLeft if the client disconnects before its end
  */
-export function createJsonReader(
-  wanted: string,
+export async function readJsonText(
+  req: NodeRequest,
+  entry: Pick<Entry, "check">,
   maxBytes: number,
   bodies: BodyBudget,
-): (req: NodeRequest, entry: Pick<Entry, "check">) => Promise<JsonReading> {
-  return async (req, entry) => {
-    const body = await readJsonBody(req, maxBytes, bodies);
-    if (body.kind === "left") {
-      return body;
-    }
-    // While it was sent, others of the same caller may have been refused.
-    entry.check();
-    if (body.bytes.length > requestMaxBytes) {
-      boundParts(countJson(Buffer.from(body.bytes).toString("latin1")), body.bytes.length);
-    }
-    const json = readJsonObject(body.bytes, wanted);
-    if (json.kind === "faults") {
-      throw errorFromText(json.faults, body.bytes.length);
-    }
-    return { kind: "json", sent: json.value };
-  };
-}
-
-/** The bytes of a body that says to be JSON. @throws KibitzError */
-export function readJsonBody(req: NodeRequest, maxBytes: number, bodies: BodyBudget): Promise<BodyReading> {
+): Promise<string> {
   refuseQuery(req.url);
   if (!isJson(req.headers["content-type"])) {
     throw notJson(req.headers["content-type"]);
   }
-  return readBody(req, maxBytes, bodies);
-}
-
-/** The error for a rejected text, which costs the more the longer the text is. */
-export function errorFromText(faults: readonly Fault[], length: number): KibitzError {
-  return withCost(errorFromFaults(faults), costOfBytes(length));
-}
-
-/** Describes the body of a call, by an example that is answered. */
-export function describeBody(desc: DescMessage): string {
-  return `a JSON object such as ${JSON.stringify(exampleOf(desc))}`;
-}
-
-const positions: Readonly<Record<string, string>> = { fen: "startpos", pgn: "1. e4 e5" };
-
-/** A short request: the first field of those that hold a position, a game or other requests. */
-export function exampleOf({ fields }: DescMessage): Plain {
-  for (const { name, message, fieldKind } of fields) {
-    const position = positions[name];
-    if (position !== undefined) {
-      return { [name]: position };
-    }
-    if (fieldKind === "list" && message) {
-      return { [name]: [exampleOf(message)] };
-    }
-  }
-  return {};
+  const bytes = await readBody(req, maxBytes, bodies);
+  // While it was sent, other requests of the same caller may have been refused.
+  entry.check();
+  return textFromBytes(bytes);
 }
 
 function notJson(contentType: string | undefined): KibitzError {
@@ -89,15 +38,11 @@ function notJson(contentType: string | undefined): KibitzError {
   );
 }
 
-/** The bytes of a body, or `left`: the client disconnected before its end. */
-type BodyReading = { readonly kind: "bytes"; readonly bytes: Uint8Array } | { readonly kind: "left" };
-
 /**
- * Reads a body to its end and inflates it. Throws where it is larger than `maxBytes`, before or after
- * inflation: before reading it if Content-Length says so, else without reading on; and where there is no room for it
- * beside the others.
+ * Reads a body to its end and inflates it. A body that is larger than `maxBytes`, before or after inflation, is refused: before reading
+ * it if Content-Length says so, else without reading on.
  */
-export async function readBody(req: NodeRequest, maxBytes: number, budget: BodyBudget): Promise<BodyReading> {
+async function readBody(req: NodeRequest, maxBytes: number, budget: BodyBudget): Promise<Uint8Array> {
   const outcome = outcomeOf(req);
   const encoding = req.headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
   const inflateBytes = inflators.get(encoding);
@@ -120,16 +65,16 @@ export async function readBody(req: NodeRequest, maxBytes: number, budget: BodyB
     }
     outcome.readBytes = sent.length;
     if (!inflateBytes) {
-      return { kind: "bytes", bytes: sent };
+      return sent;
     }
     const inflated = () => inflateBytes(sent, { maxOutputLength: maxBytes });
     const bytes = await budget.inflate(sent, inflated, { outcome, count });
     outcome.readBytes = bytes.length;
-    return { kind: "bytes", bytes };
+    return bytes;
   } catch (error) {
     if (error instanceof CallerLeft) {
       outcome.code ??= "canceled";
-      return { kind: "left" };
+      throw error;
     }
     if (error instanceof KibitzError) {
       throw error;
@@ -169,15 +114,11 @@ export function isJson(contentType: string | undefined): boolean {
 }
 
 /**
- * Throws a KibitzError that names all fields which stand in the query of a URL, for calls that read their body
- * alone: without effect, `?depth=5` would be answered at another depth than was asked for.
+ * Refuses all fields in the query of a URL, for calls that read their body alone: without effect, `?depth=5` would be answered at another
+ * depth than the caller wants.
  */
-function refuseQuery(url: string | undefined): void {
-  const start = url?.indexOf("?") ?? -1;
-  if (start === -1) {
-    return;
-  }
-  const names = new Set(new URLSearchParams(url?.slice(start + 1)).keys());
+function refuseQuery(url = ""): void {
+  const names = new Set(new URLSearchParams(queryOf(url)).keys());
   const faults = [...names].map(faultOfParameter);
   if (faults.length > 0) {
     throw errorFromFaults(faults);
@@ -189,4 +130,10 @@ function faultOfParameter(name: string): Fault {
   const pointer = pointerStep(name);
   const message = `This call takes no query parameters, but the URL has \`${echo(name)}\`: put fields in the JSON body instead.`;
   return { pointer, code: "unknown_field", message };
+}
+
+/** The query of a URL, without its question mark. */
+export function queryOf(url: string): string {
+  const start = url.indexOf("?");
+  return start === -1 ? "" : url.slice(start + 1);
 }

@@ -1,34 +1,19 @@
-import type { DescMethod, Message } from "@bufbuild/protobuf";
-import type { Account } from "../../access/account.ts";
+import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import type { Entry } from "../../access/entrance.ts";
-import { createMessageReader } from "../../calls/plain/read-message.ts";
-import type { Rules } from "../../calls/rules.ts";
-import { createSuggest, type PreflightMessage } from "../../calls/suggest.ts";
-import { errorFromFaults, type KibitzError, withCost } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
+import { outcomeOf, refuseLeft } from "../../request/context.ts";
 import type { BeginWork } from "../../thread/event-loop.ts";
-import { createJsonReader, describeBody } from "./read-json.ts";
+import { readJsonObject } from "./json-text.ts";
+import { createBatchReader } from "./read-batch.ts";
+import { queryOf, readJsonText } from "./read-json.ts";
+import { createPlainReader, type PlainReaderOptions, type ReadRequest } from "./read-plain.ts";
 import { createQueryReader } from "./read-query.ts";
-import type { Route } from "./routes.ts";
+import { kindOfRoute, type Route } from "./routes.ts";
 
-/** The message of a request, or `left`: the client has disconnected. */
-export type RequestReading =
-  | {
-      readonly kind: "request";
-      readonly message: Message;
-      /** Makes the error for the caller of what its call threw, with a suggested request if there is one. */
-      explain(thrown: unknown): Promise<KibitzError>;
-    }
-  | { readonly kind: "left" };
+type Plain = Readonly<Record<string, unknown>>;
 
-export interface RequestReaderOptions {
-  /** Is called only if a request cannot be read, to report all its violations at once. The middleware checks every message. */
-  readonly faultsOf: Rules;
-  /** Is called only if a request was refused, to suggest none that would be refused, too. */
-  readonly judge: PreflightMessage;
-  /** Returns how many times the refusal of a request counts in the error quota. */
-  readonly costOf: (message: Message) => number;
+export interface RequestReaderOptions extends PlainReaderOptions {
   /** Slices of the thread, for what takes long to read. */
   readonly beginWork: BeginWork;
   /** Greatest body of a method, before and after inflation. */
@@ -37,52 +22,50 @@ export interface RequestReaderOptions {
   readonly bodies: BodyBudget;
 }
 
-/** A request that was read, with the function that explains its refusals. */
-type ReadRequest = Extract<RequestReading, { readonly kind: "request" }>;
-
-/**
- * The reader of requests of a method that are plain JSON already. It rejects with a KibitzError for what is no such request,
- * with one that would be answered if there is one.
- */
-export function createPlainReader(
-  method: DescMethod,
-  options: Pick<RequestReaderOptions, "faultsOf" | "judge" | "costOf">,
-): (sent: Readonly<Record<string, unknown>>, account: Account) => Promise<ReadRequest> {
-  const desc = method.input;
-  const readMessage = createMessageReader(desc);
-  const suggest = createSuggest(method, options.judge, readMessage);
-
-  return async (sent, account) => {
-    const { message, faults } = readMessage(sent);
-    const explain = (thrown: unknown) => suggest(thrown, sent, account);
-    if (faults.length === 0) {
-      return { kind: "request", message, explain };
-    }
-    const error = errorFromFaults(options.faultsOf(message, desc, faults));
-    throw await explain(withCost(error, options.costOf(message)));
-  };
-}
-
-/** The reader of the requests of a route, whatever its answers look like. It throws a KibitzError for what cannot be read. */
+/** The reader of the requests of a route. It rejects with a KibitzError, or with CallerLeft if the client disconnects. */
 export function createRequestReader(
-  { method, body }: Route,
+  route: Route,
   options: RequestReaderOptions,
-): (req: NodeRequest, entry: Entry) => Promise<RequestReading> {
-  const desc = method.input;
-  const requestFrom = createPlainReader(method, options);
-
+): (req: NodeRequest, entry: Entry) => Promise<ReadRequest> {
+  const { method, body } = route;
   if (!body) {
-    const readQuery = createQueryReader(desc);
-    return async ({ url = "" }, { account }) => {
-      const query = url.indexOf("?");
-      return requestFrom(readQuery(query === -1 ? "" : url.slice(query + 1)), account);
-    };
+    const readPlain = createPlainReader(method, options);
+    const readQuery = createQueryReader(method.input);
+    return async ({ url = "" }, { account }) => readPlain(readQuery(queryOf(url)), account);
   }
 
   const maxBytes = options.readMaxBytesOf(method);
-  const readJson = createJsonReader(describeBody(desc), maxBytes, options.bodies);
+  const textOf = (req: NodeRequest, entry: Entry) => readJsonText(req, entry, maxBytes, options.bodies);
+  const wanted = `a JSON object such as ${JSON.stringify(exampleOf(method.input))}`;
+  if (kindOfRoute(route) !== "batch") {
+    const readPlain = createPlainReader(method, options);
+    return async (req, entry) => readPlain(readJsonObject(await textOf(req, entry), wanted), entry.account);
+  }
+
+  const readBatch = createBatchReader(method, options, wanted);
   return async (req, entry) => {
-    const json = await readJson(req, entry);
-    return json.kind === "left" ? json : requestFrom(json.sent, entry.account);
+    const text = await textOf(req, entry);
+    // While the batch is read, other requests of the same caller may be refused.
+    const turn = options.beginWork(() => {
+      refuseLeft(outcomeOf(req));
+      entry.check();
+    });
+    return readBatch(text, entry.account, turn);
   };
+}
+
+const positions: Readonly<Record<string, string>> = { fen: "startpos", pgn: "1. e4 e5" };
+
+/** A short request that is answered: the first field of those that hold a position, a game or other requests. */
+export function exampleOf({ fields }: DescMessage): Plain {
+  for (const { name, message, fieldKind } of fields) {
+    const position = positions[name];
+    if (position !== undefined) {
+      return { [name]: position };
+    }
+    if (fieldKind === "list" && message) {
+      return { [name]: [exampleOf(message)] };
+    }
+  }
+  return {};
 }

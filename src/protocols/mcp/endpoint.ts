@@ -21,16 +21,13 @@ import { sendResponse } from "./send-response.ts";
 import { createSenderCheck, type Scheme, type SendersOptions } from "./senders.ts";
 import type { Peer } from "./server.ts";
 
-/** The JSON object of a body, or `left`: the client disconnected before its end. */
-type Reading = { readonly kind: "json"; readonly sent: Plain } | { readonly kind: "left" };
-
 export interface McpEndpointOptions extends SendersOptions, Answerers {
   /** Admits requests before their bodies are read. */
   readonly enter: (req: NodeRequest, kind: CallKind) => Promise<Entry>;
   /** The scheme by which the caller reads pages of this server. */
   readonly schemeOf: (req: NodeRequest) => Scheme;
-  /** Reads a body that is one JSON object. @throws KibitzError */
-  readonly readBody: (req: NodeRequest, entry: Entry) => Promise<Reading>;
+  /** Reads a body that is one JSON object. @throws KibitzError; CallerLeft if the client disconnects before its end */
+  readonly readBody: (req: NodeRequest, entry: Entry) => Promise<Plain>;
   /** The version of Kibitz. */
   readonly version: string;
   readonly writeLine: CallLine;
@@ -65,11 +62,10 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
       }
       entry = await enter(req, "message");
       // A request that was closed before its body was read emits nothing.
-      const body = isGone(res) ? undefined : await readBody(req, entry);
-      if (body?.kind !== "json") {
+      if (isGone(res)) {
         return;
       }
-      const { sent } = body;
+      const sent = await readBody(req, entry);
       const refused = refusalOfLongId(sent);
       if (refused) {
         outcome.code = "out_of_range";
@@ -83,6 +79,9 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
       }
       await answerMessage(req, res, sent, entry);
     } catch (thrown) {
+      if (thrown instanceof CallerLeft) {
+        return;
+      }
       const error = errorFromUnknown(thrown);
       if (error.code === "internal") {
         log.error({ err: error.cause, requestId: contextOf(req).id }, "the MCP endpoint failed");

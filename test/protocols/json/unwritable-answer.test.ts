@@ -6,7 +6,7 @@ import { madeUpGateway } from "./serve-gateway.ts";
 
 test("an answer that cannot be written is a 500, and its error is in the log", async () => {
   const logged: unknown[] = [];
-  const unwritable = Object.assign(create(AnalysisService.method.evaluate.output), { lines: undefined });
+  const unwritable = Object.assign(create(AnalysisService.method.evaluate.output), { lines: 5 });
   const gateway = madeUpGateway({
     calls: { Evaluate: async () => unwritable },
     refused: async () => {},
