@@ -2,6 +2,8 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import { errorFromUnknown, type KibitzError } from "../../errors/errors.ts";
 import type { Caller, Plain } from "./caller.ts";
 import { explainError } from "./explain-error.ts";
+import { shaped } from "./schema.ts";
+import { boardOf, turnOf } from "./text.ts";
 import type { Report, Tool } from "./tool.ts";
 
 interface CallToolOptions {
@@ -24,7 +26,9 @@ export async function callTool(
 ): Promise<CallToolResult> {
   try {
     const { text, structured } = await tool.call(args, caller, report);
-    return { content: [{ type: "text", text }], structuredContent: { ...structured } };
+    const { fen } = structured;
+    const whole = shaped({ turn: turnOf(fen), board: boardOf(fen), ...structured }, tool.outputSchema);
+    return { content: [{ type: "text", text }], structuredContent: whole as Record<string, unknown> };
   } catch (thrown) {
     signal.throwIfAborted();
     const error = errorFromUnknown(thrown);

@@ -1,18 +1,12 @@
+import type { DescMethod } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { MoveName } from "../../calls/rulebook.ts";
 import type { Caller, Plain } from "./caller.ts";
-import { type PlainScore, scoreText } from "./score.ts";
-import { listOf, nullable, objectSchema, type Report, type Schema } from "./tool.ts";
+import { type PlainScore, scoreText } from "./text.ts";
+import type { Report } from "./tool.ts";
 
-/** The methods that evaluate positions. */
-export const { evaluate: evaluateMethod, streamEvaluate: streamMethod } = AnalysisService.method;
-
-/** The end of a game. Plain JSON has null for the winner of a draw. */
-interface GameOver {
-  readonly reason: string;
-  readonly winner?: "white" | "black" | null | undefined;
-  readonly result: string;
-}
+/** The method that evaluates a position. */
+export const { evaluate: evaluateMethod } = AnalysisService.method;
 
 /** An evaluation in plain JSON, as far as it is read here. */
 export interface PlainEvaluation {
@@ -21,7 +15,7 @@ export interface PlainEvaluation {
   readonly score: PlainScore;
   readonly best_move: MoveName | null;
   readonly lines: readonly PlainLine[];
-  readonly terminal: GameOver | null;
+  readonly terminal: { readonly result: string } | null;
   readonly draw_claimable: string | null;
   readonly search: {
     readonly depth: number;
@@ -32,6 +26,7 @@ export interface PlainEvaluation {
   readonly summary: string;
 }
 
+/** The lines of an evaluation are in the order of their ranks, the best for the side to move first. */
 export interface PlainLine {
   readonly rank: number;
   readonly score: PlainScore;
@@ -39,8 +34,12 @@ export interface PlainLine {
   readonly san: readonly string[];
 }
 
-interface PlainQueued {
-  readonly place: number;
+export interface QueuedEvent {
+  readonly queued: { readonly place: number } | null;
+}
+
+interface EvaluateEvent extends QueuedEvent {
+  readonly evaluation: PlainEvaluation | null;
 }
 
 /** Evaluates a position, and reports each depth if `report` is given. */
@@ -52,16 +51,15 @@ export async function evaluate(request: Plain, caller: Caller, report?: Report):
   let last: PlainEvaluation | undefined;
   /** Progress has to rise, by the specification: a depth comes twice if the search ends during the next one. */
   let reported = -1;
-  let isQueued = false;
-  for await (const event of caller.stream(streamMethod, request)) {
-    const { queued, evaluation } = event as {
-      queued: PlainQueued | null;
-      evaluation: PlainEvaluation | null;
-    };
-    if (queued && !isQueued) {
-      isQueued = true;
+  for await (const event of follow<EvaluateEvent>(
+    AnalysisService.method.streamEvaluate,
+    request,
+    caller,
+    report,
+  )) {
+    const { queued, evaluation } = event;
+    if (queued) {
       reported = 0;
-      report({ progress: 0, message: `waiting for an engine, place ${queued.place}` });
     }
     if (evaluation) {
       last = evaluation;
@@ -84,48 +82,24 @@ export async function evaluate(request: Plain, caller: Caller, report?: Report):
   return last;
 }
 
-const text = { type: "string" };
-const integer = { type: "integer" };
-const side = { type: "string", enum: ["white", "black"] };
+/** The messages of a stream. The first one that says that the call waits for an engine is reported. */
+export async function* follow<Event extends QueuedEvent>(
+  method: DescMethod,
+  request: Plain,
+  caller: Caller,
+  report?: Report,
+): AsyncGenerator<Event> {
+  let isQueued = false;
+  for await (const event of caller.stream(method, request) as AsyncIterable<Event>) {
+    if (event.queued && !isQueued) {
+      isQueued = true;
+      report?.({ progress: 0, message: `waiting for an engine, place ${event.queued.place}` });
+    }
+    yield event;
+  }
+}
 
-/** The schemas of results that several tools have. */
-export const schema = {
-  text,
-  integer,
-  number: { type: "number" },
-  side,
-  fen: { ...text, description: "Six fields, as it can be sent back." },
-  board: { ...text, description: "White below; upper case is White." },
-  move: objectSchema({ san: text, uci: text }),
-  score: objectSchema({
-    text: { ...text, description: "With its side: White +1.35, Black mates in 3." },
-    cp: { type: ["integer", "null"], description: "Centipawns, + is White's." },
-    mate: { type: ["integer", "null"], description: "Moves to mate, + is White's." },
-    win_percent: { type: "number", description: "White's chances, 0 to 100." },
-  }),
-  gameOver: nullable(objectSchema({ reason: text, winner: nullable(text), result: text })),
-  warnings: listOf(text),
-} satisfies Record<string, Schema>;
-
+/** A score for programs. */
 export function shownScore(score: PlainScore): Plain {
-  const { cp, mate, win_percent } = score;
-  return { text: scoreText(score), cp, mate, win_percent };
-}
-
-export function shownMove(move: MoveName | null): Plain | null {
-  return move && { san: move.san, uci: move.uci };
-}
-
-export function shownEnd(end: GameOver | null | undefined): Plain | null {
-  return end ? { reason: end.reason, winner: end.winner ?? null, result: end.result } : null;
-}
-
-/** Warnings and draw claims, one a line. */
-export function notesText(
-  warnings: readonly string[],
-  drawClaim: string | null | undefined,
-): string | undefined {
-  const claim = drawClaim ? [`A draw can be claimed: ${drawClaim.replaceAll("_", " ")}.`] : [];
-  const notes = [...claim, ...warnings];
-  return notes.length === 0 ? undefined : notes.map((note) => `Note: ${note}`).join("\n");
+  return { ...score, text: scoreText(score) };
 }

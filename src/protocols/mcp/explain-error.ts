@@ -4,10 +4,8 @@ import { errorFromUnknown, type KibitzError } from "../../errors/errors.ts";
 import { keysOfPointer } from "../../text/json-pointer.ts";
 import { durationText } from "../../text/plain-text.ts";
 import { playedMovesOf } from "./arguments.ts";
-import { describePosition, halfMovesText } from "./board.ts";
 import type { Caller, Plain } from "./caller.ts";
-import { moveText, nearestMoves } from "./nearest-moves.ts";
-import { textOf } from "./text.ts";
+import { describePosition, halfMovesText, moveText, nearestMoves, textOf } from "./text.ts";
 import type { Tool } from "./tool.ts";
 import { playMoves } from "./tools/play-moves.ts";
 
@@ -92,25 +90,18 @@ function findIllegalMove({ faults }: KibitzError, args: Plain): IllegalMove | un
     return undefined;
   }
   const { pointer, place } = fault;
-  const [name, step] = keysOfPointer(pointer);
-  const index = Number(step);
-  const { fen, moves } = playedMovesOf(args);
-  switch (name) {
-    case "moves":
-      return { written: moves[index] ?? "", plies: index, from: { fen, moves: moves.slice(0, index) } };
-    case "search_moves": {
-      const { candidates } = args;
-      const written = Array.isArray(candidates) ? String(candidates[index]) : "";
-      return { written, plies: moves.length, from: { fen, moves } };
-    }
-    case "pgn":
-      // To read and play a long game again would take longer than to find its error.
-      return place && "fen" in place
-        ? { written: place.token, plies: place.ply - 1, from: { fen: place.fen, moves: [] } }
-        : undefined;
-    default:
-      return undefined;
+  const [name, index] = keysOfPointer(pointer);
+  if (name === "pgn") {
+    // To read and play a long game again would take longer than to find its error.
+    return place && "fen" in place
+      ? { written: place.token, plies: place.ply - 1, from: { fen: place.fen, moves: [] } }
+      : undefined;
   }
+  const { fen, moves } = playedMovesOf(args);
+  const isCandidate = name === "search_moves";
+  const before = isCandidate ? moves : moves.slice(0, Number(index));
+  const written = Object(isCandidate ? args.candidates : moves)[Number(index)];
+  return { written: String(written), plies: before.length, from: { fen, moves: before } };
 }
 
 function legalText({ written, plies }: IllegalMove, { legal, fen }: PlayedPosition): string {
@@ -130,13 +121,17 @@ async function fixArguments(
   args: Plain,
   caller: Caller,
 ): Promise<Plain | undefined> {
-  const judge = (candidate: Plain) => tool.judge(candidate, caller);
-  if (error.suggestedRequest) {
-    return tool.argumentsOf(error.suggestedRequest);
+  const { suggestedRequest, faults } = error;
+  if (suggestedRequest) {
+    return tool.argumentsOf ? tool.argumentsOf(suggestedRequest) : suggestedRequest;
   }
-  const { suggestedRequest } = await withSuggestion(error, args, judge);
-  const pointers = error.faults.map(({ pointer }) => pointer);
-  const without = suggestedRequest ? undefined : tool.without?.(args, pointers);
+  const judge = (candidate: Plain) => tool.judge(candidate, caller);
+  const fixed = await withSuggestion(error, args, judge);
+  if (fixed.suggestedRequest) {
+    return fixed.suggestedRequest;
+  }
+  const pointers = faults.map(({ pointer }) => pointer);
+  const without = tool.without?.(args, pointers);
   await (without && judge(without));
-  return suggestedRequest ?? without;
+  return without;
 }

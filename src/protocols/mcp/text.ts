@@ -1,39 +1,83 @@
-/** The longest text of an answer, in characters: users pay for what their models read. */
-export const textMaxCharacters = 4000;
+/** The words and boards of answers, for models. */
 
-/** Room for the note that the text is shortened, in characters. */
-const reserve = 60;
+import type { MoveName } from "../../calls/rulebook.ts";
+
+/** The longest text of an answer, in characters: users pay for what their models read. */
+const textMaxCharacters = 4000;
+
+const shortened = "\n(shortened)";
 
 /**
- * Joins parts of a text by empty lines. A part that does not fit is cut after its last line that fits, so the most important part comes
- * first.
+ * Joins parts of a text by empty lines. If the text is too long, its last lines are left out, so the most important part comes first.
  */
 export function textOf(parts: readonly (string | undefined)[], maxCharacters = textMaxCharacters): string {
-  let text = "";
-  let isCut = false;
-  for (const part of parts) {
-    if (!part) {
-      continue;
-    }
-    const gap = text === "" ? "" : "\n\n";
-    const room = maxCharacters - reserve - text.length - gap.length;
-    const fitting = part.length <= room ? part : firstLines(part, room);
-    isCut ||= fitting !== part;
-    text += fitting === "" ? "" : gap + fitting;
+  const text = parts.filter(Boolean).join("\n\n");
+  if (text.length <= maxCharacters) {
+    return text;
   }
-  return isCut ? `${text}\n(shortened)` : text;
+  const lines = text.slice(0, maxCharacters - shortened.length).replace(/\n[^\n]*$/, "");
+  return lines.trimEnd() + shortened;
 }
 
-function firstLines(part: string, room: number): string {
-  const end = part.lastIndexOf("\n", room);
-  return end > 0 && room > 0 ? part.slice(0, end) : "";
+/** The side to move in a FEN. */
+export function turnOf(fen: string): "white" | "black" {
+  return fen.split(" ")[1] === "b" ? "black" : "white";
+}
+
+export function nameOfSide(side: "white" | "black"): string {
+  return side === "white" ? "White" : "Black";
+}
+
+/** A position in nine lines, White below, by the letters of its FEN: upper case is White, a dot is an empty square. */
+export function boardOf(fen: string): string {
+  const [placement = ""] = fen.split(" ");
+  const rows = placement.split("/").map((rank, index) => {
+    const squares = rank.replace(/\d/g, (count) => ".".repeat(Number(count)));
+    return `${8 - index} ${[...squares].join(" ")}`;
+  });
+  return [...rows, "  a b c d e f g h"].join("\n");
+}
+
+/** The description of a position that every answer has. */
+export function describePosition(fen: string): string {
+  return `${nameOfSide(turnOf(fen))} to move. FEN: ${fen}\n\n${boardOf(fen)}`;
+}
+
+/** A score in plain JSON, from White's point of view. */
+export interface PlainScore {
+  readonly cp: number | null;
+  readonly mate: number | null;
+  readonly bound: string;
+  readonly win_percent: number;
+}
+
+/** A score that names its side: "White +1.35", "Black mates in 3", "equal 0.00". */
+export function scoreText({ cp, mate, bound, win_percent: winPercent }: PlainScore): string {
+  if (mate === 0) {
+    return winPercent > 50 ? "White has mated" : "Black has mated";
+  }
+  if (mate !== null) {
+    return `${mate > 0 ? "White" : "Black"} mates in ${Math.abs(mate)}`;
+  }
+  const pawns = ((cp ?? 0) / 100).toFixed(2);
+  if (Number(pawns) === 0) {
+    return "equal 0.00";
+  }
+  const isWhite = Number(pawns) > 0;
+  // Bounds are from White's point of view: a lower bound is an upper one for Black.
+  const limit = bound === "exact" ? "" : (bound === "lower") === isWhite ? "at least " : "at most ";
+  return `${isWhite ? "White" : "Black"} ${limit}+${pawns.replace("-", "")}`;
+}
+
+/** `Nf3 (g1f3)`. */
+export function moveText({ san, uci }: MoveName): string {
+  return `${san} (${uci})`;
 }
 
 /** A line of moves in SAN with their numbers: "12. Nf3 Nc6 13. d4", "12... Nc6 13. d4". */
 export function numbered(fen: string, sans: readonly string[]): string {
-  const fields = fen.split(" ");
-  const blackFirst = fields[1] === "b" ? 1 : 0;
-  const first = Number(fields[5] ?? 1);
+  const blackFirst = turnOf(fen) === "black" ? 1 : 0;
+  const first = Number(fen.split(" ")[5]);
   return sans
     .map((san, index) => {
       const ply = index + blackFirst;
@@ -44,4 +88,38 @@ export function numbered(fen: string, sans: readonly string[]): string {
       return index === 0 ? `${number}... ${san}` : san;
     })
     .join(" ");
+}
+
+/** A number of half-moves, in words. */
+export function halfMovesText(count: number): string {
+  return count === 1 ? "1 half-move" : `${count} half-moves`;
+}
+
+/** Warnings and draw claims, one a line. */
+export function notesText(warnings: readonly string[], drawClaim: string | null | undefined): string {
+  const claim = drawClaim ? [`A draw can be claimed: ${drawClaim.replaceAll("_", " ")}.`] : [];
+  return [...claim, ...warnings].map((note) => `Note: ${note}`).join("\n");
+}
+
+/** Most legal moves that an error lists. */
+const nearestMax = 20;
+
+/**
+ * The legal moves that are most similar to a written move: to the same square, by the same piece, from the same square. Equally similar
+ * moves keep their order.
+ */
+export function nearestMoves(
+  written: string,
+  legal: readonly MoveName[],
+  count = nearestMax,
+): readonly MoveName[] {
+  const squares = written.toLowerCase().match(/[a-h][1-8]/g) ?? [];
+  const to = squares.at(-1);
+  const from = squares.length > 1 ? squares[0] : undefined;
+  const piece = /^[KQRBNO0]/.exec(written)?.[0].replace("0", "O") ?? written[0];
+  const likeness = ({ san, uci }: MoveName) =>
+    (uci.slice(2, 4) === to ? 4 : 0) +
+    (from !== undefined && uci.startsWith(from) ? 4 : 0) +
+    (san[0] === piece ? 3 : 0);
+  return legal.toSorted((one, other) => likeness(other) - likeness(one)).slice(0, count);
 }

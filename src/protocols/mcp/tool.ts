@@ -1,11 +1,12 @@
 import type { Caller, Plain } from "./caller.ts";
+import type { ObjectSchema } from "./schema.ts";
 
 /** The answer of a tool. */
 export interface ToolAnswer {
   /** For models. */
   readonly text: string;
-  /** For programs, by the tool's output schema. */
-  readonly structured: Plain;
+  /** For programs: the properties of the tool's output schema, without `turn` and `board`, and perhaps others, which are left out. */
+  readonly structured: Plain & { readonly fen: string };
 }
 
 /** Reports the progress of a call. `progress` rises with every report. */
@@ -25,39 +26,7 @@ export interface Tool {
   /** Rejects if `call` would be refused, as far as that is known without an engine. */
   judge(args: Plain, caller: Caller): Promise<void>;
   /** A request that the service has suggested, as arguments of this tool; undefined if the tool cannot send it. */
-  argumentsOf(request: Plain): Plain | undefined;
+  argumentsOf?(request: Plain): Plain | undefined;
   /** The arguments without those at fault, if that fixes them. @param pointers of the faults, in the request of the service */
   without?(args: Plain, pointers: readonly string[]): Plain | undefined;
-}
-
-/** A JSON Schema, or a value in one. */
-type SchemaValue = string | number | boolean | null | SchemaValue[] | Schema;
-
-export interface Schema {
-  [keyword: string]: SchemaValue;
-}
-
-export interface ObjectSchema extends Schema {
-  type: "object";
-  properties: Record<string, Schema>;
-  required: string[];
-  additionalProperties: false;
-}
-
-/** A schema of an object that has these properties and no others. @param optional those that may be missing */
-export function objectSchema(
-  properties: Record<string, Schema>,
-  optional: readonly string[] = [],
-): ObjectSchema {
-  const required = Object.keys(properties).filter((name) => !optional.includes(name));
-  return { type: "object", properties, required, additionalProperties: false };
-}
-
-/** A schema that also allows null. */
-export function nullable({ type = "object", ...schema }: Schema): Schema {
-  return { ...schema, type: [type, "null"] };
-}
-
-export function listOf(items: Schema): Schema {
-  return { type: "array", items };
 }

@@ -1,8 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { boardOf, describePosition } from "../../../src/protocols/mcp/board.ts";
-import { nearestMoves } from "../../../src/protocols/mcp/nearest-moves.ts";
-import { isMate, type PlainScore, scoreText, valueFor } from "../../../src/protocols/mcp/score.ts";
-import { numbered, textOf } from "../../../src/protocols/mcp/text.ts";
+import {
+  boardOf,
+  describePosition,
+  nearestMoves,
+  numbered,
+  type PlainScore,
+  scoreText,
+  textOf,
+} from "../../../src/protocols/mcp/text.ts";
 
 const score = (
   cp: number | null,
@@ -31,22 +36,6 @@ test.each([
   [score(-135, null, "upper"), "Black at least +1.35"],
 ])("the score %o in words is %s", (value, words) => {
   expect(scoreText(value)).toBe(words);
-});
-
-test("the worth of a score grows for its side, and a mate is worth more than every number of pawns", () => {
-  const rising = [
-    score(null, -1),
-    score(null, -9),
-    score(-9000),
-    score(0),
-    score(31),
-    score(null, 9),
-    score(null, 2),
-  ];
-  const white = rising.map((one) => valueFor("white", one));
-  expect(white).toEqual(white.toSorted((one, other) => one - other));
-  expect(rising.map((one) => valueFor("black", one))).toEqual(white.map((value) => 0 - value));
-  expect(white.map(isMate)).toEqual([true, true, false, false, false, true, true]);
 });
 
 test("a board as text has its ranks and files, and its FEN beside it", () => {
@@ -99,10 +88,11 @@ describe("the moves nearest to", () => {
 
 test("a text that is too long keeps its first lines whole, and says that it was shortened", () => {
   const rows = Array.from({ length: 9 }, (_, row) => `row ${row}`).join("\n");
-  expect(textOf(["first", undefined, rows], 100)).toBe(
+  expect(textOf(["first", undefined, rows], 50)).toBe(
     "first\n\nrow 0\nrow 1\nrow 2\nrow 3\nrow 4\n(shortened)",
   );
   expect(textOf(["first", rows, "x".repeat(90)], 130)).toBe(`first\n\n${rows}\n(shortened)`);
+  expect(textOf(["x".repeat(90)], 50)).toBe(`${"x".repeat(38)}\n(shortened)`);
 });
 
 test("a text that has room is not shortened", () => {

@@ -1,21 +1,9 @@
-import { argument, boundsOf, readArguments, readGameArguments } from "../arguments.ts";
-import { boardOf, describePosition, turnOf } from "../board.ts";
+import { readArguments, readGameArguments } from "../arguments.ts";
 import type { Caller, Plain } from "../caller.ts";
-import {
-  evaluate,
-  evaluateMethod,
-  notesText,
-  type PlainEvaluation,
-  type PlainLine,
-  schema,
-  shownEnd,
-  shownMove,
-  shownScore,
-} from "../evaluation.ts";
-import { moveText } from "../nearest-moves.ts";
-import { scoreText } from "../score.ts";
-import { numbered, textOf } from "../text.ts";
-import { listOf, nullable, objectSchema, type Tool, type ToolAnswer } from "../tool.ts";
+import { evaluate, evaluateMethod, type PlainEvaluation, type PlainLine, shownScore } from "../evaluation.ts";
+import { answerSchema, argument, boundsOf, listOf, nullable, objectSchema, result } from "../schema.ts";
+import { describePosition, moveText, notesText, numbered, scoreText, textOf } from "../text.ts";
+import type { Tool, ToolAnswer } from "../tool.ts";
 
 const inputSchema = objectSchema(
   {
@@ -51,27 +39,23 @@ const inputSchema = objectSchema(
   ["fen", "moves", "pgn", "ply", "depth", "nodes", "multipv", "engine"],
 );
 
-const outputSchema = objectSchema({
-  fen: schema.fen,
-  turn: schema.side,
-  board: schema.board,
-  summary: schema.text,
-  score: schema.score,
-  best_move: nullable(schema.move),
+const outputSchema = answerSchema({
+  summary: result.text,
+  score: result.score,
+  best_move: nullable(result.move),
   lines: listOf(
     objectSchema({
-      rank: schema.integer,
-      score: schema.score,
-      san: listOf(schema.text),
-      uci: listOf(schema.text),
+      rank: result.integer,
+      score: result.score,
+      san: listOf(result.text),
+      uci: listOf(result.text),
     }),
   ),
-  game_over: schema.gameOver,
-  draw_claimable: nullable(schema.text),
-  depth: schema.integer,
-  nodes: schema.integer,
-  engine: nullable(schema.text),
-  warnings: schema.warnings,
+  game_over: result.gameOver,
+  draw_claimable: nullable(result.text),
+  depth: result.integer,
+  nodes: result.integer,
+  engine: nullable(result.text),
 });
 
 /** The evaluation of a position. */
@@ -88,7 +72,6 @@ export const analyzePosition: Tool = {
   async judge(args, caller) {
     await caller.judge(evaluateMethod, await requestOf(args, caller));
   },
-  argumentsOf: (request) => request,
 };
 
 async function requestOf(sent: Plain, caller: Caller): Promise<Plain> {
@@ -99,7 +82,7 @@ async function requestOf(sent: Plain, caller: Caller): Promise<Plain> {
 }
 
 function answerOf(found: PlainEvaluation): ToolAnswer {
-  const { fen, score, best_move: best, lines, terminal, draw_claimable: claim, search, engine } = found;
+  const { fen, lines, terminal, draw_claimable: claim, search, engine } = found;
   const warnings = found.warnings.map(({ message }) => message);
   return {
     text: textOf([
@@ -109,23 +92,13 @@ function answerOf(found: PlainEvaluation): ToolAnswer {
       notesText(warnings, claim),
     ]),
     structured: {
-      fen,
-      turn: turnOf(fen),
-      board: boardOf(fen),
-      summary: found.summary,
-      score: shownScore(score),
-      best_move: shownMove(best),
-      lines: lines.map((line) => ({
-        rank: line.rank,
-        score: shownScore(line.score),
-        san: line.san,
-        uci: line.moves,
-      })),
-      game_over: shownEnd(terminal),
-      draw_claimable: claim,
+      ...found,
+      score: shownScore(found.score),
+      lines: lines.map((line) => ({ ...line, score: shownScore(line.score), uci: line.moves })),
+      game_over: terminal,
       depth: search.depth,
       nodes: search.nodes,
-      engine: engine?.name ?? null,
+      engine: engine?.name,
       warnings,
     },
   };
@@ -145,7 +118,7 @@ function linesText({ fen, lines, search, engine }: PlainEvaluation): string {
   return [`Best play, depth ${search.depth}, ${engine?.name ?? "engine"}:`, ...rows].join("\n");
 }
 
-export function lineText(fen: string, { rank, score, san, moves }: PlainLine, plies: number): string {
+function lineText(fen: string, { rank, score, san, moves }: PlainLine, plies: number): string {
   const more = san.length > plies ? " …" : "";
   const played = numbered(fen, san.slice(0, plies));
   return `#${rank} ${scoreText(score)}: ${played}${more} [${moves.slice(0, plies).join(" ")}${more}]`;

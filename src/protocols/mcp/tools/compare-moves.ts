@@ -1,19 +1,10 @@
 import { errorFromFaults } from "../../../errors/errors.ts";
-import { argument, readArguments, wrongType } from "../arguments.ts";
-import { boardOf, describePosition, nameOfSide, turnOf } from "../board.ts";
+import { readArguments, wrongType } from "../arguments.ts";
 import type { Plain } from "../caller.ts";
-import {
-  evaluate,
-  evaluateMethod,
-  notesText,
-  type PlainEvaluation,
-  type PlainLine,
-  schema,
-  shownScore,
-} from "../evaluation.ts";
-import { isMate, scoreText, valueFor } from "../score.ts";
-import { numbered, textOf } from "../text.ts";
-import { listOf, nullable, objectSchema, type Tool, type ToolAnswer } from "../tool.ts";
+import { evaluate, evaluateMethod, type PlainEvaluation, type PlainLine, shownScore } from "../evaluation.ts";
+import { answerSchema, argument, listOf, nullable, objectSchema, result } from "../schema.ts";
+import { describePosition, nameOfSide, notesText, numbered, scoreText, textOf, turnOf } from "../text.ts";
+import type { Tool, ToolAnswer } from "../tool.ts";
 
 const candidatesMin = 2;
 const candidatesMax = 5;
@@ -34,31 +25,27 @@ const inputSchema = objectSchema(
   ["fen", "moves", "depth"],
 );
 
-const outputSchema = objectSchema({
-  fen: schema.fen,
-  turn: schema.side,
-  board: schema.board,
+const outputSchema = answerSchema({
   moves: listOf(
     objectSchema({
-      rank: schema.integer,
-      san: schema.text,
-      uci: schema.text,
-      score: schema.score,
+      rank: result.integer,
+      san: result.text,
+      uci: result.text,
+      score: result.score,
       loss_cp: nullable({
-        ...schema.integer,
+        ...result.integer,
         description:
           "Centipawns behind the best candidate, for the side to move; null where a mate is involved.",
       }),
       win_percent_loss: {
-        ...schema.number,
+        type: "number",
         description: "Points of winning chances behind the best candidate, for the side to move.",
       },
-      line: listOf(schema.text),
+      line: listOf(result.text),
     }),
   ),
-  depth: schema.integer,
-  engine: nullable(schema.text),
-  warnings: schema.warnings,
+  depth: result.integer,
+  engine: nullable(result.text),
 });
 
 /** A comparison of some moves, all searched to the same depth. */
@@ -101,80 +88,70 @@ function requestOf(sent: Plain): Plain {
   return { ...args, fen: args.fen ?? "startpos", search_moves: candidates, multipv: count };
 }
 
-interface Compared extends PlainLine {
-  readonly name: string;
-  /** Undefined if a mate is involved. */
-  readonly lossCp: number | undefined;
-  readonly winPercentLoss: number;
-}
-
-function answerOf(found: PlainEvaluation): ToolAnswer {
-  const { fen, search, engine } = found;
-  const turn = turnOf(fen);
-  const compared = compare(found, turn);
+function answerOf({ fen, search, engine, lines, ...found }: PlainEvaluation): ToolAnswer {
+  const [best] = lines;
+  if (best === undefined) {
+    throw new Error("the search of some moves found no line");
+  }
   const warnings = found.warnings.map(({ code, message }) =>
     code === "multipv_reduced" ? "Some candidates are the same move." : message,
   );
-  const [best] = compared;
+  const searched = `depth ${search.depth}, ${engine?.name ?? "engine"}`;
   return {
     text: textOf([
-      best &&
-        `Best of these for ${nameOfSide(turn)}: ${best.name}, ${scoreText(best.score)} (depth ${search.depth}, ${engine?.name ?? "engine"}).`,
-      compared.map((move) => rowOf(move, best, fen)).join("\n"),
+      `Best of these for ${nameOfSide(turnOf(fen))}: ${nameOf(best)}, ${scoreText(best.score)} (${searched}).`,
+      lines.map((line) => rowOf(line, best, fen)).join("\n"),
       describePosition(fen),
       notesText(warnings, found.draw_claimable),
     ]),
     structured: {
       fen,
-      turn,
-      board: boardOf(fen),
-      moves: compared.map(({ rank, san, moves, score, lossCp, winPercentLoss }) => ({
-        rank,
-        san: san[0] ?? "",
-        uci: moves[0] ?? "",
-        score: shownScore(score),
-        loss_cp: lossCp ?? null,
-        win_percent_loss: winPercentLoss,
-        line: san,
+      moves: lines.map((line) => ({
+        rank: line.rank,
+        san: line.san[0],
+        uci: line.moves[0],
+        score: shownScore(line.score),
+        loss_cp: centipawnLoss(line, best),
+        win_percent_loss: winPercentLoss(line, best),
+        line: line.san,
       })),
       depth: search.depth,
-      engine: engine?.name ?? null,
+      engine: engine?.name,
       warnings,
     },
   };
 }
 
-/** Ranks the lines by their value for the side to move. */
-function compare({ lines }: PlainEvaluation, turn: "white" | "black"): readonly Compared[] {
-  const chances = (line: PlainLine) =>
-    turn === "white" ? line.score.win_percent : 100 - line.score.win_percent;
-  const ranked = lines.toSorted((one, other) => valueFor(turn, other.score) - valueFor(turn, one.score));
-  const [best] = ranked;
-  return ranked.map((line, index) => {
-    const [own, most] = [valueFor(turn, line.score), best ? valueFor(turn, best.score) : 0];
-    return {
-      ...line,
-      rank: index + 1,
-      name: `${line.san[0]} (${line.moves[0]})`,
-      lossCp: isMate(own) || isMate(most) ? (own === most ? 0 : undefined) : most - own,
-      winPercentLoss: best ? Math.max(0, Math.round((chances(best) - chances(line)) * 10) / 10) : 0,
-    };
-  });
+function nameOf({ san, moves }: PlainLine): string {
+  return `${san[0]} (${moves[0]})`;
+}
+
+/** Undefined if one of two different scores is a mate. */
+function centipawnLoss({ score }: PlainLine, { score: best }: PlainLine): number | undefined {
+  if (score.cp !== null && best.cp !== null) {
+    return Math.abs(best.cp - score.cp);
+  }
+  return score.mate === best.mate ? 0 : undefined;
+}
+
+function winPercentLoss({ score }: PlainLine, { score: best }: PlainLine): number {
+  return Math.round(Math.abs(best.win_percent - score.win_percent) * 10) / 10;
 }
 
 /** Most plies of a line in the text. */
 const pliesShown = 8;
 
-function rowOf(move: Compared, best: Compared | undefined, fen: string): string {
-  const { rank, name, score, lossCp, winPercentLoss, san } = move;
-  const points = winPercentLoss.toFixed(1);
+function rowOf(line: PlainLine, best: PlainLine, fen: string): string {
+  const loss = centipawnLoss(line, best);
+  const points = `${winPercentLoss(line, best).toFixed(1)} points of winning chances`;
   const behind =
-    move === best
+    line === best
       ? ""
-      : lossCp === undefined
-        ? `; ${points} points of winning chances worse`
-        : lossCp === 0
+      : loss === undefined
+        ? `; ${points} worse`
+        : loss === 0
           ? "; as good"
-          : `; loses ${(lossCp / 100).toFixed(2)} pawns and ${points} points of winning chances`;
-  return `#${rank} ${name}: ${scoreText(score)}${behind}. Line: ${numbered(fen, san.slice(0, pliesShown))}`;
+          : `; loses ${(loss / 100).toFixed(2)} pawns and ${points}`;
+  const played = numbered(fen, line.san.slice(0, pliesShown));
+  return `#${line.rank} ${nameOf(line)}: ${scoreText(line.score)}${behind}. Line: ${played}`;
 }

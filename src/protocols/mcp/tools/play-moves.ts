@@ -1,24 +1,19 @@
 import type { PlayedMoves, PlayedPosition } from "../../../calls/rulebook.ts";
-import { argument, playedMovesOf, readArguments } from "../arguments.ts";
-import { boardOf, describePosition, halfMovesText, nameOfSide } from "../board.ts";
+import { playedMovesOf, readArguments } from "../arguments.ts";
 import type { Caller, Plain } from "../caller.ts";
-import { evaluateMethod, notesText, schema, shownEnd, shownMove } from "../evaluation.ts";
-import { moveText } from "../nearest-moves.ts";
-import { textOf } from "../text.ts";
-import { listOf, nullable, objectSchema, type Tool, type ToolAnswer } from "../tool.ts";
+import { evaluateMethod } from "../evaluation.ts";
+import { answerSchema, argument, listOf, nullable, objectSchema, result } from "../schema.ts";
+import { describePosition, halfMovesText, moveText, nameOfSide, notesText, textOf } from "../text.ts";
+import type { Tool, ToolAnswer } from "../tool.ts";
 
 const inputSchema = objectSchema({ fen: argument.fen, moves: argument.moves }, ["fen", "moves"]);
 
-const outputSchema = objectSchema({
-  fen: schema.fen,
-  turn: schema.side,
-  board: schema.board,
-  last_move: nullable(schema.move),
+const outputSchema = answerSchema({
+  last_move: nullable(result.move),
   check: { type: "boolean", description: "Whether the side to move is in check." },
-  legal_moves: listOf(schema.move),
-  game_over: schema.gameOver,
-  draw_claimable: nullable(schema.text),
-  warnings: schema.warnings,
+  legal_moves: listOf(result.move),
+  game_over: result.gameOver,
+  draw_claimable: nullable(result.text),
 });
 
 /** The position after some moves, by the rules of chess alone. */
@@ -35,7 +30,6 @@ export const playMoves: Tool = {
   async judge(args, caller) {
     await caller.look(await positionOf(args, caller));
   },
-  argumentsOf: ({ fen, moves = [] }) => ({ fen, moves }),
 };
 
 /** The service validates the fields, although no search follows. */
@@ -46,8 +40,7 @@ async function positionOf(sent: Plain, caller: Caller): Promise<PlayedMoves> {
 }
 
 function answerOf(position: PlayedPosition): ToolAnswer {
-  const { fen, turn, played, legal, check, terminal, drawClaim, warnings } = position;
-  const last = played.at(-1);
+  const { fen, played, legal, terminal, drawClaim, warnings } = position;
   return {
     text: textOf([
       stateText(position),
@@ -56,15 +49,11 @@ function answerOf(position: PlayedPosition): ToolAnswer {
       notesText(warnings, drawClaim),
     ]),
     structured: {
-      fen,
-      turn,
-      board: boardOf(fen),
-      last_move: shownMove(last ?? null),
-      check,
-      legal_moves: legal.map(shownMove),
-      game_over: shownEnd(terminal),
-      draw_claimable: drawClaim ?? null,
-      warnings,
+      ...position,
+      last_move: played.at(-1),
+      legal_moves: legal,
+      game_over: terminal,
+      draw_claimable: drawClaim,
     },
   };
 }

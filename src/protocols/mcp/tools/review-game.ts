@@ -1,12 +1,19 @@
 import { GameService } from "../../../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { MoveName } from "../../../calls/rulebook.ts";
-import { argument, playedMovesOf, readArguments } from "../arguments.ts";
-import { boardOf, describePosition, halfMovesText, turnOf } from "../board.ts";
+import { playedMovesOf, readArguments } from "../arguments.ts";
 import type { Caller, Plain } from "../caller.ts";
-import { schema, shownScore } from "../evaluation.ts";
-import { type PlainScore, scoreText } from "../score.ts";
-import { textOf } from "../text.ts";
-import { listOf, nullable, objectSchema, type Report, type Tool, type ToolAnswer } from "../tool.ts";
+import { follow, type QueuedEvent, shownScore } from "../evaluation.ts";
+import { answerSchema, argument, listOf, nullable, objectSchema, result } from "../schema.ts";
+import {
+  describePosition,
+  halfMovesText,
+  moveText,
+  type PlainScore,
+  scoreText,
+  textOf,
+  turnOf,
+} from "../text.ts";
+import type { Report, Tool, ToolAnswer } from "../tool.ts";
 
 const method = GameService.method.reviewGame;
 
@@ -23,38 +30,35 @@ const inputSchema = objectSchema(
   ["pgn", "fen", "moves", "depth"],
 );
 
-const counts = {
+const player = objectSchema({
   accuracy: { type: ["number", "null"], description: "0 to 100." },
   average_centipawn_loss: { type: ["integer", "null"] },
-  inaccuracies: schema.integer,
-  mistakes: schema.integer,
-  blunders: schema.integer,
-};
+  inaccuracies: result.integer,
+  mistakes: result.integer,
+  blunders: result.integer,
+});
 
-const outputSchema = objectSchema({
-  fen: { ...schema.fen, description: "After the last move." },
-  turn: schema.side,
-  board: schema.board,
-  summary: schema.text,
+const outputSchema = answerSchema({
+  fen: { ...result.text, description: "After the last move." },
+  summary: result.text,
   result: {
     type: "string",
     enum: ["1-0", "0-1", "1/2-1/2", "*"],
     description: "By the PGN; where that does not say, by the rules. * is a game that has not ended.",
   },
-  opening: nullable(objectSchema({ eco: schema.text, name: schema.text })),
-  players: objectSchema({ white: objectSchema(counts), black: objectSchema(counts) }),
+  opening: nullable(objectSchema({ eco: result.text, name: result.text })),
+  players: objectSchema({ white: player, black: player }),
   moves: listOf(
     objectSchema({
-      ply: schema.integer,
-      san: schema.text,
-      uci: schema.text,
-      score: { ...schema.score, description: "After the move." },
+      ply: result.integer,
+      san: result.text,
+      uci: result.text,
+      score: { ...result.score, description: "After the move." },
       judgement: { type: ["string", "null"], enum: ["inaccuracy", "mistake", "blunder", null] },
-      best: { ...nullable(schema.move), description: "What was best instead, of a judged move." },
+      best: { ...nullable(result.move), description: "What was best instead, of a judged move." },
     }),
   ),
-  engine: nullable(schema.text),
-  warnings: schema.warnings,
+  engine: nullable(result.text),
 });
 
 /** The review of a whole game, move by move. */
@@ -71,7 +75,6 @@ export const reviewGame: Tool = {
   async judge(args, caller) {
     await caller.judge(method, readArguments(args, inputSchema));
   },
-  argumentsOf: (request) => request,
 };
 
 interface PlainReview {
@@ -104,8 +107,7 @@ interface PlainMove {
   readonly best: { readonly move: MoveName; readonly score: PlainScore } | null;
 }
 
-interface ReviewEvent {
-  readonly queued: { readonly place: number } | null;
+interface ReviewEvent extends QueuedEvent {
   readonly move: PlainMove | null;
   readonly review: PlainReview | null;
 }
@@ -113,14 +115,7 @@ interface ReviewEvent {
 async function review(request: Plain, caller: Caller, report?: Report): Promise<PlainReview> {
   let found: PlainReview | undefined;
   let total: number | undefined;
-  let isQueued = false;
-  for await (const event of caller.stream(method, request)) {
-    // Plain JSON has every field of the message.
-    const { queued, move, review } = event as ReviewEvent;
-    if (queued && !isQueued) {
-      isQueued = true;
-      report?.({ progress: 0, message: `waiting for an engine, place ${queued.place}` });
-    }
+  for await (const { move, review } of follow<ReviewEvent>(method, request, caller, report)) {
     if (move && report) {
       // Not before the first move: then the service has read the game, and counted the review.
       total ??= await pliesOf(request, caller);
@@ -145,7 +140,6 @@ async function pliesOf(request: Plain, caller: Caller): Promise<number> {
 function answerOf(found: PlainReview): ToolAnswer {
   const { moves, players, opening, engine, start_fen: start, search } = found;
   const fen = moves.at(-1)?.move.fen_after ?? start;
-  const warnings = found.warnings.map(({ message }) => message);
   const depth = search.limits.depth === null ? "" : `depth ${search.limits.depth}, `;
   return {
     text: textOf([
@@ -163,23 +157,18 @@ function answerOf(found: PlainReview): ToolAnswer {
       judgedText(moves, start),
     ]),
     structured: {
+      ...found,
       fen,
-      turn: turnOf(fen),
-      board: boardOf(fen),
-      summary: found.summary,
       result: resultOf(found),
-      opening: opening && { eco: opening.eco, name: opening.name },
-      players: { white: shownPlayer(players.white), black: shownPlayer(players.black) },
       moves: moves.map(({ ply, move, evaluation, judgement, best }) => ({
+        ...move,
         ply,
-        san: move.san,
-        uci: move.uci,
         score: shownScore(evaluation),
         judgement,
-        best: judgement && best ? { san: best.move.san, uci: best.move.uci } : null,
+        best: judgement && best?.move,
       })),
-      engine: engine?.name ?? null,
-      warnings,
+      engine: engine?.name,
+      warnings: found.warnings.map(({ message }) => message),
     },
   };
 }
@@ -214,11 +203,6 @@ function playerText(side: string, player: PlainPlayer): string {
   return `${side}: ${parts.filter(Boolean).join(", ")}`;
 }
 
-function shownPlayer(player: PlainPlayer): Plain {
-  const { accuracy, average_centipawn_loss, inaccuracies, mistakes, blunders } = player;
-  return { accuracy, average_centipawn_loss, inaccuracies, mistakes, blunders };
-}
-
 /** Most judged moves in the text: the worst, in the order of the game. */
 const judgedMax = 20;
 
@@ -242,6 +226,6 @@ function judgedRow(judged: PlainMove, moves: readonly PlainMove[], start: string
   const fen = before?.move.fen_after ?? start;
   const number = `${fen.split(" ")[5]}${turnOf(fen) === "white" ? "." : "..."}`;
   const change = `${before ? `${scoreText(before.evaluation)} → ` : ""}${scoreText(evaluation)}`;
-  const better = best ? `; best ${best.move.san} (${best.move.uci}), ${scoreText(best.score)}` : "";
-  return `${number} ${move.san} (${move.uci}): ${judgement}, ${change}${better}`;
+  const better = best ? `; best ${moveText(best.move)}, ${scoreText(best.score)}` : "";
+  return `${number} ${moveText(move)}: ${judgement}, ${change}${better}`;
 }

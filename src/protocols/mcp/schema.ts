@@ -1,0 +1,125 @@
+import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { boundsOfField, boundsOfList, type IntegerBounds } from "../../calls/rules.ts";
+
+/** A JSON Schema, or a value in one. */
+type SchemaValue = string | number | boolean | null | SchemaValue[] | Schema;
+
+export interface Schema {
+  [keyword: string]: SchemaValue;
+}
+
+export interface ObjectSchema extends Schema {
+  type: "object";
+  properties: Record<string, Schema>;
+  required: string[];
+  additionalProperties: false;
+}
+
+/** A schema of an object that has these properties and no others. @param optional those that may be missing */
+export function objectSchema(
+  properties: Record<string, Schema>,
+  optional: readonly string[] = [],
+): ObjectSchema {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { type: "object", properties, required, additionalProperties: false };
+}
+
+/** A schema that also allows null. */
+export function nullable({ type = "object", ...schema }: Schema): Schema {
+  return { ...schema, type: [type, "null"] };
+}
+
+export function listOf(items: Schema): Schema {
+  return { type: "array", items };
+}
+
+/** The schema of an answer: of every one has the position that it is about, and warnings. */
+export function answerSchema(properties: Record<string, Schema>): ObjectSchema {
+  return objectSchema({
+    fen: { ...result.text, description: "Six fields, as it can be sent back." },
+    turn: { type: "string", enum: ["white", "black"] },
+    board: { ...result.text, description: "White below; upper case is White." },
+    ...properties,
+    warnings: listOf(result.text),
+  });
+}
+
+/** A copy of a value with the properties that its schema names alone, and null for those that are missing. */
+export function shaped(value: unknown, schema: Schema): unknown {
+  const { properties, items } = schema as {
+    readonly properties?: Record<string, Schema>;
+    readonly items?: Schema;
+  };
+  if (items && Array.isArray(value)) {
+    return value.map((item) => shaped(item, items));
+  }
+  if (properties && typeof value === "object" && value !== null) {
+    const members: Readonly<Record<string, unknown>> = { ...value };
+    return Object.fromEntries(
+      Object.entries(properties).map(([name, property]) => [name, shaped(members[name], property)]),
+    );
+  }
+  return value ?? null;
+}
+
+const text = { type: "string" };
+
+/** The schemas of results that several tools have. */
+export const result = {
+  text,
+  integer: { type: "integer" },
+  move: objectSchema({ san: text, uci: text }),
+  score: objectSchema({
+    text: { ...text, description: "With its side: White +1.35, Black mates in 3." },
+    cp: { type: ["integer", "null"], description: "Centipawns, + is White's." },
+    mate: { type: ["integer", "null"], description: "Moves to mate, + is White's." },
+    win_percent: { type: "number", description: "White's chances, 0 to 100." },
+  }),
+  gameOver: nullable(objectSchema({ reason: text, winner: nullable(text), result: text })),
+} satisfies Record<string, Schema>;
+
+const request = AnalysisService.method.evaluate.input;
+
+function fieldOf(name: string) {
+  const field = request.fields.find((one) => one.name === name);
+  if (field === undefined) {
+    throw new TypeError(`${request.typeName} has no field ${name}`);
+  }
+  return field;
+}
+
+/** The bounds of a field, by its proto. */
+export function boundsOf(name: string): IntegerBounds {
+  return boundsOfField(fieldOf(name), { minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+}
+
+const { maximum: movesMax } = boundsOfList(fieldOf("moves"));
+
+/** The schemas of arguments that several tools have. */
+export const argument = {
+  fen: {
+    type: "string",
+    description:
+      "Where the moves start: a FEN, or startpos (the default). Do not write a FEN by hand: copy one from an answer, or give moves instead.",
+    default: "startpos",
+    maxLength: 128,
+  },
+  moves: {
+    type: "array",
+    items: { type: "string", minLength: 1, maxLength: 16 },
+    maxItems: movesMax,
+    description: `Moves played from fen, SAN (Nf3) or UCI (g1f3), one item each, at most ${movesMax}. The position after them is meant.`,
+    default: [],
+  },
+  depth: {
+    type: "integer",
+    ...boundsOf("depth"),
+    default: 14,
+    description: "How deep to search, in plies. 10 is quick, 14 is good, 20 takes a while.",
+  },
+  pgn: {
+    type: "string",
+    minLength: 1,
+    description: `One game in PGN, instead of fen and moves: at most ${movesMax} half-moves, and 5000 moves with all variations.`,
+  },
+} satisfies Record<string, Schema>;
