@@ -6,11 +6,12 @@ import type {
 } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
 import { localAccount } from "../../access/account.ts";
+import type { PlainCalls } from "../../calls/plain-calls.ts";
 import type { Calls } from "../../calls/register.ts";
 import type { Rulebook } from "../../calls/rulebook.ts";
 import { createRules } from "../../calls/rules.ts";
 import { KibitzError } from "../../errors/errors.ts";
-import { createPlainCalls, type PlainCalls } from "../../protocols/json/plain-calls.ts";
+import { createPlainCalls } from "../../protocols/json/plain-calls.ts";
 import { costOf } from "../../services/admission.ts";
 import { createRulebook } from "../../services/rulebook.ts";
 import { createTimeSlicer } from "../../thread/event-loop.ts";

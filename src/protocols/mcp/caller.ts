@@ -1,6 +1,6 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import type { Account } from "../../access/account.ts";
 import type { Call } from "../../calls/call.ts";
+import type { PlainCalls } from "../../calls/plain-calls.ts";
 import type { PlayedMoves, Rulebook } from "../../calls/rulebook.ts";
 
 /** A JSON object. */
@@ -8,12 +8,7 @@ export type Plain = Readonly<Record<string, unknown>>;
 
 /** Answers the tools: the calls of the service in plain JSON, and the rules of chess. */
 export interface Answerers {
-  readonly plain: {
-    once(request: Plain, call: Call): Promise<unknown>;
-    stream(request: Plain, call: Call): AsyncIterable<unknown>;
-    check(method: DescMethod, request: Plain, account: Account): Promise<void>;
-    judge(method: DescMethod, request: Plain, account: Account): Promise<void>;
-  };
+  readonly plain: PlainCalls;
   readonly rulebook: Rulebook;
 }
 
