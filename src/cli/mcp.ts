@@ -4,7 +4,7 @@ import manifest from "../../package.json" with { type: "json" };
 import { fromThisProcess } from "../calls/call.ts";
 import { errorFromUnknown } from "../errors/errors.ts";
 import { createCaller } from "../protocols/mcp/caller.ts";
-import type { StdioPeer } from "../protocols/mcp/stdio.ts";
+import type { Peer } from "../protocols/mcp/server.ts";
 import { withoutControls } from "../text/plain-text.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
 import { type OpenedAnswerers, openHere, openThere } from "./mcp/open-answerers.ts";
@@ -68,7 +68,7 @@ function peerOf(
   { plain, rulebook }: OpenedAnswerers,
   left: AbortSignal,
   complain: (error: Error) => void,
-): StdioPeer {
+): Peer {
   return {
     left,
     callerFor: (signal) => createCaller({ plain, rulebook, context: fromThisProcess(signal) }),

@@ -1,10 +1,15 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { PlayedMoves, PlayedPosition } from "../../calls/rulebook.ts";
+import { withSuggestion } from "../../calls/suggest.ts";
 import { errorFromUnknown, type KibitzError } from "../../errors/errors.ts";
+import { keysOfPointer } from "../../text/json-pointer.ts";
+import { durationText } from "../../text/plain-text.ts";
+import { playedMovesOf } from "./arguments.ts";
 import type { Caller, Plain } from "./caller.ts";
-import { explainError } from "./explain-error.ts";
 import { shaped } from "./schema.ts";
-import { boardOf, turnOf } from "./text.ts";
+import { boardOf, describePosition, halfMovesText, moveText, nearestMoves, textOf, turnOf } from "./text.ts";
 import type { Report, Tool } from "./tool.ts";
+import { playMoves } from "./tools/play-moves.ts";
 
 interface CallToolOptions {
   readonly caller: Caller;
@@ -19,24 +24,133 @@ interface CallToolOptions {
  * Calls a tool. An error that its caller can fix is a result, never an error of the protocol: clients show results to their models, and
  * often only the fact that there was an error.
  */
-export async function callTool(
-  tool: Tool,
-  args: Plain,
-  { caller, report, signal, refused }: CallToolOptions,
-): Promise<CallToolResult> {
+export async function callTool(tool: Tool, args: Plain, options: CallToolOptions): Promise<CallToolResult> {
   try {
-    const { text, structured } = await tool.call(args, caller, report);
+    const { text, structured } = await tool.call(args, options.caller, options.report);
     const { fen } = structured;
     const whole = shaped({ turn: turnOf(fen), board: boardOf(fen), ...structured }, tool.outputSchema);
     return { content: [{ type: "text", text }], structuredContent: whole as Record<string, unknown> };
   } catch (thrown) {
-    signal.throwIfAborted();
+    options.signal.throwIfAborted();
     const error = errorFromUnknown(thrown);
-    await refused(error);
-    const { text, meta } = await explainError(error, tool, args, caller, async (failure) => {
-      signal.throwIfAborted();
-      await refused(failure);
-    });
-    return { content: [{ type: "text", text }], isError: true, _meta: { ...meta } };
+    await options.refused(error);
+    return explain(error, tool, args, options);
   }
+}
+
+/**
+ * Explains an error so that the model can fix its call: with what was wrong, the position, the nearest legal moves, and a call that would
+ * be answered. If a part of the explanation fails, it is left out.
+ */
+async function explain(
+  error: KibitzError,
+  tool: Tool,
+  args: Plain,
+  { caller, signal, refused }: CallToolOptions,
+): Promise<CallToolResult> {
+  async function attempt<T>(part: Promise<T>): Promise<T | undefined> {
+    try {
+      return await part;
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const failure = errorFromUnknown(thrown);
+      // A call that would be refused, too, is no failure.
+      if (failure.code === "internal" && failure.cause !== undefined) {
+        await refused(failure);
+      }
+      return undefined;
+    }
+  }
+  const illegal = findIllegalMove(error, args);
+  const before = illegal && (await attempt(caller.look(illegal.from)));
+  const fixed = await attempt(fixArguments(error, tool, args, caller));
+  // If the call cannot be fixed, play_moves shows the legal moves.
+  const shown = before && { name: playMoves.name, arguments: { ...illegal?.from } };
+  const suggested = fixed ? { name: tool.name, arguments: fixed } : shown;
+  const { code, nextAction, retryAfterMs, upgrade } = error;
+  const text = textOf([
+    `Not answered (${code}): ${messageOf(error)}`,
+    retryAfterMs === undefined
+      ? undefined
+      : `Try the same call again in ${durationText(retryAfterMs / 1000)}.`,
+    upgrade && `An API key of the plan ${upgrade.plan} allows it: its user gets one at ${upgrade.url}.`,
+    illegal && before && legalText(illegal, before),
+    suggested && `This call would be answered: ${suggested.name} ${JSON.stringify(suggested.arguments)}`,
+  ]);
+  return {
+    content: [{ type: "text", text }],
+    isError: true,
+    _meta: {
+      "kibitz/error": { code, next_action: nextAction, retry_after_ms: retryAfterMs ?? null },
+      ...(suggested && { "kibitz/suggested_call": suggested }),
+    },
+  };
+}
+
+/** Most faults of one error that a text lists. */
+const faultsMax = 6;
+
+function messageOf({ message, faults }: KibitzError): string {
+  const listed = faults.slice(0, faultsMax).map((fault) => `- ${fault.message}`);
+  const rest = faults.length - listed.length;
+  const lines = ["several things are wrong.", ...listed, ...(rest > 0 ? [`- and ${rest} more`] : [])];
+  // The service has another name for the candidates of compare_moves.
+  return (faults.length > 1 ? lines.join("\n") : message).replaceAll("search_moves", "candidates");
+}
+
+/** A move that is not legal. */
+interface IllegalMove {
+  readonly written: string;
+  /** How many half-moves of the game come before it. */
+  readonly plies: number;
+  /** The position in which it was to be played. */
+  readonly from: PlayedMoves;
+}
+
+function findIllegalMove({ faults }: KibitzError, args: Plain): IllegalMove | undefined {
+  const fault = faults.find(({ code }) => code === "illegal_move");
+  if (fault === undefined) {
+    return undefined;
+  }
+  const { pointer, place } = fault;
+  const [name, index] = keysOfPointer(pointer);
+  if (name === "pgn") {
+    // To read and play a long game again would take longer than to find its error.
+    return place && "fen" in place
+      ? { written: place.token, plies: place.ply - 1, from: { fen: place.fen, moves: [] } }
+      : undefined;
+  }
+  const { fen, moves } = playedMovesOf(args);
+  const isCandidate = name === "search_moves";
+  const before = isCandidate ? moves : moves.slice(0, Number(index));
+  const written = Object(isCandidate ? args.candidates : moves)[Number(index)];
+  return { written: String(written), plies: before.length, from: { fen, moves: before } };
+}
+
+function legalText({ written, plies }: IllegalMove, { legal, fen }: PlayedPosition): string {
+  const nearest = nearestMoves(written, legal);
+  const which =
+    nearest.length < legal.length
+      ? `The ${nearest.length} nearest of ${legal.length} legal moves`
+      : "Legal moves";
+  const after = plies === 0 ? "" : ` (after ${halfMovesText(plies)})`;
+  return `The position before it${after}: ${describePosition(fen)}\n\n${which} there: ${nearest.map(moveText).join(", ") || "none"}`;
+}
+
+/** The arguments of the nearest call of the same tool that would be answered, if there is one. */
+async function fixArguments(
+  error: KibitzError,
+  tool: Tool,
+  args: Plain,
+  caller: Caller,
+): Promise<Plain | undefined> {
+  if (error.suggestedRequest) {
+    return tool.argumentsOf ? tool.argumentsOf(error.suggestedRequest) : error.suggestedRequest;
+  }
+  const judge = (candidate: Plain) => tool.judge(candidate, caller);
+  const { suggestedRequest } = await withSuggestion(error, args, judge);
+  const pointers = error.faults.map(({ pointer }) => pointer);
+  const without = suggestedRequest ? undefined : tool.without?.(args, pointers);
+  await (without && judge(without));
+  return suggestedRequest ?? without;
 }

@@ -115,15 +115,12 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
     const working = setInterval(() => keepOpen(res), keepOpenMs);
     try {
       const { exchange } = await import("./exchange.ts");
-      const peer = peerOf(req, res, entry, leaving.signal, options);
-      const { response, error } = await exchange(req, sent, peer, version);
+      const peer = peerOf(req, entry, leaving.signal, options);
+      const response = await exchange(req, sent, peer, version);
       // A call that its client has left ends with a status, too, which is no fault of the client.
       leaving.signal.throwIfAborted();
-      const { status } = response;
-      if (status >= 500) {
-        log.error({ err: error, requestId: contextOf(req).id }, "the SDK failed");
-      } else if (status >= 400) {
-        await peer.refused(noMessage(status));
+      if (response.status >= 400) {
+        await peer.refused(noMessage(response.status));
       }
       await peer.counted();
       await sendResponse(res, response, outcomeOf(req));
@@ -158,7 +155,6 @@ function refuseMethod(req: NodeRequest, res: NodeResponse): void {
 /** The client of one request. */
 function peerOf(
   req: NodeRequest,
-  res: NodeResponse,
   entry: Entry,
   left: AbortSignal,
   { plain, rulebook, writeLine, log }: McpEndpointOptions,
@@ -169,7 +165,6 @@ function peerOf(
   let counting: Promise<void> | undefined;
   return {
     left,
-    isBehind: () => res.writableNeedDrain,
     callerFor(signal: AbortSignal) {
       const startedAt = performance.now();
       return createCaller({

@@ -7,12 +7,17 @@ import { createServer, type Peer } from "./server.ts";
 const passed = ["accept", "content-type", "mcp-protocol-version", "mcp-method", "mcp-name"];
 
 /**
- * Lets the SDK answer one message over HTTP, in its version of the protocol, by a server of its own.
+ * Lets the SDK answer one message over HTTP, in its version of the protocol, by a server of its own. Rejects if the SDK fails.
  *
  * @param version the version of Kibitz
- * @returns `error` is the last one that the SDK has reported, most often one of the message
  */
-export async function exchange({ headers }: NodeRequest, message: Plain, peer: Peer, version: string) {
+export async function exchange(
+  { headers }: NodeRequest,
+  message: Plain,
+  peer: Peer,
+  version: string,
+): Promise<Response> {
+  /** The SDK reports errors of the message, too: the last one is that of its answer. */
   let error: Error | undefined;
   const handler = createMcpHandler(() => createServer(peer, version), {
     onerror(reported) {
@@ -25,5 +30,8 @@ export async function exchange({ headers }: NodeRequest, message: Plain, peer: P
   }
   const request = new Request("http://localhost/mcp", { method: "POST", headers: shown, signal: peer.left });
   const response = await handler.fetch(request, { parsedBody: message });
-  return { response, error };
+  if (response.status >= 500) {
+    throw error ?? new Error(`the SDK has answered with the status ${response.status}`);
+  }
+  return response;
 }

@@ -78,22 +78,14 @@ export const result = {
   gameOver: nullable(objectSchema({ reason: text, winner: nullable(text), result: text })),
 } satisfies Record<string, Schema>;
 
-const request = AnalysisService.method.evaluate.input;
+const { field: fields } = AnalysisService.method.evaluate.input;
 
-function fieldOf(name: string) {
-  const field = request.fields.find((one) => one.name === name);
-  if (field === undefined) {
-    throw new TypeError(`${request.typeName} has no field ${name}`);
-  }
-  return field;
+/** The bounds of a field of requests, by its proto. */
+export function boundsOf(name: "depth" | "multipv" | "nodes"): IntegerBounds {
+  return boundsOfField(fields[name], { minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 }
 
-/** The bounds of a field, by its proto. */
-export function boundsOf(name: string): IntegerBounds {
-  return boundsOfField(fieldOf(name), { minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-}
-
-const { maximum: movesMax } = boundsOfList(fieldOf("moves"));
+const { maximum: movesMax } = boundsOfList(fields.moves);
 
 /** The schemas of arguments that several tools have. */
 export const argument = {

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { KibitzError } from "../../errors/errors.ts";
 import { echo } from "../../text/plain-text.ts";
 
@@ -18,7 +19,7 @@ export interface SendersOptions {
  * @throws KibitzError `host_not_allowed`, `origin_not_allowed`
  */
 export function createSenderCheck({ origins, hosts }: SendersOptions) {
-  return ({ host = "", origin }: Sent, scheme: Scheme): void => {
+  return ({ host = "", origin }: Pick<IncomingHttpHeaders, "host" | "origin">, scheme: Scheme): void => {
     const name = URL.parse(`http://${host}`)?.hostname ?? "";
     if (hosts && !hosts.includes(name)) {
       throw new KibitzError(
@@ -26,31 +27,26 @@ export function createSenderCheck({ origins, hosts }: SendersOptions) {
         `This path does not answer to the host "${echo(name)}": the operator can name it in KIBITZ_ALLOWED_HOSTS.`,
       );
     }
-    if (origin === undefined || (typeof origin === "string" && origin !== "*" && origins.includes(origin))) {
+    if (origin === undefined || (origin !== "*" && origins.includes(origin))) {
       return;
     }
     // If every host is allowed, the host name of a page proves nothing.
     const isOwn =
-      hosts !== undefined && URL.parse(String(origin))?.origin === URL.parse(`${scheme}://${host}`)?.origin;
+      hosts !== undefined && URL.parse(origin)?.origin === URL.parse(`${scheme}://${host}`)?.origin;
     if (!isOwn) {
       throw new KibitzError(
         "origin_not_allowed",
-        `Pages of "${echo(String(origin))}" may not ask here: the operator can name that origin in KIBITZ_CORS_ORIGINS.`,
+        `Pages of "${echo(origin)}" may not ask here: the operator can name that origin in KIBITZ_CORS_ORIGINS.`,
       );
     }
   };
-}
-
-interface Sent {
-  readonly host?: string | undefined;
-  readonly origin?: unknown;
 }
 
 /** The scheme by which clients read pages of this server: a part of the origin of these pages. */
 export type Scheme = "http" | "https";
 
 /** The loopback names of a machine. */
-export const loopbackNames: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
+const loopbackNames: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
  * The allowed hosts. If the server listens on loopback, the loopback names and the names that the operator adds; otherwise the names that

@@ -15,8 +15,6 @@ export interface Peer {
   callerFor(signal: AbortSignal): Caller;
   /** Logs and counts the error of a message or a tool. */
   refused(error: KibitzError): Promise<void>;
-  /** True if the client has not yet read what it was sent last. */
-  isBehind(): boolean;
 }
 
 /** A day, in milliseconds: the tools change with a version of this service only. */
@@ -47,8 +45,6 @@ export function createServer(peer: Peer, version: string): Server {
         "tools/list": { ttlMs: listTtlMs, cacheScope: "public" },
         "server/discover": { ttlMs: listTtlMs, cacheScope: "public" },
       },
-      // Only for forms that users fill in, which Kibitz never sends. The SDK's own validator takes a millisecond to make.
-      jsonSchemaValidator: { getValidator: unused },
     },
   );
   server.setRequestHandler("tools/list", () => ({ tools: listed }));
@@ -64,8 +60,7 @@ export function createServer(peer: Peer, version: string): Server {
     const signal = AbortSignal.any([mcpReq.signal, peer.left]);
     const progressToken = mcpReq._meta?.progressToken;
     const report: Report = (step) => {
-      // If the client reads slowly, a step would wait in memory: it is left out, and the next one says more.
-      if (progressToken !== undefined && !peer.isBehind()) {
+      if (progressToken !== undefined) {
         // It fails if the client has disconnected.
         mcpReq
           .notify({ method: "notifications/progress", params: { progressToken, ...step } })
@@ -99,8 +94,4 @@ function reportErrors(server: Server, { refused }: Peer): void {
     };
     return connect(transport);
   };
-}
-
-function unused(): never {
-  throw new TypeError("Kibitz sends no forms");
 }

@@ -14,14 +14,11 @@ interface StdioConnection {
   close(): Promise<void>;
 }
 
-/** The client of a connection, without the state of its output. */
-export type StdioPeer = Omit<Peer, "isBehind">;
-
 interface StdioOptions {
   readonly input: Readable;
   /** Gets messages of the protocol, one a line, and nothing else. */
   readonly output: Writable;
-  readonly peer: StdioPeer;
+  readonly peer: Peer;
   /** The version of Kibitz. */
   readonly version: string;
   /** Reports lines that are no message, and failures of the connection. */
@@ -35,8 +32,7 @@ const lineMaxBytes = 512 * 1024;
 export function openStdio({ input, output, peer, version, onError }: StdioOptions): StdioConnection {
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   const transport = createTransport(input, output, onError, resolve);
-  const connected = { ...peer, isBehind: () => output.writableNeedDrain };
-  const served = serveStdio(() => createServer(connected, version), { transport, onerror: onError });
+  const served = serveStdio(() => createServer(peer, version), { transport, onerror: onError });
   return { closed, close: () => served.close() };
 }
 

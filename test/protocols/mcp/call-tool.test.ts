@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { fromThisProcess } from "../../../src/calls/call.ts";
+import { callTool } from "../../../src/protocols/mcp/call-tool.ts";
 import { createCaller } from "../../../src/protocols/mcp/caller.ts";
-import { explainError } from "../../../src/protocols/mcp/explain-error.ts";
 import { reviewGame } from "../../../src/protocols/mcp/tools/review-game.ts";
 import { createRulebook } from "../../../src/services/rulebook.ts";
 import { createTimeSlicer } from "../../../src/thread/event-loop.ts";
@@ -24,14 +24,19 @@ test("the text about an illegal move in a PGN has the legal moves, and the game 
     rulebook,
     context: fromThisProcess(),
   });
-  const { text, meta } = await explainError(error, reviewGame, { pgn }, caller, nobody);
+  const tool = { ...reviewGame, call: () => Promise.reject(error) };
+  const { signal } = new AbortController();
+  const refused = vi.fn(async () => {});
+  const { content, _meta: meta } = await callTool(tool, { pgn }, { caller, signal, refused });
+  const text = JSON.stringify(content);
   expect(text).toContain("(after 2 half-moves): White to move");
   expect(text).toContain("Ke2 (e1e2)");
-  expect(meta["kibitz/suggested_call"]).toMatchObject({
+  expect(meta?.["kibitz/suggested_call"]).toMatchObject({
     arguments: { pgn: pgn.slice(0, -" 2. Ke3 *".length) },
   });
   // The suggestion is read once, as every request that would be answered.
   expect(judge).toHaveBeenCalledOnce();
+  expect(refused).toHaveBeenCalledExactlyOnceWith(error);
   expect(readGame).not.toHaveBeenCalled();
   expect(play.mock.calls.map(([{ moves }]) => moves)).toEqual([[]]);
 });

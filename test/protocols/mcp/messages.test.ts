@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { connect } from "node:http2";
 import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { tools } from "../../../src/protocols/mcp/tools.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { newMessage, oldMessage, send } from "./messages.ts";
@@ -244,14 +243,6 @@ describe("other methods", () => {
   });
 });
 
-test("GET /llms.txt says of every tool what agents are told of it", async () => {
-  const told = await (await fetch(`${app.url}/llms.txt`)).text();
-  for (const { name, description } of tools) {
-    expect(told).toContain(`- \`${name}\`: ${description}\n`);
-  }
-  expect(await (await fetch(app.url)).text()).toContain("GET /llms.txt");
-});
-
 test("MCP answers over HTTP/2 as over HTTP/1.1", async () => {
   const session = connect(app.url);
   onTestFinished(() => session.destroy());
@@ -262,32 +253,6 @@ test("MCP answers over HTTP/2 as over HTTP/1.1", async () => {
     expect(answered).toMatchObject({ ":status": 200, "x-request-id": expect.any(String) });
     expect(await text(stream)).toContain("Black to move");
   }
-});
-
-test("a reader that is slow gets the MCP answer without the progress that it missed", async () => {
-  const session = connect(app.url, { settings: { initialWindowSize: 1024 } });
-  onTestFinished(() => session.destroy());
-  const pgn = Array(150).fill("Nf3 Nf6 Ng1 Ng8").join(" ");
-  const { headers, body } = oldMessage("tools/call", {
-    name: "review_game",
-    arguments: { pgn, depth: 1 },
-    _meta: { progressToken: "x".repeat(256) },
-  });
-  const id = "slow-reader";
-  const stream = session.request({ ":method": "POST", ":path": "/mcp", ...headers, "X-Request-Id": id });
-  stream.end(JSON.stringify(body));
-  await once(stream, "response");
-  await expect
-    .poll(() => app.logged, { timeout: 10_000 })
-    .toContainEqual(expect.objectContaining({ requestId: id, method: "ReviewGame", code: "ok" }));
-  const events = (await text(stream)).split("\n").filter((line) => line.startsWith("data: "));
-  const messages = events.map((event) => JSON.parse(event.slice("data: ".length)));
-  const steps = messages.slice(0, -1).map(({ params }) => params);
-  expect(steps.length).toBeGreaterThan(5);
-  // 64 KiB wait in this process, and a step has some 400 bytes.
-  expect(steps.length).toBeLessThan(250);
-  expect(steps[0]).toMatchObject({ total: 600 });
-  expect(messages.at(-1).result.structuredContent.moves).toHaveLength(600);
 });
 
 test("every MCP answer has the id of its request, and so does the log", async () => {
