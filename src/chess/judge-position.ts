@@ -25,9 +25,9 @@ export { maxFenCharacters, standardStart } from "./read-fen.ts";
 /** Moves that are played in one piece: about a quarter of a millisecond, two at the worst. */
 export const movesAtOnce = 50;
 
-/** The only way to a `Position`: whoever holds one needs to check nothing again. */
+/** The only way to make a `Position`, so that no other code needs to check one. */
 export function judgePosition(input: PositionInput): Judgement {
-  // Not by `inOneGo`, beside which Node's timers stand: browsers run this, too, for the page.
+  // `inOneGo` would do, but its module imports timers of Node, and the page runs this in browsers.
   const pieces = judgePositionInPieces(input);
   let piece = pieces.next();
   while (!piece.done) {
@@ -36,7 +36,7 @@ export function judgePosition(input: PositionInput): Judgement {
   return piece.value;
 }
 
-/** {@link judgePosition}, which yields now and again where there are many moves to play. */
+/** {@link judgePosition} that yields now and then while it plays many moves. */
 export function* judgePositionInPieces(input: PositionInput): Generator<void, Judgement> {
   const reading = readFen(input.fen, input.chess960);
   if (reading.kind === "problems") {
@@ -73,7 +73,7 @@ export function* judgePositionInPieces(input: PositionInput): Generator<void, Ju
   return { kind: "position", position: { ...position, warnings } };
 }
 
-/** The FEN that was meant by a text that differs from one in its spelling alone, as addresses of web pages have it. */
+/** The FEN that a misspelt text means, such as one copied from the address of a web page. */
 function misspeltFen(text: string): { readonly problem: string; readonly fen: string } | undefined {
   const written = text.slice(0, maxFenCharacters).trim();
   if (written.toLowerCase() === "startpos") {
@@ -237,7 +237,7 @@ const drawnPlies = 150;
 const claimableOccurrences = 3;
 const drawnOccurrences = 5;
 
-/** Whether the game is over by the rules; checkmate comes before every draw. `occurrences` includes the present one. */
+/** Judges by the rules if the game is over; checkmate comes before every draw. `occurrences` includes the present one. */
 function judgeOutcome(chess: Chess, occurrences: number): Outcome {
   const legalMoveCount = countLegalMoves(chess);
   const terminal = terminalOf(chess, legalMoveCount, occurrences);

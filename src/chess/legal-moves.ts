@@ -28,7 +28,7 @@ export function* nameLegalMoves(position: Position): Generator<void, readonly Mo
   return names.toSorted((one, other) => (one.san < other.san ? -1 : 1));
 }
 
-/** Whether the king of the side to move is attacked. */
+/** True if the king of the side to move is attacked. */
 export function isInCheck({ board }: Position): boolean {
   return board.isCheck();
 }

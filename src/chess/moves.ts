@@ -26,12 +26,12 @@ export function explainMove(
   return { message: sentenceOf(text, whyNot(chess, text, meant), place, normalFen(chess, chess960)), meant };
 }
 
-/** What is wrong with a text that names no one legal move, as the rest of a sentence that begins with it. */
+/** Explains why a text does not name one legal move, as the rest of a sentence that begins with the text. */
 export function whyNotPlayed(chess: Chess, text: string, chess960: boolean): string {
   return whyNot(chess, text, movesMeant(chess, text, chess960));
 }
 
-/** What may well be legal, written as elsewhere: with a number, blank, glyph or figurine, or in capitals. */
+/** Moves in another notation, which may be legal: with a number, blank, glyph or figurine, or in capitals. */
 const writtenOtherwise = /^\d+\.|\s|[!?]$|[^\0-~]|^(?:[A-H][1-8]){2}/;
 const howWritten = ": each move is written by itself, in SAN (Nf3) or UCI (g1f3), without number or glyph";
 
@@ -101,7 +101,7 @@ function isCastling(chess: Chess, move: LegalMove): boolean {
   return chess.board[chess.turn].has(move.to);
 }
 
-/** Where the king goes to in the notation that an engine expects: e1g1 in standard chess, e1h1 in Chess960. */
+/** The square that ends a move in UCI. Castling is e1g1 in standard chess, e1h1 in Chess960. */
 function targetSquare(chess: Chess, move: LegalMove, chess960: boolean): Square {
   if (chess960 || !isCastling(chess, move)) {
     return move.to;
@@ -133,12 +133,12 @@ export function normalFen(chess: Chess, chess960: boolean): string {
   return `${placementFields(chess, castling)} ${clockOf(chess.halfmoves)} ${clockOf(chess.fullmoves)}`;
 }
 
-/** What makes two positions the same for repetition: board, turn, castling rights, legal en passant. */
+/** Equal for positions that are the same for repetition: board, turn, castling rights, legal en passant. */
 export function repetitionKey(chess: Chess): string {
   return placementFields(chess, castlingField(chess));
 }
 
-/** As far as a FEN counts. */
+/** Clocks of a FEN have at most four digits. */
 function clockOf(moves: number): number {
   return Math.min(moves, 9999);
 }

@@ -12,7 +12,7 @@ export interface ReplayedGame {
   readonly moves: readonly MoveDescription[];
   /** After the last of `moves`. */
   readonly last: Position;
-  /** What is wrong with the move that follows, as {@link whyNotPlayed} says it; undefined if all were played. */
+  /** Why the next move is not legal, in the words of {@link whyNotPlayed}; undefined if all moves were played. */
   readonly refused: string | undefined;
 }
 

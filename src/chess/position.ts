@@ -22,7 +22,7 @@ export interface Position {
   readonly terminal: Terminal | undefined;
   /** Only while the game is not over. */
   readonly drawClaim: DrawClaim | undefined;
-  /** What was mended, and what to know about the answer. */
+  /** Corrections of the input, and cautions about the answer. */
   readonly warnings: readonly Warning[];
   /** The position as chessops plays it; for the notation of moves, and nobody outside `chess/`. Never played on. */
   readonly board: Chess;

@@ -7,8 +7,8 @@ import { quote } from "../text/plain-text.ts";
 import type { Warning } from "./position.ts";
 
 /**
- * What the text says, whether or not chess allows it. `setup.epSquare` is the square as asked for. `completed` is the
- * same FEN with its missing fields filled in by guess; it may still be a bad one.
+ * The content of the text, whether or not the rules of chess allow it. `setup.epSquare` is the square in the text. `completed` is the
+ * FEN with its missing fields filled in, which may still be invalid.
  */
 type FenReading =
   | { kind: "setup"; setup: Setup; chess960: boolean; warnings: readonly Warning[] }
@@ -60,7 +60,7 @@ export function readFen(text: string, askedForChess960: boolean): FenReading {
   return { kind: "setup", setup, chess960, warnings: warnings.filter((warning) => warning !== undefined) };
 }
 
-/** Whoever leaves the castling field out means a game where kings and rooks at home have not moved. */
+/** Castling rights if the field is missing: kings and rooks on their home squares have not moved. */
 function castlingAtHome(board: Board): string {
   const reading = readCastling("KQkq", board, false);
   const removed = reading.kind === "castling" ? reading.removed : "KQkq";
@@ -309,7 +309,7 @@ export const maxFenCharacters = 128;
 
 type FenSplit = { kind: "fields"; fields: readonly string[] } | { kind: "problem"; problem: string };
 
-/** What UCI calls `startpos`. */
+/** The start position, `startpos` in UCI. */
 export const standardStart = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 /** Splits a FEN into its one to six fields. After a problem found here, nothing else about the text is worth saying. */

@@ -15,7 +15,7 @@ interface SearchMoveFault {
   /** Which of the texts, from 0. */
   readonly index: number;
   readonly message: string;
-  /** What may stand there, in UCI: the moves that the text can mean, or else all; none where the game is over. */
+  /** Moves that would be accepted, in UCI: those that the text may mean, else all; none if the game is over. */
   readonly legal: readonly string[];
 }
 

@@ -8,7 +8,7 @@ import type { ScoreValue } from "../chess/score.ts";
  */
 export const reviewMethod = "lichess-2026";
 
-/** What is assumed of the standard start, in centipawns. */
+/** Evaluation that is assumed for the standard start, in centipawns. */
 export const standardStartCp = 15;
 
 /** Beyond it, no centipawn makes a difference; a mate counts as much. */
@@ -82,12 +82,12 @@ function accuracyOfSide(
   return (weighted + harmonic) / 2;
 }
 
-/** Who makes a move of a game, counted from 0. */
+/** The side that makes a move of the game. */
 function moverOf(index: number, firstMover: Color): Color {
   return (index % 2 === 0) === (firstMover === "white") ? "white" : "black";
 }
 
-/** Undefined for nothing. */
+/** Undefined for an empty list. */
 export function mean(numbers: readonly number[]): number | undefined {
   return numbers.length === 0 ? undefined : sum(numbers) / numbers.length;
 }
@@ -96,7 +96,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** Of a whole population. */
+/** Standard deviation of a whole population. */
 function deviation(numbers: readonly number[]): number {
   const middle = mean(numbers) ?? 0;
   return Math.sqrt(sum(numbers.map((number) => (number - middle) ** 2)) / numbers.length);

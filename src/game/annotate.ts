@@ -7,7 +7,7 @@ import type { GameReview, MoveReview } from "./review.ts";
 
 const nagOf: Readonly<Record<Judgement, number>> = { mistake: 2, blunder: 4, inaccuracy: 6 };
 
-/** Of bounded length, so that a comment of a thousand beginnings is searched once. */
+/** The length is bounded, so that a comment with a thousand unfinished commands is searched in linear time. */
 const evaluation = /\[%eval\s[^\]]{1,32}\]\s?/g;
 
 /** Tokens that are written in one piece: less than a millisecond. */
@@ -38,7 +38,7 @@ export function* annotate(game: Game, review: GameReview): Generator<void, strin
   return text.join("");
 }
 
-/** Those of the game, and what others need to set its start up. */
+/** The tags of the game, and those that other programs need to set up its start. */
 function tagsOf({ tags, positions: [start] }: Game): ReadonlyMap<string, string> {
   const all = new Map(tags);
   const add = (name: string, value: string) => all.set(name, all.get(name) ?? value);
@@ -91,7 +91,7 @@ function annotated(data: PgnNodeData, move: MoveReview, mates: boolean): PgnNode
     ...data,
     san: move.move.san,
     comments,
-    // Of two glyphs for the same thing one would be wrong: whoever wrote theirs keeps it, and the comment has ours.
+    // A second glyph would contradict the author's: theirs stays, and the comment has ours.
     nags: nag === undefined || nags.some(judgesMove) ? nags : [nag, ...nags],
   };
 }
@@ -126,7 +126,7 @@ function addLine(
   }
 }
 
-/** What is still to be written: what follows a move, a variation, the end of one. */
+/** Work that is left to write: the moves after a node, a variation, or the end of one. */
 type Rest =
   | { readonly kind: "line"; readonly from: Node<PgnNodeData>; readonly ply: number }
   | { readonly kind: "variation"; readonly move: ChildNode<PgnNodeData>; readonly ply: number }

@@ -19,17 +19,17 @@ import type { Result } from "./read-word.ts";
 
 /** A game that has been played to its end, every move legal. */
 export interface Game {
-  /** As the PGN has them, in its order; none of a game that was sent as moves. */
+  /** The tags of the PGN, in its order; none for a game that was sent as moves. */
   readonly tags: ReadonlyMap<string, string>;
   /** Before the first move and after each: one more than there are moves. */
   readonly positions: readonly Position[];
   /** At least one. */
   readonly moves: readonly MoveDescription[];
-  /** What the clock of the mover shows after each move, in milliseconds; undefined where the PGN does not say. */
+  /** The clock of the mover after each move, in milliseconds; undefined if the PGN does not have it. */
   readonly clocksMs: readonly (number | undefined)[];
   /** With the comments, variations and NAGs of the PGN. */
   readonly tree: GameTree<PgnNodeData>;
-  /** By the PGN; where that does not say, by the rules. */
+  /** From the PGN; from the rules if the PGN has none. */
   readonly result: Result;
 }
 
@@ -208,7 +208,7 @@ interface WrongNumber {
   readonly move: WrittenMove;
   /** The rest of a sentence that begins with the move. */
   readonly why: string;
-  /** Whether it is announced as the move of the side that is not to move. */
+  /** True if the dots after the number announce the other side. */
   readonly isTurn: boolean;
 }
 

@@ -18,8 +18,8 @@ const names: Readonly<Record<Judgement, string>> = {
 };
 
 /**
- * What a move did to the score, in White's view before and after; undefined if nothing is to be said. Not for a move that
- * ends the game by mate.
+ * Judges a move by the scores before and after it, in White's view; undefined if the move is not a mistake. Not for a move that ends
+ * the game by mate.
  */
 export function adviseOn(before: ScoreValue, after: ScoreValue, mover: Color): Advice | undefined {
   const previous = viewOf(before, mover);

@@ -1,4 +1,4 @@
-/** What of a normal FEN tells one position of the table of openings from another: all but the clocks. */
+/** A normal FEN without its clocks: the key of the table of openings. */
 export function openingKey(fen: string): string {
   return fen.split(" ", 4).join(" ");
 }

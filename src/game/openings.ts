@@ -4,7 +4,7 @@ import { inTurns, type Turn } from "../thread/event-loop.ts";
 import { openingKey } from "./opening-key.ts";
 
 export interface Opening {
-  /** Of the Encyclopaedia of Chess Openings: `C50`. */
+  /** Code in the Encyclopaedia of Chess Openings: `C50`. */
   readonly eco: string;
   readonly name: string;
   /** The last ply of the opening; 0 for a game that begins with its position. */

@@ -4,41 +4,41 @@ import { echo } from "../text/plain-text.ts";
 /** The text of one game in PGN, and where it stands in the file that it was taken from. */
 export interface PgnSource {
   readonly text: string;
-  /** Of a file of games. */
+  /** Set if the game comes from a file of games. */
   readonly file?: {
     /** Which game of the file, from 1. */
     readonly game: number;
-    /** Of the game's first character, in UTF-16 units. */
+    /** Offset of the game's first character, in UTF-16 units. */
     readonly offset: number;
-    /** Of the game's first character, from 1. */
+    /** Line of the game's first character, from 1. */
     readonly line: number;
   };
 }
 
 export interface PgnFault {
   readonly code: "invalid_pgn" | "illegal_move" | "invalid_fen" | "illegal_position" | "out_of_range";
-  /** A sentence without its end, behind which the place is said. */
+  /** A sentence without its full stop: the place is appended. */
   readonly message: string;
-  /** What the text has there. */
+  /** The text at that place. */
   readonly token: string;
   /** In `PgnSource.text`. */
   readonly offset: number;
-  /** Which move of the main line is at fault or comes next, from 1. */
+  /** Number of the move in the main line that is at fault or comes next, from 1. */
   readonly ply: number;
-  /** A text that would be read. */
+  /** A text that would be accepted. */
   readonly suggestion?: string | undefined;
   /** For an illegal move: the FEN of the position before it. */
   readonly fen?: string;
 }
 
-/** What to do where a text has several games, as the rest of a sentence: who reads a file of many has other ways. */
+/** Advice for a text with several games, as the rest of a sentence. */
 export function howToSendMany({ file }: PgnSource): string {
   return file === undefined
     ? "send one game; for files with several games use `kibitz review`"
     : 'in a file of many each game begins with its tags, as [Event "…"], on a line of their own';
 }
 
-/** The error for a game that cannot be read as it was meant; its fault has the place. */
+/** The error for a game that cannot be read, with the place of the fault. */
 export function pgnError(source: PgnSource, fault: PgnFault): KibitzError {
   const { code, message, token, offset, ply, suggestion, fen } = fault;
   const { game, offset: before = 0, line: firstLine = 1 } = source.file ?? {};

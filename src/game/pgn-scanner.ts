@@ -7,29 +7,29 @@ export type Token = { readonly offset: number } & (
   /** Without its braces, and one space beside each. */
   | { readonly kind: "comment"; readonly comment: string }
   | { readonly kind: "open" | "close" }
-  /** What no PGN has, and why, as the rest of a sentence that begins with it. */
+  /** Text that is no token of PGN. `why` is the rest of a sentence that begins with it. */
   | { readonly kind: "stranger"; readonly text: string; readonly why: string }
 );
 
-/** What people do not see: blanks, and what has no width. */
+/** Characters that people do not see: blanks, and those without width. */
 const blank = /[\s\u200b-\u200d\u2060]+/y;
 const word = /[^\s\u200b-\u200d\u2060{}();]+/y;
 const tagName = /\[[ \t]*([A-Za-z0-9][A-Za-z0-9_+#=:-]{0,63})[ \t]*"/y;
 const tagEnd = /"[ \t]*\]/y;
 
-/** Of old Macs, too. */
+/** A carriage return alone ends a line in files of old Macs. */
 const lineBreak = /[\n\r]/g;
 
 /** The longest tag that is read, in characters. */
 const tagMaxCharacters = 4096;
 
 /**
- * Takes the text of a PGN apart, strictly: what it does not know is a stranger, and nothing is skipped but blanks and
- * lines that begin with `%`, which PGN has for other programs' use.
+ * Splits the text of a PGN into tokens. Text that is no token becomes a `stranger`. Only blanks are skipped, and lines that begin
+ * with `%`, which PGN reserves for other programs.
  */
 export function createScanner(text: string): { read(): readonly Token[] | undefined } {
   let at = 0;
-  /** Whether only blanks or tags stand before `at` on its line. */
+  /** True if only blanks or tags come before `at` on its line. */
   let atLineStart = true;
 
   function skipBlanks(): void {
@@ -84,7 +84,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     return { kind: "comment", offset, comment };
   }
 
-  /** It may have braces, and in a comment in braces it may not. */
+  /** A comment to the end of the line may contain `}`, but a comment in braces may not. */
   function readLineComment(): Token {
     const offset = at;
     at = endOfLine(text, offset);
@@ -92,7 +92,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     return { kind: "comment", offset, comment: comment.replaceAll("}", ")") };
   }
 
-  /** What a word has; none where it says nothing, as `e.p.` does. */
+  /** The tokens of a word; none for a word without meaning, such as `e.p.`. */
   function readTokens(): readonly Token[] {
     const offset = at;
     const written = wordAt(text, offset);
@@ -105,7 +105,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     );
   }
 
-  /** What stands next, a word's tokens together; none of a line that is skipped, and undefined at the end. */
+  /** The next token, or all tokens of the next word; none for a line that is skipped, undefined at the end. */
   function read(): readonly Token[] | undefined {
     skipBlanks();
     if (text[at] === "%" && /[\n\r\ufeff]/.test(text[at - 1] ?? "\n")) {

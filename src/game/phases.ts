@@ -23,9 +23,9 @@ export function createDivider(): (fen: string) => Phase {
 }
 
 interface Board {
-  /** But kings and pawns, of both sides. */
+  /** Number of pieces of both sides, without kings and pawns. */
   readonly pieces: number;
-  /** Who stands on each square, a rank after the other from White's side. */
+  /** The man or space on each square, rank by rank from White's side. */
   readonly ranks: readonly string[];
 }
 

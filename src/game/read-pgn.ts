@@ -5,7 +5,7 @@ import { howToSendMany, type PgnFault, type PgnSource, pgnError } from "./pgn-er
 import { createScanner, type Token } from "./pgn-scanner.ts";
 import type { MoveNumber, Result } from "./read-word.ts";
 
-/** A game as its text has it: nothing is played yet, and its moves may be illegal. */
+/** A game that was read and not played: its moves may be illegal. */
 export interface PgnGame {
   readonly source: PgnSource;
   /** In the order of the text. */
@@ -14,7 +14,7 @@ export interface PgnGame {
   readonly moves: readonly WrittenMove[];
   /** Everything but the tags: moves, variations, comments, NAGs. */
   readonly tree: Game<PgnNodeData>;
-  /** What stands behind the moves. */
+  /** The result after the moves. */
   readonly result: Result | undefined;
 }
 
@@ -24,14 +24,14 @@ interface PgnTag {
 }
 
 export interface WrittenMove {
-  /** What the text has. */
+  /** The move in the text. */
   readonly text: string;
-  /** The same in letters that chessops reads: SAN or UCI, or `--` for a move that is none. */
+  /** The move in a form that chessops reads: SAN or UCI, or `--` for a null move. */
   readonly san: string;
   readonly offset: number;
   /** The move number in front of the move. */
   readonly number: MoveNumber | undefined;
-  /** Where the move number begins; without one, `offset`. */
+  /** Offset of the move number; `offset` if there is none. */
   readonly begins: number;
 }
 
@@ -63,7 +63,7 @@ interface Line {
   readonly comments: string[];
 }
 
-/** What an error begins with for a game that has no moves, such as one that was forfeited. */
+/** Beginning of the error for a game without moves, such as one that was forfeited. */
 export const noMoves = "There are no moves";
 
 /**
@@ -261,7 +261,7 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
     throw refuse("A variation does not end", "(", line.offset);
   }
   if (moves.length === 0) {
-    // Where they should stand: behind the last tag there may be a result, and the next game of a file.
+    // The place where moves are missing: there may be a result, or the next game of a file.
     throw refuse(noMoves, "", resultAt ?? source.text.trimEnd().length);
   }
   const tree = {

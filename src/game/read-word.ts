@@ -1,4 +1,4 @@
-/** What a word of the moves may be. `at` is where in the word it begins. */
+/** A token in a word of the move text. `at` is its offset in the word. */
 export type WordToken = { readonly at: number } & (
   | { readonly kind: "number"; readonly number: MoveNumber }
   /** `san` is written as chessops reads it: SAN or UCI, or `--` for a move that is none. */
@@ -51,7 +51,7 @@ const nags: Readonly<Record<string, number>> = {
 
 const glyph = /^(?:\+\/[=-]|[=-]\/\+|\+[=-]|[=-]\+|[!?]{1,2}|[‼⁇⁉⁈□=∞⩲⩱±∓]|N(?![a-zA-Z]))/;
 const number = /^(?:(\d{1,5})(?:([.…]+)|$)|([.…]+))/;
-/** What nearly every word is. */
+/** Matches nearly every word of most games. */
 const plainMove = /^[NBRQK]?[a-h]?[1-8]?x?[a-h][1-8][+#]?$/;
 const nullMove = /^(?:--|Z0|0000|@@@@)(?=$|[!?$])/;
 const castling = /^([O0o]-[O0o](?:-[O0o])?)((?:[+#]+(?![-/=]))?)/;

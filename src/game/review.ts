@@ -17,7 +17,7 @@ import { openingKey } from "./opening-key.ts";
 import type { Opening } from "./openings.ts";
 import { createDivider, type Phase } from "./phases.ts";
 
-/** What is known of a position: a search's findings, or how the game that is over there ended. White's view. */
+/** The evaluation of a position: from a search, or from the result if the game is over there. White's view. */
 export interface EvaluatedPosition {
   readonly score: Score;
   /** Undefined exactly when the game is over. */
@@ -50,21 +50,21 @@ export interface MoveReview {
   readonly evaluation: Score;
   /** White's chances after the move on the scale of reviews, where a mate is 97.54 or 2.46. */
   readonly winPercent: number;
-  /** What the mover lost, at least 0. */
+  /** Loss of the mover, at least 0. */
   readonly centipawnLoss: number;
   readonly winPercentLoss: number;
   /** 0 to 100. */
   readonly accuracy: number;
   /** Undefined where there is nothing to blame. */
   readonly judgement: Judgement | undefined;
-  /** As Lichess says it: `(0.36 → -0.36) Inaccuracy. Ngf3 was best.` */
+  /** In the words of Lichess: `(0.36 → -0.36) Inaccuracy. Ngf3 was best.` */
   readonly comment: string | undefined;
   readonly labels: readonly Label[];
-  /** Of the position before the move. */
+  /** Phase of the position before the move. */
   readonly phase: Phase;
-  /** What the mover's clock showed, in milliseconds. */
+  /** The mover's clock after the move, in milliseconds. */
   readonly clockMs: number | undefined;
-  /** What the engine would have played; undefined where the rules had ended the game before. */
+  /** The best move by the engine; undefined if the rules had ended the game before. */
   readonly best: BestMove | undefined;
 }
 
@@ -95,7 +95,7 @@ export interface Play {
   readonly blunders: number;
 }
 
-/** Of a whole game, where `accuracy` is undefined unless both sides moved. */
+/** Figures of a whole game. `accuracy` is undefined unless both sides moved. */
 export interface PlayerReview extends Play {
   /** Means over the moves of a phase; undefined without moves that count. */
   readonly phases: Readonly<Record<Phase, Play | undefined>>;
@@ -127,7 +127,7 @@ export interface Reviewer {
 /** Lichess shows as much of a line. */
 const linePliesMax = 12;
 
-/** Of `winPercent`, between the first line and the second. */
+/** Least difference of `winPercent` between the first line and the second. */
 const onlyMovePoints = 10;
 
 /** The same evaluations make the same review. By the formulas of {@link reviewMethod}. */
@@ -196,7 +196,7 @@ export function createReviewer(game: Game, opening: Opening | undefined): Review
     ) {
       throw new RangeError("a move or a position of the game is missing");
     }
-    // As on Lichess the move that mates takes no part in its player's figures.
+    // On Lichess, the mating move does not count in the figures of its player.
     const counted = isMate(game, moves.length) ? moves.slice(0, -1) : moves;
     const weighed = evaluations.slice(0, counted.length + 1);
     const cps = weighed.map((evaluation, index) => centipawnsOf(assumed(index, evaluation)));
@@ -246,12 +246,12 @@ function rounded(percent: number): number {
   return Math.round(percent * 10_000) / 10_000;
 }
 
-/** As Lichess writes it, White's view. */
+/** A score in the notation of Lichess, White's view. */
 function scoreText(value: ScoreValue): string {
   return value.kind === "cp" ? (value.cp / 100).toFixed(2) : `Mate in ${Math.abs(value.mate)}`;
 }
 
-/** Whether the second line is much worse than the first: not where a search that its time ended names another move than both. */
+/** True if the second line is much worse than the first. False if the search ended on another best move than that of the first line. */
 function isOnly({ best, lines: [first, second] }: EvaluatedPosition, mover: Color): boolean {
   if (first === undefined || second === undefined || first.moves[0] !== best?.uci) {
     return false;

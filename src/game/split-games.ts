@@ -11,7 +11,7 @@ const commentLine = /^[\s\ufeff]*\{[^}]*\}\s*$/;
 /** A carriage return alone ends a line, too, as on old Macs; the last one may be the first half of two. */
 const lineEnds = /(?<=\n|\r(?!\n))/;
 
-/** What is looked at of a line, in characters: enough to see how it begins. */
+/** Characters of a line that are read to see how it begins. */
 const lineMaxCharacters = 64 * 1024;
 
 /**
@@ -31,7 +31,7 @@ export async function* splitGames(chunks: AsyncIterable<string>): AsyncGenerator
   let isBehindBlank = false;
   let nextOffset = 0;
   let nextLine = 1;
-  /** Whether what comes next begins a line. */
+  /** True if the next part begins a line. */
   let isFresh = true;
 
   function take(part: string): PgnSource | undefined {
