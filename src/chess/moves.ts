@@ -1,13 +1,11 @@
-import type { Board } from "chessops/board";
 import type { Chess } from "chessops/chess";
-import { makeCastlingFen } from "chessops/fen";
+import { makeBoardFen, makeCastlingFen } from "chessops/fen";
 import { makeSanAndPlay, parseSan } from "chessops/san";
 import { SquareSet } from "chessops/squareSet";
 import { CASTLING_SIDES, COLORS, FILE_NAMES, isDrop, type NormalMove, type Square } from "chessops/types";
 import { kingCastlesTo, makeSquare, makeUci, parseUci, squareFile } from "chessops/util";
 import { quote } from "../text/plain-text.ts";
 import type { Position, PositionFault } from "./position.ts";
-import { pieceLetters } from "./read-fen.ts";
 
 /** @param why as {@link whyNotPlayed} says it of the position `fen` */
 export function faultOfMove(text: string, index: number, why: string, fen: string): PositionFault {
@@ -147,43 +145,7 @@ function placementFields(chess: Chess, castling: string): string {
   // Only after a move of two squares is there anything to find out.
   const square = chess.epSquare === undefined ? undefined : chess.toSetup().epSquare;
   const enPassant = square === undefined ? "-" : makeSquare(square);
-  return `${boardField(chess.board)} ${chess.turn === "white" ? "w" : "b"} ${castling} ${enPassant}`;
-}
-
-/** Writes the first field of a FEN. chessops takes ten times as long, which was a twelfth of a shallow search. */
-function boardField(board: Board): string {
-  let text = "";
-  for (let rank = 7; rank >= 0; rank--) {
-    let empty = 0;
-    for (let square = rank * 8; square < rank * 8 + 8; square++) {
-      if (board.occupied.has(square)) {
-        const letter = kindAt(board, square) + (board.white.has(square) ? 0 : 6);
-        text += (empty > 0 ? empty : "") + pieceLetters.charAt(letter);
-        empty = 0;
-      } else {
-        empty++;
-      }
-    }
-    text += (empty > 0 ? String(empty) : "") + (rank > 0 ? "/" : "");
-  }
-  return text;
-}
-
-/** The place of the piece's letter in {@link pieceLetters}, as White's. */
-function kindAt({ pawn, knight, bishop, rook, queen }: Board, square: Square): number {
-  if (pawn.has(square)) {
-    return 0;
-  }
-  if (knight.has(square)) {
-    return 1;
-  }
-  if (bishop.has(square)) {
-    return 2;
-  }
-  if (rook.has(square)) {
-    return 3;
-  }
-  return queen.has(square) ? 4 : 5;
+  return `${makeBoardFen(chess.board)} ${chess.turn === "white" ? "w" : "b"} ${castling} ${enPassant}`;
 }
 
 function castlingField({ board, castles }: Chess): string {
