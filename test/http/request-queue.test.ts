@@ -33,22 +33,6 @@ test("a connection that breaks between two requests begins no incomplete request
   expect(queue.first).toBeUndefined();
 });
 
-test("the response under way closes with its connection, even if Node does not close it, and no other is begun", async () => {
-  const { begun, socket, queue } = start();
-  const [first, second] = [response(), response()];
-  queue.take(first);
-  queue.take(second);
-  let closed = 0;
-  first.on("close", () => closed++);
-  Object.assign(socket, { destroyed: true });
-  socket.emit("close");
-  await turn();
-  await turn();
-  await turn();
-  expect(closed).toBe(1);
-  expect(begun).toEqual([first]);
-});
-
 test("a request that arrives between two others is begun once, in its order", async () => {
   const { begun, queue } = start();
   const [first, second, third] = [response(), response(), response()];

@@ -58,10 +58,6 @@ export function createRequestQueue(
     }
   }
 
-  // All that a call holds is released when its response closes, so it closes with the connection in any case. Node 24.0 closes only the
-  // response whose turn it is to be written.
-  socket.once("close", () => setImmediate(() => underWay?.emit("close")));
-
   return {
     take(res) {
       if (isStopped) {
