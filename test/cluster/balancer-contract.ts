@@ -4,10 +4,10 @@ import { connect as connectHttp2, constants } from "node:http2";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { createCors } from "../../src/http/listener/cors.ts";
 import { createListener, type Listener } from "../../src/http/listener/listener.ts";
 import type { NodeRequest } from "../../src/http/message.ts";
 import { createProbes } from "../../src/http/pages/probes.ts";
+import { plainListener } from "../http/start-listener.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import type { Balanced, Balancer } from "./balancers.ts";
 
@@ -60,6 +60,7 @@ export function testBalancer(balancer: Balancer): void {
 
     const startNode = async (node: number) => {
       const listener = createListener({
+        ...plainListener,
         handlers: [
           createProbes({ ready: () => true, draining: () => false }),
           (req, res) => {
@@ -69,7 +70,6 @@ export function testBalancer(balancer: Balancer): void {
             return true;
           },
         ],
-        cors: createCors(["*"]),
         log: { error: console.error, warn: console.warn },
       });
       listeners.push(listener);

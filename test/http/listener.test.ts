@@ -5,13 +5,11 @@ import { connect } from "node:net";
 import { getDefaultHighWaterMark, setDefaultHighWaterMark } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createCors } from "../../src/http/listener/cors.ts";
 import { createListener } from "../../src/http/listener/listener.ts";
 import type { NodeRequest, RequestHandler } from "../../src/http/message.ts";
-import { silentLog } from "../../src/log/log.ts";
 import { dribble, exchange, open, problemOf } from "./exchange.ts";
 import { http2Get } from "./http2-get.ts";
-import { startListener } from "./start-listener.ts";
+import { plainListener, startListener } from "./start-listener.ts";
 
 const get = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
 const last = "Connection: close\r\n";
@@ -66,12 +64,6 @@ describe("one port", () => {
     );
     await expect.poll(received).toContain('{"status":"ok"}');
     socket.destroy();
-  });
-
-  test("the port answers pipelined requests in their order", async () => {
-    const { port } = await startListener();
-    const answer = await exchange(port, get("/healthz") + get("/nope") + get("/readyz", last));
-    expect(answer.match(/HTTP\/1.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 404", "HTTP/1.1 200"]);
   });
 
   test("the port answers 17 pipelined requests in their order, on one connection", async () => {
@@ -153,7 +145,7 @@ describe("one port", () => {
 
   test("a listener reports its port, and rejects if it gets none", async () => {
     const { port } = await startListener();
-    const second = createListener({ handlers: [], cors: createCors([]), log: silentLog });
+    const second = createListener(plainListener);
     await expect(second.listen("127.0.0.1", port)).rejects.toThrow("EADDRINUSE");
     await second.stop();
   });

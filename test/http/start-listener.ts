@@ -4,6 +4,8 @@ import { createListener, type Listener, type ListenerOptions } from "../../src/h
 import type { RequestHandler } from "../../src/http/message.ts";
 import { createProbes } from "../../src/http/pages/probes.ts";
 import { createWelcome } from "../../src/http/pages/welcome.ts";
+import { sendProblem } from "../../src/http/send-problem.ts";
+import { silentLog } from "../../src/log/log.ts";
 
 export interface Started {
   readonly listener: Listener;
@@ -15,17 +17,26 @@ export interface Started {
   readonly warnings: readonly string[];
 }
 
+/** A listener without limits by caller, whose refusals are problem documents. */
+export const plainListener = {
+  handlers: [],
+  cors: createCors([]),
+  log: silentLog,
+  isRpcPath: () => false,
+  logRefused: () => {},
+  refuse: (error, req, res) => sendProblem(req, res, error),
+  callerOf: ({ address }) => address,
+  connectionsPerAddress: Number.POSITIVE_INFINITY,
+  callsPerCaller: () => Number.POSITIVE_INFINITY,
+  isProbe: (path) => path === "/healthz",
+} satisfies ListenerOptions;
+
 /** A listener on a free port, with the probes behind the given handlers; stopped when the test ends. */
 export async function startListener(
   handlers: readonly RequestHandler[] = [],
   limits: ListenerOptions["limits"] = {},
   cors = createCors(["*"]),
-  more: Partial<
-    Pick<
-      ListenerOptions,
-      "connectionsPerAddress" | "callerOf" | "callsPerCaller" | "isRpcPath" | "logRefused"
-    >
-  > = {},
+  more: Partial<ListenerOptions> = {},
 ): Promise<Started> {
   const errors: object[] = [];
   const warnings: string[] = [];
@@ -34,9 +45,9 @@ export async function startListener(
     warn: (_: object, message: string) => warnings.push(message),
   };
   const probes = createProbes({ ready: () => true, draining: () => listener.draining });
-  const listener = createListener({
+  const listener: Listener = createListener({
+    ...plainListener,
     handlers: [...handlers, probes, createWelcome()],
-    isProbe: (path) => path === "/healthz",
     cors,
     log,
     limits,

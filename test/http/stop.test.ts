@@ -3,11 +3,10 @@ import { Agent, get } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createCors } from "../../src/http/listener/cors.ts";
 import { createListener } from "../../src/http/listener/listener.ts";
 import type { NodeResponse, RequestHandler } from "../../src/http/message.ts";
 import { exchange, open } from "./exchange.ts";
-import { startListener } from "./start-listener.ts";
+import { plainListener, startListener } from "./start-listener.ts";
 
 /** Leaves `/slow` unanswered until told. */
 function slowHandler(): { handler: RequestHandler; waiting: NodeResponse[] } {
@@ -144,8 +143,7 @@ describe("a stop", () => {
   });
 
   test("a stop may be asked for before the listener listens", async () => {
-    const log = { error: () => {}, warn: () => {} };
-    const listener = createListener({ handlers: [], cors: createCors(["*"]), log, limits: {} });
+    const listener = createListener(plainListener);
     await listener.stop();
     expect(listener.draining).toBe(true);
   });

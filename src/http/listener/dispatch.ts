@@ -23,10 +23,13 @@ export interface DispatchOptions {
   readonly isRpcPath: (path: string) => boolean;
   /** Called when the answer to a request has ended: logs it if it did not become a call. */
   readonly logRefused: (req: Pick<NodeRequest, "method">, startedAt: number) => void;
-  /** Refuses a request in the protocol of its caller. */
-  readonly refuse: (error: KibitzError, req: NodeRequest, res: NodeResponse) => void;
-  readonly beginSpan: BeginSpan | undefined;
+  readonly refuse: Refuse;
+  /** Begins the spans of requests; none is kept if unset. */
+  readonly beginSpan?: BeginSpan | undefined;
 }
+
+/** Refuses a request before any handler sees it, in the protocol of its caller. */
+export type Refuse = (error: KibitzError, req: NodeRequest, res: NodeResponse) => void;
 
 /** Answers a request, or refuses it with an error. */
 export type Dispatch = (req: NodeRequest, res: NodeResponse, refusal?: KibitzError) => void;

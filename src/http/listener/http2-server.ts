@@ -7,9 +7,8 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Socket } from "node:net";
-import type { KibitzError } from "../../errors/errors.ts";
 import { lateRequest, type NodeRequest, type NodeResponse } from "../message.ts";
-import { continueWhenRead } from "./dispatch.ts";
+import { continueWhenRead, type Refuse } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
 
 /** The part of the listener that speaks HTTP/2. It never listens: connections are handed to it. */
@@ -22,9 +21,6 @@ export interface Http2Server {
    */
   drain(): void;
 }
-
-/** Refuses a request in the protocol of its caller. */
-export type Refuse = (error: KibitzError, req: NodeRequest, res: NodeResponse) => void;
 
 /** Counts a call until its response closes, or returns the limit that is reached: that of its caller, or that of all. */
 export type Admit = (req: NodeRequest, res: NodeResponse) => "holder" | "all" | undefined;

@@ -3,21 +3,17 @@ import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { KibitzError } from "../../errors/errors.ts";
 import type { Log } from "../../log/log.ts";
 import {
-  type BeginSpan,
   identifyRequest,
   originOf,
   outcomeOf,
   pathFrom,
   type RequestContext,
 } from "../../request/context.ts";
-import type { RequestHandler } from "../message.ts";
-import { sendProblem } from "../send-problem.ts";
-import type { Cors } from "./cors.ts";
 import { createCountLimit } from "./count-limit.ts";
 import { createDispatch, type DispatchOptions } from "./dispatch.ts";
 import { createFullWarnings } from "./full-warnings.ts";
 import { createHttp1Server } from "./http1-server.ts";
-import { type Admit, createHttp2Server, type Refuse } from "./http2-server.ts";
+import { type Admit, createHttp2Server } from "./http2-server.ts";
 import { type ListenerLimits, listenerLimits } from "./limits.ts";
 
 /** One port for HTTP/1.1 and HTTP/2 without TLS. */
@@ -33,30 +29,19 @@ export interface Listener {
   stop(deadlineMs?: number): Promise<void>;
 }
 
-export interface ListenerOptions {
-  /** Called in this order; the first one that takes a request keeps it. */
-  readonly handlers: readonly RequestHandler[];
-  readonly cors: Cors;
+export interface ListenerOptions extends Omit<DispatchOptions, "headersMaxBytes"> {
   readonly log: Pick<Log, "error" | "warn">;
-  /** True for a path below that of a service; none is if unset. */
-  readonly isRpcPath?: (path: string) => boolean;
-  /** Logs a request that did not become a call. */
-  readonly logRefused?: DispatchOptions["logRefused"];
-  /** Refuses a request before any handler sees it, in the protocol of its caller; with a problem document if unset. */
-  readonly refuse?: Refuse;
-  /** Begins the spans of requests; none is kept if unset. */
-  readonly beginSpan?: BeginSpan | undefined;
   /**
    * The caller that a connection, or a request by its headers, counts for. Undefined for those that count only in all, such as
    * the connections of trusted proxies.
    */
-  readonly callerOf?: (origin: Pick<RequestContext, "address" | "forwardedFor">) => string | undefined;
+  readonly callerOf: (origin: Pick<RequestContext, "address" | "forwardedFor">) => string | undefined;
   /** Connections at a time of one caller. */
-  readonly connectionsPerAddress?: number;
+  readonly connectionsPerAddress: number;
   /** Calls at a time of one caller. */
-  readonly callsPerCaller?: () => number;
-  /** True for a path whose requests do not count. None is if unset. */
-  readonly isProbe?: (path: string) => boolean;
+  readonly callsPerCaller: () => number;
+  /** True for a path whose requests do not count. */
+  readonly isProbe: (path: string) => boolean;
   readonly limits?: Partial<ListenerLimits>;
 }
 
@@ -64,25 +49,10 @@ export interface ListenerOptions {
 const sweepIntervalMs = 100;
 
 export function createListener(options: ListenerOptions): Listener {
-  const { handlers, cors, log, limits: given } = options;
-  const { isRpcPath = () => false, logRefused = () => {}, beginSpan } = options;
-  const { refuse = (error, req, res) => sendProblem(req, res, error) } = options;
-  const { callerOf = ({ address }) => address, isProbe = () => false } = options;
-  const {
-    connectionsPerAddress = Number.POSITIVE_INFINITY,
-    callsPerCaller = () => Number.POSITIVE_INFINITY,
-  } = options;
-  const limits = { ...listenerLimits, ...given };
-  const answer = createDispatch({
-    handlers,
-    cors,
-    log,
-    headersMaxBytes: limits.headersMaxBytes,
-    isRpcPath,
-    logRefused,
-    refuse,
-    beginSpan,
-  });
+  const { cors, log, isRpcPath, logRefused, callerOf, connectionsPerAddress, callsPerCaller, isProbe } =
+    options;
+  const limits = { ...listenerLimits, ...options.limits };
+  const answer = createDispatch({ ...options, headersMaxBytes: limits.headersMaxBytes });
   const warnFull = createFullWarnings(log);
   const calls = createCountLimit(limits.callsMax, callsPerCaller);
   const admit: Admit = (req, res) => {
@@ -118,7 +88,7 @@ export function createListener(options: ListenerOptions): Listener {
     cors.unread,
     logUnread,
   );
-  const http2 = createHttp2Server(answer, admit, limits, refuse);
+  const http2 = createHttp2Server(answer, admit, limits, options.refuse);
 
   const connections = new Set<Socket>();
   const unidentified = new Set<Socket>();
