@@ -150,7 +150,7 @@ export async function startApp(
       door(agentsDoor),
       (req, res) => "access" in state && checkCredential(state.access, req, res),
       ...(besidesPage ? [createWebPage()] : []),
-      createWelcome({ besidesPage }),
+      createWelcome(besidesPage),
       createProblemPages(),
       createApiPages({
         plans: () => ("access" in state ? shownPlans(state.access.plans) : undefined),

@@ -35,7 +35,7 @@ function build(name: string, html: string, minute = ++built): URL {
 }
 
 const start = async (folder = build("page", "<title>Page</title>")) =>
-  startListener([createWebPage(folder), createWelcome({ besidesPage: true })]);
+  startListener([createWebPage(folder), createWelcome(true)]);
 
 interface Answer {
   readonly status: number | undefined;

@@ -93,8 +93,7 @@ export function createDispatch({
   }
 
   return (req, res, refusal) => {
-    // A disconnect may make the request emit an error. Connect removes its own listener too early: two pipelined requests
-    // with a disconnect would end the process.
+    // A disconnect may make the request emit an error. Without a listener, it would end the process.
     req.on("error", () => {});
     // Writing after the end is a mistake in a handler, but one that would end the process.
     res.on("error", (err) => log.error({ err }, "writing an answer failed"));
@@ -125,13 +124,10 @@ function check(req: NodeRequest, res: NodeResponse, headersMaxBytes: number): vo
 }
 
 /**
- * Refuses requests that Node accepts, and makes sure that `new URL(req.url, "http://" + host)` cannot throw: Connect
- * calls it outside of any try, so one request with `Host: [` would end the process.
- *
- * To be called after {@link takeAbsoluteTarget}. Afterwards `req.headers.host` is there for every version, and the target
- * is a path with its query, or `*`.
+ * Refuses requests that Node accepts. To be called after {@link takeAbsoluteTarget}. Afterwards `req.headers.host` is there for every
+ * version, `new URL(req.url, "http://" + host)` cannot throw, and the target is a path with its query, or `*`.
  */
-export function checkRequest(req: NodeRequest, headersMaxBytes: number): void {
+function checkRequest(req: NodeRequest, headersMaxBytes: number): void {
   if (req.method === "CONNECT") {
     throw malformed("CONNECT is for proxies, and this is not one.");
   }
@@ -227,7 +223,7 @@ function checkHttp1({ httpVersion, headers }: NodeRequest): void {
 }
 
 /** RFC 9112 section 3.2.2: servers accept the target that is meant for proxies, and its host counts. */
-export function takeAbsoluteTarget(req: NodeRequest): void {
+function takeAbsoluteTarget(req: NodeRequest): void {
   if (req.url?.startsWith("/")) {
     return;
   }

@@ -7,7 +7,6 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { v7 as uuidv7 } from "uuid";
 import { errorKind } from "../../errors/catalogue.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import { headersFromError, problemFromError, problemMediaType } from "../../errors/problem.ts";
@@ -175,11 +174,11 @@ function errorFromClientError({ code, reason, rawPacket }: ClientError): KibitzE
 }
 
 /** Answers with a problem document if Node has made no response to write it to, and ends the connection. */
-export function refuseSocket(
+function refuseSocket(
   socket: Duplex,
   error: KibitzError,
   extraHeaders: readonly (readonly [string, string])[],
-  requestId: string = uuidv7(),
+  requestId: string,
 ): void {
   const body = `${JSON.stringify(problemFromError(error, requestId))}\n`;
   const { status } = errorKind(error.code);

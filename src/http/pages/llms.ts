@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { generatedDocument } from "./openapi-document.ts";
 
 /** A tool for agents. */
 export interface ShownTool {
@@ -10,14 +10,10 @@ interface Operation {
   readonly summary: string;
 }
 
-/** `npm run generate` makes it. It is beside `src/` in a checkout, and in `dist/` of the package. */
-const file = new URL("../../../gen/openapi.json", import.meta.url);
-
 /** The text that tells a language model how to use this service (https://llmstxt.org). Calls have their summary in the OpenAPI document. */
 export async function llmsText(tools: readonly ShownTool[]): Promise<string> {
-  const { paths }: { paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> } = JSON.parse(
-    await readFile(file, "utf8"),
-  );
+  const { paths }: { paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> } =
+    await generatedDocument();
   const calls = Object.entries(paths)
     // A call that has a second path without `/v1` is listed once.
     .filter(([path]) => !(`/v1${path}` in paths))

@@ -23,9 +23,14 @@ export interface ShownPlan {
 /** `npm run generate` makes it. It is beside `src/` in a checkout, and in `dist/` of the package. */
 const file = new URL("../../../gen/openapi.json", import.meta.url);
 
-/** The OpenAPI document of this service, made from the proto, with the plans in force. */
+/** The OpenAPI document that is made from the proto. */
+export async function generatedDocument() {
+  return JSON.parse(await readFile(file, "utf8"));
+}
+
+/** The OpenAPI document of this service, with the plans in force. */
 export async function openapiDocument(plans: readonly ShownPlan[]): Promise<string> {
-  const { info, ...rest } = JSON.parse(await readFile(file, "utf8"));
+  const { info, ...rest } = await generatedDocument();
   const description = `${info.description}\n${tableOf(plans)}`;
   return `${JSON.stringify({ ...rest, info: { ...info, description }, "x-kibitz-plans": plans })}\n`;
 }

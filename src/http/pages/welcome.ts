@@ -6,13 +6,12 @@ import { answerGet, type Page } from "./page.ts";
 /** A host that is safe to paste into a shell. */
 const saneHost = /^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i;
 
-interface WelcomeOptions {
-  /** True if browsers get the page at the same path. */
-  readonly besidesPage?: boolean;
-}
-
-/** `GET /`: a first request to copy, and the other paths. */
-export function createWelcome({ besidesPage = false }: WelcomeOptions = {}): RequestHandler {
+/**
+ * `GET /`: a first request to copy, and the other paths.
+ *
+ * @param besidesPage true if browsers get the page at the same path
+ */
+export function createWelcome(besidesPage = false): RequestHandler {
   return (req, res) => {
     if (contextOf(req).path !== "/") {
       return false;

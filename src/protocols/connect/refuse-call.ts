@@ -4,7 +4,11 @@
  */
 
 import type { ConnectError } from "@connectrpc/connect";
-import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
+import {
+  encodeEnvelope,
+  type UniversalHandler,
+  type UniversalServerResponse,
+} from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, endStreamFlag, errorToJson } from "@connectrpc/connect/protocol-connect";
 import { headerGrpcMessage, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { KibitzError } from "../../errors/errors.ts";
@@ -72,10 +76,11 @@ function connectResponse(type: string, refusal: ConnectError): RefusalResponse {
     return { status: codeToHttpStatus(refusal.code), headers, body: Buffer.from(JSON.stringify(error)) };
   }
   const end = Buffer.from(JSON.stringify({ error }));
-  const envelope = Buffer.alloc(5);
-  envelope.writeUInt8(endStreamFlag, 0);
-  envelope.writeUInt32BE(end.length, 1);
-  return { status: 200, headers: { "Content-Type": type }, body: Buffer.concat([envelope, end]) };
+  return {
+    status: 200,
+    headers: { "Content-Type": type },
+    body: Buffer.from(encodeEnvelope(endStreamFlag, end)),
+  };
 }
 
 const unaryTypes = ["application/json", "application/proto"];

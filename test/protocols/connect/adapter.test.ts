@@ -286,21 +286,6 @@ describe("a problem document, never an empty body, answers", () => {
   });
 });
 
-test("a caller who leaves while an answer waits for the one before it does not end the process", async () => {
-  const waits = createConnectRouter().rpc(AnalysisService.method.listEngines, async (_, { signal }) => {
-    await once(signal, "abort");
-    return {};
-  });
-  const { port, base } = await start(waits);
-  const post = `POST ${service}/ListEngines HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n`;
-  const { socket, closed } = await open(port);
-  socket.write(`${post}Content-Type: application/json\r\n\r\n{}${post}Content-Type: text/plain\r\n\r\n{}`);
-  await sleep(50);
-  socket.destroy();
-  await closed;
-  expect((await fetch(`${base}/healthz`)).status).toBe(200);
-});
-
 test("a caller who leaves aborts its own call only", async () => {
   let begun = 0;
   const aborted: unknown[] = [];

@@ -1,26 +1,19 @@
 import { once } from "node:events";
-import type { RequestListener, ServerResponse } from "node:http";
+import type { RequestListener } from "node:http";
 import { connect as connectHttp2, constants as http2 } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Code, type ConnectRouter, createClient, createConnectRouter } from "@connectrpc/connect";
+import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
 import {
-  Code,
-  ConnectError,
-  type ConnectRouter,
-  createClient,
-  createConnectRouter,
-} from "@connectrpc/connect";
-import type { Compression, UniversalServerRequest } from "@connectrpc/connect/protocol";
-import {
-  compressionGzip,
   connectNodeAdapter,
   createGrpcTransport,
   universalRequestFromNodeRequest,
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
-import { expect, onTestFinished, vi } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { AnalysisService } from "../../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { ServerReflection } from "../../../../gen/grpc/reflection/v1/reflection_pb.ts";
-import { exchange, open } from "../../../http/exchange.ts";
+import { exchange } from "../../../http/exchange.ts";
 import { envelope, type Faults, service, startServer } from "./bare-library.ts";
 
 const answersAtOnce = (router: ConnectRouter) =>
@@ -38,9 +31,6 @@ const longEnoughMs = 200;
 
 /** How long is waited for what has to come. */
 const patiently = { timeout: 10_000 };
-
-/** The beginning of a request over HTTP/1.1. */
-const post = (call: string) => `POST ${service}/${call} HTTP/1.1\r\nHost: x\r\n`;
 
 /** Asks a bare server for one call over HTTP/1.1. */
 async function ask(method: string, call: string, type?: string) {
@@ -78,26 +68,6 @@ export const faultsOfConnectNode: Faults = {
     expect(await talk?.({ httpVersion: "1.1" } as UniversalServerRequest)).toMatchObject({ status: 505 });
   },
 
-  async "A failure outside of a handler is written to the console, and the client waits forever."() {
-    const told = vi.spyOn(console, "error").mockReturnValue();
-    onTestFinished(() => told.mockRestore());
-    const broken: Compression = { ...compressionGzip, compress: () => Promise.reject(new Error("broken")) };
-    const adapter = connectNodeAdapter({ routes: answersAtOnce, acceptCompression: [broken] });
-    const answers: ServerResponse[] = [];
-    const port = await startServer("1.1", (req, res) => {
-      answers.push(res);
-      adapter(req, res);
-    });
-    const { socket } = await open(port);
-    onTestFinished(() => void socket.destroy());
-    socket.write(
-      `${post("ListEngines")}Accept-Encoding: gzip\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`,
-    );
-    await expect.poll(() => told.mock.calls, patiently).toHaveLength(1);
-    await sleep(longEnoughMs);
-    expect(answers).toMatchObject([{ headersSent: false, destroyed: false }]);
-  },
-
   async "An unknown method is answered with an empty 404 in no protocol."() {
     const answer = await ask("POST", "Nope", "application/grpc");
     expect(answer).toMatchObject({ status: 404, body: "" });
@@ -106,38 +76,6 @@ export const faultsOfConnectNode: Faults = {
 
   async "gRPC over HTTP/1.1 is answered, though its specification and its clients need HTTP/2."() {
     expect((await ask("POST", "ListEngines", "application/grpc")).status).toBe(200);
-  },
-
-  async "After a message that is too large, an HTTP/1.1 connection stays open and never answers again."() {
-    const port = await startServer("1.1", connectNodeAdapter({ routes: answersAtOnce, readMaxBytes: 1000 }));
-    const { socket, received } = await open(port);
-    onTestFinished(() => void socket.destroy());
-    const head = `${post("ListEngines")}Content-Type: application/json\r\n`;
-    const tooLarge = "x".repeat(200_000);
-    socket.write(
-      `${head}Transfer-Encoding: chunked\r\n\r\n${tooLarge.length.toString(16)}\r\n${tooLarge}\r\n`,
-    );
-    await expect.poll(received, patiently).toMatch(/^HTTP\/1\.1 429 [\s\S]*Connection: keep-alive/);
-    socket.write(`0\r\n\r\n${head}Content-Length: 2\r\n\r\n{}`);
-    await sleep(longEnoughMs);
-    expect(received().match(/HTTP\/1\.1 \d+/g), "the next request is not answered").toHaveLength(1);
-  },
-
-  async "If the client disconnects while it sends, the error has no code and counts as a failure of the server."() {
-    const begun = Promise.withResolvers<void>();
-    const failed = Promise.withResolvers<unknown>();
-    const port = await startServer("1.1", async (req, res) => {
-      const { body } = universalRequestFromNodeRequest(req, res, undefined, undefined);
-      begun.resolve();
-      await Array.fromAsync(body as AsyncIterable<Uint8Array>).then(failed.resolve, failed.resolve);
-    });
-    const { socket } = await open(port);
-    socket.write(`${post("Evaluate")}Content-Length: 200\r\n\r\nbegun`);
-    await begun.promise;
-    socket.destroy();
-    const error = await failed.promise;
-    expect(error).toMatchObject({ code: "ECONNRESET" });
-    expect(error).not.toBeInstanceOf(ConnectError);
   },
 
   async "The writer of a stream waits forever if an HTTP/2 client left with its window full."() {
@@ -169,26 +107,6 @@ export const faultsOfConnectNode: Faults = {
     await closed.promise;
     await sleep(longEnoughMs);
     expect(ended, "a stream that nobody reads any more has not ended").toBe(false);
-  },
-
-  async "The error listener of a request is removed too early, and the next error ends the process."() {
-    const adapter = connectNodeAdapter({ routes: answersWhenLeft([]) });
-    let begun = 0;
-    const othersThatListen: number[] = [];
-    const port = await startServer("1.1", (req, res) => {
-      begun++;
-      adapter(req, res);
-      req.on("error", () => othersThatListen.push(req.listenerCount("error") - 1));
-    });
-    const head = `${post("ListEngines")}Content-Length: 2\r\n`;
-    const { socket, closed } = await open(port);
-    // The second is answered at once, and its answer waits for the first.
-    socket.write(`${head}Content-Type: application/json\r\n\r\n{}${head}Content-Type: text/plain\r\n\r\n{}`);
-    await expect.poll(() => begun, patiently).toBe(2);
-    await sleep(longEnoughMs);
-    socket.destroy();
-    await closed;
-    await expect.poll(() => othersThatListen, patiently).toEqual([0]);
   },
 
   async "Answers to GET depend on Accept-Encoding, but have no Vary for caches."() {
