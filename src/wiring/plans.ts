@@ -8,7 +8,6 @@ import { createMessageReader } from "../calls/plain/read-message.ts";
 import { unknownFieldFault } from "../calls/plain/refuse.ts";
 import { createPlainWriter } from "../calls/plain/write-message.ts";
 import { errorFromUnknown } from "../errors/errors.ts";
-import type { ShownPlan } from "../http/pages/openapi-document.ts";
 import { readJsonObject } from "../protocols/json/json-text.ts";
 import { pointerStep } from "../text/json-pointer.ts";
 import { ConfigError } from "./config.ts";
@@ -92,10 +91,10 @@ function createPlanForm(): PlanForm {
 }
 
 /** Plans as `GET /price` shows them: by the same message, in the same JSON. */
-export function shownPlans(plans: readonly Plan[]): readonly ShownPlan[] {
+export function shownPlans(plans: readonly Plan[]): readonly object[] {
   const message = planMessage();
   const write = createPlainWriter(message);
-  return plans.map((plan) => write(create(message, messageFromPlan(plan))) as unknown as ShownPlan);
+  return plans.map((plan) => write(create(message, messageFromPlan(plan))));
 }
 
 /** What `GET /price` shows of a plan. */

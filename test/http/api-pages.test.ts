@@ -1,14 +1,13 @@
 import { readFileSync } from "node:fs";
 import { expect, test, vi } from "vitest";
-import { builtInPlans, openPlan } from "../../src/access/plans.ts";
+import { builtInPlans } from "../../src/access/plans.ts";
 import { createApiPages } from "../../src/http/pages/docs.ts";
-import type { ShownPlan } from "../../src/http/pages/openapi-document.ts";
 import { shownPlans } from "../../src/wiring/plans.ts";
 import { http2Get } from "./http2-get.ts";
 import { startListener } from "./start-listener.ts";
 
 const tools = async () => [{ name: "look", description: "Look at a position." }];
-const start = (plans: readonly ShownPlan[] | undefined = shownPlans(builtInPlans)) =>
+const start = (plans: readonly object[] | undefined = shownPlans(builtInPlans)) =>
   startListener([createApiPages({ plans: () => plans, tools })]);
 
 /** Unlike fetch, sends the path as it is. */
@@ -49,32 +48,15 @@ test("/openapi.json answers HEAD with the headers of GET, and other methods with
   expect([post.status, post.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
 });
 
-test("the OpenAPI document shows the plans in force, for people and for programs", async () => {
+test("the OpenAPI document has the version of the package and the plans in force", async () => {
   const { base } = await start();
-  const document = (await (await fetch(`${base}/openapi.json`)).json()) as {
-    readonly info: { readonly version: string; readonly description: string };
-    readonly "x-kibitz-plans": unknown;
-  };
+  const document = await (await fetch(`${base}/openapi.json`)).json();
   const { version } = JSON.parse(readFileSync("package.json", "utf8"));
-  expect(document.info.version).toBe(version);
-  expect(document.info.description).toContain(
-    "| keyless | no | to 20 | to 2000000 | to 5 | to 5000 ms | to 120 plies | to 60 | 2 | 60 requests in 60 s, 120 refusals in 60 s, 1200 calls in 60 s |",
-  );
-  expect(document.info.description).toContain(
-    "| free | yes | to 30 | to 40000000 | to 10 | to 60000 ms | to 600 plies | to 200 | 4 | 240 requests in 60 s, 3600 s of engine time in 86400 s, 120 refusals in 60 s, 1200 calls in 60 s |",
-  );
-  expect(document["x-kibitz-plans"]).toEqual(shownPlans(builtInPlans));
-});
-
-test("the OpenAPI document says if nothing is limited", async () => {
-  const { base } = await start(shownPlans([openPlan]));
-  expect(await (await fetch(`${base}/openapi.json`)).text()).toContain(
-    "| keyless | no | to 30 | to 1000000000 | to 10 | to 60000 ms | to 600 plies | to 200 | not limited | not limited |",
-  );
+  expect(document).toMatchObject({ info: { version }, "x-kibitz-plans": shownPlans(builtInPlans) });
 });
 
 test("GET /openapi.json is 503 until the plans are loaded", async () => {
-  let plans: readonly ShownPlan[] | undefined;
+  let plans: readonly object[] | undefined;
   const { base } = await startListener([createApiPages({ plans: () => plans, tools })]);
   const early = await fetch(`${base}/openapi.json`);
   expect([early.status, early.headers.get("retry-after")]).toEqual([503, "1"]);

@@ -6,12 +6,12 @@ import { contextOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import type { RequestHandler } from "../message.ts";
 import { llmsText, type ShownTool } from "./llms.ts";
-import { openapiDocument, type ShownPlan } from "./openapi-document.ts";
+import { openapiDocument } from "./openapi-document.ts";
 import { answerGet, type Page, pageWithTag } from "./page.ts";
 
 interface ApiPagesOptions {
   /** The plans in force; undefined until they are loaded. They do not change later. */
-  plans(): readonly ShownPlan[] | undefined;
+  plans(): readonly object[] | undefined;
   /** The tools of agents, read at the first request for `/llms.txt`. */
   tools(): Promise<readonly ShownTool[]>;
 }
