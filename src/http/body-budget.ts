@@ -126,39 +126,42 @@ export function createBodyBudget({
 }
 
 /**
- * The parts of a body, as they were sent. If the reader stops early, the responder must discard the rest.
+ * Reads a body to its end. `undefined`: the body is longer than allowed, and the responder must discard the rest. It listens to events,
+ * because an iterator takes 12 µs more, of 85 for a whole request.
  *
  * @throws CallerLeft if the body does not arrive whole, because its client has disconnected or was too slow; what `count` throws
  */
-export async function* readParts(req: NodeRequest, count: CountBytes): AsyncGenerator<Buffer> {
-  try {
-    // By default, the iterator destroys the request: after a body that is too large, the connection would never answer again.
-    for await (const part of req.iterator({ destroyOnReturn: false })) {
-      count(part.length);
-      yield part;
-    }
-  } catch (error) {
-    throw error instanceof KibitzError ? error : new CallerLeft();
-  }
-  if (!hasArrived(req)) {
-    throw new CallerLeft();
-  }
-}
-
-/** Reads a body to its end. `undefined`: the body is longer than allowed. @throws as {@link readParts} */
-export async function readBytes(
+export function readBytes(
   req: NodeRequest,
   maxBytes: number,
   count: CountBytes,
 ): Promise<Buffer | undefined> {
-  const parts: Buffer[] = [];
-  let length = 0;
-  for await (const part of readParts(req, count)) {
-    length += part.length;
-    if (length > maxBytes) {
-      return undefined;
-    }
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let length = 0;
+    const read = (part: Buffer) => {
+      parts.push(part);
+      length += part.length;
+      try {
+        if (length <= maxBytes) {
+          count(part.length);
+          return;
+        }
+        resolve(undefined);
+      } catch (error) {
+        reject(error);
+      }
+      req.pause().off("data", read);
+    };
+    const leave = () => reject(new CallerLeft());
+    req.on("data", read).on("aborted", leave).on("error", leave).on("close", leave);
+    req.on("end", () => {
+      req.off("close", leave);
+      if (hasArrived(req)) {
+        resolve(Buffer.concat(parts));
+      } else {
+        leave();
+      }
+    });
+  });
 }

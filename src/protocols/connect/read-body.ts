@@ -3,9 +3,10 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { compressedFlag, encodeEnvelope, readAllBytes } from "@connectrpc/connect/protocol";
 import { compressionGzip } from "@connectrpc/connect-node";
 import { rpcMaxBytesOf } from "../../calls/policy.ts";
-import { type BodyBudget, readParts } from "../../http/body-budget.ts";
-import type { NodeRequest } from "../../http/message.ts";
-import { contextOf, outcomeOf } from "../../request/context.ts";
+import { KibitzError } from "../../errors/errors.ts";
+import type { BodyBudget, CountBytes } from "../../http/body-budget.ts";
+import { hasArrived, type NodeRequest } from "../../http/message.ts";
+import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
 import { connectErrorFrom } from "./errors.ts";
 
 type Bytes = AsyncIterable<Uint8Array>;
@@ -39,7 +40,7 @@ export function readBody(
   const count = bodies.countOf(request, outcome);
   const inflate = (packed: Uint8Array) =>
     bodies.inflate(packed, () => compressionGzip.decompress(packed, maxBytes), { outcome, count });
-  const sent = readParts(req, (bytes) => {
+  const sent = partsOf(req, (bytes) => {
     count(bytes);
     outcome.readBytes += bytes;
   });
@@ -56,6 +57,22 @@ export function readBody(
     header.set("accept-encoding", header.get("accept-encoding") ?? compressionGzip.name);
   }
   return withOwnErrors(readWhole(sentBytes, sent, reader), request.id);
+}
+
+/** @throws CallerLeft if the body does not arrive whole, because its client has disconnected or was too slow; what `count` throws */
+async function* partsOf(req: NodeRequest, count: CountBytes): Bytes {
+  try {
+    // By default, the iterator destroys the request: after a body that is too large, the connection would never answer again.
+    for await (const part of req.iterator({ destroyOnReturn: false })) {
+      count(part.length);
+      yield part;
+    }
+  } catch (error) {
+    throw error instanceof KibitzError ? error : new CallerLeft();
+  }
+  if (!hasArrived(req)) {
+    throw new CallerLeft();
+  }
 }
 
 /** The header field that names the coding of messages. Without a protocol of streams, the body is one message. */
