@@ -21,7 +21,7 @@ import { type CallRates, createCallRates } from "./call-rates.ts";
 import { createClientAddress } from "./client-address.ts";
 import { createKeyExpiry, createKeyIssuer, type KeyIssuer } from "./keys.ts";
 import { refuseSpent } from "./limit-errors.ts";
-import { createLimits, type Limits } from "./limits.ts";
+import { createMemoryLimits, type Limits } from "./limits.ts";
 import { createLongCalls, type LongCalls } from "./long-calls.ts";
 import { freePlan, keylessPlan, openPlan, type Plan, planOf } from "./plans.ts";
 import { createSelfService, type SelfService } from "./self-service.ts";
@@ -117,8 +117,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
   shared?.onKeyEnded((id) => authenticator.forget(id));
   const issuer = createKeyIssuer({ keys, pepper, onEnded: (id) => authenticator.forget(id), now });
   const limits =
-    shared?.limits ??
-    (await createLimits({ plans: [keyless, ...plans], usage: stores.usage ?? createMemoryUsageStore() }));
+    shared?.limits ?? (await createMemoryLimits(plans, stores.usage ?? createMemoryUsageStore()));
   const isOpen = mode === "open";
   const callRates = createCallRates();
 
@@ -185,7 +184,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
 }
 
 /** The plans that callers can have in a mode. */
-export function plansIn(mode: AccessOptions["mode"], plans: readonly Plan[]): readonly Plan[] {
+function plansIn(mode: AccessOptions["mode"], plans: readonly Plan[]): readonly Plan[] {
   switch (mode) {
     case "open":
       return [openPlan];

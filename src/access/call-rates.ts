@@ -1,10 +1,8 @@
-import { createWindows, type RateWindow, type Windows, windowFrom } from "./counters.ts";
-import type { Plan, RatePolicy } from "./plans.ts";
+import { type Plan, type RatePolicy, ratesOf } from "./plans.ts";
+import { type RateWindow, windowFrom } from "./rate-limit-fields.ts";
+import { createWindows } from "./windows.ts";
 
-/**
- * Counts calls that are not analyses, by the address of their callers and on this node alone: they cost little, and their counting
- * must cost less.
- */
+/** Counts calls that are not analyses, by the address of their callers and on this node alone: they cost little. */
 export interface CallRates {
   /** Counts a call and returns undefined, or returns the used-up window and counts nothing. */
   take(address: string, plan: Plan): RateWindow | undefined;
@@ -12,36 +10,30 @@ export interface CallRates {
   giveBack(address: string, plan: Plan): void;
 }
 
-const policiesOf = ({ limits }: Plan) => limits.rates.filter(({ unit }) => unit === "call");
-
 export function createCallRates(): CallRates {
-  /** By their length, in seconds: the plans of callers at one address share them. */
-  const windowsOf = new Map<number, Windows>();
-
-  function windowsFor({ windowS }: RatePolicy): Windows {
-    const windows = windowsOf.get(windowS) ?? createWindows(windowS * 1000);
-    windowsOf.set(windowS, windows);
-    return windows;
-  }
-
+  const windows = createWindows();
+  /** Without the plan, because callers with different plans at one address share a window. */
+  const windowOf = (address: string, { windowS }: RatePolicy) => ({
+    rate: "calls",
+    subject: address,
+    windowMs: windowS * 1000,
+  });
+  const add = (address: string, plan: Plan, count: number) => {
+    for (const policy of ratesOf(plan, "call")) {
+      windows.add(windowOf(address, policy), count);
+    }
+  };
   return {
     take(address, plan) {
-      const policies = policiesOf(plan);
-      for (const policy of policies) {
-        const use = windowsFor(policy).of(address);
-        if (use && use.used >= policy.quota) {
+      for (const policy of ratesOf(plan, "call")) {
+        const use = windows.of(windowOf(address, policy));
+        if (use.used >= policy.quota) {
           return windowFrom(policy, use);
         }
       }
-      for (const policy of policies) {
-        windowsFor(policy).add(address, 1);
-      }
+      add(address, plan, 1);
       return undefined;
     },
-    giveBack(address, plan) {
-      for (const policy of policiesOf(plan)) {
-        windowsFor(policy).add(address, -1);
-      }
-    },
+    giveBack: (address, plan) => add(address, plan, -1),
   };
 }

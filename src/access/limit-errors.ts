@@ -1,9 +1,9 @@
 import { KibitzError } from "../errors/errors.ts";
 import { durationText } from "../text/plain-text.ts";
 import type { Account } from "./account.ts";
-import type { RateWindow } from "./counters.ts";
 import type { Limits, Refusal } from "./limits.ts";
 import type { Plan } from "./plans.ts";
+import type { RateWindow } from "./rate-limit-fields.ts";
 
 /** Retry-After counts whole seconds: rounded up and at least one, so that a caller who waits exactly so long is not too early. */
 const secondsOf = (ms: number) => Math.max(1, Math.ceil(ms / 1000));
@@ -52,25 +52,17 @@ export async function refuseUsedUp(limits: Pick<Limits, "allWindowsOf">, account
 }
 
 /** @throws KibitzError `rate_limited` if the caller has used up its error quota */
-export function refuseSpent(limits: Limits, account: Account): void {
-  const error = spentError(limits, account);
-  if (error) {
-    throw error;
-  }
-}
-
-export function spentError({ refusals }: Limits, account: Account): KibitzError | undefined {
+export function refuseSpent({ refusals }: Limits, account: Account): void {
   const spent = refusals.spentBy(account);
-  if (spent === undefined) {
-    return undefined;
+  if (spent) {
+    const { limit, quota, retryAfterMs } = spent;
+    const seconds = secondsOf(retryAfterMs);
+    throw new KibitzError(
+      "rate_limited",
+      `The limit of ${quota} ${quota === 1 ? "refusal" : "refusals"} in this window is reached: too many requests were wrong, beyond the plan, or had an unknown API key. Try again in ${durationText(seconds)}, with requests that can be answered.`,
+      { retryAfterMs: seconds * 1000, quota: `${account.plan.id}/${limit}` },
+    );
   }
-  const { limit, quota, retryAfterMs } = spent;
-  const seconds = secondsOf(retryAfterMs);
-  return new KibitzError(
-    "rate_limited",
-    `The limit of ${quota} ${quota === 1 ? "refusal" : "refusals"} in this window is reached: too many requests were wrong, or beyond the plan. Try again in ${durationText(seconds)}, with requests that can be answered.`,
-    { retryAfterMs: seconds * 1000, quota: `${account.plan.id}/${limit}` },
-  );
 }
 
 /** The error for a call that exceeds the rate of its address. */
@@ -80,5 +72,16 @@ export function tooManyCalls({ policy, resetMs }: RateWindow, { id }: Plan): Kib
     "rate_limited",
     `The limit of ${policy.quota} calls in ${durationText(policy.windowS)} is reached for your address (analyses have limits of their own). Try again in ${durationText(seconds)}.`,
     { retryAfterMs: seconds * 1000, quota: `${id}/${policy.name}` },
+  );
+}
+
+/** The error for a caller who has as many batches and reviews under way as its plan allows. */
+export function tooManyLongCalls(max: number, waitMs: number, { id }: Plan): KibitzError {
+  const seconds = secondsOf(waitMs);
+  const what = max === 1 ? "batch or review" : "batches and reviews";
+  return new KibitzError(
+    "concurrency_limited",
+    `The plan's maximum of ${max} ${what} at a time is reached: one of them should end within ${durationText(seconds)}.`,
+    { retryAfterMs: seconds * 1000, quota: `${id}/concurrent` },
   );
 }

@@ -1,8 +1,8 @@
-import { restMs } from "../analysis/expected-time.ts";
 import { KibitzError } from "../errors/errors.ts";
 import type { RequestOutcome } from "../request/context.ts";
-import { durationText } from "../text/plain-text.ts";
 import type { Account } from "./account.ts";
+import { tooManyLongCalls } from "./limit-errors.ts";
+import { createPlaces, firstFreeMs } from "./places.ts";
 
 /**
  * Batches and reviews under way on this node, by caller. A caller has as many as its plan has searches at a time, because each
@@ -10,8 +10,6 @@ import type { Account } from "./account.ts";
  * between theirs, and is not refused for as long as they last.
  */
 export interface LongCalls {
-  /** Subjects of the callers that have one. */
-  readonly callers: { has(subject: string): boolean };
   /**
    * Takes a place for a call until it is disposed of. A call that has its place already, because it was admitted before its
    * body was read, keeps that one.
@@ -20,8 +18,8 @@ export interface LongCalls {
    */
   begin(account: Account, outcome: RequestOutcome): Disposable;
   /**
-   * Lets a single request of such a caller in when one of the searches under way has ended, before the next one of a long
-   * call; as many as that may wait at a time, then it is not waited for.
+   * Admits a single request. If its caller has a batch or review under way, the request may wait until one of the caller's searches
+   * has ended, up to a number of waiting requests.
    *
    * @param admit called to admit the request; its signal ends the wait, and without a signal it does not wait
    */
@@ -45,16 +43,16 @@ const unlimitedMax = 64;
 const expectedMs = 10_000;
 
 export function createLongCalls(): LongCalls {
-  const callers = new Map<string, { readonly begun: Set<{ readonly at: number }>; waiting: number }>();
+  const places = createPlaces();
+  const waiting = createPlaces();
   let unlimited = 0;
   return {
-    callers,
     begin({ subject, plan }, outcome) {
       if (outcome.isLong) {
         return { [Symbol.dispose]() {} };
       }
-      const caller = callers.get(subject) ?? { begun: new Set(), waiting: 0 };
       const max = plan.limits.concurrent;
+      const begun = places.of(subject);
       if (max === undefined && unlimited >= unlimitedMax) {
         throw new KibitzError(
           "overloaded",
@@ -62,49 +60,26 @@ export function createLongCalls(): LongCalls {
           { retryAfterMs: 1000 },
         );
       }
-      if (max !== undefined && caller.begun.size >= max) {
-        const now = performance.now();
-        const rests = Array.from(caller.begun, ({ at }) => restMs(expectedMs, now - at));
-        throw tooMany(max, Math.min(...rests), plan.id);
+      if (max !== undefined && begun.length >= max) {
+        throw tooManyLongCalls(max, firstFreeMs(begun), plan);
       }
-      const call = { at: performance.now() };
-      caller.begun.add(call);
-      callers.set(subject, caller);
+      const release = new DisposableStack();
+      release.use(places.take(subject, expectedMs));
       outcome.isLong = true;
       unlimited += max === undefined ? 1 : 0;
-      return {
-        [Symbol.dispose]() {
-          outcome.isLong = false;
-          if (caller.begun.delete(call) && max === undefined) {
-            unlimited--;
-          }
-          if (caller.begun.size === 0) {
-            callers.delete(subject);
-          }
-        },
-      };
+      release.defer(() => {
+        outcome.isLong = false;
+        unlimited -= max === undefined ? 1 : 0;
+      });
+      return release;
     },
     async between(subject, signal, admit) {
-      const caller = callers.get(subject);
-      if (caller === undefined || caller.waiting >= waitingMax) {
+      const isBetween = places.of(subject).length > 0 && waiting.of(subject).length < waitingMax;
+      if (!isBetween) {
         return admit(undefined);
       }
-      caller.waiting++;
-      try {
-        return await admit(signal);
-      } finally {
-        caller.waiting--;
-      }
+      using _ = waiting.take(subject, 0);
+      return await admit(signal);
     },
   };
-}
-
-function tooMany(max: number, restMs: number, planId: string): KibitzError {
-  const seconds = Math.max(1, Math.ceil(restMs / 1000));
-  const what = max === 1 ? "batch or review" : "batches and reviews";
-  return new KibitzError(
-    "concurrency_limited",
-    `The plan's maximum of ${max} ${what} at a time is reached: one of them should end within ${durationText(seconds)}.`,
-    { retryAfterMs: seconds * 1000, quota: `${planId}/concurrent` },
-  );
 }

@@ -1,4 +1,5 @@
 import { requestBounds } from "../analysis/analysis.ts";
+import type { QuotaWindow } from "../storage/ports.ts";
 
 /** What a group of callers may ask. The same data is enforced and shown by `GET /price`. */
 export interface Plan {
@@ -98,4 +99,19 @@ export const builtInPlans: readonly Plan[] = [keylessPlan, freePlan];
 /** The plan with this id. */
 export function planOf(plans: readonly Plan[], id: string): Plan | undefined {
   return plans.find((plan) => plan.id === id);
+}
+
+/** The rates of a plan that count one unit. */
+export function ratesOf({ limits }: Plan, unit: RatePolicy["unit"]): readonly RatePolicy[] {
+  return limits.rates.filter((rate) => rate.unit === unit);
+}
+
+/** The name of a rate where the rates of all plans are counted together. */
+export function nameOf(planId: string, { name }: RatePolicy): string {
+  return `${planId}/${name}`;
+}
+
+/** The window in which a rate of a plan counts a subject. */
+export function windowOf({ id }: Plan, policy: RatePolicy, subject: string): QuotaWindow {
+  return { rate: nameOf(id, policy), subject, quota: policy.quota, windowMs: policy.windowS * 1000 };
 }

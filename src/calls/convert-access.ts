@@ -6,9 +6,9 @@ import type {
   GetKeyResponseSchema,
 } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import type { KeyRecord } from "../access/account.ts";
-import type { RateWindow } from "../access/counters.ts";
 import { batchMaxOf, type Estimate } from "../access/over-plan.ts";
 import type { Plan, PlanLimits, RatePolicy } from "../access/plans.ts";
+import type { RateWindow } from "../access/rate-limit-fields.ts";
 
 export function messageFromPlan({ id, requiresKey, limits }: Plan): MessageInitShape<typeof pb.PlanSchema> {
   return { id, requiresKey, limits: messageFromLimits(limits) };

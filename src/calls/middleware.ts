@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { type Message, toBinary } from "@bufbuild/protobuf";
 import type { Access } from "../access/access.ts";
-import { hasRateLimitHeaders } from "../access/counters.ts";
 import { countRefusal, tellWindows } from "../access/entrance.ts";
 import type { Limits } from "../access/limits.ts";
+import { hasRateLimitHeaders } from "../access/rate-limit-fields.ts";
 import { errorFromFaults, errorFromUnknown, KibitzError } from "../errors/errors.ts";
 import type { CallLine } from "../log/call-line.ts";
 import { CallerLeft } from "../request/context.ts";

@@ -3,7 +3,6 @@ import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { Access } from "../access/access.ts";
 import type { Account } from "../access/account.ts";
-import { setRateLimitHeaders } from "../access/counters.ts";
 import { errorFromRefusal, refuseSpent, refuseUsedUp } from "../access/limit-errors.ts";
 import type { Admission, Limits } from "../access/limits.ts";
 import {
@@ -15,6 +14,7 @@ import {
   upgradeNeeded,
 } from "../access/over-plan.ts";
 import { withoutConcurrent } from "../access/plans.ts";
+import { setRateLimitHeaders } from "../access/rate-limit-fields.ts";
 import type { JudgedRequest } from "../analysis/analysis.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
 import type { SearchTime } from "../analysis/expected-time.ts";

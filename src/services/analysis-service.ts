@@ -43,12 +43,9 @@ export function createAnalysisService(
 
   /** @throws KibitzError as `gate.admit` */
   async function admit(request: JudgedRequest, call: Call): Promise<Admitted> {
-    const { subject } = call.account;
-    return longCalls.callers.has(subject)
-      ? longCalls.between(subject, call.signal, (waiting) =>
-          gate.admit(request, call, waiting && { waiting }),
-        )
-      : gate.admit(request, call);
+    return longCalls.between(call.account.subject, call.signal, (waiting) =>
+      gate.admit(request, call, waiting && { waiting }),
+    );
   }
 
   const analyze: Methods["evaluate"] = async (message, call) => {

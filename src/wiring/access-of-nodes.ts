@@ -1,6 +1,5 @@
 import type { AccessOptions, SharedAccess } from "../access/access.ts";
 import { createSharedLimits } from "../access/limits-of-nodes.ts";
-import type { Plan } from "../access/plans.ts";
 import type { Log } from "../log/log.ts";
 import { createRedisClock } from "../storage/redis/clock.ts";
 import type { Redis } from "../storage/redis/connection.ts";
@@ -24,14 +23,9 @@ export interface Sharing {
 /** How long keys that a node has seen go on being valid there while Redis is away, in milliseconds. */
 const graceMs = 60_000;
 
-/**
- * Keys and limits that all nodes with this Redis share.
- *
- * @param plans that callers can have
- */
+/** Keys and limits that all nodes with this Redis share. */
 export async function openSharedAccess(
   { redis, nodes }: Sharing,
-  plans: readonly Plan[],
   log: Pick<Log, "info" | "warn">,
 ): Promise<OpenedStores> {
   const open = new AsyncDisposableStack();
@@ -44,7 +38,7 @@ export async function openSharedAccess(
   return {
     stores: { keys },
     shared: {
-      limits: createSharedLimits({ plans, store, nodes }),
+      limits: createSharedLimits({ store, nodes }),
       grace: { awaySince: watch.awaySince, ms: graceMs },
       onKeyEnded: keys.onEnded,
       now: clock.now,

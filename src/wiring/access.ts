@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { type Access, createAccess, plansIn } from "../access/access.ts";
+import { type Access, createAccess } from "../access/access.ts";
 import { defaultKnownMs } from "../access/authenticate.ts";
 import { createCallerAddress } from "../access/client-address.ts";
 import { checkValueOf } from "../access/keys.ts";
@@ -66,11 +66,7 @@ export async function openAccess(
     stores,
     shared,
     keepUp: tryAgain,
-  } = open.use(
-    sharing
-      ? await openShared(sharing, plansIn(config.access, plans), log)
-      : openOwn(config, log, { busyMaxMs, degraded }),
-  );
+  } = open.use(sharing ? await openShared(sharing, log) : openOwn(config, log, { busyMaxMs, degraded }));
   const access = await createAccess({
     mode: config.access,
     plans,

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { createAccess } from "../../src/access/access.ts";
-import { createNewLimits } from "../../src/access/limits.ts";
+import { createMemoryLimits } from "../../src/access/limits.ts";
 import { builtInPlans } from "../../src/access/plans.ts";
 import { createMemoryKeyStore } from "../../src/storage/memory/key-store.ts";
 import { createMemoryUsageStore } from "../../src/storage/memory/usage-store.ts";
@@ -19,7 +19,7 @@ async function startNode(aheadMs: number) {
     ...rest,
     stores: { keys },
     shared: {
-      limits: createNewLimits({ plans: builtInPlans, usage: createMemoryUsageStore() }),
+      limits: await createMemoryLimits([], createMemoryUsageStore()),
       grace: { awaySince: () => undefined, ms: 0 },
       onKeyEnded() {},
       now: () => sharedNow,

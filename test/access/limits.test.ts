@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { createLimits } from "../../src/access/limits.ts";
+import { createMemoryLimits } from "../../src/access/limits.ts";
 import type { Plan } from "../../src/access/plans.ts";
 import type { SearchTime } from "../../src/analysis/expected-time.ts";
 import { createMemoryUsageStore } from "../../src/storage/memory/usage-store.ts";
@@ -18,7 +18,7 @@ import {
 
 const never = new AbortController().signal;
 
-const limitsOf = (...plans: readonly Plan[]) => createLimits({ plans, usage: createMemoryUsageStore() });
+const limitsOf = (...plans: readonly Plan[]) => createMemoryLimits(plans, createMemoryUsageStore());
 
 testLimits("memory", limitsOf);
 
@@ -124,13 +124,13 @@ describe("engine time", () => {
 
   test("engine time survives a restart, to the end of its window", async () => {
     const usage = createMemoryUsageStore();
-    const before = await createLimits({ plans: [plan], usage });
+    const before = await createMemoryLimits([plan], usage);
     const account = keyed(plan, "key", "a");
     await run(before, account, 300);
     await before.flush();
     await run(before, account, 500);
     await before.flush();
-    const after = await createLimits({ plans: [plan], usage });
+    const after = await createMemoryLimits([plan], usage);
     expect(await remainingOf(after, account)).toEqual([200]);
     const [own] = await after.allWindowsOf(account);
     expect(own?.resetMs).toBeGreaterThan(86_390_000);
@@ -140,7 +140,7 @@ describe("engine time", () => {
 
   test("engine time that cannot be written is written later, and once", async () => {
     const usage = createMemoryUsageStore();
-    const limits = await createLimits({ plans: [plan], usage });
+    const limits = await createMemoryLimits([plan], usage);
     vi.spyOn(usage, "add").mockRejectedValueOnce(new Error("full"));
     await run(limits, keyed(plan, "key", "a"), 300);
     await expect(limits.flush()).rejects.toThrow("full");

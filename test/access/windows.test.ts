@@ -1,61 +1,73 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createWindows } from "../../src/access/counters.ts";
+import { createWindows } from "../../src/access/windows.ts";
+
+const windowOf = (subject: string, windowMs = 1000) => ({ rate: "plan/rate", subject, windowMs });
+const [a, b] = [windowOf("a"), windowOf("b")];
+const unused = { used: 0, endsInMs: 1000 };
 
 describe("windows", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
   test("rate windows begin with the first use of each subject, and end as a whole", async () => {
-    const windows = createWindows(1000);
-    expect(windows.of("a")).toBeUndefined();
-    expect(windows.add("a", 2)).toEqual({ used: 2, endsInMs: 1000 });
+    const windows = createWindows();
+    expect(windows.of(a)).toEqual(unused);
+    expect(windows.add(a, 2)).toEqual({ used: 2, endsInMs: 1000 });
     await vi.advanceTimersByTimeAsync(400);
-    expect(windows.add("b", 1)).toEqual({ used: 1, endsInMs: 1000 });
-    expect(windows.add("a", 3)).toEqual({ used: 5, endsInMs: 600 });
+    expect(windows.add(b, 1)).toEqual({ used: 1, endsInMs: 1000 });
+    expect(windows.add(a, 3)).toEqual({ used: 5, endsInMs: 600 });
     await vi.advanceTimersByTimeAsync(599);
-    expect(windows.of("a")).toEqual({ used: 5, endsInMs: 1 });
+    expect(windows.of(a)).toEqual({ used: 5, endsInMs: 1 });
     await vi.advanceTimersByTimeAsync(1);
-    expect(windows.of("a")).toBeUndefined();
-    expect(windows.of("b")).toEqual({ used: 1, endsInMs: 400 });
-    expect(windows.add("a", 1)).toEqual({ used: 1, endsInMs: 1000 });
+    expect(windows.of(a)).toEqual(unused);
+    expect(windows.of(b)).toEqual({ used: 1, endsInMs: 400 });
+    expect(windows.add(a, 1)).toEqual({ used: 1, endsInMs: 1000 });
   });
 
   test("rate windows are not changed by a wall clock that is set", () => {
-    const windows = createWindows(1000);
-    windows.add("a", 1);
+    const windows = createWindows();
+    windows.add(a, 1);
     vi.setSystemTime(Date.now() - 3_600_000);
-    expect(windows.of("a")).toEqual({ used: 1, endsInMs: 1000 });
+    expect(windows.of(a)).toEqual({ used: 1, endsInMs: 1000 });
     vi.setSystemTime(Date.now() + 7_200_000);
-    expect(windows.of("a")).toEqual({ used: 1, endsInMs: 1000 });
+    expect(windows.of(a)).toEqual({ used: 1, endsInMs: 1000 });
   });
 
   test("rate windows take back unused requests, and none of a window that has ended", async () => {
-    const windows = createWindows(1000);
-    windows.add("a", 2);
-    expect(windows.add("a", -1)).toEqual({ used: 1, endsInMs: 1000 });
+    const windows = createWindows();
+    windows.add(a, 2);
+    expect(windows.add(a, -1)).toEqual({ used: 1, endsInMs: 1000 });
     await vi.advanceTimersByTimeAsync(1000);
-    windows.add("a", -1);
-    expect(windows.of("a")).toBeUndefined();
-    expect(windows.add("a", 1)).toEqual({ used: 1, endsInMs: 1000 });
+    windows.add(a, -1);
+    expect(windows.of(a)).toEqual(unused);
+    expect(windows.add(a, 1)).toEqual({ used: 1, endsInMs: 1000 });
   });
 
   test("rate windows continue from an earlier process, and last no longer", async () => {
-    const windows = createWindows(1000);
-    windows.restore("ended", { used: 1, endsInMs: -5 });
-    windows.restore("a", { used: 7, endsInMs: 300 });
-    windows.restore("b", { used: 8, endsInMs: 5000 });
-    expect(windows.of("ended")).toBeUndefined();
-    expect(windows.add("a", 1)).toEqual({ used: 8, endsInMs: 300 });
-    expect(windows.of("b")).toEqual({ used: 8, endsInMs: 1000 });
+    const windows = createWindows();
+    windows.restore(windowOf("ended"), { used: 1, endsInMs: -5 });
+    windows.restore(a, { used: 7, endsInMs: 300 });
+    windows.restore(b, { used: 8, endsInMs: 5000 });
+    expect(windows.of(windowOf("ended"))).toEqual(unused);
+    expect(windows.add(a, 1)).toEqual({ used: 8, endsInMs: 300 });
+    expect(windows.of(b)).toEqual({ used: 8, endsInMs: 1000 });
     await vi.advanceTimersByTimeAsync(300);
-    expect(windows.of("a")).toBeUndefined();
+    expect(windows.of(a)).toEqual(unused);
+  });
+
+  test("rate windows of another length, rate or subject are others", () => {
+    const windows = createWindows();
+    windows.add(a, 1);
+    expect(windows.of(windowOf("a", 2000))).toEqual({ used: 0, endsInMs: 2000 });
+    expect(windows.of({ ...a, rate: "other/rate" })).toEqual(unused);
+    expect(windows.of(b)).toEqual(unused);
   });
 
   test("rate windows free their memory after they have ended, however many subjects there were", async () => {
-    const windows = createWindows(1000);
+    const windows = createWindows();
     const sizes: number[] = [];
     for (let subject = 0; subject < 1000; subject++) {
-      windows.add(String(subject), 1);
+      windows.add(windowOf(String(subject)), 1);
       await vi.advanceTimersByTimeAsync(10);
       sizes.push(windows.size);
     }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Account } from "../../src/access/account.ts";
-import type { Entry, Limits } from "../../src/access/limits.ts";
+import type { LimitDecision, Limits } from "../../src/access/limits.ts";
 import { freePlan, keylessPlan, openPlan, type Plan, type RatePolicy } from "../../src/access/plans.ts";
 import type { SearchTime } from "../../src/analysis/expected-time.ts";
 import type { KeyRecord } from "../../src/storage/ports.ts";
@@ -24,13 +24,18 @@ export const keyed = (plan: Plan, id: string, address: string): Account => ({
 });
 
 /** Lets a request in, ends it after so much engine time, and tells how it went. */
-export async function run(limits: Limits, account: Account, engineMs = 0, answered = true): Promise<Entry> {
+export async function run(
+  limits: Limits,
+  account: Account,
+  engineMs = 0,
+  answered = true,
+): Promise<LimitDecision> {
   const entry = await limits.enter(account, timeOf(1000));
   leave(entry, engineMs, answered);
   return entry;
 }
 
-export function leave(entry: Entry | undefined, engineMs = 0, answered = true): void {
+export function leave(entry: LimitDecision | undefined, engineMs = 0, answered = true): void {
   if (entry?.kind === "admitted") {
     entry.admission.leave(engineMs, answered);
   }

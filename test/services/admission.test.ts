@@ -1,12 +1,13 @@
 import { expect, test, vi } from "vitest";
 import type { Account } from "../../src/access/account.ts";
-import { createNewLimits, type Limits } from "../../src/access/limits.ts";
+import { createMemoryLimits, type Limits } from "../../src/access/limits.ts";
 import { createSharedLimits } from "../../src/access/limits-of-nodes.ts";
 import { keylessPlan } from "../../src/access/plans.ts";
 import type { JudgedRequest } from "../../src/analysis/analysis.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { createOutcome } from "../../src/request/context.ts";
 import { type Admissible, createAdmissionControl } from "../../src/services/admission.ts";
+import { createMemoryUsageStore } from "../../src/storage/memory/usage-store.ts";
 import type { LimitStore } from "../../src/storage/ports.ts";
 
 const position = { position: { moves: [] } } as unknown as JudgedRequest;
@@ -61,11 +62,8 @@ const storeAway = {
 } as unknown as LimitStore;
 
 test.each([
-  ["of one process", createNewLimits({ plans: [keylessPlan], usage: { add: async () => {} } })],
-  [
-    "of nodes whose store is away",
-    createSharedLimits({ plans: [keylessPlan], store: storeAway, nodes: () => 2 }),
-  ],
+  ["of one process", await createMemoryLimits([], createMemoryUsageStore())],
+  ["of nodes whose store is away", createSharedLimits({ store: storeAway, nodes: () => 2 })],
 ])("a caller without limits on searches is only checked against the rules: limits %s", async (_, limits) => {
   const account: Account = { subject: "1.2.3.4", address: "1.2.3.4", plan: keylessPlan, key: undefined };
   const somebody = { account, outcome: createOutcome() } as unknown as Admissible;

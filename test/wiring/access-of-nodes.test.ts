@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { freePlan } from "../../src/access/plans.ts";
 import { openSharedAccess } from "../../src/wiring/access-of-nodes.ts";
 import { describeWith } from "../support/needs.ts";
 import { useConnections, useRedis } from "../support/redis.ts";
@@ -38,7 +37,7 @@ describeWith("redis")("an operator whose Redis", () => {
       info: (_: object, message: string) => void told.push(`info: ${message}`),
       warn: (_: object, message: string) => void told.push(`warn: ${message}`),
     };
-    await using _opened = await openSharedAccess({ redis, nodes: () => 1 }, [freePlan], log);
+    await using _opened = await openSharedAccess({ redis, nodes: () => 1 }, log);
     // What was asked before it is answered before.
     await redis.ask("PING", []);
     await Promise.resolve();

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import type { Limits } from "../../../src/access/limits.ts";
 import { createSharedLimits } from "../../../src/access/limits-of-nodes.ts";
-import type { Plan } from "../../../src/access/plans.ts";
 import { errorFromFaults } from "../../../src/errors/errors.ts";
 import { createRedisClock } from "../../../src/storage/redis/clock.ts";
 import type { Redis } from "../../../src/storage/redis/connection.ts";
@@ -49,29 +48,24 @@ describeWith("redis")("limits of several nodes", () => {
   afterAll(() => opened.disposeAsync());
   let prefixes = 0;
 
-  async function startNode(prefix: string, plans: readonly Plan[], nodes: number, heldMs?: number) {
+  async function startNode(prefix: string, nodes: number, heldMs?: number) {
     const redis = await connect(prefix, patient);
     const clock = opened.use(createRedisClock(redis));
     const store = opened.use(createRedisLimitStore(redis, clock, heldMs === undefined ? {} : { heldMs }));
-    const limits = createSharedLimits({ plans, store, nodes: () => nodes });
+    const limits = createSharedLimits({ store, nodes: () => nodes });
     const node: Node = { redis, limits, die: () => redis[Symbol.dispose]() };
     return node;
   }
 
   /** Nodes over the same part of Redis, which is empty. */
-  function startNodes(
-    count: number,
-    plan: Plan | readonly Plan[],
-    heldMs?: number,
-  ): Promise<readonly Node[]> {
+  function startNodes(count: number, heldMs?: number): Promise<readonly Node[]> {
     const prefix = `limits-${prefixes++}:`;
-    const plans = [plan].flat();
-    return Promise.all(Array.from({ length: count }, () => startNode(prefix, plans, count, heldMs)));
+    return Promise.all(Array.from({ length: count }, () => startNode(prefix, count, heldMs)));
   }
 
   /** Asks one node after the other, each when all have told what they know. */
-  async function spread(count: number, ...plans: readonly Plan[]): Promise<Limits> {
-    const nodes = await startNodes(count, plans);
+  async function spread(count: number): Promise<Limits> {
+    const nodes = await startNodes(count);
     const [first] = nodes.map(({ limits }) => limits);
     if (first === undefined) {
       throw new Error("no node");
@@ -92,14 +86,14 @@ describeWith("redis")("limits of several nodes", () => {
     };
   }
 
-  testLimits("Redis by one node", (...plans) => spread(1, ...plans));
-  testLimits("Redis by three nodes", (...plans) => spread(3, ...plans));
-  testWindows("Redis by three nodes", (...plans) => spread(3, ...plans));
+  testLimits("Redis by one node", () => spread(1));
+  testLimits("Redis by three nodes", () => spread(3));
+  testWindows("Redis by three nodes", () => spread(3));
 
   describe("over nodes that are all asked at once", () => {
     test.each([1, 2, 3])("a window of 60 lets exactly 60 through: %i", async (count) => {
       const plan = planWith([{ ...minute, quota: 60 }]);
-      const nodes = await startNodes(count, plan);
+      const nodes = await startNodes(count);
       const entries = await Promise.all(
         nodes.flatMap(({ limits }) => Array.from({ length: 70 }, () => run(limits, keyless(plan)))),
       );
@@ -112,7 +106,7 @@ describeWith("redis")("limits of several nodes", () => {
 
     test("as many searches are under way as a caller may have", async () => {
       const plan = planWith([], 4);
-      const nodes = await startNodes(3, plan);
+      const nodes = await startNodes(3);
       const entries = await Promise.all(
         nodes.flatMap(({ limits }) =>
           Array.from({ length: 20 }, () => limits.enter(keyless(plan), timeOf(1000))),
@@ -125,7 +119,7 @@ describeWith("redis")("limits of several nodes", () => {
       const plan = planWith([minute, engine], 4);
       const many = { ...plan, limits: { ...plan.limits, rates: [{ ...minute, quota: 100 }, engine] } };
       // It says nothing of what it holds while this test runs.
-      const [node = expect.fail("no node")] = await startNodes(1, many, 3_600_000);
+      const [node = expect.fail("no node")] = await startNodes(1, 3_600_000);
       const { redis, limits } = node;
       await run(limits, keyed(many, "key", "a"), 1);
       await limits.flush();
@@ -142,7 +136,7 @@ describeWith("redis")("limits of several nodes", () => {
 
   test("places that a node holds stay held as long as it lives, and are given back when it dies", async () => {
     const plan = planWith([], 1);
-    const [one, other] = await startNodes(2, plan, 1000);
+    const [one, other] = await startNodes(2, 1000);
     const entry = await one?.limits.enter(keyless(plan), timeOf(60_000));
     expect(entry?.kind).toBe("admitted");
     await sleep(1500);
@@ -154,7 +148,7 @@ describeWith("redis")("limits of several nodes", () => {
 
   test("a caller that was refused too often on all nodes together is refused by the node that saw it", async () => {
     const plan = planWith([{ name: "refusals", quota: 10, windowS: 60, unit: "refusal" }]);
-    const [one, other] = await startNodes(2, plan);
+    const [one, other] = await startNodes(2);
     const account = keyless(plan);
     const wrong = errorFromFaults([{ pointer: "/fen", code: "invalid_fen", message: "It is wrong." }]);
     for (let count = 0; count < 5; count++) {
@@ -172,7 +166,7 @@ describeWith("redis")("limits of several nodes", () => {
     async (count) => {
       const quota = 10;
       const plan = planWith([{ name: "refusals", quota, windowS: 60, unit: "refusal" }]);
-      const nodes = await startNodes(count, plan);
+      const nodes = await startNodes(count);
       const account = keyless(plan);
       const wrong = errorFromFaults([{ pointer: "/fen", code: "invalid_fen", message: "It is wrong." }]);
       let read = 0;
@@ -213,7 +207,7 @@ describeWith("redis")("limits while Redis", () => {
     const redis = await connect(prefix, times);
     const clock = opened.use(createRedisClock(redis));
     const store = opened.use(createRedisLimitStore(redis, clock, options));
-    return { redis, limits: createSharedLimits({ plans: [plan], store, nodes: () => nodes }) };
+    return { redis, limits: createSharedLimits({ store, nodes: () => nodes }) };
   }
 
   test("while Redis stands still, no call waits for it, and shares are let in, rounded up; each call counts once", async () => {

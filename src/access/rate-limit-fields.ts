@@ -1,0 +1,39 @@
+import type { RequestOutcome } from "../request/context.ts";
+import type { WindowUse } from "../storage/ports.ts";
+import type { RatePolicy } from "./plans.ts";
+
+/** How a window stands. */
+export interface RateWindow {
+  readonly policy: RatePolicy;
+  readonly remaining: number;
+  /** Milliseconds until the window ends. */
+  readonly resetMs: number;
+}
+
+export function windowFrom(policy: RatePolicy, { used, endsInMs }: WindowUse): RateWindow {
+  return { policy, remaining: Math.max(0, policy.quota - used), resetMs: endsInMs };
+}
+
+/**
+ * Adds the header fields of the caller's windows to the answer, as draft-ietf-httpapi-ratelimit-headers-10 writes them:
+ * `"minute";q=60;w=60` and `"minute";r=59;t=42`. Adds nothing if nothing is limited.
+ */
+export function setRateLimitHeaders(
+  { answerHeaders, uncounted }: RequestOutcome,
+  windows: readonly RateWindow[],
+): void {
+  if (windows.length === 0) {
+    return;
+  }
+  const policies = windows.map(({ policy: { name, quota, windowS } }) => `"${name}";q=${quota};w=${windowS}`);
+  const states = windows.map(
+    ({ policy, remaining, resetMs }) =>
+      `"${policy.name}";r=${Math.max(0, remaining - uncounted)};t=${Math.ceil(resetMs / 1000)}`,
+  );
+  answerHeaders.set("ratelimit-policy", policies.join(", "));
+  answerHeaders.set("ratelimit", states.join(", "));
+}
+
+export function hasRateLimitHeaders({ answerHeaders }: RequestOutcome): boolean {
+  return answerHeaders.has("ratelimit");
+}
