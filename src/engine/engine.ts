@@ -26,6 +26,8 @@ export interface EngineBuild {
   readonly license: string | undefined;
   /** The day, as 2026-11-22, since which callers are told that this build goes; undefined if it stays. */
   readonly deprecatedSince: string | undefined;
+  /** What the engine said when it was found; undefined if it was found without being started. */
+  readonly info: EngineInfo | undefined;
   /** What the operator fixed for every engine of this build. */
   readonly settings: EngineSettings;
   /** How much of the hash table of its settings a search is given. */

@@ -2,21 +2,20 @@ import type { EventEmitter } from "node:events";
 import type { Log } from "../log/log.ts";
 import { type Catalog, createCatalog } from "./catalog.ts";
 import type { EngineBackend, EngineBuild, EngineInfo, EnginePath } from "./engine.ts";
-import { createPool, type EngineStanding } from "./pool.ts";
+import { createPool, type EngineEvents, type EngineStanding } from "./pool.ts";
 import { createSearchWithRetry, type SearchWithRetry } from "./search-with-retry.ts";
-import type { EngineEvents } from "./starts.ts";
 
 /** The engines of this node: which there are, and how to search with them. */
 export interface Engines extends AsyncDisposable {
   readonly catalog: Catalog;
   readonly search: SearchWithRetry;
-  /** Whether engines of the build can be started. Only at the time: one whose file is gone may come back. */
+  /** Whether engines of the build can be started. It may change: a file that is gone may come back. */
   available(build: EngineBuild): boolean;
   readonly changes: EventEmitter<EngineEvents>;
   /** Ends all searches under way as if their time were up: their callers get what was found. */
   cutShort(): void;
   describe(build: EngineBuild): Promise<EngineInfo>;
-  /** The engines that there are, by their builds: of each that is listed. */
+  /** The running engines of each build in the catalog. */
   standing(): readonly (EngineStanding & { readonly available: boolean })[];
 }
 
@@ -24,22 +23,22 @@ export interface EnginesOptions {
   readonly backends: readonly EngineBackend[];
   /** Id that `latest` means; the newest stable version if undefined. */
   readonly defaultEngine: string | undefined;
-  /** Most engines of one build that are kept idle. */
+  /** Most idle engines of one build. */
   readonly idleMax: number;
   /** Bytes that all engines together may take. */
   readonly memoryMaxBytes: number;
   readonly log: Log;
-  /** What is asked for first, and so started: the default engine, unless given. */
+  /** The engine to keep warm; the default engine if undefined. */
   readonly asked?: { readonly engine: string; readonly path: EnginePath | "auto" } | undefined;
-  /** Told when the first engine has been started: its process loads, and this one may be busy with something else. */
+  /** Called when the first engine loads in its process, so that this process may do something else. */
   readonly onStarted?: (() => void) | undefined;
 }
 
 /**
- * Finds the engines, starts the one that is asked for and keeps one of it, so that its callers meet a warm engine.
+ * Finds the engines, and keeps one of the requested build warm: its callers meet an engine that has started.
  *
- * What the fastest backend finds is started while the others still look: the full network takes most
- * of a second to load, a native engine a quarter of one to be tested.
+ * The best build of the fastest backend is started while the others still look, because the full network takes most of a
+ * second to load, and a native engine a quarter of a second to be tested. If that guess was wrong, its engine is closed.
  */
 export async function startEngines(options: EnginesOptions, signal: AbortSignal): Promise<Engines> {
   const { backends, log, onStarted = () => {} } = options;
@@ -49,33 +48,17 @@ export async function startEngines(options: EnginesOptions, signal: AbortSignal)
     // All together too: without backends nothing else would ever settle.
     const early = await Promise.race([...finds, Promise.all(finds).then((all) => all.flat())]);
     const guess = early.length > 0 ? askedBuild(early, options) : undefined;
-    const guessing = new AbortController();
-    const guessed = guess && pool.lend(guess, AbortSignal.any([signal, guessing.signal]));
+    const guessed = pool.keepWarm(guess, signal);
     // Awaited below; a failure must not count as unhandled until then.
-    guessed?.catch(() => {});
+    guessed.catch(() => {});
     onStarted();
 
     const builds = (await Promise.all(finds)).flat();
     signal.throwIfAborted();
     const catalog = createCatalog(builds, options.defaultEngine);
-    // Where there is no such engine, whoever asks is told so; none is started in its stead.
+    // If there is no such engine, the caller learns that later; no other engine is started instead.
     const asked = askedBuild(builds, options);
-    if (guessed && asked === guess) {
-      pool.giveBack(await guessed);
-    } else {
-      // A full network that nobody asked for is half a gigabyte of memory.
-      guessing.abort();
-      void guessed?.then(
-        (session) => session[Symbol.asyncDispose](),
-        () => guess && pool.breakOff(guess),
-      );
-      if (asked) {
-        pool.giveBack(await pool.lend(asked, signal));
-      }
-    }
-    if (asked) {
-      pool.keepWarm(asked);
-    }
+    await (asked === guess ? guessed : pool.keepWarm(asked, signal));
     return {
       catalog,
       search: createSearchWithRetry(pool, log),
@@ -84,9 +67,9 @@ export async function startEngines(options: EnginesOptions, signal: AbortSignal)
       cutShort: pool.cutShort,
       describe: pool.describe,
       standing() {
-        const there = new Map(pool.standing().map((standing) => [standing.build, standing]));
+        const running = new Map(pool.standing().map((standing) => [standing.build, standing]));
         return builds.map((build) => ({
-          ...(there.get(build) ?? { build, states: [], memoryBytes: 0 }),
+          ...(running.get(build) ?? { build, states: [], memoryBytes: 0 }),
           available: pool.available(build),
         }));
       },

@@ -1,321 +1,449 @@
-import type { EventEmitter } from "node:events";
+import { EventEmitter } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
+import { createBackoff } from "./backoff.ts";
 import {
   beforeAbort,
   type EngineBackend,
   type EngineBuild,
-  type EngineFailure,
+  EngineFailure,
   type EngineInfo,
   type EngineSession,
+  type FailureKind,
 } from "./engine.ts";
-import { createEngineMemory, createPlaces, type Manned, type Place, type PlaceState } from "./places.ts";
-import { createRevivals } from "./revival.ts";
-import { createStarts, type EngineEvents } from "./starts.ts";
 
-/** Running engines, lent one at a time. */
+/** Running engines. Each serves one search at a time. */
 export interface EnginePool extends AsyncDisposable {
-  /** Whether engines of the build can be started. While none can, it is tried now and again. */
+  /** False after three failed starts in a row, until a start succeeds. Meanwhile the pool goes on trying. */
   available(build: EngineBuild): boolean;
   readonly changes: EventEmitter<EngineEvents>;
   /**
-   * An idle engine of the build, or a new one. If the caller leaves while that starts, it is for the next one.
+   * An idle engine of the build, or a new one. If the caller leaves while an engine starts, the next caller gets that engine.
    *
-   * @param hashMb the hash table of the search to come, in MiB: one that has it already need not make it.
-   * @throws EngineFailure, or the reason of `signal`.
+   * @throws EngineFailure of the kind `no_start` if several starts fail, or the reason of `signal`.
    */
-  lend(build: EngineBuild, signal: AbortSignal, hashMb?: number): Promise<EngineSession>;
-  /** Takes an engine back. A dead one is forgotten, a worn one replaced when it is next needed. */
-  giveBack(session: EngineSession): void;
-  /** Breaks off the starts of a build that go on although their callers have left. */
-  breakOff(build: EngineBuild): void;
+  acquire(build: EngineBuild, signal: AbortSignal): Promise<EngineSession>;
+  /** Takes an engine back. A dead engine is forgotten. */
+  release(session: EngineSession): void;
   /**
-   * From now on there is always an engine of the build, as far as memory allows: others are retired before it, and one
-   * that is gone is replaced at once.
+   * Keeps at least one engine of the build, as far as memory allows, instead of the build that was kept warm before.
+   * Resolves when there is one.
+   *
+   * @throws as `acquire`.
    */
-  keepWarm(build: EngineBuild): void;
+  keepWarm(build: EngineBuild | undefined, signal: AbortSignal): Promise<void>;
   /** Ends all searches under way as if their time were up. */
   cutShort(): void;
-  /** The engines that there are, by their builds. */
+  /** The engines that there are, by build. */
   standing(): readonly EngineStanding[];
-  /** What the build says of itself. Starts an engine if none of this build has run yet. */
+  /** What the build says of itself. If no engine of the build has run yet, starts one and closes it again. */
   describe(build: EngineBuild): Promise<EngineInfo>;
 }
+
+/** What happens to engines. */
+export interface EngineEvents {
+  /** Engines of a build became unavailable, or available again. */
+  change: [EngineBuild];
+  /** An engine was started, in so many seconds. */
+  started: [EngineBuild, number];
+  /** An engine failed, could not be started, or was recycled. */
+  lost: [EngineBuild, FailureKind | "recycled"];
+  /** An engine failed in a search. */
+  failed: [EngineBuild, FailedAttempt];
+}
+
+interface FailedAttempt {
+  readonly kind: FailureKind;
+  /** Attempt of the search, from 1. */
+  readonly attempt: number;
+  /** Whether the search fails with this engine, because it is not retried. */
+  readonly isLast: boolean;
+}
+
+/** `waiting` for the end of a backoff. Engines that wait or close are not counted as memory. */
+type EngineActivity = "waiting" | "starting" | "busy" | "idle" | "closing";
 
 /** The engines of a build. */
 export interface EngineStanding {
   readonly build: EngineBuild;
-  /** What each of them does. */
-  readonly states: readonly PlaceState["kind"][];
-  /** Of those that run, together. */
+  /** What each engine does. */
+  readonly states: readonly EngineActivity[];
+  /** All engines together. */
   readonly memoryBytes: number;
 }
 
 interface EnginePoolOptions {
   readonly backends: readonly EngineBackend[];
-  /** Most engines of one build that are kept idle. How many run at a time is the scheduler's business. */
+  /** Most idle engines of one build. The scheduler limits how many are busy. */
   readonly idleMax: number;
-  /** Bytes that all engines together may take. Busy ones are never ended for it. */
+  /** Bytes that all engines together may take. Busy engines are never ended for it. */
   readonly memoryMaxBytes: number;
   readonly log: Log;
-  /** Searches after which an engine is replaced. */
+  /** Searches after which an engine is recycled. */
   readonly searchesMax?: number;
 }
 
-/** Asking the system for an engine's memory costs as much as a tenth of a shallow search. */
-const searchesBetweenLooks = 128;
+/** Failed starts in a row after which a build is unavailable. */
+const failuresMax = 3;
 
-/** Growth over what it took when it was first given back, after which an engine is replaced. */
-const growthMaxBytes = 256e6;
+/** Longest backoff that a caller waits for, in milliseconds: a waiting caller holds a slot. */
+const patienceMs = 1000;
 
-/** A start whose caller has left, and that nobody has taken over. */
-interface LeftStart {
+/** Measured after a search: Stockfish 19 in WebAssembly, 16 MiB of hash. A native engine takes less. */
+const typicalBytes = { full: 490e6, lite: 130e6 } as const;
+
+interface Entry {
   readonly build: EngineBuild;
-  readonly started: Promise<EngineSession>;
-  readonly broken: AbortController;
+  state: EngineActivity;
+  /** Undefined until the engine has started. */
+  session: EngineSession | undefined;
+  /** Ends the start. */
+  readonly abort: AbortController;
 }
 
 export function createPool(options: EnginePoolOptions): EnginePool {
   const { backends, idleMax, memoryMaxBytes, log, searchesMax = 100_000 } = options;
-  const places = createPlaces();
-  const infos = new Map<EngineBuild, Promise<EngineInfo>>();
-  let describing: Promise<unknown> = Promise.resolve();
-  /** What engines took when they were first looked at. */
-  const firstBytes = new WeakMap<EngineSession, number>();
-  let kept: EngineBuild | undefined;
-  const memory = createEngineMemory();
-  const starts = createStarts(backends, log);
-  const left: LeftStart[] = [];
+  /** An entry moves to the end when its engine becomes idle: the longest idle engine is first. */
+  const entries = new Set<Entry>();
+  const waiters = createByBuild<PromiseWithResolvers<EngineSession>[]>(() => []);
+  const backoffs = createByBuild(() => createBackoff());
+  const unavailable = new Set<EngineBuild>();
+  const infos = new Map<EngineBuild, EngineInfo>();
+  /** The most bytes that an engine of the build was seen to take. */
+  const seenBytes = new Map<EngineBuild, number>();
+  const changes: EnginePool["changes"] = new EventEmitter();
   const closed = new AbortController();
-  const { revive, claim } = createRevivals({
-    needs: (build) => !starts.available(build) || isMissed(build),
-    start,
-    giveBack,
-    closed: closed.signal,
-  });
-  starts.changes.on("change", (build) => void revive(build));
+  const emptied = Promise.withResolvers<void>();
+  let warm: EngineBuild | undefined;
+  let describing: Promise<unknown> = Promise.resolve();
 
-  async function start(build: EngineBuild, broken?: AbortSignal): Promise<EngineSession> {
-    closed.signal.throwIfAborted();
-    const signal = broken ? AbortSignal.any([broken, closed.signal]) : closed.signal;
-    const place = places.add(build);
+  const entriesOf = (build: EngineBuild, ...states: readonly EngineActivity[]) =>
+    [...entries].filter((entry) => entry.build === build && states.includes(entry.state));
+  const entriesIn = (...states: readonly EngineActivity[]) =>
+    [...entries].filter(({ state }) => states.includes(state));
+
+  /** Starts an engine for a waiting caller, or to be idle. Never rejects. */
+  async function start(build: EngineBuild): Promise<void> {
+    const entry: Entry = { build, state: "waiting", session: undefined, abort: new AbortController() };
+    entries.add(entry);
+    const { signal } = entry.abort;
+    const { id: engine, path } = build;
+    const backoff = backoffs(build);
+    let begunAt = performance.now();
     try {
-      const session = await starts.start(build, signal, () => {
-        retireFor(memory.expected(build));
-        places.move(place, { kind: "loading" });
-      });
-      if (closed.signal.aborted) {
-        await session[Symbol.asyncDispose]();
-        throw closed.signal.reason;
+      if (backoff.waitMs > 0) {
+        await sleep(backoff.waitMs, undefined, { signal });
       }
-      places.move(place, { kind: "lent", session });
-      infos.set(build, Promise.resolve(session.info));
-      void session.exited.then((failure) => forget(place, failure));
-      return session;
+      makeRoomFor(build);
+      entry.state = "starting";
+      begunAt = performance.now();
+      const session = await startUnchanged(backendOf(build), build, signal);
+      if (signal.aborted) {
+        await session[Symbol.asyncDispose]();
+        signal.throwIfAborted();
+      }
+      const ms = performance.now() - begunAt;
+      entry.session = session;
+      infos.set(build, session.info);
+      backoff.succeeded();
+      log.debug({ engine, path, ms: Math.round(ms) }, "engine started");
+      if (unavailable.delete(build)) {
+        log.info({ engine, path }, "engine is available again");
+        changes.emit("change", build);
+      }
+      changes.emit("started", build, ms / 1000);
+      void session.exited.then((failure) => onExit(entry, failure));
+      offer(entry);
     } catch (error) {
-      places.move(place, { kind: "gone" });
-      throw error;
-    } finally {
-      lookAfterKept();
+      remove(entry);
+      if (!signal.aborted) {
+        backoff.failed(begunAt);
+        log.warn({ engine, path, error: messageOf(error) }, "engine could not be started");
+        changes.emit("lost", build, "no_start");
+        if (backoff.failures >= failuresMax && !unavailable.has(build)) {
+          unavailable.add(build);
+          log.warn({ engine, path }, "engine is unavailable");
+          changes.emit("change", build);
+        }
+        retryOrReject(build, error);
+      }
+    }
+    replenish();
+  }
+
+  function backendOf({ path }: EngineBuild): EngineBackend {
+    const backend = backends.find((one) => one.path === path);
+    if (backend === undefined) {
+      throw new Error(`no backend for the path ${path}`);
+    }
+    return backend;
+  }
+
+  /** Retry for the callers that wait, because one failed start says little of the next one; reject them if the build is unavailable. */
+  function retryOrReject(build: EngineBuild, error: unknown): void {
+    if (error instanceof EngineFailure && !unavailable.has(build) && backoffs(build).waitMs <= patienceMs) {
+      startForWaiters(build);
+      return;
+    }
+    const starts = entriesOf(build, "waiting", "starting").length;
+    for (const { reject } of waiters(build).splice(starts)) {
+      reject(error);
+    }
+  }
+
+  function startForWaiters(build: EngineBuild): void {
+    const missing = waiters(build).length - entriesOf(build, "waiting", "starting").length;
+    for (let count = 0; count < missing; count++) {
+      void start(build);
+    }
+  }
+
+  /** Gives the engine to the caller that waits longest, or makes it idle. */
+  function offer(entry: Entry): void {
+    const { build, session } = entry;
+    const waiter = waiters(build).shift();
+    if (waiter && session) {
+      entry.state = "busy";
+      waiter.resolve(session);
+      return;
+    }
+    entry.state = "idle";
+    entries.delete(entry);
+    entries.add(entry);
+    const idle = entriesOf(build, "idle");
+    idle.slice(0, Math.max(0, idle.length - idleMax)).forEach(close);
+  }
+
+  function onExit(entry: Entry, failure: EngineFailure | undefined): void {
+    remove(entry);
+    if (failure) {
+      const { id: engine, path } = entry.build;
+      log.warn({ engine, path, kind: failure.kind, error: failure.message }, "engine failed");
+      changes.emit("lost", entry.build, failure.kind);
+    }
+    replenish();
+  }
+
+  function close(entry: Entry): void {
+    entry.state = "closing";
+    entry.abort.abort(closed.signal.reason);
+    void entry.session?.[Symbol.asyncDispose]();
+  }
+
+  function remove(entry: Entry): void {
+    entries.delete(entry);
+    if (closed.signal.aborted && entries.size === 0) {
+      emptied.resolve();
     }
   }
 
   /**
-   * A start for one caller. If that one leaves, it goes on for the next: to start and kill a process takes milliseconds of the
-   * thread, and callers who leave at once would have one started each.
+   * Starts engines that no caller waits for: of the build to keep warm if none is left, and of unavailable builds,
+   * because callers avoid those and nobody else would notice that they can be started again.
    */
-  async function startFor(build: EngineBuild, caller: AbortSignal): Promise<EngineSession> {
-    caller.throwIfAborted();
-    const inherited = left.find((one) => one.build === build);
-    if (inherited) {
-      left.splice(left.indexOf(inherited), 1);
+  function replenish(): void {
+    if (closed.signal.aborted) {
+      return;
     }
-    const broken = inherited?.broken ?? new AbortController();
-    const started = inherited?.started ?? start(build, broken.signal);
+    for (const build of new Set(warm ? [warm, ...unavailable] : unavailable)) {
+      const isThere = entriesOf(build, "waiting", "starting", "busy", "idle").length > 0;
+      if (!isThere && (unavailable.has(build) || hasRoomFor(build))) {
+        void start(build);
+      }
+    }
+  }
+
+  function expectedBytes(build: EngineBuild): number {
+    return seenBytes.get(build) ?? typicalBytes[build.net];
+  }
+
+  function bytesOf({ build, session }: Entry): number {
+    const bytes = session?.memoryBytes();
+    if (bytes !== undefined) {
+      seenBytes.set(build, Math.max(bytes, seenBytes.get(build) ?? 0));
+    }
+    return bytes ?? expectedBytes(build);
+  }
+
+  /** Whether an engine of the build fits if all idle engines are closed. A single engine always fits. */
+  function hasRoomFor(build: EngineBuild): boolean {
+    const inUse = entriesIn("starting", "busy");
+    return inUse.length === 0 || sum(inUse.map(bytesOf)) + expectedBytes(build) <= memoryMaxBytes;
+  }
+
+  /** Closes idle engines, longest idle first and the warm build last, until an engine of the build fits. */
+  function makeRoomFor(build: EngineBuild): void {
+    let bytes = sum(entriesIn("starting", "busy", "idle").map(bytesOf)) + expectedBytes(build);
+    const idle = entriesIn("idle");
+    const isWarm = (entry: Entry) => entry.build === warm;
+    for (const entry of [...idle.filter((one) => !isWarm(one)), ...idle.filter(isWarm)]) {
+      if (bytes <= memoryMaxBytes) {
+        return;
+      }
+      bytes -= bytesOf(entry);
+      close(entry);
+    }
+  }
+
+  /** Closes the engines of a build that no search uses. For the time before there are callers. */
+  function drop(build: EngineBuild): void {
+    entriesOf(build, "waiting", "starting", "idle").forEach(close);
+    for (const { reject } of waiters(build).splice(0)) {
+      reject(new EngineFailure("no_start", "another build is kept warm instead"));
+    }
+  }
+
+  async function acquire(build: EngineBuild, signal: AbortSignal): Promise<EngineSession> {
+    closed.signal.throwIfAborted();
+    signal.throwIfAborted();
+    const idle = entriesOf(build, "idle").filter(({ session }) => session?.alive);
+    // The engine that was used last is the warmest, but it may still be resetting its hash.
+    const entry = idle.findLast(({ session }) => session?.state === "idle") ?? idle.at(-1);
+    if (entry?.session) {
+      entry.state = "busy";
+      return entry.session;
+    }
+    const { waitMs } = backoffs(build);
+    if (waitMs > patienceMs) {
+      throw new EngineFailure("no_start", "the last engines of this build could not be started", {
+        retryAfterMs: Math.ceil(waitMs),
+      });
+    }
+    const waiter = Promise.withResolvers<EngineSession>();
+    waiters(build).push(waiter);
+    startForWaiters(build);
     try {
-      return await beforeAbort(started, caller);
+      return await beforeAbort(waiter.promise, signal);
     } catch (error) {
-      if (caller.aborted) {
-        leave({ build, started, broken });
+      const waiting = waiters(build);
+      if (waiting.includes(waiter)) {
+        waiting.splice(waiting.indexOf(waiter), 1);
+      } else {
+        // An engine may have been given to the caller in the moment when it left.
+        waiter.promise.then(release, () => {});
       }
       throw error;
     }
   }
 
-  function leave(start: LeftStart): void {
-    left.push(start);
-    const end = () => left.includes(start) && left.splice(left.indexOf(start), 1);
-    start.started.then((session) => end() && giveBack(session), end);
-  }
-
-  function forget(place: Place, failure: EngineFailure | undefined): void {
-    if ("session" in place.state) {
-      places.move(place, { kind: "gone" });
-    }
-    lookAfterKept();
-    if (failure) {
-      const { id: engine, path } = place.build;
-      log.warn({ engine, path, kind: failure.kind, error: failure.message }, "engine failed");
-      starts.changes.emit("lost", place.build, failure.kind);
-    }
-  }
-
-  /** In a moment: a search whose engine has died starts the next one itself. */
-  function lookAfterKept(): void {
-    if (kept && !closed.signal.aborted && !hasEngineOf(kept)) {
-      setImmediate(() => {
-        if (kept && isMissed(kept)) {
-          void revive(kept);
-        }
-      });
-    }
-  }
-
-  function hasEngineOf(build: EngineBuild): boolean {
-    return places.loading().includes(build) || countOf(build) > 0;
-  }
-
-  function countOf(build: EngineBuild): number {
-    return places.manned("lent", "idle").filter((place) => place.build === build && place.state.session.alive)
-      .length;
-  }
-
-  /** The build is to be kept, there is no engine of it, and there is room for one when idle ones of others go. */
-  function isMissed(build: EngineBuild): boolean {
-    if (build !== kept || hasEngineOf(build)) {
-      return false;
-    }
-    const isAlone = places.manned("lent").length === 0 && places.loading().length === 0;
-    return isAlone || bytesOf(places.manned("lent")) + memory.expected(build) <= memoryMaxBytes;
-  }
-
-  /** What these take, and what is about to be taken by those that load. */
-  function bytesOf(some: readonly Manned[]): number {
-    const expected = places.loading().reduce((sum, build) => sum + memory.expected(build), 0);
-    return memory.of(some.map(({ state }) => state.session)) + expected;
-  }
-
-  /** Closes idle engines, longest idle first, the last of the kept build last, until there is room for so many bytes more. */
-  function retireFor(bytes: number): void {
-    let sum = bytesOf(places.manned("lent", "idle")) + bytes;
-    while (sum > memoryMaxBytes) {
-      const keep = kept && countOf(kept) === 1 ? kept : undefined;
-      const idle = places.manned("idle");
-      const place = idle.find(({ build }) => build !== keep) ?? idle[0];
-      if (place === undefined) {
-        return;
-      }
-      sum -= place.state.session.memoryBytes() ?? memory.expected(place.build);
-      close(place);
-    }
-  }
-
-  function close(place: Manned): void {
-    const { session } = place.state;
-    places.move(place, { kind: "closing" });
-    const gone = () => places.move(place, { kind: "gone" });
-    Promise.resolve(session[Symbol.asyncDispose]()).then(gone, gone);
-  }
-
-  /** Asked at the first search and then now and again. */
-  function isWorn(place: Manned): boolean {
-    const { session } = place.state;
-    const bytes = session.memoryBytes();
-    const first = firstBytes.get(session) ?? bytes;
-    if (bytes === undefined || first === undefined) {
-      return session.searches >= searchesMax;
-    }
-    firstBytes.set(session, first);
-    return session.searches >= searchesMax || bytes - first > growthMaxBytes;
-  }
-
-  function giveBack(session: EngineSession): void {
-    const place = places.manned("lent").find(({ state }) => state.session === session);
-    if (place === undefined || !session.alive || closed.signal.aborted) {
+  function release(session: EngineSession): void {
+    const entry = entriesIn("busy").find((one) => one.session === session);
+    if (entry === undefined || !session.alive || closed.signal.aborted) {
       return;
     }
-    const look = session.searches % searchesBetweenLooks === 1;
-    if (look && isWorn(place)) {
-      starts.changes.emit("lost", place.build, "worn");
-      close(place);
-      return;
+    if (session.searches >= searchesMax) {
+      changes.emit("lost", entry.build, "recycled");
+      close(entry);
+    } else {
+      offer(entry);
     }
-    places.move(place, { kind: "idle", session });
-    const [longest, ...others] = places.manned("idle").filter(({ build }) => build === place.build);
-    if (longest && others.length >= idleMax) {
-      close(longest);
-    }
-    if (look) {
-      retireFor(0);
-    }
-    lookAfterKept();
-  }
-
-  /** One that is ready before one that is still being cleaned; then one with such a table; then the warmest, used last. */
-  function bestOf(build: EngineBuild, hashMb: number): Manned | undefined {
-    const idle = places.manned("idle").filter((place) => place.build === build && place.state.session.alive);
-    const ready = idle.filter(({ state }) => state.session.state === "idle");
-    const some = ready.length > 0 ? ready : idle;
-    return some.findLast(({ state }) => state.session.hashMb === hashMb) ?? some.at(-1);
+    replenish();
   }
 
   return {
-    changes: starts.changes,
-    available: starts.available,
-    async lend(build, signal, hashMb = build.settings.hashMb) {
-      const place = bestOf(build, hashMb);
-      if (place) {
-        const { session } = place.state;
-        places.move(place, { kind: "lent", session });
-        return session;
+    changes,
+    available: (build) => !unavailable.has(build),
+    acquire,
+    release,
+    async keepWarm(build, signal) {
+      const before = warm;
+      warm = build;
+      if (before && before !== build) {
+        drop(before);
       }
-      return claim(build, signal) ?? startFor(build, signal);
-    },
-    giveBack,
-    breakOff(build) {
-      for (const one of left) {
-        if (one.build === build) {
-          one.broken.abort();
-        }
+      if (build) {
+        release(await acquire(build, signal));
       }
-    },
-    keepWarm(build) {
-      kept = build;
-      lookAfterKept();
-    },
-    standing() {
-      const byBuild = Map.groupBy(places.all(), ({ build }) => build);
-      return [...byBuild].map(([build, some]) => ({
-        build,
-        states: some.map(({ state }) => state.kind),
-        memoryBytes: memory.of(some.flatMap(({ state }) => ("session" in state ? state.session : []))),
-      }));
     },
     cutShort() {
-      for (const { state } of places.manned("lent", "idle")) {
-        state.session.cutShort();
+      for (const { session } of entries) {
+        session?.cutShort();
       }
+    },
+    standing() {
+      return [...Map.groupBy(entries, ({ build }) => build)].map(([build, some]) => ({
+        build,
+        states: some.map(({ state }) => state),
+        memoryBytes: sum(some.filter(({ session }) => session?.alive).map(bytesOf)),
+      }));
     },
     describe(build) {
-      const known = infos.get(build);
+      const known = build.info ?? infos.get(build);
       if (known) {
-        return known;
+        return Promise.resolve(known);
       }
-      // One after the other: each is an engine more, of which nobody has made room.
-      const info = describing.then(async () => {
-        await using session = await start(build);
-        return session.info;
-      });
-      describing = info.catch(() => {});
-      infos.set(build, info);
-      // A failure is the answer to this call, and no reason to fail the next one.
-      info.catch(() => infos.delete(build));
-      return info;
+      // One after the other: each is one more engine in memory.
+      const described = describing.then(async () => infos.get(build) ?? (await learnInfo(build)));
+      describing = described.catch(() => {});
+      return described;
     },
     async [Symbol.asyncDispose]() {
-      closed.abort(new KibitzError("shutting_down", "The engines are being closed."));
-      places.manned("lent", "idle").forEach(close);
-      await places.whenEmpty();
+      const reason = new KibitzError("shutting_down", "The engines are being closed.");
+      closed.abort(reason);
+      for (const build of new Set([...entries].map((entry) => entry.build))) {
+        for (const { reject } of waiters(build).splice(0)) {
+          reject(reason);
+        }
+      }
+      entries.forEach(close);
+      if (entries.size > 0) {
+        await emptied.promise;
+      }
     },
   };
+
+  async function learnInfo(build: EngineBuild): Promise<EngineInfo> {
+    const session = await acquire(build, closed.signal);
+    entriesIn("busy")
+      .filter((entry) => entry.session === session)
+      .forEach(close);
+    return session.info;
+  }
+}
+
+/**
+ * Starts an engine whose files are those that were found. They are compared before the engine runs, and again before a
+ * caller gets it: an engine that was replaced in between may have run in its sandbox, but never answers.
+ */
+async function startUnchanged(
+  backend: EngineBackend,
+  build: EngineBuild,
+  signal: AbortSignal,
+): Promise<EngineSession> {
+  const unchanged = build.assertUnchanged();
+  // Mostly there is nothing to wait for, and the engine loads before this process goes on.
+  if (unchanged) {
+    await unchanged;
+    signal.throwIfAborted();
+  }
+  // Read while the engine loads, which takes longer.
+  const genuine = build.assertGenuine();
+  genuine.catch(() => {});
+  const session = await backend.start(build, signal);
+  try {
+    await genuine;
+    await build.assertUnchanged();
+    return session;
+  } catch (error) {
+    await session[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+function createByBuild<Value>(create: () => Value): (build: EngineBuild) => Value {
+  const values = new Map<EngineBuild, Value>();
+  return (build) => {
+    const value = values.get(build) ?? create();
+    values.set(build, value);
+    return value;
+  };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

@@ -182,18 +182,13 @@ export function createSearchWithRetry(
       }
       throw error;
     } finally {
-      pool.giveBack(session);
+      pool.release(session);
     }
   }
 
   /** An engine, if there is one in time. One that comes late is for others. */
-  async function lendBy(
-    endsAt: number,
-    build: EngineBuild,
-    { hashMb }: SearchJob,
-    signal: AbortSignal,
-  ): Promise<EngineSession> {
-    const lent = pool.lend(build, signal, hashMb);
+  async function acquireBy(endsAt: number, build: EngineBuild, signal: AbortSignal): Promise<EngineSession> {
+    const lent = pool.acquire(build, signal);
     if (endsAt === Number.POSITIVE_INFINITY) {
       return lent;
     }
@@ -204,7 +199,7 @@ export function createSearchWithRetry(
     try {
       return await Promise.race([lent, late.promise]);
     } catch (error) {
-      lent.then(pool.giveBack, () => {});
+      lent.then(pool.release, () => {});
       throw error;
     } finally {
       clearTimeout(timer);
@@ -226,7 +221,7 @@ export function createSearchWithRetry(
     }
     let begunAt: number | undefined;
     try {
-      const session = await lendBy(history.endsAt, build, job, signal);
+      const session = await acquireBy(history.endsAt, build, signal);
       begunAt = performance.now();
       onEngine(true);
       const leftMs = Math.floor(history.endsAt - begunAt);

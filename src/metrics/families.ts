@@ -264,7 +264,7 @@ export function createFamilies(registry: Registry<OpenMetricsContentType>) {
     slotsBusy: gauge("kibitz_slots_busy", "Searches that run.", []),
     engines: gauge(
       "kibitz_engines",
-      "Engines by their build and what they do: waiting to be started, loading, lent, idle or closing.",
+      "Engines by their build and what they do: waiting to be started, starting, busy, idle or closing.",
       ["engine", "path", "state"],
     ),
     engineMemory: gauge("kibitz_engine_memory_bytes", "Memory that engines take.", ["engine", "path"]),

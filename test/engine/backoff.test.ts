@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createBackoff } from "../../src/engine/starts.ts";
+import { createBackoff } from "../../src/engine/backoff.ts";
 
 /** A backoff, and its clock. */
 function openBackoff(chance: number) {

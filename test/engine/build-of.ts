@@ -13,6 +13,7 @@ export function buildOf(told: Partial<EngineBuild> = {}): EngineBuild {
     license: "GPL-3.0-or-later",
     deprecatedSince: undefined,
     selfTestNodes: undefined,
+    info: undefined,
     settings: { hashMb: 16, threads: 1 },
     hashSteps: hashStepsUpTo(16),
     file: "/nowhere/stockfish",

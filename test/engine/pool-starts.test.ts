@@ -16,33 +16,29 @@ function createFakePool(options: FakeEnginesOptions = {}, idleMax = 2) {
   return { engines, pool: createPool({ backends: [engines], idleMax, memoryMaxBytes, log: silentLog }) };
 }
 
-const lendMany = (pool: ReturnType<typeof createFakePool>["pool"], count: number) =>
-  Array.from({ length: count }, () => pool.lend(build, forever).catch((error) => error));
+const acquireMany = (pool: ReturnType<typeof createFakePool>["pool"], count: number) =>
+  Array.from({ length: count }, () => pool.acquire(build, forever).catch((error) => error));
 
 test("engines that are started together do not wait for each other", async () => {
   const gate = Promise.withResolvers<void>();
   const { engines, pool } = createFakePool({ starting: () => gate.promise });
-  const lent = lendMany(pool, 8);
+  const acquired = acquireMany(pool, 8);
   await turn();
   expect(engines.starts).toBe(8);
   gate.resolve();
-  await Promise.all(lent);
+  await Promise.all(acquired);
 });
 
-test("engines that fail to start together delay the next caller by one backoff", async () => {
-  // Each backoff is nearly the longest possible, so that a second one is seen.
+test("engines that fail to start together are started again after one backoff, for the same callers", async () => {
+  // Each backoff is nearly the longest possible: after three of them the build would be unavailable.
   const random = vi.spyOn(Math, "random").mockReturnValue(0.99);
   onTestFinished(() => random.mockRestore());
   const { engines, pool } = createFakePool({
     starting: (number) => (number <= 8 ? Promise.reject(failure) : undefined),
   });
-  await Promise.all(lendMany(pool, 8));
-  const next = pool.lend(build, forever);
-  await turn();
-  expect(engines.starts).toBe(8);
-  // After three backoffs it would be refused, because no caller waits longer than a second.
-  await next;
-  expect(engines.starts).toBe(9);
+  const acquired = await Promise.all(acquireMany(pool, 8));
+  expect(new Set(acquired)).toEqual(new Set(engines.sessions));
+  expect(engines.starts).toBe(16);
 });
 
 test("engine starts go on when their callers leave, each for the next caller of its build", async () => {
@@ -52,7 +48,7 @@ test("engine starts go on when their callers leave, each for the next caller of 
   });
   for (let round = 0; round < 20; round++) {
     const caller = new AbortController();
-    const left = [pool.lend(build, caller.signal), pool.lend(build, caller.signal)];
+    const left = [pool.acquire(build, caller.signal), pool.acquire(build, caller.signal)];
     await turn();
     caller.abort(new Error("left"));
     for (const one of left) {
@@ -60,12 +56,12 @@ test("engine starts go on when their callers leave, each for the next caller of 
     }
   }
   expect(engines.starts).toBe(2);
-  const next = pool.lend(build, forever);
+  const next = pool.acquire(build, forever);
   gate.resolve();
-  const lent = await next;
+  const acquired = await next;
   await turn();
   // The other one is idle.
-  expect(await pool.lend(build, forever)).not.toBe(lent);
+  expect(await pool.acquire(build, forever)).not.toBe(acquired);
   expect(engines.starts).toBe(2);
 });
 
@@ -75,13 +71,13 @@ test("engine starts that fail after their callers have left fail no other caller
     starting: (number) => (number === 1 ? gate.promise : undefined),
   });
   const caller = new AbortController();
-  const left = pool.lend(build, caller.signal);
+  const left = pool.acquire(build, caller.signal);
   await turn();
   caller.abort(new Error("left"));
   await expect(left).rejects.toThrow("left");
   gate.reject(failure);
   await turn();
-  await pool.lend(build, forever);
+  await pool.acquire(build, forever);
 });
 
 describe("a build", () => {
@@ -99,38 +95,49 @@ describe("a build", () => {
     return { engines, pool, changes, mend };
   }
   const fail = (pool: ReturnType<typeof createFakePool>["pool"]) =>
-    expect(pool.lend(build, forever)).rejects.toThrow();
+    expect(pool.acquire(build, forever)).rejects.toThrow();
 
-  test("a build is unavailable after three failed starts in a row, and others are not", async () => {
-    const { pool, changes } = createBrokenPool();
-    await fail(pool);
-    await fail(pool);
-    expect([pool.available(build), changes]).toEqual([true, []]);
-    await fail(pool);
-    expect([pool.available(build), changes]).toEqual([false, [false]]);
+  test("a build is unavailable after three failed starts in a row, which its caller learns, and others are not", async () => {
+    const { engines, pool, changes } = createBrokenPool();
+    const acquired = pool.acquire(build, forever);
+    acquired.catch(() => {});
+    await turn();
+    expect([engines.starts, pool.available(build), changes]).toEqual([1, true, []]);
+    await expect(acquired).rejects.toBe(failure);
+    expect([engines.starts, pool.available(build), changes]).toEqual([3, false, [false]]);
     expect(pool.available(buildOf({ id: "another" }))).toBe(true);
+    await pool[Symbol.asyncDispose]();
+  });
+
+  test("a caller of an unavailable build learns at once when the next start is tried, if that is far off", async () => {
+    const random = vi.spyOn(Math, "random").mockReturnValue(0.99);
+    onTestFinished(() => random.mockRestore());
+    const { engines, pool } = createBrokenPool();
+    await fail(pool);
+    const { starts } = engines;
+    await expect(pool.acquire(build, forever)).rejects.toMatchObject({
+      kind: "no_start",
+      retryAfterMs: expect.any(Number),
+    });
+    expect(engines.starts).toBe(starts);
     await pool[Symbol.asyncDispose]();
   });
 
   test("a build that is unavailable is started again without a caller, and its engine waits for the next one", async () => {
     const { engines, pool, changes, mend } = createBrokenPool();
     await fail(pool);
-    await fail(pool);
-    await fail(pool);
     mend();
     await expect.poll(() => pool.available(build)).toBe(true);
     expect(changes).toEqual([false, true]);
     await expect.poll(() => engines.sessions.length).toBe(1);
     const { starts } = engines;
-    await pool.lend(build, forever);
+    await pool.acquire(build, forever);
     expect(engines.starts).toBe(starts);
     await pool[Symbol.asyncDispose]();
   });
 
   test("a build that is unavailable does not keep the pool from closing", async () => {
     const { engines, pool } = createBrokenPool();
-    await fail(pool);
-    await fail(pool);
     await fail(pool);
     const { starts } = engines;
     await pool[Symbol.asyncDispose]();
@@ -143,13 +150,15 @@ test("an engine whose file is not genuine is ended before a caller acquires it",
   const { engines, pool } = createFakePool();
   const replaced = new EngineFailure("replaced", "something else");
   const forged = buildOf({ assertGenuine: () => Promise.reject(replaced) });
-  await expect(pool.lend(forged, forever)).rejects.toBe(replaced);
-  expect(engines.sessions.map(({ alive }) => alive)).toEqual([false]);
+  await expect(pool.acquire(forged, forever)).rejects.toBe(replaced);
+  expect(engines.sessions.length).toBeGreaterThan(0);
+  expect(engines.sessions.filter(({ alive }) => alive)).toEqual([]);
+  await pool[Symbol.asyncDispose]();
 });
 
 test("closing the pool waits also for engines that were retired or recycled a moment ago", async () => {
   const { engines, pool } = createFakePool({}, 0);
-  pool.giveBack(await pool.lend(build, forever));
+  pool.release(await pool.acquire(build, forever));
   expect(engines.sessions.map(({ alive }) => alive)).toEqual([true]);
   await pool[Symbol.asyncDispose]();
   expect(engines.sessions.map(({ alive }) => alive)).toEqual([false]);

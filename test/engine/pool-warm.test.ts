@@ -26,12 +26,11 @@ async function readyPool(memoryMaxBytes = roomy, options: FakeEnginesOptions = {
     log: silentLog,
     ...(searchesMax !== undefined && { searchesMax }),
   });
-  pool.giveBack(await pool.lend(full, forever));
-  pool.keepWarm(full);
+  await pool.keepWarm(full, forever);
   const search = async (build = full) => {
-    const session = await pool.lend(build, forever);
+    const session = await pool.acquire(build, forever);
     await session.search(jobOf(), forever);
-    pool.giveBack(session);
+    pool.release(session);
   };
   const alive = () => engines.sessions.filter((one) => one.alive).map(({ build }) => build.id);
   return { engines, pool, search, alive };
@@ -68,11 +67,11 @@ describe("the build that is kept warm", () => {
 
   test("the warm build is evicted if memory has no room for both, and is back when the other one is idle", async () => {
     const { engines, pool, search, alive } = await readyPool(600e6);
-    const session = await pool.lend(lite, forever);
+    const session = await pool.acquire(lite, forever);
     await settled();
     expect(alive()).toEqual(["lite"]);
     await session.search(jobOf(), forever);
-    pool.giveBack(session);
+    pool.release(session);
     await settled();
     expect(alive()).toEqual(["full"]);
     await search(full);
@@ -119,9 +118,9 @@ describe("the build that is kept warm", () => {
     engines.sessions[0]?.die();
     await settled();
     const caller = new AbortController();
-    const lent = pool.lend(full, caller.signal);
+    const acquired = pool.acquire(full, caller.signal);
     caller.abort(new Error("left"));
-    await expect(lent).rejects.toThrow("left");
+    await expect(acquired).rejects.toThrow("left");
     gate.resolve();
     await settled();
     await search(full);
@@ -149,11 +148,11 @@ describe("the build that is kept warm", () => {
     const { engines, pool } = await readyPool(roomy, {
       conduct: (number) => (number === 1 ? "exited" : "answer"),
     });
-    const broken = await pool.lend(full, forever);
+    const broken = await pool.acquire(full, forever);
     await expect(broken.search(jobOf(), forever)).rejects.toThrow();
     // As the retrying search does.
-    pool.giveBack(broken);
-    pool.giveBack(await pool.lend(full, forever));
+    pool.release(broken);
+    pool.release(await pool.acquire(full, forever));
     await settled();
     expect(engines.starts).toBe(2);
   });
@@ -161,8 +160,8 @@ describe("the build that is kept warm", () => {
 
 test("the pool keeps no more idle engines of a build than allowed, whatever other builds have", async () => {
   const { engines, pool } = await readyPool();
-  const lent = [await pool.lend(lite, forever), await pool.lend(lite, forever)];
-  lent.forEach(pool.giveBack);
+  const acquired = [await pool.acquire(lite, forever), await pool.acquire(lite, forever)];
+  acquired.forEach(pool.release);
   await settled();
   expect(engines.sessions.map(({ alive, build }) => [build.id, alive])).toEqual([
     ["full", true],

@@ -254,7 +254,7 @@ describe("the engine of a search", () => {
     const { answer } = await underWay((onProgress) => search(build, job, caller.signal, onProgress));
     caller.abort(new Error("left"));
     await expect(answer).rejects.toThrow("left");
-    expect(await pool.lend(build, forever)).toBe(engines.sessions[0]);
+    expect(await pool.acquire(build, forever)).toBe(engines.sessions[0]);
   });
 });
 
@@ -271,8 +271,8 @@ test("a search that its caller has left ends when its engine does", async () => 
   caller.abort(new Error("left"));
   await new Promise(setImmediate);
   expect(over).toBe(false);
-  // Nor is it lent to anybody else.
-  const other = await pool.lend(build, forever);
+  // Nor is it acquired to anybody else.
+  const other = await pool.acquire(build, forever);
   expect(other).toMatchObject({ number: 2 });
   stopping.resolve();
   expect(await left).toBe(caller.signal.reason);

@@ -77,9 +77,9 @@ testWith("native")(
       memoryMaxBytes: Number.POSITIVE_INFINITY,
       log: silentLog,
     });
-    const lend = () => pool.lend(build ?? expect.fail("the script was not found"), forever);
-    const sessions = [await lend(), await lend()];
-    sessions.forEach(pool.giveBack);
+    const acquire = () => pool.acquire(build ?? expect.fail("the script was not found"), forever);
+    const sessions = [await acquire(), await acquire()];
+    sessions.forEach(pool.release);
     const [shell = 0, ...others] = enginesRunning();
     for (const engine of descendantsOf(shell)) {
       process.kill(engine, "SIGSTOP");

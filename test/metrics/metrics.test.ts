@@ -222,19 +222,19 @@ describe("metrics", () => {
   test("metrics read the state when they are read, and forget engines that are gone", async () => {
     const metrics = createMetrics("1.2.3");
     const build = { id: "stockfish-19", path: "wasm" };
-    let states = ["idle", "idle", "lent"];
+    let states = ["idle", "idle", "busy"];
     metrics.watch({
       queue: () => ({ slots: 2, running: 1, waiting: 3, admitted: 7, refused: 2, expectedWaitMs: 2500 }),
       engines: () => [{ build, available: true, states, memoryBytes: 5e8 }],
       degraded: () => ({ store: true, engines: false }),
     });
     await metrics.print();
-    states = ["lent"];
+    states = ["busy"];
     expect(await seriesOf(metrics, "kibitz_queue_expected_wait_seconds")).toEqual([
       "kibitz_queue_expected_wait_seconds 2.5",
     ]);
     expect(await seriesOf(metrics, "kibitz_engines")).toEqual([
-      'kibitz_engines{engine="stockfish-19",path="wasm",state="lent"} 1',
+      'kibitz_engines{engine="stockfish-19",path="wasm",state="busy"} 1',
     ]);
     expect(await seriesOf(metrics, "kibitz_degraded")).toEqual([
       'kibitz_degraded{part="store"} 1',

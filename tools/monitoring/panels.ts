@@ -151,7 +151,7 @@ export const rows: Readonly<Record<string, readonly Panel[]>> = {
     {
       title: "Engines lost",
       about:
-        "Engines that ended or could not be started, by the reason. KibitzEnginesDying goes by it; worn ones are replaced on purpose.",
+        "Engines that ended or could not be started, by the reason. KibitzEnginesDying goes by it; recycled ones are replaced on purpose.",
       unit: "ops",
       lines: {
         "{{instance}} {{reason}}": `sum by (instance, reason) (${rate("kibitz_engine_restarts_total")})`,

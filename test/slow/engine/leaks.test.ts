@@ -144,7 +144,7 @@ test("a search that has ended keeps no later search in memory", async () => {
 test("hundreds of engines leave no listener, no timer and no memory behind", async () => {
   await using pool = createObedientPool();
   const growth = await growthOf(async (signal) => {
-    await using _session = await pool.lend(build, signal);
+    await using _session = await pool.acquire(build, signal);
   }, 400);
   expect(growth.heapBytes).toBeLessThan(300_000);
   expect(growth.listeners).toBe(0);

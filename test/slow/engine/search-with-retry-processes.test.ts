@@ -29,20 +29,20 @@ async function supervise(times: Partial<WatchTimes> = {}) {
   const pool = createPool({ backends: [backend], idleMax: 2, memoryMaxBytes: Number.POSITIVE_INFINITY, log });
   pools.push(pool);
   const refused = recording();
-  let lent = 0;
-  const lend: EnginePool["lend"] = async (...asked) => {
-    const session = await pool.lend(...asked);
-    lent++;
+  let acquired = 0;
+  const acquire: EnginePool["acquire"] = async (...asked) => {
+    const session = await pool.acquire(...asked);
+    acquired++;
     return session;
   };
-  const searchWithRetry = createSearchWithRetry({ ...pool, lend }, log, refused);
+  const searchWithRetry = createSearchWithRetry({ ...pool, acquire }, log, refused);
   return {
     failures,
     refused,
     search: (job = jobOf({ depth: 12 }), signal = forever) => searchWithRetry(build, job, signal),
     /** Resolves when the engine has been in its first search for long enough to get lost in it, by its own time. */
     async lostInSearch() {
-      await expect.poll(() => lent, { timeout: 20_000 }).toBe(1);
+      await expect.poll(() => acquired, { timeout: 20_000 }).toBe(1);
       const [engine = 0] = enginesRunning();
       const before = processorMsOf(engine);
       await expect.poll(() => processorMsOf(engine) - before, { timeout: 20_000 }).toBeGreaterThan(400);

@@ -84,6 +84,7 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
     license: undefined,
     deprecatedSince: undefined,
     selfTestNodes: undefined,
+    info: undefined,
     settings: { hashMb: 16, threads: 1 },
     hashSteps: hashStepsUpTo(16),
     file,

@@ -27,6 +27,7 @@ export function createRecordedBackend(recording: Recording, told: Partial<Engine
     settings: { hashMb: 16, threads: 1 },
     hashSteps: hashStepsUpTo(16),
     selfTestNodes: undefined,
+    info: undefined,
     file: "recording",
     sha256: async () => "0".repeat(64),
     assertUnchanged: () => undefined,

@@ -108,6 +108,7 @@ async function identify(
       settings,
       hashSteps: hashStepsUpTo(settings.hashMb, settings.hashMb),
       selfTestNodes: undefined,
+      info: undefined,
       file,
       ...integrity,
     };
@@ -124,9 +125,10 @@ async function identify(
     const selfTestNodes = await selfTest(session, settings.threads, signal);
     // Before anybody else can replace it: this is what was tested.
     await integrity.sha256();
-    const { name, hashMinMb = settings.hashMb } = session.info;
+    const { info } = session;
+    const { name, hashMinMb = settings.hashMb } = info;
     const hashSteps = hashStepsUpTo(settings.hashMb, hashMinMb);
-    return [{ ...unknown, ...identity, name, hashSteps, selfTestNodes }];
+    return [{ ...unknown, ...identity, name, hashSteps, selfTestNodes, info }];
   } catch (error) {
     signal.throwIfAborted();
     log.warn({ file: found, error: String(error) }, "native engine left out");

@@ -34,7 +34,9 @@ export async function discoverWasm(
       }
       const [file = "", ...modules] = await sandbox.place(installed);
       const integrity = await fingerprintFiles(modules, [file], pin);
-      return [{ ...build, path: "wasm", deprecatedSince, settings, hashSteps, file, ...integrity }];
+      return [
+        { ...build, path: "wasm", deprecatedSince, settings, hashSteps, info: undefined, file, ...integrity },
+      ];
     }),
   );
   return found.flat();

@@ -1,0 +1,44 @@
+/** Pauses between tries that fail: random, growing, and reset by a success. */
+export interface Backoff {
+  /** Tries that have failed since the last success. Tries that ran at the same time count once. */
+  readonly failures: number;
+  /** Milliseconds until the next try may begin; 0 if nothing has failed. */
+  readonly waitMs: number;
+  /** Counts a failed try that began at `begunAt` of the same clock. */
+  failed(begunAt: number): void;
+  succeeded(): void;
+}
+
+/**
+ * Each pause is random between the shortest and four times the last one, so that engines that died together do not
+ * come back together. The pause begins with the failure: a later caller waits less.
+ */
+export function createBackoff(
+  minMs = 100,
+  maxMs = 30_000,
+  random: () => number = Math.random,
+  now: () => number = () => performance.now(),
+): Backoff {
+  let failures = 0;
+  let pauseMs = 0;
+  let failedAt = Number.NEGATIVE_INFINITY;
+  return {
+    get failures() {
+      return failures;
+    },
+    get waitMs() {
+      return Math.max(0, failedAt + pauseMs - now());
+    },
+    failed(begunAt) {
+      if (begunAt >= failedAt) {
+        failures++;
+        pauseMs = Math.min(maxMs, minMs + random() * (Math.max(minMs, pauseMs * 4) - minMs));
+        failedAt = now();
+      }
+    },
+    succeeded() {
+      failures = 0;
+      pauseMs = 0;
+    },
+  };
+}
