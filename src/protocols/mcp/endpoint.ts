@@ -3,7 +3,6 @@ import type { CallKind, Entry } from "../../access/entrance.ts";
 import type { ErrorCode } from "../../errors/catalogue.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import {
-  cutShort,
   isGone,
   keepOpen,
   type NodeRequest,
@@ -47,7 +46,7 @@ const unreadable: readonly ErrorCode[] = ["malformed_json", "invalid_type", "out
  * the first message.
  */
 export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
-  const { enter, schemeOf, readBody, version, log } = options;
+  const { enter, schemeOf, readBody, version } = options;
   const checkSender = createSenderCheck(options);
 
   async function answer(req: NodeRequest, res: NodeResponse): Promise<void> {
@@ -79,16 +78,14 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
       }
       await answerMessage(req, res, sent, entry);
     } catch (thrown) {
-      if (thrown instanceof CallerLeft) {
+      // If the client has disconnected, there is no one to answer.
+      if (thrown instanceof CallerLeft || isGone(res)) {
         return;
       }
       const error = errorFromUnknown(thrown);
       if (error.code === "internal") {
-        log.error({ err: error.cause, requestId: contextOf(req).id }, "the MCP endpoint failed");
-      }
-      if (res.headersSent) {
-        cutShort(res);
-        return;
+        // The listener logs and answers it.
+        throw thrown;
       }
       if (entry && !outcome.hasLine) {
         await entry.refused(error);
@@ -124,11 +121,6 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
       }
       await peer.counted();
       await sendResponse(res, response, outcomeOf(req));
-    } catch (thrown) {
-      // If the client has disconnected, there is no one to answer.
-      if (!leaving.signal.aborted) {
-        throw thrown;
-      }
     } finally {
       clearInterval(working);
     }

@@ -1,27 +1,16 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { boundsOfField, boundsOfList, type IntegerBounds } from "../../calls/rules.ts";
 
-/** A JSON Schema, or a value in one. */
-type SchemaValue = string | number | boolean | null | SchemaValue[] | Schema;
+/** A JSON Schema, version 2020-12. */
+type Schema = JsonObject;
 
-export interface Schema {
-  [keyword: string]: SchemaValue;
-}
-
-export interface ObjectSchema extends Schema {
-  type: "object";
-  properties: Record<string, Schema>;
-  required: string[];
-  additionalProperties: false;
-}
+export type ObjectSchema = ReturnType<typeof objectSchema>;
 
 /** A schema of an object that has these properties and no others. @param optional those that may be missing */
-export function objectSchema(
-  properties: Record<string, Schema>,
-  optional: readonly string[] = [],
-): ObjectSchema {
+export function objectSchema(properties: Record<string, Schema>, optional: readonly string[] = []) {
   const required = Object.keys(properties).filter((name) => !optional.includes(name));
-  return { type: "object", properties, required, additionalProperties: false };
+  return { type: "object" as const, properties, required, additionalProperties: false };
 }
 
 /** A schema that also allows null. */
@@ -33,7 +22,7 @@ export function listOf(items: Schema): Schema {
   return { type: "array", items };
 }
 
-/** The schema of an answer: of every one has the position that it is about, and warnings. */
+/** The schema of an answer. Every answer has the position that it is about, and warnings. */
 export function answerSchema(properties: Record<string, Schema>): ObjectSchema {
   return objectSchema({
     fen: { ...result.text, description: "Six fields, as it can be sent back." },
@@ -44,7 +33,7 @@ export function answerSchema(properties: Record<string, Schema>): ObjectSchema {
   });
 }
 
-/** A copy of a value with the properties that its schema names alone, and null for those that are missing. */
+/** Copies a value with only the properties that its schema names, and null for each one that is missing. */
 export function shaped(value: unknown, schema: Schema): unknown {
   const { properties, items } = schema as {
     readonly properties?: Record<string, Schema>;

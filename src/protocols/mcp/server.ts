@@ -60,12 +60,9 @@ export function createServer(peer: Peer, version: string): Server {
     const signal = AbortSignal.any([mcpReq.signal, peer.left]);
     const progressToken = mcpReq._meta?.progressToken;
     const report: Report = (step) => {
-      if (progressToken !== undefined) {
-        // It fails if the client has disconnected.
-        mcpReq
-          .notify({ method: "notifications/progress", params: { progressToken, ...step } })
-          .catch(() => {});
-      }
+      const params = { progressToken, ...step };
+      // It fails if the client has disconnected.
+      mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
     };
     return callTool(tool, params.arguments ?? {}, {
       caller: peer.callerFor(signal),

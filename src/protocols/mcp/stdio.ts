@@ -6,14 +6,6 @@ import type { Plain } from "./caller.ts";
 import { invalidRequest, notJson, refusalOfLongId, refusedAnswer } from "./refusals.ts";
 import { createServer, type Peer } from "./server.ts";
 
-/** A connection by standard input and output. */
-interface StdioConnection {
-  /** Resolves when the connection has ended: by {@link close}, or because its output has failed. The end of its input does not end it. */
-  readonly closed: Promise<void>;
-  /** Cancels the calls under way, and sends nothing more. */
-  close(): Promise<void>;
-}
-
 interface StdioOptions {
   readonly input: Readable;
   /** Gets messages of the protocol, one a line, and nothing else. */
@@ -28,8 +20,13 @@ interface StdioOptions {
 /** The longest line, in bytes: as the longest message over HTTP. */
 const lineMaxBytes = 512 * 1024;
 
-/** Serves one client, in the version of the specification of its first message. */
-export function openStdio({ input, output, peer, version, onError }: StdioOptions): StdioConnection {
+/**
+ * Serves one client, in the version of the specification of its first message.
+ *
+ * @returns `close` cancels the calls under way, and sends nothing more. `closed` resolves when the connection has ended: by `close`, or
+ * because its output has failed. The end of its input does not end it.
+ */
+export function openStdio({ input, output, peer, version, onError }: StdioOptions) {
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   const transport = createTransport(input, output, onError, resolve);
   const served = serveStdio(() => createServer(peer, version), { transport, onerror: onError });

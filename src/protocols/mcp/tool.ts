@@ -5,7 +5,7 @@ import type { ObjectSchema } from "./schema.ts";
 export interface ToolAnswer {
   /** For models. */
   readonly text: string;
-  /** For programs: the properties of the tool's output schema, without `turn` and `board`, and perhaps others, which are left out. */
+  /** For programs: the properties of the tool's output schema except `turn` and `board`. Other properties are not sent. */
   readonly structured: Plain & { readonly fen: string };
 }
 

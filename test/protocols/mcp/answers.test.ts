@@ -50,13 +50,6 @@ describe("answers of tools", () => {
     ]);
   });
 
-  test("an agent that wants progress is told as usual that a game cannot be read", async () => {
-    const agent = await newest.overHttp(app.url);
-    const told = await agent.ask("review_game", { pgn: "1. e4 e5 2. Ke3" }, { onprogress: () => {} });
-    expect(told.isError).toBe(true);
-    expect(told.text).toContain("'Ke3' is not a legal move for White");
-  });
-
   test.each([
     [{}, /^The game goes on\.\n/],
     [{ moves: ["e4"] }, /^After 1 half-move, the last one e4 \(e2e4\): the game goes on\.\n/],

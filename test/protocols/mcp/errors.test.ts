@@ -145,7 +145,6 @@ describe("errors that an agent can fix", () => {
     ],
     ["analyze_position", { fen: 7 }, /`fen` must be a string/],
     ["analyze_position", { moves: "e4 e5" }, /`moves` must be an array.*"e4 e5"/],
-    ["analyze_position", { dept: 5 }, /no argument `dept` here: did you mean `depth`/],
     [
       "analyze_position",
       { movetime_ms: 5 },

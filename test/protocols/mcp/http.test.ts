@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { watchWork } from "../../contract/doors/watch-work.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
-import { agentKinds, newest, type Step } from "./agents.ts";
+import { agentKinds, type Step } from "./agents.ts";
 
 const engines = createEnginesInProcess();
 const app = useApp({ KIBITZ_CACHE_MB: "0" }, { engines });
@@ -122,18 +122,5 @@ describe.each(agentKinds)("an agent of $name", ({ overHttp }) => {
     await agent.close();
     await end;
     await expectNoWork();
-  });
-});
-
-describe("the newer era", () => {
-  test("a call that is cancelled in the newer era frees the engine, and its stream is closed", async () => {
-    const agent = await newest.overHttp(app.url);
-    const leaving = new AbortController();
-    const end = expect(agent.ask("analyze_position", long, { signal: leaving.signal })).rejects.toThrow();
-    await expectWork();
-    leaving.abort();
-    await end;
-    await expectNoWork();
-    expect(agent.version).toBe("2026-07-28");
   });
 });

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:http2";
 import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { tools } from "../../../src/protocols/mcp/tools.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { newMessage, oldMessage, send } from "./messages.ts";
@@ -241,6 +242,13 @@ describe("other methods", () => {
     const answer = await fetch(`${app.url}/mcp`, { method: "OPTIONS" });
     expect([answer.status, answer.headers.get("allow")]).toEqual([204, "POST, OPTIONS"]);
   });
+});
+
+test("GET /llms.txt says of every tool what agents are told of it", async () => {
+  const told = await (await fetch(`${app.url}/llms.txt`)).text();
+  for (const { name, description } of tools) {
+    expect(told).toContain(`- \`${name}\`: ${description}\n`);
+  }
 });
 
 test("MCP answers over HTTP/2 as over HTTP/1.1", async () => {

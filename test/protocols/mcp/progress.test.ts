@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { KibitzError } from "../../../src/errors/errors.ts";
 import type { Caller } from "../../../src/protocols/mcp/caller.ts";
 import { evaluate } from "../../../src/protocols/mcp/evaluation.ts";
 import { reviewGame } from "../../../src/protocols/mcp/tools/review-game.ts";
@@ -81,18 +80,6 @@ describe("progress of a review", () => {
       [2, 3],
       [3, 3],
     ]);
-  });
-
-  test("review_game does not read the game for progress if the service refuses it", async () => {
-    const refusal = new KibitzError("rate_limited", "Later.");
-    const caller: Caller = {
-      ...callerOf([]),
-      // biome-ignore lint/correctness/useYield: the review is refused before its first message.
-      async *stream() {
-        throw refusal;
-      },
-    };
-    await expect(reviewGame.call(game, caller, nobody)).rejects.toBe(refusal);
   });
 });
 
