@@ -25,7 +25,7 @@ import {
 } from "./analysis.ts";
 import { type CoalescerCounters, createCoalescer, type SharedWork, type Sharers } from "./coalesce.ts";
 import { errorFromFailure } from "./error-from-failure.ts";
-import { callerOf, createExpectedTimes, type ExpectedTimes, type SearchTime } from "./expected-time.ts";
+import { createExpectedTimes, type ExpectedTimes, type SearchTime } from "./expected-time.ts";
 import { type Asker, createAsker, type RunTimes } from "./fair-queue.ts";
 import type { Flight, Followed, SharedEvent, SharedState, Sharing, Terms } from "./flight.ts";
 import type { Scheduler, Slot, Standing } from "./scheduler.ts";
@@ -172,7 +172,7 @@ export function createAnalyzer({
       const done = await searchHolding(entered, tell);
       // Whoever waits for the slot is sent to the engine first: describing an answer takes a while.
       await setImmediate();
-      expectedTimes.learn(build, job, done, callerOf(flow));
+      expectedTimes.learn(build, job, done);
       meter?.search({ path: build.path, queueMs: entered.queueMs, ...done });
       const last = state(done, entered.queueMs);
       if (key !== undefined && last.findings().deterministic) {
