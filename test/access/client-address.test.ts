@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createClientAddress, widerNetworkOf } from "../../src/access/client-address.ts";
+import { createCallerAddress, createClientAddress, widerNetworkOf } from "../../src/access/client-address.ts";
 
 function addressOf(address: string, forwardedFor: string | undefined, trusted: readonly string[] = []) {
   return createClientAddress(trusted, { warn() {} })({ address, forwardedFor });
@@ -96,6 +96,20 @@ test.each([
 ])("trusting %s trusts %s", (network, peer) => {
   expect(addressOf(peer, "198.51.100.7", [network])).toBe("198.51.100.7");
 });
+
+test.each([
+  ["10.1.2.3", undefined, undefined],
+  ["2001:db8:ffff::1", undefined, undefined],
+  ["2001:db8:ffff::1", "2001:db8:1:2::1", "2001:db8:1:2::/64"],
+  ["2001:db8:ffff::1", "2001:db8:ffff::2", undefined],
+  ["192.0.2.1", "10.1.2.3", "192.0.2.1"],
+])(
+  "the connections of %s that forwards for %j count for the caller %s",
+  (address, forwardedFor, expected) => {
+    const callerOf = createCallerAddress(["10.0.0.0/8", "2001:db8:ffff::/48"]);
+    expect(callerOf({ address, forwardedFor })).toBe(expected);
+  },
+);
 
 test("the first request that a proxy forwards without being trusted is warned of, once", () => {
   const warned: unknown[] = [];
