@@ -1,46 +1,42 @@
-import { batchItemsMax } from "../analysis/analysis.ts";
+import { batchItemsMax, requestBounds } from "../analysis/analysis.ts";
 import type { SearchLimits } from "../analysis/expected-time.ts";
 import type { NextAction } from "../errors/catalogue.ts";
 import { type Fault, KibitzError } from "../errors/errors.ts";
 import type { Plan, PlanLimits } from "./plans.ts";
 
-/** Where callers get keys by themselves. */
+/** The path where callers get self-service keys. */
 export const keyUrl = "/v1/keys";
 
-/** Something of a request that is more than a plan can ever run. */
+/** A value of a request that exceeds the plan. */
 interface Excess {
   readonly asked: number;
-  /** What the plan allows, in words: `depth up to 20`. */
+  /** What the plan allows, such as `depth up to 20`. */
   readonly allowed: string;
   readonly fault: Fault;
 }
 
-/** What is too much of a request for a plan: nothing, mostly. */
+/** The violations of a request that exceeds the plan. */
 export function excessOf(
-  { depth = 0, nodes = 0, multipv, movetimeMs = 0 }: Asked,
+  { depth, nodes, multipv, movetimeMs }: SearchLimits,
   { limits }: Plan,
 ): readonly Excess[] {
   const { depthMax, nodesMax, multipvMax, movetimeMaxMs } = limits;
-  const all: Excess[] = [];
-  if (depth > depthMax) {
-    all.push(numberOver("/depth", depth, 1, depthMax, `depth up to ${depthMax}`));
-  }
-  if (nodes > nodesMax) {
-    all.push(numberOver("/nodes", nodes, 1, nodesMax, `nodes up to ${nodesMax}`));
-  }
-  if (multipv > multipvMax) {
-    all.push(numberOver("/multipv", multipv, 1, multipvMax, `multipv up to ${multipvMax}`));
-  }
-  if (movetimeMs > movetimeMaxMs) {
-    all.push(numberOver("/movetime_ms", movetimeMs, 50, movetimeMaxMs, `movetime_ms up to ${movetimeMaxMs}`));
-  }
-  return all;
+  return [
+    ...numberOver("depth", depth, depthMax),
+    ...numberOver("nodes", nodes, nodesMax),
+    ...numberOver("multipv", multipv, multipvMax),
+    ...numberOver("movetime_ms", movetimeMs, movetimeMaxMs, requestBounds.movetimeMs.minimum),
+  ];
 }
 
 /** Most requests in a batch. A batch of more requests than the quota of a window could never be answered in full. */
-export function batchMaxOf({ rates }: PlanLimits): number {
-  const quotas = rates.filter(({ unit }) => unit === "request").map(({ quota }) => quota);
-  return Math.min(batchItemsMax, ...quotas);
+export function batchMaxOf(limits: PlanLimits): number {
+  return Math.min(batchItemsMax, requestQuotaOf(limits));
+}
+
+/** Most requests in any window of the plan. */
+function requestQuotaOf({ rates }: PlanLimits): number {
+  return Math.min(...rates.filter(({ unit }) => unit === "request").map(({ quota }) => quota));
 }
 
 /** The violations of a batch that has more requests than the plan allows. */
@@ -53,51 +49,46 @@ export function excessOfBatch(items: number, { limits }: Plan): readonly Excess[
     : [];
 }
 
-/** A review as plans see it. */
+/** The values of a review that plans limit. */
 export interface AskedReview extends Pick<SearchLimits, "depth" | "nodes"> {
   readonly lines: number;
   readonly plies: number;
-  /** Where the game stands in the request, and what stands there of one with so many plies. */
+  /** JSON Pointer to the game in the request, and the allowed value there for a game of so many plies. */
   readonly pointer: string;
   readonly shortened: (plies: number) => Fault["allowed"];
 }
 
-/** What is too much of a review: for one search, or a game that is longer than one of the plan's windows can pay for. */
+/** The violations of a review: of one search, or of a game that is longer than the plan or one of its windows allows. */
 export function excessOfReview(
   { lines, plies, pointer, shortened, ...search }: AskedReview,
   plan: Plan,
 ): readonly Excess[] {
-  const all = [...excessOf({ ...search, multipv: 1, movetimeMs: undefined }, plan)];
-  const { multipvMax, reviewPliesMax, rates } = plan.limits;
-  if (lines > multipvMax) {
-    all.push(numberOver("/lines", lines, 1, multipvMax, `lines up to ${multipvMax}`));
-  }
-  const quotas = rates.filter(({ unit }) => unit === "request").map(({ quota }) => quota);
+  const { multipvMax, reviewPliesMax } = plan.limits;
   // There is one position more than there are plies.
-  const maxPlies = Math.min(reviewPliesMax, Math.min(...quotas) * positionsOfRequest - 1);
-  if (plies > maxPlies) {
-    const allowed = `reviews of up to ${maxPlies} plies`;
-    all.push({ asked: plies, allowed, fault: faultOver(pointer, plies, maxPlies, shortened(maxPlies)) });
-  }
-  return all;
+  const maxPlies = Math.min(reviewPliesMax, requestQuotaOf(plan.limits) * positionsOfRequest - 1);
+  const allowed = `reviews of up to ${maxPlies} plies`;
+  return [
+    ...excessOf({ ...search, multipv: 1, movetimeMs: undefined }, plan),
+    ...numberOver("lines", lines, multipvMax),
+    ...(plies > maxPlies
+      ? [{ asked: plies, allowed, fault: faultOver(pointer, plies, maxPlies, shortened(maxPlies)) }]
+      : []),
+  ];
 }
 
-/** Positions of a game that are evaluated for what counts as one request. */
+/** Positions of a review that count as one request. */
 const positionsOfRequest = 10;
 
-/** How many requests a review counts for. */
+/** How many requests a review counts as. */
 export function requestsOfReview(positions: number): number {
   return Math.max(1, Math.ceil(positions / positionsOfRequest));
 }
 
-function numberOver(
-  pointer: string,
-  asked: number,
-  minimum: number,
-  maximum: number,
-  allowed: string,
-): Excess {
-  return { asked, allowed, fault: faultOver(pointer, asked, maximum, { minimum, maximum }) };
+function numberOver(field: string, asked = 0, maximum: number, minimum = 1): readonly Excess[] {
+  const allowed = `${field} up to ${maximum}`;
+  return asked > maximum
+    ? [{ asked, allowed, fault: faultOver(`/${field}`, asked, maximum, { minimum, maximum }) }]
+    : [];
 }
 
 function faultOver(pointer: string, asked: number, maximum: number, allowed: Fault["allowed"]): Fault {
@@ -109,18 +100,18 @@ function faultOver(pointer: string, asked: number, maximum: number, allowed: Fau
   };
 }
 
-/** Who asks too much, and what more there is to have. */
+/** The caller's plan, and those that it could have. */
 interface Upgrading {
   readonly plan: Plan;
   /** The plans of the service, smallest first. */
   readonly plans: readonly Plan[];
-  /** Plan of the keys that callers get by themselves; undefined where they get none. */
+  /** Plan of self-service keys; undefined if callers cannot get any. */
   readonly selfServicePlan: string | undefined;
-  /** Whether a plan could run the request. */
+  /** Tests if a plan could run the request. */
   readonly runs: (plan: Plan) => boolean;
 }
 
-/** `upgrade_needed`: what is too much, the plan that allows it, and what to do. */
+/** The error for a request that exceeds its caller's plan: with the plan that allows it, and what to do. */
 export function upgradeNeeded(
   excess: readonly Excess[],
   { plan, plans, selfServicePlan, runs }: Upgrading,
@@ -139,11 +130,8 @@ export function upgradeNeeded(
   });
 }
 
-/** Whether a plan could run a request of these limits. */
-export const couldRun = (asked: Asked) => (plan: Plan) => allows(plan, asked);
-
-/** The limits of a request. */
-export type Asked = SearchLimits;
+/** Tests if a plan could run a request of these limits. */
+export const couldRun = (asked: SearchLimits) => (plan: Plan) => excessOf(asked, plan).length === 0;
 
 /** Expected time of the search in milliseconds, and which plans allow it as written. */
 export interface Estimate {
@@ -152,15 +140,11 @@ export interface Estimate {
   readonly allowed: readonly { readonly plan: string; readonly allowed: boolean }[];
 }
 
-/** @param expectedMs of such a search on this machine. */
-export function estimateOf(asked: Asked, plans: readonly Plan[], expectedMs: number): Estimate {
+/** @param expectedMs of such a search on this machine */
+export function estimateOf(asked: SearchLimits, plans: readonly Plan[], expectedMs: number): Estimate {
+  const runs = couldRun(asked);
   return {
     typicalMs: Math.round(expectedMs),
-    allowed: plans.map((plan) => ({ plan: plan.id, allowed: allows(plan, asked) })),
+    allowed: plans.map((plan) => ({ plan: plan.id, allowed: runs(plan) })),
   };
-}
-
-/** Whether a plan can run a request as written. */
-function allows(plan: Plan, asked: Asked): boolean {
-  return excessOf(asked, plan).length === 0;
 }

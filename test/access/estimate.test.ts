@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import { type Asked, estimateOf } from "../../src/access/over-plan.ts";
+import { estimateOf } from "../../src/access/over-plan.ts";
 import { openPlan, type Plan } from "../../src/access/plans.ts";
+import type { SearchLimits } from "../../src/analysis/expected-time.ts";
 
 const small: Plan = {
   ...openPlan,
@@ -8,9 +9,9 @@ const small: Plan = {
   limits: { ...openPlan.limits, depthMax: 20, nodesMax: 1000, multipvMax: 5, movetimeMaxMs: 5000 },
 };
 
-const most: Asked = { depth: 20, nodes: 1000, multipv: 5, movetimeMs: 5000 };
+const most: SearchLimits = { depth: 20, nodes: 1000, multipv: 5, movetimeMs: 5000 };
 
-test.each<[Asked, boolean]>([
+test.each<[SearchLimits, boolean]>([
   [most, true],
   [{ ...most, movetimeMs: undefined }, true],
   [{ ...most, nodes: undefined }, true],
