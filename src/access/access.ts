@@ -26,31 +26,28 @@ import { createLongCalls, type LongCalls } from "./long-calls.ts";
 import { freePlan, keylessPlan, openPlan, type Plan, planOf } from "./plans.ts";
 import { createSelfService, type SelfService } from "./self-service.ts";
 
-/** Who may ask, and how much. */
+/** Authentication, plans, limits and keys. */
 export interface Access {
   /** @throws KibitzError `invalid_api_key`; `rate_limited` for a key that is not in memory if its address has used up its error quota */
   accountOf(request: Origin): Promise<Account>;
-  /** The address that a caller is known by, whoever it is. */
+  /** The address that a caller is known by, with or without a key. */
   addressOf(request: Origin): string;
-  /** Whether analyses are for holders of keys only. */
+  /** True if analyses require a key. */
   readonly keysOnly: boolean;
   /** The plans that callers can have, smallest first. */
   readonly plans: readonly Plan[];
-  /** What callers may issue themselves; undefined where they may not. */
+  /** Undefined if callers cannot get keys by themselves. */
   readonly selfService: SelfService | undefined;
   readonly limits: Limits;
   readonly longCalls: LongCalls;
   /** The rate of calls that are not analyses, by address. */
   readonly callRates: CallRates;
   readonly keys: KeyIssuer;
-  /** Look-ups of keys since the start. */
+  /** Counted since the start. */
   readonly lookUps: () => AuthenticatorCounters;
-  /**
-   * Writes down what is kept in memory so that not every request costs a write. Rejects where something could not be
-   * written: that is kept for the next time.
-   */
+  /** Writes the uses of keys and the engine time since the last time. Rejects if that fails: then it is kept for the next time. */
   flush(): Promise<void>;
-  /** Forgets a few of the keys and windows that have ended. To be called again and again: no step holds anybody up. */
+  /** Deletes a few of the keys and windows that have ended. To be called regularly, because each call is short. */
   prune(): Promise<void>;
 }
 
@@ -58,42 +55,42 @@ type Origin = Pick<RequestContext, "address" | "forwardedFor" | "authorization">
   Partial<Pick<RequestContext, "hasXApiKey">>;
 
 export interface AccessOptions {
-  /** `open` knows no limits; `keys` answers analyses only with a key. */
+  /** In `open` nothing is limited; in `keys` analyses require a key. */
   readonly mode: "public" | "keys" | "open";
-  /** All plans, smallest first. In `open` nobody is limited by one. */
+  /** All plans, smallest first. In `open` none applies. */
   readonly plans: readonly Plan[];
-  /** Keys that an address may get by itself in 24 hours; 0 for none. */
+  /** Self-service keys for an address in 24 hours; 0 for none. */
   readonly keysPerDay: number;
-  /** Days after which keys that callers got by themselves expire if nobody uses them; 0 for never. */
+  /** Days after which unused self-service keys expire; 0 for never. */
   readonly keyExpiryDays: number;
-  /** Keys that callers got by themselves, in all. */
+  /** Self-service keys in all. */
   readonly selfServiceKeysMax: number;
   readonly pepper: string | undefined;
   /** Addresses and CIDRs. */
   readonly trustedProxies: readonly string[];
-  /** How long a key counts as known, in milliseconds; as the authenticator has it, unless given. */
+  /** For how long a key is not looked up again, in milliseconds. Default: that of the authenticator. */
   readonly knownMs?: number;
   readonly stores: {
     readonly keys: KeyStore;
-    /** None where limits are shared: their store has it. */
+    /** Undefined if limits are shared: their store keeps engine time. */
     readonly usage?: UsageStore;
   };
-  /** Where other nodes answer the same callers. */
+  /** Set if other nodes answer the same callers. */
   readonly shared?: SharedAccess;
   readonly log: Pick<Log, "warn">;
 }
 
-/** What nodes that answer the same callers have together. */
+/** What nodes share that answer the same callers. */
 export interface SharedAccess {
   readonly limits: Limits;
   readonly grace: KeyGrace;
-  /** Tells of keys whose secret another node has ended. */
+  /** Calls `hear` with the id of each key that another node revokes or renews. */
   onKeyEnded(hear: (id: string) => void): void;
-  /** The time, by a clock that all nodes have, in milliseconds since 1970. Undefined where that was not asked yet. */
+  /** The time by a clock that all nodes share, in milliseconds since 1970; undefined until it was first read. */
   now(): number | undefined;
 }
 
-/** Rows that one step of forgetting takes at most: a commit and a millisecond. */
+/** Rows that one call of `prune` deletes at most: a commit and a millisecond. */
 const prunedAtOnce = 20;
 
 export async function createAccess(options: AccessOptions): Promise<Access> {
@@ -101,7 +98,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
   const keys = mapStoreErrors(stores.keys);
   const plans = plansIn(mode, options.plans);
   const keyless = planOf(options.plans, keylessPlan.id) ?? keylessPlan;
-  // A plan that the operator has taken away leaves its keys with what everybody can have.
+  // Keys of a plan that the operator has removed fall back to the free plan.
   const planOfKey = ({ plan }: KeyRecord) => planOf(plans, plan) ?? planOf(plans, freePlan.id) ?? freePlan;
   const clientAddress = createClientAddress(options.trustedProxies, log);
   const now = () => Math.floor(shared?.now() ?? Date.now());
@@ -195,7 +192,7 @@ function plansIn(mode: AccessOptions["mode"], plans: readonly Plan[]): readonly 
   }
 }
 
-/** For calls from this process: no limits, nothing kept. */
+/** For calls from this process: without limits, and nothing is kept. */
 export async function createLocalAccess(): Promise<Access> {
   const stores = { keys: createMemoryKeyStore() };
   const log = { warn() {} };
@@ -204,10 +201,10 @@ export async function createLocalAccess(): Promise<Access> {
   return { ...(await createAccess({ mode: "open", ...rest })), accountOf: async () => localAccount };
 }
 
-/** When a caller may come back, in milliseconds: a lock has been waited for already, a full disk takes somebody to look. */
+/** In milliseconds: the store has already waited for a lock, and a full disk takes an operator. */
 const retryAfterMs = 5000;
 
-/** The same keys, for calls: where the store cannot be asked, their callers are told so, and that they may come back. */
+/** The same keys for calls: if the store cannot be asked, its errors become `store_unavailable`. */
 export function mapStoreErrors(keys: KeyStore): KeyStore {
   return {
     ...keys,

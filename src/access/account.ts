@@ -3,11 +3,11 @@ import { openPlan, type Plan } from "./plans.ts";
 
 export type { KeyRecord };
 
-/** Who asks, as the limits see them. */
+/** A caller, as the limits see it. */
 export interface Account {
   /**
-   * What is counted against, and has one share of the queue: the address without a key, the id of a key of the operator,
-   * and all keys together that an address got by itself.
+   * The name under which limits count, and the queue shares: of a call without a key the address, of an operator's key its id, and
+   * of all self-service keys of an address the same one.
    */
   readonly subject: string;
   /** IPv4 address or IPv6 network of the caller. */
@@ -17,9 +17,9 @@ export interface Account {
   readonly key: KeyRecord | undefined;
 }
 
-/** What the calls with a key are counted against. More keys at one address are not more calls. */
+/** The subject of calls with a key. More self-service keys of one address do not allow more calls. */
 export function subjectOfKey({ id, issuedTo }: KeyRecord): string {
-  // Not the address itself: a caller without a key there is counted apart.
+  // Not the address itself: callers without a key are counted apart.
   return issuedTo === undefined ? id : `keys of ${issuedTo}`;
 }
 

@@ -3,13 +3,13 @@ import { crc32 } from "node:zlib";
 import { uuidv7 } from "../request/context.ts";
 import type { EndedKeys, Issued, IssueTerms, KeyRecord, KeyStore } from "../storage/ports.ts";
 
-/** Issues keys and takes them back. */
+/** Issues, rotates and revokes keys. */
 export interface KeyIssuer {
-  /** A new key, kept before it is shown. It is in no other answer again. */
+  /** Issues a new key, which is stored before it is returned. Only its hash is kept. */
   issue(wish: KeyWish): Promise<IssuedKey>;
-  /** A new key for one that is valid no more from then on. Undefined where there is no such valid key. */
+  /** Replaces a key by a new one, and revokes it. Undefined if there is no such valid key. */
   rotate(id: string): Promise<IssuedKey | undefined>;
-  /** False where there is no such key. */
+  /** False if there is no such key. */
   revoke(id: string): Promise<boolean>;
   list(): Promise<readonly KeyRecord[]>;
 }
@@ -18,9 +18,9 @@ interface KeyWish {
   readonly name: string | undefined;
   /** Id of a plan. */
   readonly plan: string;
-  /** Address of the caller who gets it without the operator. */
+  /** For self-service keys: the address of the caller. */
   readonly issuedTo?: string | undefined;
-  /** On what terms; without, it is issued in any case. */
+  /** The conditions for issuing it; none if undefined. */
   readonly terms?: IssueTerms;
 }
 
@@ -29,7 +29,7 @@ export type IssuedKey =
   | TooManyKeys
   | Extract<Issued, { readonly kind: "full" }>;
 
-/** Of `max` keys in the window, the oldest leaves it after `waitMs`. */
+/** All `max` keys of the window are issued; the oldest of them leaves the window after `waitMs`. */
 export interface TooManyKeys extends Omit<Extract<Issued, { readonly kind: "too_many" }>, "againAt"> {
   readonly waitMs: number;
 }
@@ -37,9 +37,9 @@ export interface TooManyKeys extends Omit<Extract<Issued, { readonly kind: "too_
 interface KeyIssuerOptions {
   readonly keys: KeyStore;
   readonly pepper: string | undefined;
-  /** Told of which key a secret is valid no more. */
+  /** Called with the id of a key whose secret is no longer valid. */
   readonly onEnded?: (id: string) => void;
-  /** The time, in milliseconds since 1970: that of this machine, unless given. */
+  /** The time in milliseconds since 1970. Default: that of this machine. */
   readonly now?: () => number;
 }
 
@@ -82,7 +82,7 @@ export function createKeyIssuer({
       if (record === undefined || record.revokedAt !== undefined) {
         return undefined;
       }
-      // Dying in between leaves two keys, which is better than none.
+      // If the process dies in between, two keys remain, which is better than none.
       const { name, plan, issuedTo } = record;
       const issued = await issuer.issue({ name, plan, issuedTo });
       await issuer.revoke(id);
@@ -98,10 +98,7 @@ export function createKeyIssuer({
   return issuer;
 }
 
-/**
- * An API key: `kbz_`, 30 characters of chance (178 bits), and a checksum of them in 6, so that a key that was
- * mistyped or cut is refused without a look into the store.
- */
+/** An API key: `kbz_`, 30 random characters (178 bits), and their checksum in 6, so that a mistyped or truncated key is refused without a look-up. */
 const prefix = "kbz_";
 const chanceLength = 30;
 const checksumLength = 6;
@@ -114,7 +111,7 @@ export function createApiKey(): string {
   let chance = "";
   while (chance.length < chanceLength) {
     for (const byte of randomBytes(chanceLength)) {
-      // 248 is the greatest multiple of 62 in a byte: above it, some characters would come more often.
+      // 248 is the greatest multiple of 62 in a byte: with greater bytes, some characters would be more frequent.
       if (byte < 248 && chance.length < chanceLength) {
         chance += alphabet[byte % 62];
       }
@@ -123,7 +120,7 @@ export function createApiKey(): string {
   return prefix + chance + checksumOf(chance);
 }
 
-/** Whether the text can be a key: its shape and its checksum are right. */
+/** Tests the shape and the checksum of a key. */
 export function isApiKey(text: string): boolean {
   if (!shape.test(text)) {
     return false;
@@ -132,14 +129,14 @@ export function isApiKey(text: string): boolean {
   return text.slice(checksumAt) === checksumOf(text.slice(prefix.length, checksumAt));
 }
 
-/** What is stored of a key: SHA-256 in hex, with a pepper HMAC-SHA-256. */
+/** The hash under which a key is stored: SHA-256 in hex, with a pepper HMAC-SHA-256. */
 export function hashOfApiKey(key: string, pepper: string | undefined): string {
   return (pepper === undefined ? createHash("sha256") : createHmac("sha256", pepper))
     .update(key)
     .digest("hex");
 }
 
-/** Kept beside the keys, it tells whether they were hashed with this pepper. */
+/** Stored beside the keys, to find out later if they were hashed with this pepper. */
 export function checkValueOf(pepper: string | undefined): string {
   return hashOfApiKey("kibitz: which pepper the keys here were hashed with", pepper);
 }
@@ -157,26 +154,23 @@ function checksumOf(chance: string): string {
 
 const dayMs = 86_400_000;
 
-/** How long keys that have ended are still known, so that who uses one is told why it is refused. */
+/** For how long keys that have ended are kept, so that their refusal can say why. */
 const toldMs = 30 * dayMs;
 
-/** When keys that callers got by themselves are valid no more because nobody uses them. Keys of the operator always are. */
+/** When unused self-service keys expire. Keys of the operator do not. */
 export interface KeyExpiry {
   /** Days without use; 0 if keys do not expire. */
   readonly days: number;
   /** When a key expires if it is not used again, in milliseconds since 1970; undefined if it does not. */
   expiresAt(key: KeyRecord): number | undefined;
   hasExpired(key: KeyRecord): boolean;
-  /** Keys that need not be kept any more. */
+  /** Keys that may be deleted. */
   ended(): EndedKeys;
-  /**
-   * Keys that need not be kept where there is no room for others. One that was revoked in the last day still counts as
-   * one that its address was issued.
-   */
+  /** Keys that may be deleted if there is no room for others. A key that was revoked in the last day still counts in the quota of its address. */
   endedAtLast(): EndedKeys;
 }
 
-/** @param sharedNow the time that nodes have together: then no key has ended that has not by both clocks. */
+/** @param sharedNow the clock that nodes share: then a key has expired only if it has by both clocks */
 export function createKeyExpiry(days: number, sharedNow?: () => number): KeyExpiry {
   const unusedMaxMs = days * dayMs;
   const ownNow = createCautiousClock();
@@ -197,8 +191,8 @@ export function createKeyExpiry(days: number, sharedNow?: () => number): KeyExpi
 }
 
 /**
- * Milliseconds since 1970, rather too few than too many: a wall clock that jumps ahead while this process runs ends no
- * key, and one that was ahead when it started does so until it is corrected only.
+ * Milliseconds since 1970, rather too few than too many: a wall clock that jumps ahead while this process runs expires no
+ * key, and a clock that was ahead when the process started does so only until it is corrected.
  */
 function createCautiousClock(): () => number {
   const startedAt = Date.now() - performance.now();

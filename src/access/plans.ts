@@ -1,7 +1,7 @@
 import { requestBounds } from "../analysis/analysis.ts";
 import type { QuotaWindow } from "../storage/ports.ts";
 
-/** What a group of callers may ask. The same data is enforced and shown by `GET /price`. */
+/** The limits of a group of callers. The same data is enforced and shown by `GET /price`. */
 export interface Plan {
   readonly id: string;
   readonly requiresKey: boolean;
@@ -11,11 +11,11 @@ export interface Plan {
 export interface PlanLimits {
   /** Plies. */
   readonly depthMax: number;
-  /** Positions that one search may be asked to visit. */
+  /** The greatest `nodes` of a request. */
   readonly nodesMax: number;
   readonly multipvMax: number;
   readonly movetimeMaxMs: number;
-  /** Plies of a game that is reviewed. */
+  /** Plies of a reviewed game. */
   readonly reviewPliesMax: number;
   /** Searches at a time; undefined if not limited. */
   readonly concurrent: number | undefined;
@@ -24,7 +24,7 @@ export interface PlanLimits {
 
 /** A quota over a time window, which begins with the first use. */
 export interface RatePolicy {
-  /** Of its plan, as in the header RateLimit-Policy. */
+  /** Unique in its plan. It stands in the header RateLimit-Policy. */
   readonly name: string;
   readonly quota: number;
   readonly windowS: number;
@@ -35,13 +35,13 @@ export interface RatePolicy {
   readonly unit: "request" | "engine_ms" | "refusal" | "call";
 }
 
-/** How often a caller may be refused before a call is refused unread: what is wrong costs as much to find as what is right. */
+/** The error quota: a caller who has used it up is refused unread, because finding out that a request is wrong costs as much as finding out that it is right. */
 const refusals: RatePolicy = { name: "refusals", quota: 120, windowS: 60, unit: "refusal" };
 
 /** The rate of calls that are not analyses: 20 a second are more than any client needs, and take a few per cent of the thread. */
 const calls: RatePolicy = { name: "calls", quota: 1200, windowS: 60, unit: "call" };
 
-/** The interface's own bounds, and no quota: everybody may ask everything that the API can say. */
+/** The bounds of the API itself, and no quota. */
 export const openPlan: Plan = {
   id: "keyless",
   requiresKey: false,
@@ -56,7 +56,7 @@ export const openPlan: Plan = {
   },
 };
 
-/** The plan without its limit of searches at a time: for what is no search. */
+/** The plan without its limit of searches at a time: for requests that need no engine. */
 export function withoutConcurrent(plan: Plan): Plan {
   return { ...plan, limits: { ...plan.limits, concurrent: undefined } };
 }
@@ -76,7 +76,7 @@ export const keylessPlan: Plan = {
   },
 };
 
-/** The plan of the keys that callers may get by themselves. */
+/** The plan of self-service keys. */
 export const freePlan: Plan = {
   id: "free",
   requiresKey: true,
@@ -93,7 +93,7 @@ export const freePlan: Plan = {
   },
 };
 
-/** The plans of a service whose operator has set none, smallest first. */
+/** The plans of a service without a file of plans, smallest first. */
 export const builtInPlans: readonly Plan[] = [keylessPlan, freePlan];
 
 /** The plan with this id. */

@@ -1,29 +1,29 @@
 import { batchMaxOf } from "./over-plan.ts";
 import { builtInPlans, freePlan, keylessPlan, openPlan, type Plan, type RatePolicy } from "./plans.ts";
 
-/** The plans that an operator asks for, or all that is wrong with them. */
+/** The plans of the operator's file, or all its faults. */
 export type PlansReading =
   | { readonly kind: "plans"; readonly plans: readonly Plan[] }
   | { readonly kind: "faults"; readonly faults: readonly PlansFault[] };
 
 export interface PlansFault {
-  /** JSON Pointer to the value at fault; empty for the whole. */
+  /** JSON Pointer to the wrong value; empty for the whole file. */
   readonly pointer: string;
   readonly message: string;
 }
 
-/** Plain JSON, as `GET /price` has it. */
+/** Writes and reads a plan as plain JSON, in the form of `GET /price`. */
 export interface PlanForm {
   write(plan: Plan): Plain;
-  /** What cannot be read is at fault, and undefined or empty in the plan. Bounds are not checked. */
+  /** Values that cannot be read are faults, and undefined or empty in the plan. Bounds are not checked. */
   read(json: Plain): { readonly plan: Plan; readonly faults: readonly PlansFault[] };
 }
 
 type Plain = Readonly<Record<string, unknown>>;
 
 /**
- * Reads plans in their form: `[{"id": "free", "limits": {"depth_max": 25}}]`. What a plan does not say stays as it is
- * built in; a plan that is not built in starts from `free`.
+ * Reads plans: `[{"id": "free", "limits": {"depth_max": 25}}]`. Values that a plan leaves out are those of the built-in plan of
+ * its name; any other plan starts from `free`.
  */
 export function readPlans(all: readonly unknown[], form: PlanForm): PlansReading {
   const faults: PlansFault[] = [];
@@ -44,7 +44,7 @@ export function readPlans(all: readonly unknown[], form: PlanForm): PlansReading
     if (plan.id !== "" && named.has(plan.id)) {
       own.push({ pointer: "/id", message: `The plan "${plan.id}" has been described already.` });
     }
-    // A rule says what fits; the form only what can be read.
+    // If both find a fault, that of the rule is more exact.
     const others = unread.filter(({ pointer }) => !own.some((fault) => fault.pointer === pointer));
     const { batch_max: stated } = isObject(json.limits) ? json.limits : {};
     const batchMax = batchMaxOf(plan.limits);
@@ -59,19 +59,19 @@ export function readPlans(all: readonly unknown[], form: PlanForm): PlansReading
   return faults.length > 0 ? { kind: "faults", faults } : { kind: "plans", plans: [...plans.values()] };
 }
 
-/** The plan with what is said of it. */
+/** The base plan, overwritten with the values of the file. */
 function overlaid(base: Plain, json: Plain): Plain {
   const { limits } = json;
   return {
     ...base,
     ...json,
-    // A plan that says no name has none.
+    // A plan without an id must not get that of the base.
     id: json.id,
     limits: limits === undefined || isObject(limits) ? { ...(base.limits as Plain), ...limits } : limits,
   };
 }
 
-/** What the value of a field must be. */
+/** A rule for the value of a field. */
 interface Rule {
   readonly must: string;
   readonly fits: (json: unknown) => boolean;
@@ -92,7 +92,7 @@ const name: Rule = {
 const list: Rule = { must: "must be a list", fits: Array.isArray };
 const object: Rule = { must: "must be an object", fits: isObject };
 
-/** What is counted, a row for each. */
+/** All units: the type makes sure that none is missing. */
 const units: Readonly<Record<RatePolicy["unit"], true>> = {
   request: true,
   engine_ms: true,
@@ -105,7 +105,7 @@ const unit: Rule = {
 };
 
 const limitRules: Readonly<Record<string, Rule>> = {
-  // Below the default depth, a request that names none could never be run.
+  // With less than the default depth, a request without a depth could never be answered.
   depth_max: integer(14, openPlan.limits.depthMax),
   nodes_max: integer(1, openPlan.limits.nodesMax),
   multipv_max: integer(1, openPlan.limits.multipvMax),
@@ -118,7 +118,7 @@ const limitRules: Readonly<Record<string, Rule>> = {
 const rateRules: Readonly<Record<string, Rule>> = {
   name,
   quota: integer(1, 1_000_000_000_000),
-  // A timer of Node's, which ends a window, can run 24.8 days.
+  // About 23 days.
   window_s: integer(1, 2_000_000),
   unit,
 };

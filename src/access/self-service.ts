@@ -4,20 +4,20 @@ import { widerNetworkOf } from "./client-address.ts";
 import type { IssuedKey, KeyExpiry, KeyIssuer } from "./keys.ts";
 import { freePlan } from "./plans.ts";
 
-/** Keys that callers get without the operator. */
+/** Issues keys to callers, without the operator. */
 export interface SelfService {
-  /** Id of the plan of such keys. */
+  /** Id of the plan of its keys. */
   readonly plan: string;
-  /** How many an address may get. */
+  /** Keys for one address. */
   readonly quota: IssueQuota;
   issue(wish: SelfServiceWish): Promise<IssuedKey>;
 }
 
 interface SelfServiceWish {
-  /** Of the caller, as `Access.addressOf` has it. */
+  /** The caller's address, as `Access.addressOf` returns it. */
   readonly address: string;
   readonly name: string | undefined;
-  /** Who wishes again by the same one within a day gets the same key, with a new secret. */
+  /** A second request with the same one within a day gets the same key, with a new secret. */
   readonly idempotencyKey: string | undefined;
 }
 
@@ -26,7 +26,7 @@ interface SelfServiceOptions {
   readonly expiry: KeyExpiry;
   /** Keys that an address may get in 24 hours. */
   readonly keysPerDay: number;
-  /** Keys of all callers that may be kept. */
+  /** Self-service keys in all. */
   readonly keysMax: number;
   readonly log: Pick<Log, "warn">;
 }
@@ -34,8 +34,8 @@ interface SelfServiceOptions {
 const dayMs = 86_400_000;
 
 /**
- * How many times as many keys as one address a /48 gets: it holds 65,536 networks that each count as an address, and is
- * often one customer's. So it would take years to use up all there are.
+ * A /48 gets as many keys as so many addresses. It is often one customer's, and holds 65,536 networks that each count as an
+ * address: without this limit, one customer could use up all self-service keys.
  */
 const addressesOfNetwork = 10;
 
