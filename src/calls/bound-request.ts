@@ -77,7 +77,7 @@ export function boundBinary(bytes: Uint8Array, method: DescMethod): void {
         reader.skip(wireType, number);
         continue;
       }
-      if (!hasWireType(field, wireType)) {
+      if (wireType !== wireTypeOf(field)) {
         throw new Error(`field ${field.name} has the wire type ${wireType}`);
       }
       const inner = field.message;
@@ -141,25 +141,21 @@ function fieldsByNumber(desc: DescMessage): ReadonlyMap<number, DescField> {
   return known;
 }
 
-function hasWireType(field: DescField, wireType: WireType): boolean {
-  if (field.message || field.fieldKind === "map") {
-    return wireType === WireType.LengthDelimited;
-  }
-  switch (field.scalar) {
-    case ScalarType.STRING:
-    case ScalarType.BYTES:
-      return wireType === WireType.LengthDelimited;
-    case ScalarType.DOUBLE:
-    case ScalarType.FIXED64:
-    case ScalarType.SFIXED64:
-      return wireType === WireType.Bit64;
-    case ScalarType.FLOAT:
-    case ScalarType.FIXED32:
-    case ScalarType.SFIXED32:
-      return wireType === WireType.Bit32;
-    default:
-      return wireType === WireType.Varint;
-  }
+/** The wire types of scalars that are no varints. */
+const wireTypes: ReadonlyMap<ScalarType | undefined, WireType> = new Map([
+  [ScalarType.STRING, WireType.LengthDelimited],
+  [ScalarType.BYTES, WireType.LengthDelimited],
+  [ScalarType.DOUBLE, WireType.Bit64],
+  [ScalarType.FIXED64, WireType.Bit64],
+  [ScalarType.SFIXED64, WireType.Bit64],
+  [ScalarType.FLOAT, WireType.Bit32],
+  [ScalarType.FIXED32, WireType.Bit32],
+  [ScalarType.SFIXED32, WireType.Bit32],
+]);
+
+function wireTypeOf({ message, fieldKind, scalar }: DescField): WireType {
+  const isMessage = message !== undefined || fieldKind === "map";
+  return isMessage ? WireType.LengthDelimited : (wireTypes.get(scalar) ?? WireType.Varint);
 }
 
 /** @throws KibitzError `body_too_large` */

@@ -89,15 +89,6 @@ describe.each(streamClients)("$name", (kind) => {
 });
 
 describe("plain JSON", () => {
-  test.each(["*/*", "text/event-stream"])(
-    "a stream in plain JSON has problems before the first state, with Accept: %s",
-    async (Accept) => {
-      const headers = { "Content-Type": "application/json", Accept };
-      const { status, body } = await post(`${app.url}/v1/eval/stream`, { fen: startFen, depth: 99 }, headers);
-      expect([status, body]).toMatchObject([400, { code: "out_of_range", suggested_request: { depth: 30 } }]);
-    },
-  );
-
   test("POST /v1/eval in plain JSON is a stream by its Accept header", async () => {
     const headers = { "Content-Type": "application/json", Accept: "text/event-stream" };
     const body = JSON.stringify({ fen: startFen, depth: 3 });
@@ -105,16 +96,6 @@ describe("plain JSON", () => {
     expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
     expect((await response.text()).match(/^event: \w+$/gm)?.at(-1)).toBe("event: done");
   });
-
-  test.each(["/v1/eval/stream", "/v1/eval/batch"])(
-    "a stream in plain JSON answers only POST: %s",
-    async (path) => {
-      const response = await fetch(app.url + path);
-      expect([response.status, response.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
-      const options = await fetch(app.url + path, { method: "OPTIONS" });
-      expect(options.status).toBe(204);
-    },
-  );
 });
 
 test("a stream that nobody reads delays no other request", async () => {
