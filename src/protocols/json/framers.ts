@@ -165,10 +165,6 @@ interface ItemAnswer {
 function createItemWriter(method: DescMethod) {
   const { output } = method;
   const write = createMessageWriter(output);
-  const problemField = output.fields.find(({ message }) => message?.name === "Problem");
-  if (output.field.index === undefined || problemField === undefined) {
-    throw new Error(`${output}: the answer to an item of a batch has an index, and may be a problem`);
-  }
   const list = listOfBatch(method);
   const empty = createPlainWriter(output)(create(output));
 
@@ -188,9 +184,9 @@ function createItemWriter(method: DescMethod) {
     } catch (thrown) {
       error = errorFromUnknown(thrown);
     }
-    const problem = open.size > 0 && problemFromError(error, requestId);
+    const problem = problemFromError(error, requestId);
     for (const index of open) {
-      yield { index, text: JSON.stringify({ ...empty, index, [problemField.name]: problem }) };
+      yield { index, text: JSON.stringify({ ...empty, index, problem }) };
     }
   };
 }

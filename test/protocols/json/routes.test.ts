@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
-import { routesFromServices } from "../../../src/protocols/json/routes.ts";
+import { kindOfRoute, routesFromServices, streamOfRoute } from "../../../src/protocols/json/routes.ts";
 import { serviceWith } from "../../calls/plain/made-up-proto.ts";
 
 describe("routesFromServices", () => {
@@ -33,23 +33,14 @@ describe("routesFromServices", () => {
     expect(routesFromServices([service]).map(({ verb }) => verb)).toEqual(["PUT", "PATCH"]);
   });
 
-  it.each([
-    ["a path variable", { pattern: { case: "get", value: "/v1/keys/{id}" } }, /fixed path/],
-    ["a wildcard", { pattern: { case: "get", value: "/v1/*" } }, /fixed path/],
-    ["a path without its slash", { pattern: { case: "get", value: "v1" } }, /fixed path/],
-    ["no pattern", {}, /needs get, put/],
-    ["a verb of its own", { pattern: { case: "custom", value: { kind: "HEAD", path: "/x" } } }, /needs get/],
-    ["a field as body", { pattern: { case: "post", value: "/x" }, body: "key" }, /"key"/],
-  ] as const)("the routes refuse %s at start, with the name of the method", (_, rule, message) => {
-    const start = () => routesFromServices([serviceWith(rule)]);
-    expect(start).toThrow(message);
-    expect(start).toThrow("test.v1.Things.Call0");
-  });
-
-  it("the routes refuse one path for two methods, with both names", () => {
-    const rule = { pattern: { case: "get", value: "/x" } } as const;
-    const start = () => routesFromServices([serviceWith(rule, rule)]);
-    expect(start).toThrow("test.v1.Things.Call1: GET /x already belongs to");
-    expect(start).toThrow("test.v1.Things.Call0");
+  it("the API has one stream of events, which is that of Evaluate, and one batch", () => {
+    const routes = routesFromServices([AnalysisService]);
+    const kinds = routes.map((route) => [route.method.name, kindOfRoute(route)]);
+    expect(kinds.filter(([, kind]) => kind !== "unary")).toEqual([
+      ["StreamEvaluate", "stream"],
+      ["EvaluateBatch", "batch"],
+    ]);
+    const streamed = routes.filter((route) => streamOfRoute(route, routes));
+    expect(streamed.map(({ method }) => method.name)).toEqual(["Evaluate"]);
   });
 });
