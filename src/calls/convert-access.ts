@@ -6,7 +6,7 @@ import type {
   GetKeyResponseSchema,
 } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import type { KeyRecord } from "../access/account.ts";
-import { batchMaxOf, type Estimate } from "../access/over-plan.ts";
+import { batchMaxOf } from "../access/over-plan.ts";
 import type { Plan, PlanLimits, RatePolicy } from "../access/plans.ts";
 import type { RateWindow } from "../access/rate-limit-fields.ts";
 
@@ -30,13 +30,6 @@ function messageFromLimits(limits: PlanLimits): MessageInitShape<typeof pb.PlanL
       unit,
     })),
   };
-}
-
-export function messageFromEstimate({
-  typicalMs,
-  allowed,
-}: Estimate): MessageInitShape<typeof pb.EstimateSchema> {
-  return { typicalMs, allowed: [...allowed] };
 }
 
 export function messageFromNewKey(

@@ -65,7 +65,7 @@ export function messageFromReview(
 ): MessageInitShape<typeof pb.GameReviewSchema> {
   const { startEvaluation, opening, players } = review;
   const [start] = game.positions;
-  const search = searchTotals(analyses);
+  const search = searchMessage(analyses);
   const asked = analyses.find(({ stopReason }) => stopReason !== "terminal");
   return {
     id: uuidv7(),
@@ -79,12 +79,7 @@ export function messageFromReview(
     players: { white: playerMessage(players.white), black: playerMessage(players.black) },
     moves: [...moves],
     pgn,
-    search: {
-      ...search,
-      nodes: BigInt(search.nodes),
-      timeMs: BigInt(search.timeMs),
-      limits: limitsMessage(analyses),
-    },
+    search,
     warnings: search.deterministic ? [] : [timeLimited],
     summary: summarizeReview(game, review),
   };
@@ -163,21 +158,8 @@ function playFields({ accuracy, averageCentipawnLoss, inaccuracies, mistakes, bl
   };
 }
 
-/** The work of a review's searches. */
-export interface SearchTotals {
-  /** Number of evaluated positions. Finished ones need no search. */
-  readonly positions: number;
-  /** Number of positions that an engine searched. */
-  readonly searched: number;
-  readonly cached: number;
-  /** Sum over the positions that an engine searched. */
-  readonly nodes: number;
-  /** Engine time of what was searched, in milliseconds. */
-  readonly timeMs: number;
-  readonly deterministic: boolean;
-}
-
-export function searchTotals(analyses: readonly Analysis[]): SearchTotals {
+/** The work of a review's searches. Finished positions need none. */
+export function searchMessage(analyses: readonly Analysis[]): MessageInitShape<typeof pb.ReviewSearchSchema> {
   const evaluated = analyses.filter(({ stopReason }) => stopReason !== "terminal");
   const searched = evaluated.filter(({ cached }) => !cached);
   const total = (count: (one: Analysis) => number) => searched.reduce((sum, one) => sum + count(one), 0);
@@ -185,8 +167,9 @@ export function searchTotals(analyses: readonly Analysis[]): SearchTotals {
     positions: evaluated.length,
     searched: searched.length,
     cached: evaluated.length - searched.length,
-    nodes: total(({ counters }) => counters.nodes),
-    timeMs: total(({ counters }) => counters.timeMs),
+    nodes: BigInt(total(({ counters }) => counters.nodes)),
+    timeMs: BigInt(total(({ counters }) => counters.timeMs)),
     deterministic: evaluated.every(({ deterministic }) => deterministic),
+    limits: limitsMessage(analyses),
   };
 }

@@ -10,7 +10,6 @@ import {
 import type { GameReview } from "../../gen/chess/analysis/v1/game_pb.ts";
 import { ReviewGameResponseSchema } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { Analysis, AnalysisLine, AnalysisRequest } from "../analysis/analysis.ts";
-import type { PlaceInQueue } from "../analysis/scheduler.ts";
 import type { MoveDescription } from "../chess/moves.ts";
 import { type Score, summarize, winPercent } from "../chess/score.ts";
 import type { EngineBuild } from "../engine/engine.ts";
@@ -87,14 +86,6 @@ export function messageFromAnalysis(analysis: Analysis): Answer {
     }),
     ...(drawClaim && { drawClaimable: enumValue(pb.DrawClaim, drawClaim) }),
   };
-}
-
-/** The message of a stream whose search waits. */
-export function messageFromPlace({
-  place,
-  expectedWaitMs,
-}: PlaceInQueue): MessageInitShape<typeof pb.QueuedSchema> {
-  return { place, expectedWaitMs };
 }
 
 /**

@@ -6,14 +6,13 @@ import type { Account } from "../access/account.ts";
 import { errorFromRefusal, refuseSpent, refuseUsedUp } from "../access/limit-errors.ts";
 import type { Admission, Limits } from "../access/limits.ts";
 import {
-  couldRun,
   excessOf,
   excessOfBatch,
   excessOfReview,
   requestsOfReview,
   upgradeNeeded,
 } from "../access/over-plan.ts";
-import { withoutConcurrent } from "../access/plans.ts";
+import { type Plan, withoutConcurrent } from "../access/plans.ts";
 import { setRateLimitHeaders } from "../access/rate-limit-fields.ts";
 import type { JudgedRequest } from "../analysis/analysis.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
@@ -236,7 +235,21 @@ interface PreflightOptions {
 
 export function createPreflight({ access, engines, rules, beginWork }: PreflightOptions): Preflight {
   const { plans, selfService } = access;
-  const upgrading = { plans, selfServicePlan: selfService?.plan };
+  /**
+   * @param excessIn what is too much for a plan
+   * @param cost of the refusal
+   */
+  function refuseExcess(
+    excessIn: (plan: Plan) => Parameters<typeof upgradeNeeded>[0],
+    plan: Plan,
+    cost: number,
+  ): void {
+    const excess = excessIn(plan);
+    if (excess.length > 0) {
+      const runs = (other: Plan) => excessIn(other).length === 0;
+      throw withCost(upgradeNeeded(excess, { plans, plan, runs, selfServicePlan: selfService?.plan }), cost);
+    }
+  }
 
   function judgeByRules(message: Message, desc: DescMethod["input"], found?: readonly Fault[]): void {
     const faults = rules(message, desc, found);
@@ -252,10 +265,7 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
       const check = () => refuseSpent(access.limits, account);
       try {
         const request = await judgeRequest(requestFromMessage(message), engines, check);
-        const excess = excessOf(request, plan);
-        if (excess.length > 0) {
-          throw upgradeNeeded(excess, { ...upgrading, plan, runs: couldRun(request) });
-        }
+        refuseExcess((one) => excessOf(request, one), plan, costOf(message));
         return request;
       } catch (thrown) {
         throw thrown instanceof KibitzError ? withCost(thrown, costOf(message)) : thrown;
@@ -265,12 +275,8 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
       const { plan } = account;
       const turn = beginWork(() => refuseSpent(access.limits, account));
       const judged = await judgeReview(reviewFromMessage(message), engines, turn);
-      const excess = excessOfReview(judged.asked, plan);
-      if (excess.length > 0) {
-        const runs = (other: typeof plan) => excessOfReview(judged.asked, other).length === 0;
-        const error = upgradeNeeded(excess, { ...upgrading, plan, runs });
-        throw withCost(error, costOfMoves(judged.game.moves.length));
-      }
+      const cost = costOfMoves(judged.game.moves.length);
+      refuseExcess((one) => excessOfReview(judged.asked, one), plan, cost);
       return judged;
     },
     async item(message, account, found) {
@@ -278,11 +284,7 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
       return judge.request(message, account);
     },
     batch(items, { plan }) {
-      const excess = excessOfBatch(items, plan);
-      if (excess.length > 0) {
-        const runs = (other: typeof plan) => excessOfBatch(items, other).length === 0;
-        throw withCost(upgradeNeeded(excess, { ...upgrading, plan, runs }), 1 + items / itemsForOne);
-      }
+      refuseExcess((one) => excessOfBatch(items, one), plan, 1 + items / itemsForOne);
     },
     async message(message, method, account) {
       if (isMessage(message, single.input)) {

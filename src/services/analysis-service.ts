@@ -5,8 +5,8 @@ import { depthLimitOf, type JudgedRequest, requestBounds } from "../analysis/ana
 import type { Analyzer } from "../analysis/analyzer.ts";
 import type { KnownEngines } from "../analysis/judge-request.ts";
 import type { Call, Implementation } from "../calls/call.ts";
-import { messageFromAnalysis, messageFromPlace, numberFromLong } from "../calls/convert.ts";
-import { messageFromEstimate, messageFromPlan } from "../calls/convert-access.ts";
+import { messageFromAnalysis, numberFromLong } from "../calls/convert.ts";
+import { messageFromPlan } from "../calls/convert-access.ts";
 import { messageFromVersions, type VersionFacts } from "../calls/convert-engines.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
 import type { EngineBuild } from "../engine/engine.ts";
@@ -14,7 +14,8 @@ import type { Log } from "../log/log.ts";
 import { uuidv7 } from "../request/context.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
 import type { AdmissionControl, Admitted, Preflight } from "./admission.ts";
-import { createBatchEvaluation, type EachWatched } from "./batch.ts";
+import { createBatchEvaluation } from "./batch.ts";
+import type { EachWatched } from "./many-searches.ts";
 
 export interface AnalysisServiceOptions {
   readonly analyzer: Analyzer;
@@ -72,7 +73,7 @@ export function createAnalysisService(
         // The analyzer's states never wait for their reader: one that is slow, or gone without a word, skips some.
         for await (const followed of analyzer.follow(request, account.subject, signal, admitted.terms)) {
           if (followed.kind === "waiting") {
-            yield { event: { case: "queued" as const, value: messageFromPlace(followed.at) } };
+            yield { event: { case: "queued" as const, value: followed.at } };
             continue;
           }
           const { analysis: state } = followed;
@@ -116,6 +117,8 @@ export function createAnalysisService(
           multipv: multipv ?? requestBounds.multipv.default,
           movetimeMs,
         };
+        const typicalMs = analyzer.expectMs(known.catalog.latest.defaultBuild, limits);
+        const estimate = estimateOf(limits, plans, typicalMs);
         return {
           operation: "eval",
           unit: "call",
@@ -124,11 +127,7 @@ export function createAnalysisService(
           paidEnabled: false,
           plans: plans.map(messageFromPlan),
           ...(access.selfService && { keyUrl }),
-          ...(asked && {
-            estimate: messageFromEstimate(
-              estimateOf(limits, plans, analyzer.expectMs(known.catalog.latest.defaultBuild, limits)),
-            ),
-          }),
+          ...(asked && { estimate: { typicalMs: estimate.typicalMs, allowed: [...estimate.allowed] } }),
         };
       },
     },

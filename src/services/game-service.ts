@@ -2,12 +2,11 @@ import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { Access } from "../access/access.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
 import type { Implementation } from "../calls/call.ts";
-import { messageFromPlace } from "../calls/convert.ts";
 import { type MoveReviewMessage, messageFromMoveReview, messageFromReview } from "../calls/convert-review.ts";
 import { type Openings, readOpenings } from "../game/openings.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
 import type { AdmissionControl, Preflight } from "./admission.ts";
-import { atOnceOf, type EachWatched, flowOf } from "./batch.ts";
+import { atOnceOf, type EachWatched, flowOf } from "./many-searches.ts";
 import { reviewGame } from "./review-game.ts";
 
 export interface GameServiceOptions {
@@ -75,7 +74,7 @@ export function createGameService({
       for await (const step of steps) {
         switch (step.kind) {
           case "waiting":
-            yield { event: { case: "queued", value: messageFromPlace(step.at) } };
+            yield { event: { case: "queued", value: step.at } };
             break;
           case "move": {
             admitted?.answered();

@@ -8,8 +8,8 @@ import { annotate } from "../game/annotate.ts";
 import type { Openings } from "../game/openings.ts";
 import { createReviewer, type MoveReview } from "../game/review.ts";
 import { inTurns, type Turn } from "../thread/event-loop.ts";
-import { type EachWatched, retryOverloaded, runConcurrently, unwatched } from "./batch.ts";
 import type { JudgedReview } from "./judge-review.ts";
+import { type EachWatched, retryOverloaded, runConcurrently, unwatched } from "./many-searches.ts";
 
 /** A step of a review: first its place in the queue, then its moves in order, at last the whole review. */
 export type ReviewStep =

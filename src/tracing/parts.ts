@@ -9,7 +9,7 @@ import type { Scheduler } from "../analysis/scheduler.ts";
 import type { EngineBuild, SearchJob } from "../engine/engine.ts";
 import type { Engines } from "../engine/engines.ts";
 import type { SearchWithRetry } from "../engine/search-with-retry.ts";
-import type { EachWatched } from "../services/batch.ts";
+import type { EachWatched } from "../services/many-searches.ts";
 import type { Redis } from "../storage/redis/connection.ts";
 import { attributesOf, type Spans } from "./spans.ts";
 import type { Tracing } from "./tracing.ts";

@@ -7,7 +7,7 @@ import type { RequestHandler } from "../http/message.ts";
 import type { CallLine } from "../log/call-line.ts";
 import type { CacheTier } from "../metrics/meter.ts";
 import type { BeginSpan } from "../request/context.ts";
-import type { EachWatched } from "../services/batch.ts";
+import type { EachWatched } from "../services/many-searches.ts";
 import type { Redis } from "../storage/redis/connection.ts";
 
 /**

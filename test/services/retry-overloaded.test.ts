@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { KibitzError } from "../../src/errors/errors.ts";
-import { retryOverloaded } from "../../src/services/batch.ts";
+import { retryOverloaded } from "../../src/services/many-searches.ts";
 
 const never = new AbortController().signal;
 const progressedAt = () => performance.now();

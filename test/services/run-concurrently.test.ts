@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { runConcurrently } from "../../src/services/batch.ts";
+import { runConcurrently } from "../../src/services/many-searches.ts";
 import { patienceMs } from "../support/patience.ts";
 
 const never = new AbortController().signal;

@@ -2,7 +2,11 @@ import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { GameReviewSchema } from "../../../gen/chess/analysis/v1/game_pb.ts";
 import type { Analysis } from "../../../src/analysis/analysis.ts";
-import { messageFromMoveReview, messageFromReview, searchTotals } from "../../../src/calls/convert-review.ts";
+import {
+  messageFromMoveReview,
+  messageFromReview,
+  searchMessage,
+} from "../../../src/calls/convert-review.ts";
 import { reportOfReview } from "../../../src/cli/review/report-of-review.ts";
 import { shownReview } from "../../../src/cli/review/shown-review.ts";
 import { reportOfTurningPoints } from "../../../src/cli/review/turning-points.ts";
@@ -190,20 +194,20 @@ test("names of players send no control characters to the terminal", () => {
 
 test("a report of a review does not count finished positions, and counts no cost for cached ones", () => {
   const mate = analysesOf("1. f3 e5 2. g4 Qh4#", []);
-  expect(searchTotals(mate)).toEqual({
+  expect(searchMessage(mate)).toMatchObject({
     positions: 4,
     searched: 4,
     cached: 0,
-    nodes: 4000,
-    timeMs: 40,
+    nodes: 4000n,
+    timeMs: 40n,
     deterministic: true,
   });
   const known = analysesOf("1. e4", [], { cached: true, deterministic: false });
-  expect(searchTotals(known)).toMatchObject({
+  expect(searchMessage(known)).toMatchObject({
     searched: 0,
     cached: 2,
-    nodes: 0,
-    timeMs: 0,
+    nodes: 0n,
+    timeMs: 0n,
     deterministic: false,
   });
 });

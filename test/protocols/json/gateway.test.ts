@@ -201,16 +201,6 @@ describe("what a caller accepts", () => {
 });
 
 describe("faults", () => {
-  it("violations of the JSON come alone", async () => {
-    const problem = await problemOf(await post("/v1/eval", '{"fen":1,"depth":3,"depth":3}'));
-    expect(problem).toMatchObject({
-      status: 400,
-      code: "malformed_json",
-      errors: [{ pointer: "/depth", code: "malformed_json" }],
-      suggested_request: null,
-    });
-  });
-
   it("an empty body is refused with what to send", async () => {
     expect(await problemOf(await post("/v1/eval", ""))).toMatchObject({
       code: "malformed_json",
@@ -275,15 +265,6 @@ describe("faults", () => {
     expect(evaluate).not.toHaveBeenCalled();
   });
 
-  it("numbers out of range are refused with a request that passes", async () => {
-    const sent = { fen: startFen, depth: -5, multipv: 2 };
-    expect(await problemOf(await post("/v1/eval", JSON.stringify(sent)))).toMatchObject({
-      code: "out_of_range",
-      next_action: "send_suggested_request",
-      suggested_request: { ...sent, depth: 1 },
-    });
-  });
-
   it("an invalid request is admitted once and counts once, although its suggestion is validated, too", async () => {
     const { entered, refused } = served.entries;
     evaluate.mockRejectedValueOnce(errorFromFaults([depthFault]));
@@ -292,26 +273,6 @@ describe("faults", () => {
     );
     expect(problem).toMatchObject({ suggested_request: { depth: 30 } });
     expect(served.entries).toEqual({ entered: entered + 1, refused: refused + 1 });
-  });
-
-  it("an invalid request gets no suggestion if the fixed one is refused, too", async () => {
-    for (const sent of [{ depth: -5 }, { fen: startFen, depth: -5, moves: [""] }]) {
-      expect(await problemOf(await post("/v1/eval", JSON.stringify(sent)))).toMatchObject({
-        next_action: "fix_request",
-        suggested_request: null,
-      });
-    }
-  });
-
-  it("violations that later rules find get a suggestion, too", async () => {
-    evaluate.mockRejectedValueOnce(errorFromFaults([depthFault]));
-    const sent = { fen: startFen, depth: 99 };
-    expect(await problemOf(await post("/v1/eval", JSON.stringify(sent)))).toMatchObject({
-      detail: depthFault.message,
-      next_action: "send_suggested_request",
-      errors: [depthFault],
-      suggested_request: { ...sent, depth: 30 },
-    });
   });
 });
 
