@@ -165,8 +165,7 @@ export function createAnalyzer({
 
     const tellStanding = (standing: Standing) => publish({ kind: "waiting", standing });
     const expectMs = () => expectedTimes.expect(build, job);
-    const enter = (letIn: boolean) =>
-      scheduler.enter({ flow, expectMs, sharers, letIn }, signal, tellStanding);
+    const enter = (letIn: boolean) => scheduler.enter({ flow, expectMs, letIn }, signal, tellStanding);
 
     async function searchIn(entered: Slot, tell: typeof publish): Promise<SharedState> {
       const done = await searchHolding(entered, tell);

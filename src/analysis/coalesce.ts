@@ -37,8 +37,6 @@ export type SharedWork<T, W> = (
 
 /** Those who share a run: it was begun for one, others come, and each may leave. */
 export interface Sharers<W> {
-  /** All who wait at the moment, who began it and who joined it. */
-  readonly present: Iterable<W>;
   /** Tells of those who come from now on, and of all who leave while others stay. */
   watch(came: (who: W) => void, left: (who: W) => void): void;
   /** Resolves when there is somebody who reads states, and not the last one alone. */
@@ -51,31 +49,20 @@ export interface CoalescerCounters {
   readonly joined: number;
 }
 
-/**
- * Where a run is found. It is empty when nobody should join any more: whatever a `Map` has held stays in tables that it
- * has outgrown, and those stay until V8 collects the whole heap.
- */
-interface Place<T, W> {
-  run: SharedRun<T, W> | undefined;
-}
-
 export function createCoalescer<T, W>(): Coalescer<T, W> {
-  const underWay = new Map<string, Place<T, W>>();
+  const underWay = new Map<string, SharedRun<T, W>>();
   let started = 0;
   let joined = 0;
 
   function begin(key: string | undefined, work: SharedWork<T, W>, reader: Reader<T, W>): SharedRun<T, W> {
     started++;
-    const place: Place<T, W> = { run: undefined };
     const run = new SharedRun<T, W>(() => {
-      if (key !== undefined && place.run) {
-        place.run = undefined;
+      if (key !== undefined && underWay.get(key) === run) {
         underWay.delete(key);
       }
     });
     if (key !== undefined) {
-      place.run = run;
-      underWay.set(key, place);
+      underWay.set(key, run);
     }
     run.enter(reader);
     run.begin(work);
@@ -90,7 +77,7 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
     signal: AbortSignal,
   ): () => void {
     signal.throwIfAborted();
-    const known = key === undefined ? undefined : underWay.get(key)?.run;
+    const known = key === undefined ? undefined : underWay.get(key);
     return known ? join(known, reader, signal) : stay(begin(key, work, reader), reader, signal);
   }
 
@@ -133,7 +120,7 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
       }
     },
     join(key, who, signal, wantsStates) {
-      const known = underWay.get(key)?.run;
+      const known = underWay.get(key);
       if (known === undefined || signal.aborted) {
         return undefined;
       }
@@ -204,10 +191,6 @@ class SharedRun<T, W> implements Sharers<W> {
 
   get statesWanted(): Promise<void> {
     return this.#wanted.promise;
-  }
-
-  get present(): Iterable<W> {
-    return this.#readers.values().map(({ who }) => who);
   }
 
   watch(came: (who: W) => void, left: (who: W) => void): void {

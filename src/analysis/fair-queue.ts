@@ -1,29 +1,30 @@
-/** Work that waits, with what is to be done when its turn has come. */
-export interface Waiting<T> {
-  readonly flow: string;
-  /** Milliseconds, as far as is known by then: what is learnt while it waits counts for it, as for equal work that comes later. */
-  costMs(): number;
-  /** When it came, plus its cost: its place in its flow. Short work goes first, and long work ages. */
-  readonly dueMs: number;
+/** Work that waits. */
+export interface Waiting<T> extends Asked {
   readonly value: T;
 }
 
+/** Work that waits, or that might. */
+interface Asked {
+  readonly flow: string;
+  /** Milliseconds, by what is known at the time of the call: work that waits and equal work that comes later cost the same. */
+  costMs(): number;
+  /** The time of arrival plus the cost. Within a flow the least is served first, so that short work goes ahead of long, and long work ages. */
+  readonly dueMs: number;
+}
+
 /**
- * Work of several flows, in the order in which it is to be served: flows share evenly by cost, and short
- * work goes ahead of long without starving it, between flows and within one.
+ * A queue of the work of several flows. Flows share evenly by cost, and short work goes ahead of long without starving it, between flows
+ * and within one.
  */
 export interface FairQueue<T> {
   readonly length: number;
   add(waiting: Waiting<T>): void;
-  /** Takes out who does not want to wait any more. Their share goes to the others: nobody keeps a place for later. */
+  /** Removes work whose caller has left. The others get its share: no flow keeps a place for later. */
   remove(waiting: Waiting<T>): void;
   take(): Waiting<T> | undefined;
-  /** What would be served before this, which waits already or does not yet, if nothing else came. Equal values are one work. */
-  before(asked: Asked<T>): WorkBefore;
+  /** The work that would be served before this, which may be in the queue, if nothing else came. */
+  before(asked: Asked): WorkBefore;
 }
-
-/** Work that waits, or that might. */
-type Asked<T> = Omit<Waiting<T>, "value"> & Partial<Pick<Waiting<T>, "value">>;
 
 /** Work that is served before other work. */
 export interface WorkBefore {
@@ -36,7 +37,7 @@ export interface WorkBefore {
 interface Flow<T> {
   /** Virtual time at which its first work starts to count. */
   startMs: number;
-  /** Whether something of it was served since it began to wait. */
+  /** True if some of its work was served since it began to wait. */
   isServed: boolean;
   /** Soonest due first. */
   readonly waiting: Queued<T>[];
@@ -44,19 +45,18 @@ interface Flow<T> {
 
 interface Queued<T> {
   readonly asked: Waiting<T>;
-  /** Virtual time when it came. */
+  /** Virtual time of its arrival. */
   readonly cameMs: number;
 }
 
 /**
  * Self-clocked fair queueing: Golestani, "A Self-Clocked Fair Queueing Scheme for Broadband Applications",
- * INFOCOM 1994. Served is the least tag = max(virtual time, last tag of the flow) + cost, and virtual time is
- * the tag of what was served last. So it moves on with every piece of work, also where each comes from a caller
- * of its own, and the tag of a long one comes up in time; and a flow that has nothing waiting has no state.
+ * INFOCOM 1994. The work with the least tag is served, where tag = max(virtual time, last tag of the flow) + cost, and virtual time is the
+ * tag of the work that was served last. Virtual time moves on with every piece of work, even if each comes from a caller of its own, so
+ * that the turn of long work comes. A flow without waiting work has no state.
  *
- * Otherwise than there, short work overtakes long work of its flow, and then has the tag of work that came when the
- * long one did: less than virtual time, perhaps, which must not fall back to it. Else whoever came next would be
- * served before all who wait.
+ * One thing differs: short work overtakes long work of its flow, and then has the tag of work that came when the long one did. That may be
+ * less than virtual time, which must not fall back to it: otherwise the next caller would be served before all who wait.
  */
 export function createFairQueue<T>(): FairQueue<T> {
   const flows = new Map<string, Flow<T>>();
@@ -64,8 +64,8 @@ export function createFairQueue<T>(): FairQueue<T> {
   let length = 0;
 
   /**
-   * The flow whose first work has the least tag; among equals one of which nothing was served yet, so that who comes
-   * waits for what runs, and not for one more of somebody who has many; then the one that has waited longest.
+   * The flow whose first work has the least tag. Among equals, a flow of which nothing was served yet, so that a new caller waits for the
+   * running search and not for one more of a caller with many; then the one that has waited longest.
    */
   function nextFlow(): readonly [name: string, flow: Flow<T>, tagMs: number] | undefined {
     let next: readonly [string, Flow<T>, number] | undefined;
@@ -102,7 +102,7 @@ export function createFairQueue<T>(): FairQueue<T> {
         flows.delete(waiting.flow);
         return;
       }
-      // The time for which only this one has waited is no credit of those that stay.
+      // The flow gets no credit for the time in which only the removed work has waited.
       const oldestMs = flow.waiting.reduce((least, { cameMs }) => Math.min(least, cameMs), virtualMs);
       flow.startMs = Math.max(flow.startMs, oldestMs);
     },
@@ -124,16 +124,13 @@ export function createFairQueue<T>(): FairQueue<T> {
     },
     before(asked) {
       const own = flows.get(asked.flow);
-      // What waits in several flows is served once.
-      const counted = new Set<T | undefined>([asked.value]);
       const inFlow = sumWhile(
         own?.waiting ?? [],
-        counted,
         (_, one) => one.asked !== asked && one.asked.dueMs <= asked.dueMs,
       );
       const tagMs = (own?.startMs ?? virtualMs) + inFlow.workMs + asked.costMs();
       let { count, workMs } = inFlow;
-      // As in `nextFlow`: of equal tags, that of a flow of which nothing was served, and of the one which has waited longest.
+      // As in `nextFlow`: among equal tags, a flow of which nothing was served, then the one that has waited longest.
       const isServed = (own?.isServed ?? false) || inFlow.count > 0;
       let isOlder = true;
       for (const flow of flows.values()) {
@@ -141,7 +138,7 @@ export function createFairQueue<T>(): FairQueue<T> {
           isOlder = false;
           continue;
         }
-        const others = sumWhile(flow.waiting, counted, (sumMs, one) => {
+        const others = sumWhile(flow.waiting, (sumMs, one) => {
           const otherMs = flow.startMs + sumMs;
           const otherIsServed = flow.isServed || one !== flow.waiting[0];
           const winsTie = isServed === otherIsServed ? isOlder : isServed;
@@ -155,51 +152,44 @@ export function createFairQueue<T>(): FairQueue<T> {
   };
 }
 
-/** The first ones, up to the one with which it goes too far, without those that are counted already. */
+/** The sum of the first ones, before the first that does not count. */
 function sumWhile<T>(
   waiting: readonly Queued<T>[],
-  counted: Set<T | undefined>,
   counts: (sumMs: number, last: Queued<T>) => boolean,
 ): WorkBefore {
-  let sumMs = 0;
   let count = 0;
   let workMs = 0;
   for (const one of waiting) {
-    const { value } = one.asked;
-    const costMs = one.asked.costMs();
-    sumMs += costMs;
+    const sumMs = workMs + one.asked.costMs();
     if (!counts(sumMs, one)) {
       break;
     }
-    if (!counted.has(value)) {
-      counted.add(value);
-      count++;
-      workMs += costMs;
-    }
+    count++;
+    workMs = sumMs;
   }
   return { count, workMs };
 }
 
-/** A caller who waits for a search that was begun for them, or that they found under way. */
+/** A caller who waits for a search, which was begun for them or was under way already. */
 export interface Asker {
-  /** Whose work it counts as. */
+  /** The flow in which a search waits that is begun for them. */
   readonly flow: string;
-  /** They are among those who wait for this search from now on. */
+  /** From now on they wait for this search. */
   joins(run: RunTimes): void;
-  /** They have gone, though nobody may have noticed: whoever reads slowly is told of nothing for a long time. */
+  /** They have left. The generator that they read may notice it much later. */
   leaves(): void;
   /**
-   * Milliseconds of engine time that are theirs to answer for when they leave without an answer: how long their
-   * search has run while they waited for it, and not how long its answer has waited for them.
+   * Milliseconds of engine time that they are charged if they leave without an answer: the time for which the search has run while they
+   * waited for it.
    */
   engineMs(): number;
 }
 
-/** When a search had its engine, by `performance.now()`. */
+/** Times at which a search got and gave back its engine, by `performance.now()`. */
 export interface RunTimes {
   begunAt: number | undefined;
   endedAt: number | undefined;
-  /** What the engine says that it took, when it has answered. */
+  /** Engine time by the engine itself, in milliseconds, when it has answered. */
   engineMs: number | undefined;
 }
 
