@@ -53,7 +53,7 @@ async function speak(input: CommandInput): Promise<number> {
     version: manifest.version,
     onError: complain,
   });
-  const broken = connection.closed.then(() => "broken" as const);
+  const broken = connection.failed.then(() => "broken" as const);
   const how = await Promise.race([left, ended, once(signal, "abort"), broken]);
   await connection.close();
   if (how === "broken") {

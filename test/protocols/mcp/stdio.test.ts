@@ -67,7 +67,7 @@ test("a line of standard input that is too long takes no memory, is refused once
 test("a connection over standard input and output ends, and reads no more, if its output fails", async () => {
   const { input, output, errors, connection } = open();
   output.destroy(new Error("no room"));
-  await connection.closed;
+  await connection.failed;
   expect(errors).toEqual(["no room"]);
   expect(input.isPaused()).toBe(true);
 });
