@@ -7,9 +7,8 @@ type Schema = JsonObject;
 
 export type ObjectSchema = ReturnType<typeof objectSchema>;
 
-/** A schema of an object that has these properties and no others. @param optional those that may be missing */
-export function objectSchema(properties: Record<string, Schema>, optional: readonly string[] = []) {
-  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+/** A schema of an object that has these properties and no others. @param required the properties that must not be missing */
+export function objectSchema(properties: Record<string, Schema>, required = Object.keys(properties)) {
   return { type: "object" as const, properties, required, additionalProperties: false };
 }
 

@@ -76,18 +76,13 @@ export function moveText({ san, uci }: MoveName): string {
 
 /** A line of moves in SAN with their numbers: "12. Nf3 Nc6 13. d4", "12... Nc6 13. d4". */
 export function numbered(fen: string, sans: readonly string[]): string {
-  const blackFirst = turnOf(fen) === "black" ? 1 : 0;
-  const first = Number(fen.split(" ")[5]);
-  return sans
-    .map((san, index) => {
-      const ply = index + blackFirst;
-      const number = first + Math.floor(ply / 2);
-      if (ply % 2 === 0) {
-        return `${number}. ${san}`;
-      }
-      return index === 0 ? `${number}... ${san}` : san;
-    })
-    .join(" ");
+  const first = 2 * Number(fen.split(" ")[5]) + (turnOf(fen) === "black" ? 1 : 0);
+  const words = sans.map((san, index) => {
+    const number = Math.floor((first + index) / 2);
+    const isBlack = (first + index) % 2 === 1;
+    return isBlack && index > 0 ? san : `${number}${isBlack ? "..." : "."} ${san}`;
+  });
+  return words.join(" ");
 }
 
 /** A number of half-moves, in words. */

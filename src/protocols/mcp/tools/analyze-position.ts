@@ -36,7 +36,7 @@ const inputSchema = objectSchema(
       description: "An engine id of GET /engines; leave it out for the best.",
     },
   },
-  ["fen", "moves", "pgn", "ply", "depth", "nodes", "multipv", "engine"],
+  [],
 );
 
 const outputSchema = answerSchema({

@@ -15,14 +15,14 @@ const inputSchema = objectSchema(
     moves: argument.moves,
     candidates: {
       type: "array",
-      items: { type: "string", minLength: 1, maxLength: 16 },
+      items: argument.moves.items,
       minItems: candidatesMin,
       maxItems: candidatesMax,
       description: `The legal moves to compare, ${candidatesMin} to ${candidatesMax}, SAN (Nf3) or UCI (g1f3).`,
     },
     depth: argument.depth,
   },
-  ["fen", "moves", "depth"],
+  ["candidates"],
 );
 
 const outputSchema = answerSchema({

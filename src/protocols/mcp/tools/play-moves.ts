@@ -6,7 +6,7 @@ import { answerSchema, argument, listOf, nullable, objectSchema, result } from "
 import { describePosition, halfMovesText, moveText, nameOfSide, notesText, textOf } from "../text.ts";
 import type { Tool, ToolAnswer } from "../tool.ts";
 
-const inputSchema = objectSchema({ fen: argument.fen, moves: argument.moves }, ["fen", "moves"]);
+const inputSchema = objectSchema({ fen: argument.fen, moves: argument.moves }, []);
 
 const outputSchema = answerSchema({
   last_move: nullable(result.move),

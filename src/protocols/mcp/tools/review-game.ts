@@ -8,10 +8,10 @@ import {
   describePosition,
   halfMovesText,
   moveText,
+  numbered,
   type PlainScore,
   scoreText,
   textOf,
-  turnOf,
 } from "../text.ts";
 import type { Report, Tool, ToolAnswer } from "../tool.ts";
 
@@ -27,7 +27,7 @@ const inputSchema = objectSchema(
     },
     depth: { ...argument.depth, description: `${argument.depth.description} It is that of every position.` },
   },
-  ["pgn", "fen", "moves", "depth"],
+  [],
 );
 
 const player = objectSchema({
@@ -224,8 +224,7 @@ function judgedRow(judged: PlainMove, moves: readonly PlainMove[], start: string
   const { ply, move, evaluation, judgement, best } = judged;
   const before = moves[ply - 2];
   const fen = before?.move.fen_after ?? start;
-  const number = `${fen.split(" ")[5]}${turnOf(fen) === "white" ? "." : "..."}`;
   const change = `${before ? `${scoreText(before.evaluation)} → ` : ""}${scoreText(evaluation)}`;
   const better = best ? `; best ${moveText(best.move)}, ${scoreText(best.score)}` : "";
-  return `${number} ${moveText(move)}: ${judgement}, ${change}${better}`;
+  return `${numbered(fen, [moveText(move)])}: ${judgement}, ${change}${better}`;
 }
