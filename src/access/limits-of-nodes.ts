@@ -51,20 +51,14 @@ export function createSharedLimits({ store, nodes }: SharedLimitsOptions): Limit
     },
     refusals: {
       spentBy: (account) => shared.refusals.spentBy(account) ?? alone.refusals.spentBy(share(account)),
-      count(account, ...refused) {
-        if (store.available) {
-          shared.refusals.count(account, ...refused);
-        } else {
-          alone.refusals.count(share(account), ...refused);
-        }
-      },
-      add(account, refusals) {
-        if (store.available) {
-          shared.refusals.add(account, refusals);
-        } else {
-          alone.refusals.add(share(account), refusals);
-        }
-      },
+      count: (account, ...refused) =>
+        store.available
+          ? shared.refusals.count(account, ...refused)
+          : alone.refusals.count(share(account), ...refused),
+      add: (account, refusals) =>
+        store.available
+          ? shared.refusals.add(account, refusals)
+          : alone.refusals.add(share(account), refusals),
     },
     windowsOf: (account) =>
       askOr(

@@ -1,5 +1,4 @@
 import type { Log } from "../log/log.ts";
-import type { IssueQuota } from "../storage/ports.ts";
 import { widerNetworkOf } from "./client-address.ts";
 import type { IssuedKey, KeyExpiry, KeyIssuer } from "./keys.ts";
 import { freePlan } from "./plans.ts";
@@ -8,8 +7,6 @@ import { freePlan } from "./plans.ts";
 export interface SelfService {
   /** Id of the plan of its keys. */
   readonly plan: string;
-  /** Keys for one address. */
-  readonly quota: IssueQuota;
   issue(wish: SelfServiceWish): Promise<IssuedKey>;
 }
 
@@ -41,11 +38,9 @@ const addressesOfNetwork = 10;
 
 export function createSelfService(options: SelfServiceOptions): SelfService {
   const { issuer, expiry, keysPerDay, keysMax, log } = options;
-  const quota: IssueQuota = { max: keysPerDay, windowMs: dayMs };
   let isFull = false;
   return {
     plan: freePlan.id,
-    quota,
     async issue({ address, name, idempotencyKey }) {
       const wider = widerNetworkOf(address);
       const issued = await issuer.issue({
@@ -53,7 +48,7 @@ export function createSelfService(options: SelfServiceOptions): SelfService {
         plan: freePlan.id,
         issuedTo: address,
         terms: {
-          quota,
+          quota: { max: keysPerDay, windowMs: dayMs },
           network: wider === undefined ? undefined : { name: wider, max: keysPerDay * addressesOfNetwork },
           keptMax: keysMax,
           ended: expiry.endedAtLast(),

@@ -1,13 +1,20 @@
 import { readFileSync, statSync } from "node:fs";
 import { create, type DescMessage } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { builtInPlans, type Plan } from "../access/plans.ts";
-import { type PlanForm, type PlansFault, type PlansReading, readPlans } from "../access/read-plans.ts";
+import { batchMaxOf } from "../access/over-plan.ts";
+import {
+  builtInPlans,
+  freePlan,
+  keylessPlan,
+  openPlan,
+  type Plan,
+  type RatePolicy,
+} from "../access/plans.ts";
 import { messageFromPlan, planFromMessage } from "../calls/convert-access.ts";
 import { createMessageReader } from "../calls/plain/read-message.ts";
 import { unknownFieldFault } from "../calls/plain/refuse.ts";
 import { createPlainWriter } from "../calls/plain/write-message.ts";
-import { errorFromUnknown } from "../errors/errors.ts";
+import { errorFromUnknown, type KibitzError } from "../errors/errors.ts";
 import { readJsonObject } from "../protocols/json/json-text.ts";
 import { pointerStep } from "../text/json-pointer.ts";
 import { ConfigError } from "./config.ts";
@@ -29,7 +36,7 @@ export function loadPlans({ plansFile }: Pick<Config, "plansFile">): readonly Pl
   return reading.plans;
 }
 
-/** More than any plans; what goes on for ever, such as a device, would fill the memory. */
+/** More than any plans take. An endless file, such as a device, would fill the memory. */
 const plansMaxBytes = 1_000_000;
 
 function readText(file: string): string {
@@ -44,50 +51,182 @@ function readText(file: string): string {
   }
 }
 
-/** Reads a file of plans, `{"plans": […]}`, each in the form in which `GET /price` shows it. */
+/** The plans of the operator's file, or all its faults. */
+type PlansReading =
+  | { readonly kind: "plans"; readonly plans: readonly Plan[] }
+  | { readonly kind: "faults"; readonly faults: readonly PlansFault[] };
+
+interface PlansFault {
+  /** JSON Pointer to the wrong value; empty for the whole file. */
+  readonly pointer: string;
+  readonly message: string;
+}
+
+type Plain = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads a file of plans, `{"plans": [{"id": "free", "limits": {"depth_max": 25}}]}`, each in the form in which `GET /price` shows it.
+ * Values that a plan leaves out are those of the built-in plan of its name; any other plan starts from `free`.
+ */
 export function plansFromJson(text: string): PlansReading {
-  let file: Readonly<Record<string, unknown>>;
+  let file: Plain;
   try {
     file = readJsonObject(text);
   } catch (thrown) {
-    const { faults, message: all } = errorFromUnknown(thrown);
-    const found = faults.length > 0 ? faults : [{ pointer: "", message: all }];
-    return faultsOf(
-      found.map(({ pointer, message }) => ({
-        pointer,
-        message: message.replace(/^The (body|request)/, "The file"),
-      })),
-    );
+    return { kind: "faults", faults: faultsOfFile(errorFromUnknown(thrown)) };
   }
-  const { plans, ...others } = file;
+  const { plans: described, ...others } = file;
   const faults: PlansFault[] = Object.keys(others).map((key) => ({
     ...unknownFieldFault(key, ["plans"]),
     pointer: pointerStep(key),
   }));
-  if (!Array.isArray(plans)) {
-    return faultsOf([...faults, { pointer: "/plans", message: "`plans` must be a list of plans." }]);
+  if (!Array.isArray(described)) {
+    faults.push({ pointer: "/plans", message: "`plans` must be a list of plans." });
+    return { kind: "faults", faults };
   }
-  const read = readPlans(plans, createPlanForm());
-  if (read.kind === "plans") {
-    return faults.length === 0 ? read : faultsOf(faults);
+  const plans = new Map(builtInPlans.map((plan) => [plan.id, plan]));
+  const named = new Set<string>();
+  for (const [index, json] of described.entries()) {
+    const found = isObject(json)
+      ? readPlan(json, plans, named)
+      : [{ pointer: "", message: `A plan must be an object, not ${JSON.stringify(json)}.` }];
+    faults.push(...found.map((fault) => ({ ...fault, pointer: `/plans/${index}${fault.pointer}` })));
   }
-  const inPlans = read.faults.map((fault) => ({ ...fault, pointer: `/plans${fault.pointer}` }));
-  return faultsOf([...faults, ...inPlans]);
+  return faults.length > 0 ? { kind: "faults", faults } : { kind: "plans", plans: [...plans.values()] };
 }
 
-function faultsOf(faults: readonly PlansFault[]): PlansReading {
-  return { kind: "faults", faults };
+/** Errors of JSON, which speak of the body of a request. */
+function faultsOfFile({ faults, message: all }: KibitzError): readonly PlansFault[] {
+  const found = faults.length > 0 ? faults : [{ pointer: "", message: all }];
+  return found.map(({ pointer, message }) => ({
+    pointer,
+    message: message.replace(/^The (body|request)/, "The file"),
+  }));
 }
 
-function createPlanForm(): PlanForm {
-  const read = createMessageReader(planMessage());
+/** Adds the plan to `plans` and its id to `named`. Returns its faults. */
+function readPlan(json: Plain, plans: Map<string, Plan>, named: Set<string>): readonly PlansFault[] {
+  const base = plans.get(String(json.id)) ?? freePlan;
+  const whole = overlaid({ ...shownPlans([base])[0] }, json);
+  const { message, faults: unread } = createMessageReader(planMessage())(whole);
+  const plan = planFromMessage(message);
+  const faults = brokenRules(whole, base);
+  if (plan.id !== "" && named.has(plan.id)) {
+    faults.push({ pointer: "/id", message: `The plan "${plan.id}" has been described already.` });
+  }
+  // If both find a fault, that of the rule is more exact.
+  faults.push(...unread.filter(({ pointer }) => !faults.some((fault) => fault.pointer === pointer)));
+  const { batch_max: stated } = isObject(json.limits) ? json.limits : {};
+  const batchMax = batchMaxOf(plan.limits);
+  if (faults.length === 0 && stated !== undefined && stated !== batchMax) {
+    const message = `\`batch_max\` follows from \`rates\`, and is ${batchMax} here: leave it out.`;
+    faults.push({ pointer: "/limits/batch_max", message });
+  }
+  named.add(plan.id);
+  plans.set(plan.id, plan);
+  return faults;
+}
+
+/** The base plan, overwritten with the values of the file. */
+function overlaid(base: Plain, json: Plain): Plain {
+  const { limits } = json;
   return {
-    write: (plan) => ({ ...shownPlans([plan])[0] }),
-    read(json) {
-      const { message, faults } = read(json);
-      return { plan: planFromMessage(message), faults };
-    },
+    ...base,
+    ...json,
+    // A plan without an id must not get that of the base.
+    id: json.id,
+    limits: limits === undefined || isObject(limits) ? { ...(base.limits as Plain), ...limits } : limits,
   };
+}
+
+/** A rule for the value of a field. */
+interface Rule {
+  readonly must: string;
+  readonly fits: (json: unknown) => boolean;
+}
+
+const integer = (minimum: number, maximum: number): Rule => ({
+  must: `must be an integer from ${minimum} to ${maximum}`,
+  fits: (json) => Number.isInteger(json) && (json as number) >= minimum && (json as number) <= maximum,
+});
+const orNull = ({ must, fits }: Rule): Rule => ({
+  must: `${must}, or null for any number`,
+  fits: (json) => json === null || fits(json),
+});
+const name: Rule = {
+  must: "must be a word of at most 32 lower-case letters, digits and hyphens",
+  fits: (json) => typeof json === "string" && /^[a-z0-9][a-z0-9-]{0,31}$/.test(json),
+};
+const list: Rule = { must: "must be a list", fits: Array.isArray };
+const object: Rule = { must: "must be an object", fits: isObject };
+
+/** All units: the type makes sure that none is missing. */
+const units: Readonly<Record<RatePolicy["unit"], true>> = {
+  request: true,
+  engine_ms: true,
+  refusal: true,
+  call: true,
+};
+const unit: Rule = {
+  must: `must be one of ${Object.keys(units).join(", ")}`,
+  fits: (json) => typeof json === "string" && Object.hasOwn(units, json),
+};
+
+const limitRules: Readonly<Record<string, Rule>> = {
+  // With less than the default depth, a request without a depth could never be answered.
+  depth_max: integer(14, openPlan.limits.depthMax),
+  nodes_max: integer(1, openPlan.limits.nodesMax),
+  multipv_max: integer(1, openPlan.limits.multipvMax),
+  movetime_ms_max: integer(50, openPlan.limits.movetimeMaxMs),
+  review_plies_max: integer(1, openPlan.limits.reviewPliesMax),
+  concurrent: orNull(integer(1, 10_000)),
+  rates: list,
+};
+
+const rateRules: Readonly<Record<string, Rule>> = {
+  name,
+  quota: integer(1, 1_000_000_000_000),
+  // About 23 days.
+  window_s: integer(1, 2_000_000),
+  unit,
+};
+
+function brokenRules(plan: Plain, { requiresKey }: Plan): PlansFault[] {
+  const access: Rule = {
+    must: `must be ${requiresKey}, because only ${keylessPlan.id} needs no key`,
+    fits: (json) => json === requiresKey,
+  };
+  const faults = broken(plan, { id: name, requires_key: access, limits: object }, "");
+  const { limits } = plan;
+  if (!isObject(limits)) {
+    return faults;
+  }
+  faults.push(...broken(limits, limitRules, "/limits"));
+  const names: unknown[] = [];
+  for (const [index, rate] of (Array.isArray(limits.rates) ? limits.rates : []).entries()) {
+    if (isObject(rate)) {
+      const pointer = `/limits/rates/${index}`;
+      faults.push(...broken(rate, rateRules, pointer));
+      if (names.includes(rate.name)) {
+        faults.push({ pointer: `${pointer}/name`, message: `The plan has a rate "${rate.name}" already.` });
+      }
+      names.push(rate.name);
+    }
+  }
+  return faults;
+}
+
+function broken(json: Plain, rules: Readonly<Record<string, Rule>>, pointer: string): PlansFault[] {
+  return Object.entries(rules)
+    .filter(([field, { fits }]) => !fits(json[field]))
+    .map(([field, { must }]) => ({
+      pointer: `${pointer}/${field}`,
+      message: `\`${field}\` ${must}, not ${JSON.stringify(json[field]) ?? "absent"}.`,
+    }));
+}
+
+function isObject(json: unknown): json is Plain {
+  return typeof json === "object" && json !== null && !Array.isArray(json);
 }
 
 /** Plans as `GET /price` shows them: by the same message, in the same JSON. */

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import {
   batchMaxOf,
   couldRun,
+  estimateOf,
   excessOf,
   excessOfBatch,
   excessOfReview,
@@ -10,6 +11,7 @@ import {
 } from "../../src/access/over-plan.ts";
 import { builtInPlans, freePlan, keylessPlan, openPlan, type Plan } from "../../src/access/plans.ts";
 import { batchItemsMax } from "../../src/analysis/analysis.ts";
+import type { SearchLimits } from "../../src/analysis/expected-time.ts";
 
 const asked = { depth: 25, multipv: 1, movetimeMs: undefined, nodes: undefined };
 const gold: Plan = { ...freePlan, id: "gold" };
@@ -121,4 +123,33 @@ test("a review is refused for too many lines or too much depth as a search is", 
 
 test("a review counts as one request for every ten positions begun, and at least as one", () => {
   expect([0, 1, 10, 11, 81].map(requestsOfReview)).toEqual([1, 1, 1, 2, 9]);
+});
+
+const bounded: Plan = {
+  ...openPlan,
+  id: "small",
+  limits: { ...openPlan.limits, depthMax: 20, nodesMax: 1000, multipvMax: 5, movetimeMaxMs: 5000 },
+};
+
+const most: SearchLimits = { depth: 20, nodes: 1000, multipv: 5, movetimeMs: 5000 };
+
+test.each<[SearchLimits, boolean]>([
+  [most, true],
+  [{ ...most, movetimeMs: undefined }, true],
+  [{ ...most, nodes: undefined }, true],
+  [{ ...most, depth: undefined }, true],
+  [{ ...most, depth: 21 }, false],
+  [{ ...most, nodes: 1001 }, false],
+  [{ ...most, depth: undefined, nodes: 1001 }, false],
+  [{ ...most, multipv: 6 }, false],
+  [{ ...most, movetimeMs: 5001 }, false],
+])("%j is allowed by a small plan: %s", (asked, allowed) => {
+  expect(estimateOf(asked, [bounded, openPlan], 1).allowed).toEqual([
+    { plan: "small", allowed },
+    { plan: "keyless", allowed: true },
+  ]);
+});
+
+test("an estimate says how long the search is expected to take, in whole milliseconds", () => {
+  expect(estimateOf(most, [], 69.7).typicalMs).toBe(70);
 });

@@ -24,10 +24,16 @@ const plan: Plan = {
   },
 };
 
-async function open(mode: "public" | "open" = "public", isLate = () => false) {
+interface Opened {
+  readonly mode?: "public" | "open";
+  readonly plans?: readonly Plan[];
+  readonly isLate?: () => boolean;
+}
+
+async function open({ mode = "public", plans = [plan], isLate = () => false }: Opened = {}) {
   const access = await createAccess({
     mode,
-    plans: [plan],
+    plans,
     keysPerDay: 0,
     keyExpiryDays: 90,
     selfServiceKeysMax: 100,
@@ -41,7 +47,7 @@ async function open(mode: "public" | "open" = "public", isLate = () => false) {
   const enter = async (address: string, kind: CallKind = "limited", outcome = createOutcome()) =>
     entrance.enter(requestFrom(address), outcome, kind);
   const accountAt = async (address: string) => access.accountOf(requestFrom(address));
-  return { access, enter, accountAt };
+  return { access, entrance, enter, accountAt };
 }
 
 const wrong = () => errorFromFaults([{ pointer: "/fen", code: "invalid_fen", message: "It is wrong." }]);
@@ -107,14 +113,81 @@ test.each([
 });
 
 test("in open mode no caller is refused for earlier refusals", async () => {
-  const { enter, access, accountAt } = await open("open");
+  const { enter, access, accountAt } = await open({ mode: "open" });
   access.limits.refusals.count(await accountAt("192.0.2.1"), withCost(wrong(), 20));
   await Promise.resolve();
   await expect(enter("192.0.2.1")).resolves.toBeDefined();
 });
 
 test("while the event loop lags, new work is refused, and calls without limits are not", async () => {
-  const { enter } = await open("open", () => true);
+  const { enter } = await open({ mode: "open", isLate: () => true });
   expect(await refusalOf(enter("192.0.2.1"))).toMatchObject({ code: "overloaded", retryAfterMs: 1000 });
   await expect(enter("192.0.2.1", "call")).resolves.toBeDefined();
+});
+
+/** Calls that are not analyses, from one address. */
+async function openWithCalls(mode: "public" | "open" = "public") {
+  const planOf = (id: string, quota: number): Plan => ({
+    ...plan,
+    id,
+    limits: { ...plan.limits, rates: [{ name: "calls", quota, windowS: 60, unit: "call" }] },
+  });
+  const { access, entrance } = await open({ mode, plans: [planOf("keyless", 3), planOf("free", 5)] });
+  const enter = async (kind: CallKind, authorization?: string, outcome = createOutcome()) =>
+    entrance.enter({ ...localContext(), address: "192.0.2.1", authorization }, outcome, kind);
+  return { access, enter };
+}
+
+test("a call beyond the rate of its address is refused with the time to wait, and analyses are admitted", async () => {
+  const { enter } = await openWithCalls();
+  for (let call = 0; call < 3; call++) {
+    await enter("call");
+  }
+  const outcome = createOutcome();
+  await expect(enter("call", undefined, outcome)).rejects.toMatchObject({
+    code: "rate_limited",
+    quota: "keyless/calls",
+    retryAfterMs: 60_000,
+    message: expect.stringContaining("3 calls"),
+  });
+  expect(outcome.answerHeaders.get("ratelimit-policy")).toBe('"calls";q=3;w=60');
+  expect(outcome.answerHeaders.get("ratelimit")).toBe('"calls";r=0;t=60');
+  await expect(enter("limited")).resolves.toBeDefined();
+  await expect(enter("message")).rejects.toMatchObject({ code: "rate_limited" });
+});
+
+test("a call within the rate gets no header of it", async () => {
+  const { enter } = await openWithCalls();
+  const outcome = createOutcome();
+  await enter("call", undefined, outcome);
+  expect([...outcome.answerHeaders]).toEqual([]);
+});
+
+test("an MCP message counts as a call, unless it is an analysis", async () => {
+  const { enter } = await openWithCalls();
+  for (let call = 0; call < 5; call++) {
+    (await enter("message")).isLimited();
+  }
+  for (let call = 0; call < 3; call++) {
+    await enter("message");
+  }
+  await expect(enter("call")).rejects.toMatchObject({ code: "rate_limited" });
+});
+
+test("calls are not counted in open mode", async () => {
+  const { enter } = await openWithCalls("open");
+  for (let call = 0; call < 20; call++) {
+    await enter("call");
+  }
+});
+
+test("a call with a key counts in the rate of its own plan, and its look-up in none", async () => {
+  const { access, enter } = await openWithCalls();
+  const issued = await access.keys.issue({ name: undefined, plan: "free" });
+  const authorization = `Bearer ${"key" in issued && issued.key}`;
+  for (let call = 0; call < 5; call++) {
+    await enter("call", authorization);
+  }
+  await expect(enter("call", authorization)).rejects.toMatchObject({ quota: "free/calls" });
+  await expect(enter("limited", authorization)).resolves.toBeDefined();
 });

@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
-import { createApiKey, hashOfApiKey, isApiKey } from "../../src/access/keys.ts";
+import { afterEach, expect, test, vi } from "vitest";
+import { createApiKey, createKeyExpiry, hashOfApiKey, isApiKey } from "../../src/access/keys.ts";
+import { keyRecord } from "../contract/access-stores.ts";
 
 test("a key is kbz_ and 36 letters and digits, and never the same", () => {
   const keys = Array.from({ length: 500 }, createApiKey);
@@ -44,4 +45,44 @@ test("a key is stored as SHA-256, and with a pepper as HMAC-SHA-256", () => {
   expect(hashOfApiKey("what do ya want for nothing?", "Jefe")).toBe(
     "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
   );
+});
+
+const dayMs = 86_400_000;
+const unused = keyRecord({ id: "a", issuedTo: "192.0.2.1", createdAt: Date.now() - 89 * dayMs });
+
+afterEach(() => vi.useRealTimers());
+const setClock = (ms: number) => vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + ms });
+
+test("a wall clock that is set forward expires no key", () => {
+  const expiry = createKeyExpiry(90);
+  setClock(2 * dayMs);
+  expect(expiry.hasExpired(unused)).toBe(false);
+  expect(expiry.ended().unusedSince).toBeLessThan(unused.createdAt);
+});
+
+test("a wall clock that was ahead at the start expires no key once it is right", () => {
+  setClock(2 * dayMs);
+  const expiry = createKeyExpiry(90);
+  expect(expiry.hasExpired(unused)).toBe(true);
+  vi.useRealTimers();
+  expect(expiry.hasExpired(unused)).toBe(false);
+});
+
+test("ended keys are kept for 30 days, or for the day in which they count if there is no room", () => {
+  setClock(0);
+  const now = Date.now();
+  expect(createKeyExpiry(90).ended()).toEqual({
+    revokedBefore: expect.closeTo(now - 30 * dayMs, -4),
+    unusedSince: expect.closeTo(now - 120 * dayMs, -4),
+  });
+  expect(createKeyExpiry(90).endedAtLast()).toEqual({
+    revokedBefore: expect.closeTo(now - dayMs, -4),
+    unusedSince: expect.closeTo(now - 91 * dayMs, -4),
+  });
+});
+
+test("keys that do not expire are never taken for unused", () => {
+  const expiry = createKeyExpiry(0);
+  expect([expiry.expiresAt(unused), expiry.hasExpired(unused)]).toEqual([undefined, false]);
+  expect([expiry.ended().unusedSince, expiry.endedAtLast().unusedSince]).toEqual([0, 0]);
 });
