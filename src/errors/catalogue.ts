@@ -57,97 +57,86 @@ const consequences = {
 
 interface ErrorKind extends Consequences {
   readonly status: keyof typeof consequences;
+  /** A few words for people. */
   readonly title: string;
   /** For the page behind the problem's `type` URL: what it means and what to do. */
   readonly about: string;
 }
 
+/** An error says what differs from the {@link consequences} of its status, and its title if that is not its code in words. */
+type Entry = Pick<ErrorKind, "status" | "about"> & Partial<ErrorKind>;
+
 const catalogue = {
   malformed_json: {
     status: 400,
-    title: "Malformed JSON",
     about: "The body is not a single JSON value in UTF-8, or has a duplicate key. Send a JSON object.",
   },
   unknown_field: {
     status: 400,
-    title: "Unknown field",
     about:
       "The request has a field that this call does not have. Names are snake_case; check the spelling. POST calls read the JSON body, not the query string.",
   },
   out_of_range: {
     status: 400,
-    title: "Out of range",
     about: "A value is outside its bounds. The fault names the field and what is allowed.",
   },
   invalid_type: {
     status: 400,
-    title: "Invalid type",
     about:
       "A value has the wrong type for its field: integers are JSON numbers without a fraction, never strings.",
   },
   invalid_fen: {
     status: 400,
-    title: "Invalid FEN",
     about:
       "The text is not a FEN. A FEN has six fields separated by spaces: board, side to move, castling, en passant, half-move clock, full-move number.",
   },
   illegal_position: {
     status: 400,
-    title: "Illegal position",
     about: "The FEN is well-formed, but no engine can search the position: the fault says why.",
   },
   illegal_move: {
     status: 400,
-    title: "Illegal move",
     about:
       "One of the moves is not legal when it is played. Moves are UCI (e2e4) or SAN (Nf3), played one after another from the FEN.",
   },
   invalid_pgn: {
     status: 400,
-    title: "Invalid PGN",
     about:
       "The request has no game or several, or the text is not surely the game that was meant: what PGN does not have is refused and never skipped. The fault says where, by ply, token, offset, line and column.",
   },
   invalid_option: {
     status: 400,
-    title: "Invalid option",
     about:
       "An engine option has the wrong type, is out of bounds, or contradicts another. GET /engines shows each engine's options_schema.",
   },
   option_not_allowed: {
     status: 400,
-    title: "Option not allowed",
     about:
       "The engine has no such option, or it cannot be set by callers. GET /engines shows each engine's options_schema.",
   },
   unknown_engine: {
     status: 400,
     nextAction: "list_engines",
-    title: "Unknown engine",
     about: "No engine has this id. GET /engines lists the ids; `latest` always works.",
   },
   path_unavailable: {
     status: 400,
     rpc: "failed_precondition",
     nextAction: "use_auto_path",
-    title: "Path unavailable",
     about: "The chosen engine version cannot run on the requested path here. Omit path, or send `auto`.",
   },
   invalid_api_key: {
     status: 401,
     nextAction: "check_api_key",
-    title: "Invalid API key",
     about:
       "The Authorization header does not carry a key that is valid here. Correct it, or omit the header.",
   },
   api_key_required: {
     status: 401,
-    title: "API key required",
     about: "This call requires an API key. Send it as Authorization: Bearer kbz_…",
   },
   upgrade_needed: {
     status: 402,
-    title: "Upgrade needed",
     about:
       "The request exceeds what the caller's plan allows. Where possible, the problem carries a request that the plan allows, and names the plan that allows more.",
   },
@@ -159,61 +148,50 @@ const catalogue = {
   },
   origin_not_allowed: {
     status: 403,
-    title: "Origin not allowed",
     about:
       "A web page of another origin has asked, and the operator has not named that origin in KIBITZ_CORS_ORIGINS; `*` there does not count for this path. Programs send no header Origin.",
   },
   host_not_allowed: {
     status: 403,
-    title: "Host not allowed",
     about: "The service answers here to some names only; its operator adds to them in KIBITZ_ALLOWED_HOSTS.",
   },
   malformed_http: {
     status: 400,
-    title: "Malformed HTTP",
     about: "The request violates HTTP or the RPC protocol it uses, and was not processed.",
   },
   not_found: {
     status: 404,
-    title: "Not found",
     about:
       "There is nothing at this path. The analysis calls are POST /v1/eval, /v1/eval/stream, /v1/eval/batch, /v1/review and /v1/bestmove.",
   },
   method_not_allowed: {
     status: 405,
-    title: "Method not allowed",
     about: "The path exists, but does not support this method. The Allow header lists those it does.",
   },
   not_acceptable: {
     status: 406,
-    title: "Not acceptable",
     about: "The Accept header excludes every format that this call can send.",
   },
   request_timeout: {
     status: 408,
-    title: "Request timeout",
     about: "The request did not arrive in time. Send it in one go.",
   },
   body_too_large: {
     status: 413,
-    title: "Body too large",
     about:
       "The body is larger than this call accepts: 64 KiB for an analysis, 512 KiB for a review, 1 MiB for a batch (256 KiB over gRPC and Connect) or 4 KiB for anything else, after decompression.",
   },
   uri_too_long: {
     status: 414,
-    title: "URI too long",
     about: "The request target is too long. Send a POST with a body.",
   },
   unsupported_media_type: {
     status: 415,
-    title: "Unsupported media type",
     about:
       "This call does not accept the body's media type or encoding. Add the header Content-Type: application/json.",
   },
   headers_too_large: {
     status: 431,
-    title: "Headers too large",
     about: "The request headers are larger than 16 KiB.",
   },
   unimplemented: {
@@ -224,18 +202,15 @@ const catalogue = {
   },
   rate_limited: {
     status: 429,
-    title: "Rate limited",
     about:
       "Too many requests in this window, or too many that were wrong or beyond the plan. Retry-After says exactly when the next one is accepted.",
   },
   quota_exhausted: {
     status: 429,
-    title: "Quota exhausted",
     about: "The engine time of this window is used up. Retry-After says exactly when more is available.",
   },
   concurrency_limited: {
     status: 429,
-    title: "Concurrency limited",
     about: "The caller has too many searches or calls under way. Wait for one of them to end.",
   },
   internal: {
@@ -245,38 +220,32 @@ const catalogue = {
   },
   overloaded: {
     status: 503,
-    title: "Overloaded",
     about: "There is more work than the machine can handle. Retry-After estimates when there will be room.",
   },
   starting: {
     status: 503,
-    title: "Starting",
     about: "The engine is being started. Retry-After estimates when it will be ready.",
   },
   shutting_down: {
     status: 503,
-    title: "Shutting down",
     about:
       "This server is stopping and accepts no new work. Another instance, or the next one started here, will answer.",
   },
   store_unavailable: {
     status: 503,
-    title: "Store unavailable",
     about:
       "The service cannot use its database: the disk is full, or another process has locked the database. Analyses without a key continue; keys can be looked up, issued and revoked again once it is available.",
   },
   deadline_exceeded: {
     status: 504,
-    title: "Deadline exceeded",
     about:
       "The caller's deadline passed before the search ended. Ask for a lower depth or a shorter movetime, or allow more time.",
   },
   engine_timeout: {
     status: 504,
-    title: "Engine timeout",
     about: "The engine did not end its search in time and was replaced. Ask for less, or use another engine.",
   },
-} as const satisfies Record<string, Omit<ErrorKind, keyof Consequences> & Partial<Consequences>>;
+} as const satisfies Record<string, Entry>;
 
 /** A stable error code: the `code` of a problem document, the `reason` of an ErrorInfo (in upper case). */
 export type ErrorCode = keyof typeof catalogue;
@@ -301,5 +270,13 @@ export function refusalKind(code: ErrorCode): "wrong" | "early" | "other" {
 /** Returns the catalogue's entry for a code. */
 export function errorKind(code: ErrorCode): ErrorKind {
   const kind = catalogue[code];
-  return { ...consequences[kind.status], ...kind };
+  return { ...consequences[kind.status], title: titleOf(code), ...kind };
+}
+
+/** The code in words: `invalid_fen` is "Invalid FEN". */
+function titleOf(code: ErrorCode): string {
+  const words = code
+    .replaceAll("_", " ")
+    .replace(/\b(json|fen|pgn|api|http|uri)\b/g, (word) => word.toUpperCase());
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
