@@ -1,5 +1,11 @@
-import type { MoveName } from "../chess/legal-moves.ts";
+import type { Account } from "../access/account.ts";
+import { isInCheck, type MoveName, nameLegalMoves } from "../chess/legal-moves.ts";
+import type { ReplayedGame } from "../chess/play-game.ts";
 import type { Position } from "../chess/position.ts";
+import { costOfBytes, costOfMoves, errorFromFaults, KibitzError, withCost } from "../errors/errors.ts";
+import { replayMoves, replayPgn } from "../game/game.ts";
+import { readPgn } from "../game/read-pgn.ts";
+import { type BeginWork, inTurns } from "../thread/event-loop.ts";
 import type { Call } from "./call.ts";
 
 export type { MoveName };
@@ -27,24 +33,101 @@ export interface PlayedPosition
 /** The part of a call by which a request is counted. */
 type Counted = Pick<Call, "account" | "outcome">;
 
+interface RulebookOptions {
+  /** Time slices: a long game takes tens of milliseconds. */
+  readonly beginWork: BeginWork;
+  /** Counts a request, and refuses one whose caller's window is used up. */
+  readonly gate: {
+    admitRules(counted: Counted): Promise<void>;
+    refuseUsedUp(account: Account): Promise<void>;
+  };
+}
+
 /** Answers questions by the rules of chess alone. */
-export interface Rulebook {
-  /**
-   * Plays moves.
-   *
-   * @param check as in `BeginWork`
-   * @param counted counts the moves as a request of this caller. If the caller's window is used up, nothing is played. Without it, the
-   * moves belong to a call that is counted elsewhere
-   * @throws KibitzError `invalid_fen`, `illegal_position`, `illegal_move` for the fields `fen` and `moves`; the errors of the caller's
-   * limits
-   */
-  play(from: PlayedMoves, check?: () => void, counted?: Counted): Promise<PlayedPosition>;
-  /**
-   * The moves of one game in PGN.
-   *
-   * @param ply how many of its moves, from 0; all if undefined
-   * @param counted a call that is counted later. If the caller's window is used up, nothing is read
-   * @throws KibitzError for the fields `pgn` and `ply`; the errors of the caller's limits
-   */
-  readGame(pgn: string, ply: number | undefined, check?: () => void, counted?: Counted): Promise<PlayedMoves>;
+export type Rulebook = ReturnType<typeof createRulebook>;
+
+export function createRulebook({ beginWork, gate }: RulebookOptions) {
+  return {
+    /**
+     * Plays moves.
+     *
+     * @param check as in `BeginWork`
+     * @param counted counts the moves as a request of this caller. If the caller's window is used up, nothing is played. Without it, the
+     * moves belong to a call that is counted elsewhere
+     * @throws KibitzError `invalid_fen`, `illegal_position`, `illegal_move` for the fields `fen` and `moves`; the errors of the caller's
+     * limits
+     */
+    async play({ fen, moves }: PlayedMoves, check?: () => void, counted?: Counted): Promise<PlayedPosition> {
+      await (counted && gate.refuseUsedUp(counted.account));
+      const turn = beginWork(check);
+      try {
+        const game = await inTurns(replayMoves({ fen, moves }), turn);
+        const legal = await inTurns(nameLegalMoves(game.last), turn);
+        await (counted && gate.admitRules(counted));
+        return playedPosition(game, legal);
+      } catch (thrown) {
+        throw thrown instanceof KibitzError ? withCost(thrown, costOfMoves(moves.length)) : thrown;
+      }
+    },
+    /**
+     * The moves of one game in PGN.
+     *
+     * @param ply how many of its moves, from 0; all if undefined
+     * @param counted a call that is counted later. If the caller's window is used up, nothing is read
+     * @throws KibitzError for the fields `pgn` and `ply`; the errors of the caller's limits
+     */
+    async readGame(
+      pgn: string,
+      ply: number | undefined,
+      check?: () => void,
+      counted?: Counted,
+    ): Promise<PlayedMoves> {
+      await (counted && gate.refuseUsedUp(counted.account));
+      const turn = beginWork(check);
+      try {
+        const read = await inTurns(readPgn({ text: pgn }), turn);
+        const game = await inTurns(replayPgn(read), turn);
+        return movesUpTo(game, ply ?? game.moves.length);
+      } catch (thrown) {
+        throw thrown instanceof KibitzError ? withCost(thrown, costOfBytes(pgn.length)) : thrown;
+      }
+    },
+  };
+}
+
+function playedPosition({ start, moves, last }: ReplayedGame, legal: readonly MoveName[]): PlayedPosition {
+  const { fen, turn, chess960, terminal, drawClaim } = last;
+  const warnings = [...start.warnings, ...last.warnings];
+  return {
+    fen,
+    turn,
+    chess960,
+    terminal,
+    drawClaim,
+    played: moves.map(({ san, uci }) => ({ san, uci })),
+    legal,
+    check: isInCheck(last),
+    warnings: [
+      ...new Set(
+        warnings
+          // If moves were played, the start has a history.
+          .filter(({ code }) => code !== "no_history" || moves.length === 0)
+          .map(({ message }) => message),
+      ),
+    ],
+  };
+}
+
+function movesUpTo({ start, moves }: ReplayedGame, ply: number): PlayedMoves {
+  if (ply > moves.length) {
+    throw errorFromFaults([
+      {
+        pointer: "/ply",
+        code: "out_of_range",
+        message: `The game has ${moves.length} plies: \`ply\` must be from 0 to ${moves.length}, not ${ply}.`,
+        allowed: { minimum: 0, maximum: moves.length },
+      },
+    ]);
+  }
+  return { fen: start.fen, moves: moves.slice(0, ply).map(({ uci }) => uci) };
 }

@@ -112,6 +112,14 @@ export function costOfBytes(count: number): number {
   return Math.min(Math.floor(1 + count / bytesForOne), costMax);
 }
 
+/** Moves that were played in vain for one unit of cost. */
+const movesForOne = 50;
+
+/** The cost of an error that was found by playing so many moves. */
+export function costOfMoves(count: number): number {
+  return 1 + count / movesForOne;
+}
+
 /** Makes the error for a request with faults. It has the code of the first one. @throws TypeError if `faults` is empty */
 export function errorFromFaults(
   faults: readonly Fault[],

@@ -23,7 +23,7 @@ import type { Call } from "../calls/call.ts";
 import { requestFromMessage } from "../calls/convert.ts";
 import { reviewFromMessage } from "../calls/convert-review.ts";
 import type { Rules } from "../calls/rules.ts";
-import { errorFromFaults, type Fault, KibitzError, withCost } from "../errors/errors.ts";
+import { costOfMoves, errorFromFaults, type Fault, KibitzError, withCost } from "../errors/errors.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
 import { type JudgedReview, judgeReview } from "./judge-review.ts";
 
@@ -210,8 +210,7 @@ export interface Preflight {
   message(message: Message, method: DescMethod, account: Account): Promise<void>;
 }
 
-/** A refusal counts once more for so many moves that were played to find it, or so many items of a batch that were read. */
-const movesForOne = 50;
+/** A refusal counts once more for so many items of a batch that were read. */
 const itemsForOne = 10;
 
 /** How many times the refusal of a request counts in the error quota: more if a game was played to find the fault. */
@@ -219,10 +218,6 @@ export function costOf(message: Message): number {
   return isMessage(message, single.input)
     ? costOfMoves(message.moves.length + message.searchMoves.length)
     : 1;
-}
-
-export function costOfMoves(count: number): number {
-  return 1 + count / movesForOne;
 }
 
 interface PreflightOptions {
