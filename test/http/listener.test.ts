@@ -224,7 +224,6 @@ describe("a handler", () => {
 
 describe("connections that waste time", () => {
   const limits = {
-    firstBytesTimeoutMs: 100,
     headersTimeoutMs: 100,
     requestTimeoutMs: 150,
     checkIntervalMs: 20,

@@ -94,7 +94,6 @@ describe("a stop", () => {
     // By themselves they stay open for longer than this test may take.
     const ms = 3_600_000;
     const { listener, port, base } = await startListener([], {
-      firstBytesTimeoutMs: ms,
       headersTimeoutMs: ms,
       requestTimeoutMs: ms,
       keepAliveTimeoutMs: ms,

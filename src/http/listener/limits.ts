@@ -1,8 +1,9 @@
 /** Limits of connections and of the calls on them, in time, bytes and numbers. */
 export const listenerLimits = {
-  /** For the first bytes of a connection, which show its protocol: as long as for the headers that they begin. */
-  firstBytesTimeoutMs: 10_000,
-  /** From the first byte of a request to the end of its headers (HTTP/1.1); from the preface to the first headers (HTTP/2). */
+  /**
+   * From the begin of a connection to the bytes that show its protocol; from the first byte of a request to the end of its headers
+   * (HTTP/1.1); from the preface to the first headers (HTTP/2).
+   */
   headersTimeoutMs: 10_000,
   /** From the first byte of a request to its last: the largest body, a batch of 1 MiB, needs 560 kbit/s. */
   requestTimeoutMs: 15_000,

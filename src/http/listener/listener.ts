@@ -113,7 +113,7 @@ export function createListener(options: ListenerOptions): Listener {
       unidentified.delete(socket);
       end();
     });
-    sniffProtocol(socket, limits.firstBytesTimeoutMs, (protocol) => {
+    sniffProtocol(socket, limits.headersTimeoutMs, (protocol) => {
       unidentified.delete(socket);
       if (protocol === "http1") {
         http1.accept(socket);

@@ -64,7 +64,7 @@ export function createHandlers({
     acceptCompression: [
       {
         ...compressionGzip,
-        // Bodies come unpacked: what is left to inflate is the query of a GET.
+        // Bodies of calls come unpacked: what is left to inflate are queries of GET and requests of reflection.
         decompress: (bytes, maxBytes) =>
           bodies.inflate(bytes, () => compressionGzip.decompress(bytes, maxBytes)),
       },
