@@ -171,10 +171,7 @@ const parametersMax = 64;
 
 function checkQuery(target: string): void {
   const query = target.indexOf("?");
-  let count = query === -1 ? 0 : 1;
-  for (let at = target.indexOf("&", query + 1); count > 0 && at !== -1; at = target.indexOf("&", at + 1)) {
-    count++;
-  }
+  const count = query === -1 ? 0 : target.slice(query).split("&").length;
   if (count > parametersMax) {
     throw malformed(`The query of the request has ${count} parameters; at most ${parametersMax} are read.`);
   }
