@@ -24,19 +24,23 @@ export function sendProblem(
   if (res.headersSent || res.writableEnded || isGone(res)) {
     return;
   }
-  const { id: requestId } = contextOf(req);
+  const { status, headers, body } = problemAnswer(error, contextOf(req).id);
+  res.statusCode = status;
+  for (const [name, value] of [...headers, ...extraHeaders]) {
+    res.setHeader(name, value);
+  }
+  endBeforeBody(req, res, req.method === "HEAD" ? undefined : body);
+}
+
+/** The problem document of an error, with its status and header fields. */
+export function problemAnswer(error: KibitzError, requestId: string) {
   const body = Buffer.from(`${JSON.stringify(problemFromError(error, requestId))}\n`);
-  res.statusCode = errorKind(error.code).status;
   const headers: (readonly [string, string])[] = [
     ["Content-Type", problemMediaType],
     ["Content-Length", String(body.length)],
     ["Cache-Control", "no-store"],
     ["X-Request-Id", requestId],
     ...headersFromError(error),
-    ...extraHeaders,
   ];
-  for (const [name, value] of headers) {
-    res.setHeader(name, value);
-  }
-  endBeforeBody(req, res, req.method === "HEAD" ? undefined : body);
+  return { status: errorKind(error.code).status, headers, body };
 }

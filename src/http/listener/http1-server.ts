@@ -7,12 +7,11 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { errorKind } from "../../errors/catalogue.ts";
 import { KibitzError } from "../../errors/errors.ts";
-import { headersFromError, problemFromError, problemMediaType } from "../../errors/problem.ts";
 import { contextOf, outcomeOf } from "../../request/context.ts";
 import { endSoon, muchToCome } from "../lingering-close.ts";
 import { lateRequest, type NodeResponse } from "../message.ts";
+import { problemAnswer } from "../send-problem.ts";
 import { continueWhenRead } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
 import { createRequestQueue, type RequestQueue } from "./request-queue.ts";
@@ -180,17 +179,9 @@ function refuseSocket(
   extraHeaders: readonly (readonly [string, string])[],
   requestId: string,
 ): void {
-  const body = `${JSON.stringify(problemFromError(error, requestId))}\n`;
-  const { status } = errorKind(error.code);
-  const headers = [
-    ["Content-Type", problemMediaType],
-    ["Content-Length", Buffer.byteLength(body)],
-    ["Cache-Control", "no-store"],
-    ["X-Request-Id", requestId],
-    ["Connection", "close"],
-    ...headersFromError(error),
-    ...extraHeaders,
-  ];
-  const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  const { status, headers, body } = problemAnswer(error, requestId);
+  const head = [...headers, ["Connection", "close"], ...extraHeaders]
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join("");
   endSoon(socket, `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${body}`);
 }
