@@ -1,4 +1,6 @@
-/** Counts what is open, by who holds it and in all, and admits no more than its limits. */
+import type { Log } from "../../log/log.ts";
+
+/** Counts what is open, by its holder and in all, and admits no more than its limits. */
 export interface CountLimit {
   /**
    * Counts one more.
@@ -6,17 +8,42 @@ export interface CountLimit {
    * @param holder undefined for one that counts only in all
    * @returns ends the count; or the limit that is reached
    */
-  begin(holder: string | undefined): EndCount | "holder" | "all";
+  begin(holder: string | undefined): EndCount | FullLimit;
 }
 
 export type EndCount = () => void;
+
+export type FullLimit = "holder" | "all";
+
+const byProxy =
+  "If it is a proxy of yours, name it in KIBITZ_TRUST_PROXY; KIBITZ_CONNECTIONS_PER_ADDRESS sets how many it may";
+
+const warnings = {
+  connections: {
+    holder: `an address holds as many connections as it may: more are closed. ${byProxy} hold`,
+    all: "all connections are taken: more are closed",
+  },
+  calls: {
+    holder: `an address has as many calls under way as it may: more are refused. ${byProxy}`,
+    all: "as many calls are under way as the service takes: more are refused",
+  },
+};
+
+/** Each warning at most once a minute: a limit that is reached is reached at every new connection. */
+const warnEveryMs = 60_000;
 
 /**
  * @param max in all
  * @param maxPerHolder called at each count, because plans change it
  */
-export function createCountLimit(max: number, maxPerHolder: () => number): CountLimit {
+export function createCountLimit(
+  what: keyof typeof warnings,
+  max: number,
+  maxPerHolder: () => number,
+  log: Pick<Log, "warn">,
+): CountLimit {
   const byHolder = new Map<string, number>();
+  const warnedAt = { holder: Number.NEGATIVE_INFINITY, all: Number.NEGATIVE_INFINITY };
   let all = 0;
 
   function change(holder: string | undefined, by: 1 | -1): void {
@@ -32,13 +59,23 @@ export function createCountLimit(max: number, maxPerHolder: () => number): Count
     }
   }
 
+  function full(limit: FullLimit, count: number): FullLimit {
+    const now = performance.now();
+    if (now - warnedAt[limit] >= warnEveryMs) {
+      warnedAt[limit] = now;
+      log.warn({ count }, warnings[what][limit]);
+    }
+    return limit;
+  }
+
   return {
     begin(holder) {
       if (all >= max) {
-        return "all";
+        return full("all", max);
       }
-      if (holder !== undefined && (byHolder.get(holder) ?? 0) >= maxPerHolder()) {
-        return "holder";
+      const maxOfHolder = maxPerHolder();
+      if (holder !== undefined && (byHolder.get(holder) ?? 0) >= maxOfHolder) {
+        return full("holder", maxOfHolder);
       }
       change(holder, 1);
       return () => change(holder, -1);

@@ -8,6 +8,7 @@ import {
 } from "node:http2";
 import type { Socket } from "node:net";
 import { lateRequest, type NodeRequest, type NodeResponse } from "../message.ts";
+import type { FullLimit } from "./count-limit.ts";
 import { continueWhenRead, type Refuse } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
 
@@ -23,7 +24,7 @@ export interface Http2Server {
 }
 
 /** Counts a call until its response closes, or returns the limit that is reached: that of its caller, or that of all. */
-export type Admit = (req: NodeRequest, res: NodeResponse) => "holder" | "all" | undefined;
+export type Admit = (req: NodeRequest, res: NodeResponse) => FullLimit | undefined;
 
 /**
  * @param answer answers a request
@@ -207,10 +208,7 @@ function cutStalled(stream: ServerHttp2Stream, takeTimeoutMs: number): void {
  */
 function closeWithStream(req: Http2ServerRequest, res: Http2ServerResponse): void {
   if (req.method === "HEAD") {
-    let isClosed = false;
-    res.once("close", () => {
-      isClosed = true;
-    });
-    req.stream.once("close", () => isClosed || res.emit("close"));
+    // If the response has ended before, nobody listens any more.
+    req.stream.once("close", () => res.emit("close"));
   }
 }

@@ -9,9 +9,8 @@ import {
   pathFrom,
   type RequestContext,
 } from "../../request/context.ts";
-import { createCountLimit } from "./count-limit.ts";
+import { createCountLimit, type FullLimit } from "./count-limit.ts";
 import { createDispatch, type DispatchOptions } from "./dispatch.ts";
-import { createFullWarnings } from "./full-warnings.ts";
 import { createHttp1Server } from "./http1-server.ts";
 import { type Admit, createHttp2Server } from "./http2-server.ts";
 import { type ListenerLimits, listenerLimits } from "./limits.ts";
@@ -53,19 +52,13 @@ export function createListener(options: ListenerOptions): Listener {
     options;
   const limits = { ...listenerLimits, ...options.limits };
   const answer = createDispatch({ ...options, headersMaxBytes: limits.headersMaxBytes });
-  const warnFull = createFullWarnings(log);
-  const calls = createCountLimit(limits.callsMax, callsPerCaller);
+  const calls = createCountLimit("calls", limits.callsMax, callsPerCaller, log);
   const admit: Admit = (req, res) => {
     if (isProbe(pathFrom(req.url ?? ""))) {
       return undefined;
     }
     const end = calls.begin(callerOf(originOf(req)));
     if (typeof end === "string") {
-      if (end === "holder") {
-        warnFull("calls", callsPerCaller());
-      } else {
-        warnFull("allCalls", limits.callsMax);
-      }
       return end;
     }
     res.once("close", end);
@@ -92,17 +85,12 @@ export function createListener(options: ListenerOptions): Listener {
 
   const connections = new Set<Socket>();
   const unidentified = new Set<Socket>();
-  const perAddress = createCountLimit(Number.POSITIVE_INFINITY, () => connectionsPerAddress);
-  http1.server.maxConnections = limits.connectionsMax;
-  http1.server.on("drop", () => warnFull("all", limits.connectionsMax));
+  const places = createCountLimit("connections", limits.connectionsMax, () => connectionsPerAddress, log);
   http1.server.on("connection", (socket: Socket) => {
     const { remoteAddress: address } = socket;
-    const end =
-      address === undefined ? undefined : perAddress.begin(callerOf({ address, forwardedFor: undefined }));
+    // A connection that has ended already has no address.
+    const end = address && places.begin(callerOf({ address, forwardedFor: undefined }));
     if (typeof end !== "function") {
-      if (end) {
-        warnFull("address", connectionsPerAddress);
-      }
       socket.destroy();
       return;
     }
@@ -167,7 +155,7 @@ export function createListener(options: ListenerOptions): Listener {
   };
 }
 
-function tooManyCalls(full: "holder" | "all"): KibitzError {
+function tooManyCalls(full: FullLimit): KibitzError {
   const soon = { retryAfterMs: 1000 };
   return full === "holder"
     ? new KibitzError(
