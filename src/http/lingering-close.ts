@@ -15,8 +15,12 @@ export function endSoon(socket: Duplex, lastWords = ""): void {
   socket.once("close", () => clearTimeout(timer));
 }
 
-/** After so many discarded bytes, nothing more is read. The largest body of any call has a megabyte, and takes 3 ms of the thread. */
-const discardedMaxBytes = 4 * 1024 * 1024;
+/**
+ * The rest of a body is discarded at 4 MB a second: this many bytes at once, and then a pause, in which others are served. Reading a
+ * megabyte, the largest body of any call, takes 3 ms of the thread.
+ */
+const discardedAtOnceBytes = 64 * 1024;
+const discardPauseMs = 16;
 
 /**
  * Ends an answer with its body, before the request has been read. Nothing may read the request any more.
@@ -65,15 +69,18 @@ export function discardAfterAnswer(req: NodeRequest, res: NodeResponse): void {
   }
 }
 
-/** Discards what still comes of a request until it ends or its connection closes, for a second and {@link discardedMaxBytes} at most. */
+/** Discards what still comes of a request, until it ends or its connection closes, but for a second at most. */
 function discard(req: NodeRequest, end: () => void): void {
   // Connect stops reading after a message too many, and leaves its listener there: nothing would flow.
   req.removeAllListeners("readable");
   let bytes = 0;
+  let pause: NodeJS.Timeout | undefined;
   req.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > discardedMaxBytes) {
+    if (bytes >= discardedAtOnceBytes) {
+      bytes = 0;
       req.pause();
+      pause = setTimeout(() => req.resume(), discardPauseMs);
     }
   });
   req.resume();
@@ -81,6 +88,7 @@ function discard(req: NodeRequest, end: () => void): void {
   const connection = "stream" in req ? req.stream : req.socket;
   const stop = () => {
     clearTimeout(timer);
+    clearTimeout(pause);
     req.off("end", stop);
     connection.off("close", stop);
     end();
