@@ -1,3 +1,4 @@
+import { getHeapStatistics } from "node:v8";
 import type { Access } from "../access/access.ts";
 import { openPlan } from "../access/plans.ts";
 import type { Findings } from "../analysis/analysis.ts";
@@ -109,14 +110,13 @@ export function createService(
   return { analyzer, scheduler, engines, rules, judge, rulebook, beginWork, calls };
 }
 
-/** @throws ConfigError where there is no room for it */
+/** @throws ConfigError if the cache could fill the heap, which ends the process */
 function openCache({ cacheMb }: Config): InstantCache<Findings> {
-  try {
-    return createMemoryCache<Findings>({ bytes: cacheMb * 1e6 });
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+  const heapMb = Math.floor(getHeapStatistics().heap_size_limit / 1e6);
+  if (cacheMb > heapMb / 2) {
     throw new ConfigError(
-      `KIBITZ_CACHE_MB: ${cacheMb} MB cannot be had (${why}). Name less; 0 turns the cache off.`,
+      `KIBITZ_CACHE_MB: ${cacheMb} MB is more than half of the ${heapMb} MB that Node gives this process. Name less; 0 turns the cache off.`,
     );
   }
+  return createMemoryCache<Findings>({ bytes: cacheMb * 1e6 });
 }
