@@ -4,7 +4,7 @@ import { withSuggestion } from "../../calls/suggest.ts";
 import { errorFromUnknown, type KibitzError } from "../../errors/errors.ts";
 import { keysOfPointer } from "../../text/json-pointer.ts";
 import { durationText } from "../../text/plain-text.ts";
-import { playedMovesOf } from "./arguments.ts";
+import { playedMovesOf, readArguments } from "./arguments.ts";
 import type { Caller, Plain } from "./caller.ts";
 import { shaped } from "./schema.ts";
 import { boardOf, describePosition, halfMovesText, moveText, nearestMoves, textOf, turnOf } from "./text.ts";
@@ -26,7 +26,8 @@ interface CallToolOptions {
  */
 export async function callTool(tool: Tool, args: Plain, options: CallToolOptions): Promise<CallToolResult> {
   try {
-    const { text, structured } = await tool.call(args, options.caller, options.report);
+    const read = readArguments(args, tool.inputSchema);
+    const { text, structured } = await tool.call(read, options.caller, options.report);
     const { fen } = structured;
     const whole = shaped({ turn: turnOf(fen), board: boardOf(fen), ...structured }, tool.outputSchema);
     return { content: [{ type: "text", text }], structuredContent: whole as Record<string, unknown> };
@@ -147,7 +148,7 @@ async function fixArguments(
   if (error.suggestedRequest) {
     return tool.argumentsOf ? tool.argumentsOf(error.suggestedRequest) : error.suggestedRequest;
   }
-  const judge = (candidate: Plain) => tool.judge(candidate, caller);
+  const judge = async (candidate: Plain) => tool.judge(readArguments(candidate, tool.inputSchema), caller);
   const { suggestedRequest } = await withSuggestion(error, args, judge);
   const pointers = error.faults.map(({ pointer }) => pointer);
   const without = suggestedRequest ? undefined : tool.without?.(args, pointers);

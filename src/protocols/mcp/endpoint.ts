@@ -90,7 +90,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
       if (entry && !outcome.hasLine) {
         await entry.refused(error);
       }
-      if (entry && unreadable.includes(error.code)) {
+      if (unreadable.includes(error.code)) {
         outcome.code ??= error.code;
         const code = error.code === "malformed_json" ? notJson : invalidRequest;
         const refused = Response.json(refusedAnswer(code, error.message), { status: 400 });
@@ -115,8 +115,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
       const peer = peerOf(req, entry, leaving.signal, options);
       const response = await exchange(req, sent, peer, version);
       // A call that its client has left ends with a status, too, which is no fault of the client.
-      leaving.signal.throwIfAborted();
-      if (response.status >= 400) {
+      if (response.status >= 400 && !isGone(res)) {
         await peer.refused(noMessage(response.status));
       }
       await peer.counted();

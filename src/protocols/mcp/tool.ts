@@ -21,7 +21,7 @@ export interface Tool {
   /** JSON Schema 2020-12, of an object. */
   readonly inputSchema: ObjectSchema;
   readonly outputSchema: ObjectSchema;
-  /** @throws KibitzError whose faults point into the arguments */
+  /** @param args some of `inputSchema`, with values of any type @throws KibitzError whose faults point into the arguments */
   call(args: Plain, caller: Caller, report?: Report): Promise<ToolAnswer>;
   /** Rejects if `call` would be refused, as far as that is known without an engine. */
   judge(args: Plain, caller: Caller): Promise<void>;

@@ -1,4 +1,4 @@
-import { readArguments, readGameArguments } from "../arguments.ts";
+import { readGameArguments } from "../arguments.ts";
 import type { Caller, Plain } from "../caller.ts";
 import { evaluate, evaluateMethod, type PlainEvaluation, type PlainLine, shownScore } from "../evaluation.ts";
 import { answerSchema, argument, boundsOf, listOf, nullable, objectSchema, result } from "../schema.ts";
@@ -74,8 +74,7 @@ export const analyzePosition: Tool = {
   },
 };
 
-async function requestOf(sent: Plain, caller: Caller): Promise<Plain> {
-  const args = readArguments(sent, inputSchema);
+async function requestOf(args: Plain, caller: Caller): Promise<Plain> {
   const game = await readGameArguments(args, caller);
   const { pgn: _pgn, ply: _ply, ...rest } = args;
   return { ...rest, fen: rest.fen ?? "startpos", ...game };

@@ -1,5 +1,5 @@
 import { errorFromFaults } from "../../../errors/errors.ts";
-import { readArguments, wrongType } from "../arguments.ts";
+import { wrongType } from "../arguments.ts";
 import type { Plain } from "../caller.ts";
 import { evaluate, evaluateMethod, type PlainEvaluation, type PlainLine, shownScore } from "../evaluation.ts";
 import { answerSchema, argument, listOf, nullable, objectSchema, result } from "../schema.ts";
@@ -74,8 +74,7 @@ export const compareMoves: Tool = {
   },
 };
 
-function requestOf(sent: Plain): Plain {
-  const { candidates, ...args } = readArguments(sent, inputSchema);
+function requestOf({ candidates, ...args }: Plain): Plain {
   const count = Array.isArray(candidates) ? candidates.length : 0;
   const must = `must be a list of ${candidatesMin} to ${candidatesMax} moves`;
   if (!Array.isArray(candidates)) {

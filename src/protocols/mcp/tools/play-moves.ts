@@ -1,5 +1,5 @@
 import type { PlayedMoves, PlayedPosition } from "../../../calls/rulebook.ts";
-import { playedMovesOf, readArguments } from "../arguments.ts";
+import { playedMovesOf } from "../arguments.ts";
 import type { Caller, Plain } from "../caller.ts";
 import { evaluateMethod } from "../evaluation.ts";
 import { answerSchema, argument, listOf, nullable, objectSchema, result } from "../schema.ts";
@@ -33,8 +33,7 @@ export const playMoves: Tool = {
 };
 
 /** The service validates the fields, although no search follows. */
-async function positionOf(sent: Plain, caller: Caller): Promise<PlayedMoves> {
-  const args = readArguments(sent, inputSchema);
+async function positionOf(args: Plain, caller: Caller): Promise<PlayedMoves> {
   await caller.check(evaluateMethod, { ...args, fen: args.fen ?? "startpos" });
   return playedMovesOf(args);
 }

@@ -1,6 +1,6 @@
 import { GameService } from "../../../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { MoveName } from "../../../calls/rulebook.ts";
-import { playedMovesOf, readArguments } from "../arguments.ts";
+import { playedMovesOf } from "../arguments.ts";
 import type { Caller, Plain } from "../caller.ts";
 import { follow, type QueuedEvent, shownScore } from "../evaluation.ts";
 import { answerSchema, argument, listOf, nullable, objectSchema, result } from "../schema.ts";
@@ -70,10 +70,10 @@ export const reviewGame: Tool = {
   inputSchema,
   outputSchema,
   async call(args, caller, report) {
-    return answerOf(await review(readArguments(args, inputSchema), caller, report));
+    return answerOf(await review(args, caller, report));
   },
   async judge(args, caller) {
-    await caller.judge(method, readArguments(args, inputSchema));
+    await caller.judge(method, args);
   },
 };
 
