@@ -37,7 +37,7 @@ function callOfTool(name: string, args: object): string {
 
 const bracketsInPgn = `1. e4 ${"(1. d4 ".repeat(37_000)}`;
 
-/** What is refused, and was dear to refuse, by name. It spends the budget of refusals. */
+/** What is refused, and was dear to refuse, by name. It uses up the error quota. */
 export const refused: Readonly<Record<string, Flood>> = {
   "long games": { path: "/v1/eval", bodies: [JSON.stringify(longGame)] },
   "batches of long games": {

@@ -3,7 +3,7 @@ import { expectUnharmed, quantileOf, watchHealth } from "./health-watch.ts";
 import { askFromCache, connections, type Flood, floodWithRefusals, refused, turnedAway } from "./refusals.ts";
 import { type StartedService, useService } from "./started-service.ts";
 
-/** Long enough for two hundred probes, most of them behind the end of the budget of refusals. */
+/** Long enough for two hundred probes, most of them after the error quota is used up. */
 const floodMs = 3000;
 
 /** Each flood comes from addresses of its own, a second run of it too: those of the first run have used up their error quota. */

@@ -162,7 +162,7 @@ describeWith("redis")("limits of several nodes", () => {
   });
 
   test.each([1, 2, 5])(
-    "a budget of refusals is overdrawn by one refusal of each other node at most: %i",
+    "an error quota is overdrawn by one refusal of each other node at most: %i",
     async (count) => {
       const quota = 10;
       const plan = planWith([{ name: "refusals", quota, windowS: 60, unit: "refusal" }]);
