@@ -71,11 +71,9 @@ export function createEntrance(access: Access, isLate: () => boolean): Entrance 
 
   /** A long call gets its place before its body is read: that takes many times as long, and the inflated body stays in memory. */
   async function takeLongPlace(account: Account, outcome: RequestOutcome): Promise<void> {
-    if (!outcome.isLong) {
-      await refuseUsedUp(limits, account);
-      const place = access.longCalls.begin(account, outcome);
-      releaseAtEnd(outcome, () => place[Symbol.dispose]());
-    }
+    await refuseUsedUp(limits, account);
+    const place = access.longCalls.begin(account, outcome);
+    releaseAtEnd(outcome, () => place[Symbol.dispose]());
   }
 
   async function admit(account: Account, outcome: RequestOutcome, kind: CallKind): Promise<void> {

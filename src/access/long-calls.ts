@@ -45,11 +45,14 @@ const expectedMs = 10_000;
 export function createLongCalls(): LongCalls {
   const places = createPlaces();
   const waiting = createPlaces();
+  /** The calls that have a place. */
+  const holders = new WeakSet<RequestOutcome>();
   let unlimited = 0;
   return {
     begin({ subject, plan }, outcome) {
-      if (outcome.isLong) {
-        return { [Symbol.dispose]() {} };
+      const release = new DisposableStack();
+      if (holders.has(outcome)) {
+        return release;
       }
       const max = plan.limits.concurrent;
       const begun = places.of(subject);
@@ -63,13 +66,13 @@ export function createLongCalls(): LongCalls {
       if (max !== undefined && begun.length >= max) {
         throw tooManyLongCalls(max, firstFreeMs(begun), plan);
       }
-      const release = new DisposableStack();
+      const unbounded = max === undefined ? 1 : 0;
+      holders.add(outcome);
+      unlimited += unbounded;
       release.use(places.take(subject, expectedMs));
-      outcome.isLong = true;
-      unlimited += max === undefined ? 1 : 0;
       release.defer(() => {
-        outcome.isLong = false;
-        unlimited -= max === undefined ? 1 : 0;
+        holders.delete(outcome);
+        unlimited -= unbounded;
       });
       return release;
     },

@@ -224,8 +224,6 @@ export interface RequestOutcome {
   hasLine: boolean;
   /** Bytes of the body that have been read, after decompression if the body is decompressed before it is decoded. */
   readBytes: number;
-  /** True if it is a batch or review that counts towards its caller's batches and reviews under way. */
-  isLong: boolean;
   /** Requests of a batch that are not counted yet. The RateLimit fields already subtract them. */
   uncounted: number;
   /** Callbacks that release what the call holds; undefined when the call has ended. See {@link releaseAtEnd}. */
@@ -242,7 +240,6 @@ export function createOutcome(answerHeaders?: readonly (readonly [string, string
     limit: undefined,
     hasLine: false,
     readBytes: 0,
-    isLong: false,
     uncounted: 0,
     held: [],
     answeredAt: undefined,

@@ -23,7 +23,7 @@ export const keyed = (plan: Plan, id: string, address: string): Account => ({
   key: { id } as KeyRecord,
 });
 
-/** Lets a request in, ends it after so much engine time, and tells how it went. */
+/** Admits a request, ends it after so much engine time, and returns the decision. */
 export async function run(
   limits: Limits,
   account: Account,
@@ -50,7 +50,7 @@ export const minute: RatePolicy = { name: "minute", quota: 2, windowS: 60, unit:
 export const hour: RatePolicy = { name: "hour", quota: 3, windowS: 3600, unit: "request" };
 export const engine: RatePolicy = { name: "engine", quota: 1000, windowS: 86_400, unit: "engine_ms" };
 
-/** What limits promise, wherever and by however many nodes they are counted. `create` makes some that nobody has used. */
+/** The contract of limits, in every store and with any number of nodes. @param create returns unused limits */
 export function testLimits(name: string, create: (...plans: readonly Plan[]) => Promise<Limits>): void {
   const limitsOf = create;
   describe(`limits counted in ${name}: requests`, () => {
