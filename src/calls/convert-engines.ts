@@ -18,9 +18,7 @@ export interface VersionFacts {
   readonly available: ReadonlySet<EngineBuild>;
 }
 
-export type EngineList = ListEnginesResponse;
-
-export function messageFromVersions(facts: readonly VersionFacts[], latest: string): EngineList {
+export function messageFromVersions(facts: readonly VersionFacts[], latest: string): ListEnginesResponse {
   return create(ListEnginesResponseSchema, { latest, engines: facts.map(messageFromVersion) });
 }
 

@@ -14,7 +14,7 @@ type Plain = Readonly<Record<string, unknown>>;
 export type PreflightMessage = (message: Message, method: DescMethod, account: Account) => Promise<unknown>;
 
 /** Completes the error of a request with the nearest request that would be answered, if there is one. */
-export type Suggest = (thrown: unknown, sent: Plain, account: Account) => Promise<KibitzError>;
+type Suggest = (thrown: unknown, sent: Plain, account: Account) => Promise<KibitzError>;
 
 /** @param read reads such requests */
 export function createSuggest(

@@ -16,7 +16,7 @@ import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import { type AnswerOptions, createRouteHandler, type RouteHandler } from "./answers.ts";
 import { exampleOf } from "./read-request.ts";
-import { kindOfRoute, routesFromServices } from "./routes.ts";
+import { kindOfRoute, type Route, routesFromServices } from "./routes.ts";
 import { sendEmpty } from "./send-answer.ts";
 
 /** Authenticates and admits a call of a method, or a request that is no call, before its body is read. @throws KibitzError */
@@ -28,21 +28,10 @@ interface GatewayOptions extends AnswerOptions {
   readonly log: Pick<Log, "error">;
 }
 
-/** The handler of a verb at a path. */
+/** A route with its handler. */
 interface Answering {
-  readonly method: DescMethod;
+  readonly route: Route;
   readonly answer: RouteHandler;
-}
-
-/** The routes of one path. */
-interface Place {
-  readonly answers: Map<string, Answering>;
-  /** The value of the Allow header. */
-  allow: string;
-  /** True if it answers with events. */
-  streams: boolean;
-  /** A request that can be posted here; undefined if none can. */
-  example: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
@@ -50,35 +39,24 @@ interface Place {
  * one more protocol in front of the same calls. All that depends on a descriptor is done here, once.
  */
 export function createGateway(options: GatewayOptions): RequestHandler {
-  const places = new Map<string, Place>();
   const routes = routesFromServices(options.services);
+  /** The routes of each path, by HTTP method. */
+  const places = new Map<string, Map<string, Answering>>();
   for (const route of routes) {
-    const place = places.get(route.path) ?? {
-      answers: new Map<string, Answering>(),
-      allow: "",
-      streams: false,
-      example: undefined,
-    };
-    const answer = { method: route.method, answer: createRouteHandler(route, routes, options) };
-    place.answers.set(route.verb, answer);
-    if (route.verb === "GET") {
-      place.answers.set("HEAD", answer);
-    }
-    place.streams ||= kindOfRoute(route) === "stream";
-    place.example ??= route.body ? exampleOf(route.method.input) : undefined;
-    place.allow = [...place.answers.keys(), "OPTIONS"].join(", ");
+    const place = places.get(route.path) ?? new Map<string, Answering>();
     places.set(route.path, place);
+    const answering = { route, answer: createRouteHandler(route, routes, options) };
+    place.set(route.verb, answering);
+    if (route.verb === "GET") {
+      place.set("HEAD", answering);
+    }
   }
 
-  async function answer(
-    { method, answer }: Answering,
-    req: NodeRequest,
-    res: NodeResponse,
-  ): Promise<boolean> {
+  async function answer({ route, answer }: Answering, req: NodeRequest, res: NodeResponse): Promise<boolean> {
     cancelOnLeave(res, outcomeOf(req));
     let entry: Entry | undefined;
     try {
-      entry = await options.enter(req, method);
+      entry = await options.enter(req, route.method);
       // A request that was closed before anybody read it emits nothing.
       if (isGone(res)) {
         return true;
@@ -136,26 +114,27 @@ export function createGateway(options: GatewayOptions): RequestHandler {
       }
       return isKnown;
     }
-    const answering = place.answers.get(method);
+    const answering = place.get(method);
     if (answering) {
       return answer(answering, req, res);
     }
+    const allow = [...place.keys(), "OPTIONS"].join(", ");
     if (method === "OPTIONS") {
-      sendEmpty(res, 204, ["Allow", place.allow], outcomeOf(req));
+      sendEmpty(res, 204, ["Allow", allow], outcomeOf(req));
     } else {
-      const detail = `This path supports ${place.allow}.${hintFor(place, req, path)}`;
-      const error = new KibitzError("method_not_allowed", detail);
-      void refuse(req, res, error, [["Allow", place.allow]]);
+      const posted = [...place.values()].map(({ route }) => route).find(({ body }) => body);
+      const detail = `This path supports ${allow}.${posted && method === "GET" ? hintFor(posted, req) : ""}`;
+      void refuse(req, res, new KibitzError("method_not_allowed", detail), [["Allow", allow]]);
     }
     return true;
   };
 }
 
 /** Returns a request that works, for a GET: most of these come from the address bar of a browser or from an EventSource. */
-function hintFor({ example, streams }: Place, { method, headers }: NodeRequest, path: string): string {
-  if (method !== "GET" || example === undefined) {
-    return "";
-  }
-  const command = `curl ${shownBase(headers.host)}${path} -H 'Content-Type: application/json' -d '${JSON.stringify(example)}'`;
-  return `${streams ? " EventSource cannot POST: read the events with fetch()." : ""} Send the request as JSON: ${command}`;
+function hintFor(route: Route, { headers }: NodeRequest): string {
+  const example = JSON.stringify(exampleOf(route.method.input));
+  const command = `curl ${shownBase(headers.host)}${route.path} -H 'Content-Type: application/json' -d '${example}'`;
+  const reason =
+    kindOfRoute(route) === "stream" ? " EventSource cannot POST: read the events with fetch()." : "";
+  return `${reason} Send the request as JSON: ${command}`;
 }

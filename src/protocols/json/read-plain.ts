@@ -29,7 +29,7 @@ export interface PlainReaderOptions {
  * @param suggests whether errors suggest a request that would be answered
  * @throws KibitzError with all violations
  */
-export type ReadPlain = (
+type ReadPlain = (
   sent: Readonly<Record<string, unknown>>,
   account: Account,
   suggests?: boolean,

@@ -41,21 +41,21 @@ const streamLimits = { inAll: 20, perAddress: 5 };
 /** gRPC's server reflection, for tools without proto files. Its two versions differ in their names only. */
 export function createReflection(options: ReflectionOptions): readonly Implementation[] {
   const { services, stopping, addressOf, lifeMs = defaultLifeMs } = options;
-  let schema: Schema | undefined;
+  let answers: Answers | undefined;
 
   async function* info(
     requests: AsyncIterable<ServerReflectionRequest>,
     { signal }: Pick<Call, "signal">,
   ): AsyncGenerator<Response> {
     // Made at the first request, because most servers are never asked.
-    schema ??= createSchema(services, options.files);
+    answers ??= createAnswers(services, options.files);
     const sent = new Set<DescFile>();
     const over = AbortSignal.any([signal, stopping, AbortSignal.timeout(lifeMs)]);
     for await (const request of untilAborted(requests, over)) {
       yield {
         validHost: request.host,
         originalRequest: request,
-        messageResponse: answerTo(request, schema, sent),
+        messageResponse: answers(request.messageRequest, sent),
       };
     }
     signal.throwIfAborted();
@@ -71,38 +71,76 @@ type Response = MessageInitShape<typeof ServerReflectionResponseSchema>;
 type MessageResponse = NonNullable<Response["messageResponse"]>;
 type Type = Registry extends Iterable<infer T> ? T : never;
 
-/** The served files with everything that they declare. */
-interface Schema {
-  readonly services: readonly DescService[];
-  readonly types: Registry;
-  /** The file that declares a type, field, oneof, method or enum value, by its full name. */
-  readonly symbols: ReadonlyMap<string, DescFile>;
-  /** Each file as a serialized FileDescriptorProto. It has no comments, because generated code has none. */
-  readonly files: ReadonlyMap<DescFile, Uint8Array>;
-}
+/**
+ * Answers a request. A file is sent as a serialized FileDescriptorProto, without comments, because generated code has none.
+ *
+ * @param sent the files that this stream has sent already: a file comes again only if the client names it
+ */
+type Answers = (asked: ServerReflectionRequest["messageRequest"], sent: Set<DescFile>) => MessageResponse;
 
-function createSchema(services: readonly DescService[], more: readonly DescFile[]): Schema {
-  const files = new Set<DescFile>();
-  for (const file of [...services.map((service) => service.file), ...more]) {
-    addWithImports(file, files);
-  }
+function createAnswers(services: readonly DescService[], more: readonly DescFile[]): Answers {
+  const files = filesOf([...services.map(({ file }) => file), ...more]);
   const types = createRegistry(...files);
-  return {
-    services,
-    types,
-    symbols: new Map([...types].flatMap((type) => namesIn(type).map((name) => [name, type.file]))),
-    files: new Map([...files].map((file) => [file, toBinary(FileDescriptorProtoSchema, file.proto)])),
+  /** The file that declares a type, field, oneof, method or enum value, by its full name. */
+  const symbols = new Map([...types].flatMap((type) => namesIn(type).map((name) => [name, type.file])));
+  const serialized = new Map(
+    [...files].map((file) => [file, toBinary(FileDescriptorProtoSchema, file.proto)]),
+  );
+
+  const fileAnswer = (file: DescFile | undefined, name: string, sent: Set<DescFile>): MessageResponse => {
+    if (file === undefined) {
+      return errorAnswer(Code.NotFound, `There is no ${name} here.`);
+    }
+    const unsent = [...filesOf([file])].filter((one) => one === file || !sent.has(one)).toReversed();
+    for (const one of unsent) {
+      sent.add(one);
+    }
+    const fileDescriptorProto = unsent.map((one) => serialized.get(one) ?? new Uint8Array());
+    return { case: "fileDescriptorResponse", value: { fileDescriptorProto } };
+  };
+  return (asked, sent) => {
+    switch (asked.case) {
+      case "fileByFilename": {
+        const file = [...files].find(({ proto }) => proto.name === asked.value);
+        return fileAnswer(file, `file "${echo(asked.value)}"`, sent);
+      }
+      case "fileContainingSymbol":
+        return fileAnswer(symbols.get(asked.value), `symbol "${echo(asked.value)}"`, sent);
+      case "fileContainingExtension": {
+        const { containingType, extensionNumber } = asked.value;
+        const message = types.getMessage(containingType);
+        const extension = message && types.getExtensionFor(message, extensionNumber);
+        return fileAnswer(extension?.file, `extension ${extensionNumber} of "${echo(containingType)}"`, sent);
+      }
+      case "allExtensionNumbersOfType": {
+        if (types.getMessage(asked.value) === undefined) {
+          return errorAnswer(Code.NotFound, `There is no message "${echo(asked.value)}" here.`);
+        }
+        const extensionNumber = [...types]
+          .filter((type) => type.kind === "extension")
+          .filter(({ extendee }) => extendee.typeName === asked.value)
+          .map(({ number }) => number);
+        return { case: "allExtensionNumbersResponse", value: { baseTypeName: asked.value, extensionNumber } };
+      }
+      case "listServices": {
+        const service = services.map(({ typeName }) => ({ name: typeName }));
+        return { case: "listServicesResponse", value: { service } };
+      }
+      case undefined:
+        return errorAnswer(Code.InvalidArgument, "The request is empty: set one field of message_request.");
+    }
   };
 }
 
-/** Adds a file behind all files that it imports. */
-function addWithImports(file: DescFile, files: Set<DescFile>): void {
-  if (!files.has(file)) {
-    for (const imported of file.dependencies) {
-      addWithImports(imported, files);
+/** The files with all files that they import, each behind its imports. */
+function filesOf(wanted: readonly DescFile[], found = new Set<DescFile>()): ReadonlySet<DescFile> {
+  for (const file of wanted) {
+    if (!found.has(file)) {
+      filesOf(file.dependencies, found);
+      found.add(file);
     }
-    files.add(file);
   }
+  return found;
 }
 
 /** The full names that a type declares: its own and those of its members. */
@@ -120,58 +158,6 @@ function namesIn(type: Type): readonly string[] {
     }
     case "extension":
       return [typeName];
-  }
-}
-
-/** @param sent the files that this stream has sent already: a file comes again only if the client names it */
-function answerTo(
-  { messageRequest: asked }: ServerReflectionRequest,
-  schema: Schema,
-  sent: Set<DescFile>,
-): MessageResponse {
-  const { services, types, symbols, files } = schema;
-  const fileAnswer = (file: DescFile | undefined, name: string): MessageResponse => {
-    if (file === undefined) {
-      return errorAnswer(Code.NotFound, `There is no ${name} here.`);
-    }
-    const needed = new Set<DescFile>();
-    addWithImports(file, needed);
-    const unsent = [...needed].filter((one) => one === file || !sent.has(one)).toReversed();
-    for (const one of unsent) {
-      sent.add(one);
-    }
-    const fileDescriptorProto = unsent.map((one) => files.get(one) ?? new Uint8Array());
-    return { case: "fileDescriptorResponse", value: { fileDescriptorProto } };
-  };
-  switch (asked.case) {
-    case "fileByFilename": {
-      const file = [...files.keys()].find(({ proto }) => proto.name === asked.value);
-      return fileAnswer(file, `file "${echo(asked.value)}"`);
-    }
-    case "fileContainingSymbol":
-      return fileAnswer(symbols.get(asked.value), `symbol "${echo(asked.value)}"`);
-    case "fileContainingExtension": {
-      const { containingType, extensionNumber } = asked.value;
-      const message = types.getMessage(containingType);
-      const extension = message && types.getExtensionFor(message, extensionNumber);
-      return fileAnswer(extension?.file, `extension ${extensionNumber} of "${echo(containingType)}"`);
-    }
-    case "allExtensionNumbersOfType": {
-      if (types.getMessage(asked.value) === undefined) {
-        return errorAnswer(Code.NotFound, `There is no message "${echo(asked.value)}" here.`);
-      }
-      const extensionNumber = [...types]
-        .filter((type) => type.kind === "extension")
-        .filter(({ extendee }) => extendee.typeName === asked.value)
-        .map(({ number }) => number);
-      return { case: "allExtensionNumbersResponse", value: { baseTypeName: asked.value, extensionNumber } };
-    }
-    case "listServices": {
-      const service = services.map(({ typeName }) => ({ name: typeName }));
-      return { case: "listServicesResponse", value: { service } };
-    }
-    case undefined:
-      return errorAnswer(Code.InvalidArgument, "The request is empty: set one field of message_request.");
   }
 }
 
