@@ -95,10 +95,12 @@ export function createAuthenticator({
       record = await keys.findByHash(hash);
     } catch (error) {
       const before = found.get(key);
-      if (before === undefined || !isGraced(before, askedAt)) {
+      const awaySince = grace.awaySince() ?? askedAt;
+      const validUntil = awaySince + grace.ms;
+      if (before === undefined || awaySince - before.askedAt > grace.ms || askedAt > validUntil) {
         throw error;
       }
-      found.set(key, { ...before, knownUntil });
+      found.set(key, { ...before, knownUntil: Math.min(knownUntil, validUntil) });
       return before;
     }
     found.delete(key);
@@ -111,11 +113,6 @@ export function createAuthenticator({
     const fresh = { record, askedAt, knownUntil };
     found.set(key, fresh);
     return fresh;
-  }
-
-  function isGraced(before: FoundKey, at: number): boolean {
-    const since = grace.awaySince() ?? at;
-    return at - since <= grace.ms && since - before.askedAt <= grace.ms;
   }
 
   return {

@@ -100,7 +100,7 @@ export const refused: Readonly<Record<string, Flood>> = {
   },
 };
 
-/** What is refused by its headers alone, which costs no budget. By name, with its statuses. */
+/** Requests that are refused by their headers alone. By name, with the statuses of their answers. */
 export const turnedAway: Readonly<Record<string, Flood & { readonly statuses: readonly number[] }>> = {
   "agents of foreign pages and hosts, and with keys that there are not": {
     path: "/mcp",

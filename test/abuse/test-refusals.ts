@@ -53,7 +53,7 @@ export function testRefusals(isTested: (flood: string) => boolean): void {
     async (_kind, flood) => {
       const { statuses } = await flooded(service, flood);
       expect(statuses).toEqual(expect.arrayContaining([401, 403]));
-      // 429 if the flood was so fast that too many keys were looked up.
+      // 429 once the unknown keys have used up the error quota of their address.
       expect(statuses.filter((status) => !flood.statuses.includes(status))).toEqual([]);
     },
   );
