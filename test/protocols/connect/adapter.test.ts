@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
   Code,
   ConnectError,
@@ -17,11 +16,7 @@ import {
 } from "@connectrpc/connect-node";
 import { Client, credentials, type ServiceError, status } from "@grpc/grpc-js";
 import { describe, expect, onTestFinished, test } from "vitest";
-import {
-  AnalysisService,
-  ListEnginesRequestSchema,
-  ListEnginesResponseSchema,
-} from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { createBodyBudget } from "../../../src/http/body-budget.ts";
 import { createCors } from "../../../src/http/listener/cors.ts";
@@ -150,31 +145,23 @@ describe.each(clients)("a client of %s", (_, door, transportTo) => {
 });
 
 describe("grpc-js", () => {
-  function call(port: number, path: string): Promise<Buffer> {
+  function errorOf(port: number, path: string): Promise<ServiceError | null> {
     const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
     onTestFinished(() => client.close());
-    const message = Buffer.from(toBinary(ListEnginesRequestSchema, create(ListEnginesRequestSchema)));
     const asIs = (bytes: Buffer) => bytes;
-    return new Promise((resolve, reject) => {
-      client.makeUnaryRequest(path, asIs, asIs, message, (error, answer) =>
-        answer === undefined ? reject(error) : resolve(answer),
-      );
+    return new Promise((resolve) => {
+      client.makeUnaryRequest(path, asIs, asIs, Buffer.alloc(0), (error) => resolve(error));
     });
   }
-
-  test("grpc-js is answered", async () => {
-    const { port } = await start();
-    const answer = await call(port, `${service}/ListEngines`);
-    expect(fromBinary(ListEnginesResponseSchema, answer)).toMatchObject({ latest: "grpc" });
-  });
 
   test.each([`${service}/Nope`, "/some.other.Service/Call"])(
     "grpc-js gets UNIMPLEMENTED for %s",
     async (path) => {
       const { port } = await start();
-      const error: ServiceError = await call(port, path).catch((thrown) => thrown);
-      expect(error.code).toBe(status.UNIMPLEMENTED);
-      expect(error.details).toBe(`${path.slice(1)} is not a method of this service.`);
+      expect(await errorOf(port, path)).toMatchObject({
+        code: status.UNIMPLEMENTED,
+        details: `${path.slice(1)} is not a method of this service.`,
+      });
     },
   );
 });
