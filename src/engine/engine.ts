@@ -44,12 +44,12 @@ export interface EngineBuild {
   /**
    * That the file is the one that was found: an engine must not run under the id of another. At once where it looks
    * as it did, else with a promise.
-   * @throws EngineFailure of the kind `replaced`, or `no_start` where it is gone, also as a rejection.
+   * @throws EngineFailure of the kind `no_start` if it was replaced or is gone, also as a rejection.
    */
   assertUnchanged(): Promise<void> | undefined;
   /**
    * That the file is what it is known to be, where that is known: read in whole, the first time.
-   * @throws EngineFailure of the kind `replaced`, as a rejection.
+   * @throws EngineFailure of the kind `no_start`, as a rejection.
    */
   assertGenuine(): Promise<void>;
 }
@@ -167,58 +167,48 @@ export interface SearchDone {
   readonly endedBy: "depth" | "nodes" | "time" | "stop";
 }
 
-/** Why an engine is gone or had to go. */
+/** Why an engine failed, or a search got none. */
 export type FailureKind =
-  /** It could not be started, did not finish its greeting, or was gone before the search began. */
+  /** It could not be started, did not get ready, or was gone before the search began. */
   | "no_start"
-  /** Its file is another one than was found when the server started. It is not run. */
-  | "replaced"
-  /** No engine was asked: the last ones could not be started, and the next is tried in a while. */
-  | "backing_off"
-  /** The process ended of itself: it crashed, or closed its pipe. */
+  /** The process ended by itself: it crashed, or closed its pipe. */
   | "exited"
-  /** The process was ended by somebody outside (SIGKILL, the kernel short of memory). */
+  /** Somebody else ended the process: SIGKILL, or the kernel short of memory. */
   | "killed"
-  /** It refused the position or answered nonsense: the judge of positions has let something through. */
-  | "confused"
   /** It printed without an end, and was killed. */
   | "flooded"
+  /** It refused the position or answered nonsense, and was killed. */
+  | "protocol_error"
   /** It gave no sign of life while searching, and was killed. */
-  | "deaf"
-  /** It was found suspended from outside, and was killed. */
-  | "suspended"
-  /** It did not end its search in time, and was killed. */
-  | "overran"
-  /** No engine was asked again: others had used the time up. */
-  | "out_of_time"
-  /** No engine was asked: the position has broken two of them a moment ago. */
+  | "unresponsive"
+  /** It gave no answer in time. It was killed if it did not even stop. */
+  | "overtime"
+  /** No engine was asked, because the position has broken two of them a moment ago. */
   | "quarantined";
 
 interface FailureOptions extends ErrorOptions {
   readonly retryAfterMs?: number;
+  readonly blamesPosition?: boolean;
 }
 
-/** Thrown by a session whose engine failed. The session is dead then. */
+/** Thrown by a session whose engine failed. The session is dead then, unless its engine has only stopped without an answer. */
 export class EngineFailure extends Error {
   readonly kind: FailureKind;
-  /** When an engine may be there, in milliseconds, where that is known. */
+  /** When an engine may be ready, in milliseconds, if known. */
   readonly retryAfterMs: number | undefined;
+  /**
+   * Whether the same position would break another engine, too: by default if the engine crashed or flooded. A slow machine
+   * and a kill from outside say nothing about the position.
+   */
+  readonly blamesPosition: boolean;
 
   constructor(kind: FailureKind, message: string, options: FailureOptions = {}) {
     super(message, options);
     this.name = "EngineFailure";
     this.kind = kind;
     this.retryAfterMs = options.retryAfterMs;
+    this.blamesPosition = options.blamesPosition ?? (kind === "exited" || kind === "flooded");
   }
-}
-
-/** Whether somebody has killed or suspended the engine, also while it started: neither it nor its search is to blame. */
-export function isFromOutside({ kind, cause }: EngineFailure): boolean {
-  return (
-    kind === "killed" ||
-    kind === "suspended" ||
-    (kind === "no_start" && cause instanceof EngineFailure && isFromOutside(cause))
-  );
 }
 
 /** What an engine is doing. `stopping`: its caller has left and its bestmove is waited for, or it is being cleaned. */

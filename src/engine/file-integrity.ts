@@ -9,12 +9,12 @@ export interface FileIntegrity {
   sha256(): Promise<string>;
   /**
    * At once where they look as they did, else with a promise.
-   * @throws EngineFailure of the kind `replaced` where they are others now, or `no_start` where they are gone.
+   * @throws EngineFailure of the kind `no_start` if they are others now, or gone.
    */
   assertUnchanged(): Promise<void> | undefined;
   /**
    * That they are what they are known to be, where that is known. Reads all of them, the first time.
-   * @throws EngineFailure of the kind `replaced`, as a rejection.
+   * @throws EngineFailure of the kind `no_start`, as a rejection.
    */
   assertGenuine(): Promise<void>;
 }
@@ -64,7 +64,7 @@ export async function fingerprintFiles(
       return compareContent(later, attempts - 1);
     }
     throw new EngineFailure(
-      "replaced",
+      "no_start",
       `${files.join(", ")}: replaced since this server was started, so not run under the old id; restart the server to list the new one`,
     );
   }
@@ -87,7 +87,7 @@ export async function fingerprintFiles(
     async assertGenuine() {
       if (pin && (pin.alongside !== small || pin.digested !== (await sha256()))) {
         throw new EngineFailure(
-          "replaced",
+          "no_start",
           `${files.join(", ")}: not the build that this version of Kibitz knows under that id, so not run; npm ci installs the right one`,
         );
       }

@@ -222,7 +222,8 @@ export function createPool(options: EnginePoolOptions): EnginePool {
       log.warn({ engine, path, kind: failure.kind, error: failure.message }, "engine failed");
       changes.emit("lost", entry.build, failure.kind);
     }
-    replenish();
+    // In a moment: a search whose engine has died starts the next one itself, and its trace shows that.
+    setImmediate(replenish);
   }
 
   function close(entry: Entry): void {

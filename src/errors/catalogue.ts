@@ -220,7 +220,8 @@ const catalogue = {
   },
   overloaded: {
     status: 503,
-    about: "There is more work than the machine can handle. Retry-After estimates when there will be room.",
+    about:
+      "There is more work than the machine can handle, or two engines failed in one search. Retry-After estimates when to try again.",
   },
   starting: {
     status: 503,
@@ -243,7 +244,7 @@ const catalogue = {
   },
   engine_timeout: {
     status: 504,
-    about: "The engine did not end its search in time and was replaced. Ask for less, or use another engine.",
+    about: "The engine did not end its search in time. Ask for less, or use another engine.",
   },
 } as const satisfies Record<string, Entry>;
 

@@ -213,14 +213,14 @@ describe("an answer is deterministic", () => {
 
 describe("a failure", () => {
   test.each<[FailureKind, string]>([
-    ["overran", "engine_timeout"],
-    ["deaf", "engine_timeout"],
-    ["suspended", "engine_timeout"],
+    ["overtime", "engine_timeout"],
+    ["unresponsive", "overloaded"],
+    ["flooded", "overloaded"],
     ["quarantined", "engine_timeout"],
     ["no_start", "starting"],
-    ["exited", "internal"],
-    ["killed", "starting"],
-    ["confused", "internal"],
+    ["exited", "overloaded"],
+    ["killed", "overloaded"],
+    ["protocol_error", "internal"],
   ])("a failure of the kind %s is %s to the caller", async (kind, code) => {
     const failure = new EngineFailure(kind, "secret of the engine");
     const error = await analyze(judgedOf(), failure).catch((thrown: unknown) => thrown);
@@ -242,7 +242,7 @@ describe("a failure", () => {
   test("a failed search frees its slot", async () => {
     let calls = 0;
     const analyzer = analyzerOf((build, job, signal) =>
-      scripted(calls++ === 0 ? new EngineFailure("overran", "late") : doneOf()).search(build, job, signal),
+      scripted(calls++ === 0 ? new EngineFailure("overtime", "late") : doneOf()).search(build, job, signal),
     );
     await expect(analyzer.analyze(judgedOf(), "somebody", never)).rejects.toThrow();
     expect(await analyzer.analyze(judgedOf(), "somebody", never)).toMatchObject({ stopReason: "depth" });

@@ -52,7 +52,7 @@ describe("engine time of a search that is watched", () => {
     const failing: SearchWithRetry = async (_build, _job, _signal, _onProgress, _wanted, onEngine) => {
       onEngine?.(true);
       await silent();
-      throw new EngineFailure("overran", "did not stop");
+      throw new EngineFailure("overtime", "did not stop");
     };
     const engineMs = await charged(failing, (states) =>
       expect(Array.fromAsync(states)).rejects.toMatchObject({ code: "engine_timeout" }),
@@ -186,15 +186,16 @@ describe("engine time of a search that waits for an engine that is being started
   test("a search of a position that gets no engine pays no engine time", async () => {
     const quarantine = createQuarantine();
     const job = { ...jobOf(), position: judgedOf().position };
-    quarantine.note(judgedOf().build, job, "exited");
-    quarantine.note(judgedOf().build, job, "exited");
+    const crash = new EngineFailure("exited", "crashed");
+    quarantine.note(judgedOf().build, job, crash);
+    quarantine.note(judgedOf().build, job, crash);
     expect((await charged({}, never, quarantine)).engineMs).toBe(0);
   });
 
   test("the engine time of a search does not include the starts that fail after it", async () => {
     let failures = 0;
     const { engineMs } = await charged({
-      conduct: () => "confused",
+      conduct: () => "protocol_error",
       starting: (number) => {
         if (number === 1) {
           return;

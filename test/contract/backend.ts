@@ -24,7 +24,7 @@ export interface BackendUnderTest {
 
 const forever = new AbortController().signal;
 // On a machine that runs several test suites at a time, an engine that is well must not be taken for one that is not.
-const patient: WatchTimes = { ...defaultWatchTimes, deafMs: 20_000, stopMs: 10_000, lateMs: 10_000 };
+const patient: WatchTimes = { ...defaultWatchTimes, unresponsiveMs: 20_000, stopMs: 10_000, lateMs: 10_000 };
 
 const standardPositions = [
   startFen,

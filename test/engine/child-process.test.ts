@@ -6,6 +6,7 @@ import { createUciSession } from "../../src/engine/uci/session.ts";
 import type { UciTransport } from "../../src/engine/uci/transport.ts";
 import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
 import { commandOfFake } from "../support/fake-engine/index.ts";
+import { patienceMs } from "../support/patience.ts";
 import { buildOf } from "./build-of.ts";
 import { jobOf, underWay } from "./job-of.ts";
 import { firstLineOf, linesOf } from "./lines-of.ts";
@@ -169,17 +170,13 @@ describe("an engine process", () => {
     await expect.poll(() => stillRunning(running)).toEqual([]);
   });
 
-  test("an engine process is reported as suspended only while it is", async () => {
-    const engine = node(`console.log("up"); setInterval(() => {}, 1000)`);
-    await firstLineOf(engine);
-    expect(engine.suspended()).toBe(false);
-    const [pid = 0] = enginesRunning();
-    process.kill(pid, "SIGSTOP");
-    await expect.poll(() => engine.suspended()).toBe(true);
-    process.kill(pid, "SIGCONT");
-    await expect.poll(() => engine.suspended()).toBe(false);
+  test("an engine process reports the processor time that it has used, its own child processes included", async () => {
+    const busy = `for (const end = Date.now() + 60_000; Date.now() < end; );`;
+    const script = writeScript(`"${process.execPath}" -e "${busy}"\necho over`);
+    const engine = start(script);
+    await expect.poll(() => engine.processorMs(), { timeout: patienceMs }).toBeGreaterThan(200);
     await engine.kill();
-    expect(engine.suspended()).toBe(false);
+    expect(engine.processorMs()).toBeUndefined();
   });
 });
 

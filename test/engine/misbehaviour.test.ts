@@ -9,7 +9,7 @@ import { enginesRunning } from "./processes.ts";
 const forever = new AbortController().signal;
 const sessions: EngineSession[] = [];
 // Short, but long enough that an engine which behaves is not taken for one that does not.
-const times = { ...defaultWatchTimes, silenceMs: 200, deafMs: 400, lateMs: 100, stopMs: 200 };
+const times = { ...defaultWatchTimes, silenceMs: 200, unresponsiveMs: 400, lateMs: 100, stopMs: 200 };
 
 async function start(misbehaviour: Misbehaviour, startMs = defaultWatchTimes.startMs) {
   const session = await createFakeBackend({ misbehaviour, times: { ...times, startMs } }).start(
@@ -28,12 +28,12 @@ afterEach(async () => {
 describe("a process that is to search and", () => {
   test.each<[what: string, Misbehaviour, movetimeMs: number, FailureKind]>([
     ["ends", "exit", 60_000, "exited"],
-    ["refuses the position", "refuse", 60_000, "confused"],
-    ["has no move", "no-move", 60_000, "confused"],
+    ["refuses the position", "refuse", 60_000, "protocol_error"],
+    ["has no move", "no-move", 60_000, "protocol_error"],
     ["prints without an end", "flood", 60_000, "exited"],
-    ["hears nothing any more", "hang", 60_000, "deaf"],
-    ["hears nothing any more at its limit", "hang", 100, "overran"],
-    ["goes on after its limit and after stop", "go-on", 100, "overran"],
+    ["hears nothing any more", "hang", 60_000, "unresponsive"],
+    ["hears nothing any more at its limit", "hang", 100, "overtime"],
+    ["goes on after its limit and after stop", "go-on", 100, "overtime"],
   ])(
     "an engine process that is to search and %s fails with its cause, and is gone",
     async (_, misbehaviour, movetimeMs, kind) => {

@@ -148,7 +148,7 @@ describe("a build", () => {
 
 test("an engine whose file is not genuine is ended before a caller acquires it", async () => {
   const { engines, pool } = createFakePool();
-  const replaced = new EngineFailure("replaced", "something else");
+  const replaced = new EngineFailure("no_start", "something else");
   const forged = buildOf({ assertGenuine: () => Promise.reject(replaced) });
   await expect(pool.acquire(forged, forever)).rejects.toBe(replaced);
   expect(engines.sessions.length).toBeGreaterThan(0);

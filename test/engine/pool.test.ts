@@ -103,7 +103,7 @@ describe("an idle engine", () => {
   test("an engine that was released dead is not acquired again", async () => {
     const { engines, pool } = createFakePool();
     const first = await pool.acquire(build, forever);
-    engines.sessions[0]?.die(new EngineFailure("deaf", "killed in a search"));
+    engines.sessions[0]?.die(new EngineFailure("unresponsive", "killed in a search"));
     pool.release(first);
     expect((await pool.acquire(build, forever)).alive).toBe(true);
   });

@@ -21,7 +21,8 @@ export interface Script extends UciTransport {
   readonly writes: readonly (readonly string[])[];
   /** Throws if the conversation went another way, or is not over. */
   assertDone(): void;
-  suspendedFromOutside: boolean;
+  /** Processor time that the engine has used; undefined as on systems that do not say. */
+  usedMs: number | undefined;
   readonly killed: boolean;
 }
 
@@ -85,7 +86,7 @@ export function createScript(): Script {
   }
 
   const script: Script = {
-    suspendedFromOutside: false,
+    usedMs: undefined,
     get killed() {
       return killed;
     },
@@ -131,7 +132,7 @@ export function createScript(): Script {
     },
     ended: processEnd.promise,
     memoryBytes: () => undefined,
-    suspended: () => script.suspendedFromOutside,
+    processorMs: () => script.usedMs,
     assertDone() {
       if (mismatch) {
         throw mismatch;

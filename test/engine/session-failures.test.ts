@@ -39,12 +39,12 @@ describe("an engine that fails in a search", () => {
     conversation.say(...lines);
     await expect(search).rejects.toMatchObject({
       name: "EngineFailure",
-      kind: "confused",
+      kind: "protocol_error",
       message: expect.stringContaining(message),
     });
     expect(conversation.killed).toBe(true);
     expect(session.alive).toBe(false);
-    expect(await session.exited).toMatchObject({ kind: "confused" });
+    expect(await session.exited).toMatchObject({ kind: "protocol_error" });
   });
 
   test("an engine whose pipe ends in a search has exited", async () => {
@@ -60,9 +60,9 @@ describe("an engine that fails in a search", () => {
     const { session, conversation, search } = await searching();
     conversation.say("info string CRITICAL ERROR", "bestmove (none)", "bestmove e2e4");
     conversation.hangUp();
-    await expect(search).rejects.toMatchObject({ kind: "confused" });
+    await expect(search).rejects.toMatchObject({ kind: "protocol_error" });
     await session[Symbol.asyncDispose]();
-    expect(await session.exited).toMatchObject({ kind: "confused" });
+    expect(await session.exited).toMatchObject({ kind: "protocol_error" });
   });
 });
 
@@ -142,7 +142,7 @@ describe("a session that is asked for what may not follow", () => {
   test("a session that gets a wrong command reports it, and uses its engine no more", async () => {
     const { session, conversation } = await openScripted();
     const failure = {
-      kind: "confused",
+      kind: "protocol_error",
       message: expect.stringContaining('"greeting" may not follow "idle"'),
     };
     await expect(session.greet()).rejects.toMatchObject(failure);
@@ -155,10 +155,10 @@ describe("a session that is asked for what may not follow", () => {
     const session = new UciSession(buildOf(), conversation, defaultWatchTimes);
     const greeted = session.greet();
     await expect(session.search(jobOf(), forever)).rejects.toMatchObject({
-      kind: "confused",
+      kind: "protocol_error",
       message: expect.stringContaining('"searching" may not follow "greeting"'),
     });
-    await expect(greeted).rejects.toMatchObject({ kind: "confused" });
+    await expect(greeted).rejects.toMatchObject({ kind: "protocol_error" });
     expect(conversation.sent).toEqual(["uci"]);
   });
 });

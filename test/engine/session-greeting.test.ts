@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createUciSession } from "../../src/engine/uci/session.ts";
 import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
 import { buildOf } from "./build-of.ts";
@@ -49,31 +49,6 @@ describe("the greeting", () => {
     const session = await start(bare, buildOf({ settings: { threads: 4, hashMb: 256 } }));
     expect(session.info).toEqual({ name: "Bare", author: "", options: [], hashMinMb: undefined });
   });
-
-  test.each(["uciok", "readyok"])(
-    "the greeting fails soon if the engine is suspended before its %s",
-    async (last) => {
-      takeClock();
-      onTestFinished(giveClockBack);
-      const stopped =
-        last === "uciok"
-          ? script().expect("uci")
-          : script()
-              .expect("uci", greeting)
-              .expect("setoption name UCI_ShowWDL value true")
-              .expect("isready");
-      stopped.suspendedFromOutside = true;
-      const starting = start(stopped);
-      starting.catch(() => {});
-      await wait(defaultWatchTimes.silenceMs);
-      await expect(starting).rejects.toMatchObject({
-        kind: "no_start",
-        message: expect.stringContaining("suspended"),
-      });
-      expect(stopped.killed).toBe(true);
-      expect(openTimers()).toBe(0);
-    },
-  );
 
   test("the greeting ignores other lines of an engine", async () => {
     const talkative = script()

@@ -66,7 +66,7 @@ describe("a search", () => {
     // Somebody has to read the line.
     const answer = session.search(jobOf({ searchMoves: ["e2e4"] }), forever, () => {});
     await expect(answer).rejects.toMatchObject({
-      kind: "confused",
+      kind: "protocol_error",
       message: expect.stringMatching(/^(g1f3|d2d4) is not legal in .*, or none of e2e4$/),
     });
   });

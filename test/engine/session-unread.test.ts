@@ -128,7 +128,10 @@ describe("a search that nobody watches", () => {
   ])("a search that nobody watches fails if its engine answers with %s", async (_, lines, message) => {
     const { answer, session, say } = await unread();
     await say(...lines);
-    await expect(answer).rejects.toMatchObject({ kind: "confused", message: expect.stringMatching(message) });
+    await expect(answer).rejects.toMatchObject({
+      kind: "protocol_error",
+      message: expect.stringMatching(message),
+    });
     expect(session.alive).toBe(false);
   });
 

@@ -5,7 +5,7 @@ import { giveClockBack, openTimers, takeClock, wait } from "./clock.ts";
 import { jobOf } from "./job-of.ts";
 import { openScripted } from "./scripted-session.ts";
 
-const { silenceMs, deafMs, lateMs, stopMs, cleanMs } = defaultWatchTimes;
+const { silenceMs, unresponsiveMs, lateMs, stopMs, cleanMs } = defaultWatchTimes;
 const forever = new AbortController().signal;
 const start = `position fen ${startFen}`;
 const go = "go depth 14 movetime 60000";
@@ -64,30 +64,12 @@ describe("an engine that searches in silence", () => {
   test("an engine that gives no sign of life is unresponsive and killed", async () => {
     const { session, conversation, search, outcome } = await searching(60_000);
     conversation.expect("isready");
-    await wait(silenceMs + deafMs - 1);
+    await wait(silenceMs + unresponsiveMs - 1);
     expect(outcome.settled).toBe(false);
     await wait(silenceMs);
-    await expect(search).rejects.toMatchObject({ kind: "deaf" });
+    await expect(search).rejects.toMatchObject({ kind: "unresponsive" });
     expect(conversation.killed).toBe(true);
-    expect(await session.exited).toMatchObject({ kind: "deaf" });
-  });
-
-  test("an engine that is suspended from outside is killed at once, and not blamed", async () => {
-    const { conversation, search } = await searching(60_000);
-    conversation.suspendedFromOutside = true;
-    await wait(silenceMs);
-    await expect(search).rejects.toMatchObject({ kind: "suspended" });
-    expect(conversation.killed).toBe(true);
-  });
-
-  test("an engine that is suspended after it was asked for a sign of life is not blamed either", async () => {
-    const { conversation, search } = await searching(60_000);
-    conversation.expect("isready");
-    await wait(silenceMs);
-    conversation.suspendedFromOutside = true;
-    await wait(silenceMs + deafMs + silenceMs);
-    await expect(search).rejects.toMatchObject({ kind: "suspended" });
-    expect(conversation.killed).toBe(true);
+    expect(await session.exited).toMatchObject({ kind: "unresponsive" });
   });
 });
 
@@ -98,6 +80,7 @@ describe("an engine that does not end by its limit", () => {
       .expect("stop", [someLine, "bestmove e2e4"])
       .expect("ucinewgame")
       .expect("isready", ["readyok"]);
+    conversation.say(someLine);
     await wait(300 + lateMs - 1);
     expect(conversation.sent).not.toContain("stop");
     await wait(1);
@@ -108,10 +91,11 @@ describe("an engine that does not end by its limit", () => {
   test("an engine that does not stop when told has overrun, and is killed in time for an answer within 1.5 s", async () => {
     const { session, conversation, search, outcome } = await searching(300);
     conversation.expect("stop");
+    conversation.say(someLine);
     await wait(300 + lateMs + stopMs - 1);
     expect(outcome.settled).toBe(false);
     await wait(1);
-    await expect(search).rejects.toMatchObject({ kind: "overran" });
+    await expect(search).rejects.toMatchObject({ kind: "overtime" });
     expect(conversation.killed).toBe(true);
     expect(session.alive).toBe(false);
     expect(lateMs + stopMs).toBeLessThan(1500);
@@ -121,6 +105,7 @@ describe("an engine that does not end by its limit", () => {
     const caller = new AbortController();
     const { session, conversation, search } = await searching(300, caller.signal);
     conversation.expect("stop");
+    conversation.say(someLine);
     await wait(300 + lateMs);
     await wait(stopMs - 1);
     caller.abort(new Error("left"));
@@ -142,20 +127,53 @@ describe("an engine that does not end by its limit", () => {
     expect(await search).toMatchObject({ kind: "done", endedBy: "stop" });
   });
 
-  test("an engine that was suspended during its search has not overrun, and is not told to stop", async () => {
-    const { conversation, search } = await searching(300);
-    conversation.suspendedFromOutside = true;
-    await wait(300 + lateMs);
-    await expect(search).rejects.toMatchObject({ kind: "suspended" });
+  test.each([
+    ["used the processor meanwhile", 100, true],
+    ["was hardly given the processor", 90, false],
+    ["runs on a system that does not tell", undefined, true],
+  ])(
+    "an engine that does not stop when told, and %s, blames its position: %s ms, %s",
+    async (_, usedMs, blamesPosition) => {
+      const { conversation, search } = await searching(300);
+      conversation.usedMs = usedMs === undefined ? undefined : 1000;
+      conversation.expect("stop");
+      conversation.say(someLine);
+      await wait(300 + lateMs);
+      conversation.usedMs = usedMs === undefined ? undefined : 1000 + usedMs;
+      await wait(stopMs);
+      await expect(search).rejects.toMatchObject({ kind: "overtime", blamesPosition });
+    },
+  );
+});
+
+describe("an engine that has said no line when its limit passes", () => {
+  test("an engine that has said no line when its limit passes is stopped at its first line, which answers the search", async () => {
+    const { session, conversation, search } = await searching(50);
+    await wait(50 + lateMs + stopMs - 1);
+    expect(conversation.sent).not.toContain("stop");
+    conversation.expect("stop", ["bestmove e2e4"]).expect("ucinewgame").expect("isready", ["readyok"]);
+    conversation.say(someLine);
+    expect(await search).toMatchObject({ kind: "done", bestMove: "e2e4", endedBy: "time" });
+    expect(session.alive).toBe(true);
   });
 
-  test("an engine that was suspended when it was told to stop has not overrun either", async () => {
-    const { conversation, search } = await searching(300);
-    conversation.expect("stop");
-    await wait(300 + lateMs);
-    conversation.suspendedFromOutside = true;
-    await wait(stopMs);
-    await expect(search).rejects.toMatchObject({ kind: "suspended" });
+  test("an engine that is stopped before its first line is not killed, and the search is out of time", async () => {
+    const { session, conversation, search } = await searching(50);
+    conversation.expect("stop", ["bestmove e2e4"]).expect("ucinewgame").expect("isready", ["readyok"]);
+    await wait(50 + lateMs + stopMs);
+    await expect(search).rejects.toMatchObject({ kind: "overtime", blamesPosition: false });
+    await wait(0);
+    expect(conversation.killed).toBe(false);
+    expect(session.state).toBe("idle");
+  });
+
+  test("an engine that says no line, and does not stop either, is killed in time for an answer within 1.5 s", async () => {
+    const { conversation, search } = await searching(50);
+    conversation.expect("stop").expect("isready");
+    await wait(50 + lateMs + 2 * stopMs);
+    await expect(search).rejects.toMatchObject({ kind: "overtime" });
+    expect(conversation.killed).toBe(true);
+    expect(lateMs + 2 * stopMs).toBeLessThan(1500);
   });
 });
 
@@ -173,7 +191,7 @@ describe("an engine whose caller has left", () => {
     expect(conversation.killed).toBe(false);
     await wait(1);
     expect(conversation.killed).toBe(true);
-    expect(await session.exited).toMatchObject({ kind: "overran" });
+    expect(await session.exited).toMatchObject({ kind: "overtime" });
     // The next caller's search has not overrun, it has not even begun: it is to be tried elsewhere.
     await expect(next).rejects.toMatchObject({ kind: "no_start" });
   });
@@ -256,11 +274,11 @@ describe("an engine that does not get clean", () => {
     "an engine that does not finish its cleaning is not blamed on a search that followed %s when its time is over",
     async (when) => {
       const { session, conversation, next, outcome } = await stuck(when, 300);
-      conversation.expect("stop");
-      await wait(300 + lateMs + stopMs - 1);
+      conversation.expect("stop").expect("isready");
+      await wait(300 + lateMs + 2 * stopMs - 1);
       expect(outcome.settled).toBe(false);
       await wait(1);
-      await expect(next).rejects.toMatchObject({ kind: "no_start", cause: { kind: "overran" } });
+      await expect(next).rejects.toMatchObject({ kind: "no_start", cause: { kind: "overtime" } });
       expect(await session.exited).toMatchObject({ kind: "no_start" });
       expect(conversation.killed).toBe(true);
     },
@@ -285,8 +303,8 @@ describe("an engine that does not get clean", () => {
     conversation.say("info string NNUE evaluation");
     conversation.expect("isready");
     await wait(cleanMs + silenceMs);
-    await expect(next).rejects.toMatchObject({ kind: "deaf" });
-    expect(await session.exited).toMatchObject({ kind: "deaf" });
+    await expect(next).rejects.toMatchObject({ kind: "unresponsive" });
+    expect(await session.exited).toMatchObject({ kind: "unresponsive" });
   });
 });
 

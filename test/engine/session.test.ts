@@ -202,7 +202,7 @@ describe("a search", () => {
     expect(answer).toMatchObject({ bestMove: "e2e4", snapshot: { depth: 14 } });
     await turn();
     expect(depths).toEqual([14]);
-    expect(await session.exited).toMatchObject({ kind: "confused" });
+    expect(await session.exited).toMatchObject({ kind: "protocol_error" });
   });
 
   test("an engine that answers before its search began is used no more", async () => {
@@ -213,7 +213,7 @@ describe("a search", () => {
       .expect("ucinewgame")
       .expect("isready", ["readyok", "bestmove a2a3"]);
     await session.search(jobOf(), forever);
-    expect(await session.exited).toMatchObject({ kind: "confused" });
+    expect(await session.exited).toMatchObject({ kind: "protocol_error" });
   });
 
   test("a search is refused beside another one", async () => {

@@ -20,7 +20,7 @@ test("a search that does not stop fails within 1.5 s after its time limit, and l
       // The engine need not do anything in time, so only this process is watched.
       const sinceStart = startStopwatch();
       const search = session.search(jobOf({ fen: unstoppable, movetimeMs }), forever);
-      await expect(search).rejects.toMatchObject({ name: "EngineFailure", kind: "overran" });
+      await expect(search).rejects.toMatchObject({ name: "EngineFailure", kind: "overtime" });
       const tookMs = sinceStart();
       await session.exited;
       return tookMs;

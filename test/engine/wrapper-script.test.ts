@@ -98,12 +98,3 @@ testWith("native")("the memory of an engine in a script is its own, and not the 
   // Debian's Stockfish 15.1 with 16 MiB of hash takes 130 MB, a shell one or two.
   expect(session.memoryBytes()).toBeGreaterThan(50e6);
 });
-
-testWith("native")("an engine that is suspended behind its script is found to be suspended", async () => {
-  const { session, engine } = await startWrapped();
-  const { answer } = await underWay((onProgress) =>
-    session.search(jobOf({ depth: 245 }), forever, onProgress),
-  );
-  process.kill(engine, "SIGSTOP");
-  await expect(answer).rejects.toMatchObject({ kind: "suspended" });
-});

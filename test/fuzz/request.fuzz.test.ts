@@ -67,7 +67,7 @@ async function warmUp(halfmoves: number): Promise<readonly number[]> {
 /** What the service has complained of since it was asked last, but for the late stops that are to be expected. */
 function complaints(): readonly string[] {
   const all = service.takeComplaints();
-  const late = all.filter((line) => line.includes('"kind":"overran"'));
+  const late = all.filter((line) => line.includes('"kind":"overtime"'));
   lateStops += late.length;
   const inputs = [...seen.values()].reduce((sum, count) => sum + count, 0);
   return lateStops > lateStopsMax + inputs / inputsPerLateStop

@@ -267,7 +267,7 @@ function checkFinal(
   }
 }
 
-/** Whatever an engine printed, callers are told legal moves only, or the engine is called confused. */
+/** Whatever an engine printed, callers are told legal moves only, or it is a protocol error of the engine. */
 function checkFindings(snapshot: Snapshot): void {
   const bestMove = snapshot.lines[0]?.moves[0] ?? "";
   const build = { id: "fuzzed", settings: { hashMb: 16, threads: 1 } } as EngineBuild;

@@ -169,6 +169,6 @@ function createEngine(
     },
     ended: processEnd.promise,
     memoryBytes: () => undefined,
-    suspended: () => false,
+    processorMs: () => undefined,
   };
 }

@@ -61,7 +61,7 @@ export function createChildProcess(command: EngineCommand): UciTransport {
     },
     ended,
     memoryBytes: () => (child.pid === undefined ? undefined : residentBytesOfTree(child.pid)),
-    suspended: () => child.pid !== undefined && processTreeOf(child.pid).some(isSuspended),
+    processorMs: () => (child.pid === undefined ? undefined : processorMsOfTree(child.pid)),
   };
 }
 
@@ -135,13 +135,27 @@ function readLines(stdout: Readable, receive: (line: string) => void): Promise<v
   return over.promise;
 }
 
-/** Linux tells by the state T in /proc; elsewhere nobody can be told apart from an engine that hangs. */
-function isSuspended(pid: number): boolean {
+/** Linux counts processor time in ticks of 10 ms, for programs on every machine. */
+const tickMs = 10;
+
+function processorMsOfTree(pid: number): number | undefined {
+  const own = processorMs(pid);
+  return own === undefined
+    ? undefined
+    : processTreeOf(pid)
+        .slice(1)
+        .reduce((sum, child) => sum + (processorMs(child) ?? 0), own);
+}
+
+/** User and system time: fields 14 and 15 of proc_pid_stat(5), counted from behind the name, which may have spaces. */
+function processorMs(pid: number): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    return stat.slice(stat.lastIndexOf(")") + 2).startsWith("T");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const ticks = Number(fields[11]) + Number(fields[12]);
+    return Number.isFinite(ticks) ? ticks * tickMs : undefined;
   } catch {
-    return false;
+    return undefined;
   }
 }
 

@@ -28,18 +28,18 @@ export interface UciSearch {
 /**
  * How far a search is:
  *
- *     searching ──cut short, no line yet──▶ cutting
- *         │                                    │ its first line,
- *         │ limit passed, cut short, left      │ limit passed, left
- *         └────────────▶ stopping ◀────────────┘
+ *     searching ──limit passed or cut short, no line yet──▶ cutting
+ *         │                                                  │ its first line,
+ *         │ limit passed, cut short, left                    │ its time is up, left
+ *         └──────────────▶ stopping ◀────────────────────────┘
  *                           ⟲ cut short, left
  *
  *     each of these ──bestmove, or the engine is gone──▶ over
  */
 type SearchState =
   | { readonly kind: "searching" }
-  /** To be stopped at its first line: without one an engine has a move and no score, no answer for anybody. */
-  | { readonly kind: "cutting" }
+  /** Stopped at its first line: before that an engine has a move without a score, which answers nobody. */
+  | { readonly kind: "cutting"; readonly because: "limit" | "cut short"; readonly by: Deadline | undefined }
   /** `stop` was sent, and the engine owes its bestmove. */
   | { readonly kind: "stopping"; readonly because: "limit" | "cut short" | "left"; readonly by: Deadline }
   | { readonly kind: "over" };
@@ -55,10 +55,16 @@ const transitions: Transitions<SearchState["kind"]> = {
 const deepest = 245;
 
 /**
+ * Share of the time for stopping in which an engine must have run to be told from one that the machine did not let run. WASM
+ * engines read their input every 46 ms, native ones at every node.
+ */
+const overrunShare = 0.25;
+
+/**
  * Sends position and `go`, behind lines that belong before them, and watches. An engine is killed, through `kill`, when
  * it
  * - says that it refuses the position,
- * - is silent and does not answer `isready` either (an engine that searches must), or is seen to be suspended,
+ * - is silent and does not answer `isready` either (an engine that searches must),
  * - has not ended some time after it was told to stop, because its limit has passed or its caller has left.
  *
  * @param kill ends the engine: the search is lost then, before this returns.
@@ -86,9 +92,9 @@ export function startSearch(
   const ended = Promise.withResolvers<void>();
   let state: SearchState = { kind: "searching" };
   const silence = watchSilence(transport, times, (silentMs) =>
-    failAndKill("deaf", `no sign of life for ${silentMs} ms while searching`),
+    failAndKill("unresponsive", `no sign of life for ${silentMs} ms while searching`),
   );
-  const late = createDeadline(movetimeMs + times.lateMs, () => stop("limit"));
+  const late = createDeadline(movetimeMs + times.lateMs, () => endByLimit());
 
   transport.send(...before, positionLine(job), goLine(job));
 
@@ -102,27 +108,35 @@ export function startSearch(
   }
 
   function isCutShort() {
-    return state.kind === "cutting" || (state.kind === "stopping" && state.because === "cut short");
+    return (state.kind === "cutting" || state.kind === "stopping") && state.because === "cut short";
+  }
+
+  /** Gives an engine without a line some more time for its first one. */
+  function endByLimit() {
+    if (state.kind !== "searching" || lines.final() !== undefined) {
+      stop("limit");
+      return;
+    }
+    reads = true;
+    move({ kind: "cutting", because: "limit", by: createDeadline(times.stopMs, () => stop("limit")) });
   }
 
   function stop(because: "limit" | "cut short" | "left") {
     switch (state.kind) {
       case "searching":
-      case "cutting":
-        if (transport.suspended()) {
-          // It will not hear it: another engine can begin at once.
-          failAndKill("overran", "suspended when it was to stop");
-          return;
+      case "cutting": {
+        if (state.kind === "cutting") {
+          state.by?.clear();
         }
         transport.send("stop");
+        const beforeMs = transport.processorMs();
         move({
           kind: "stopping",
           because: isCutShort() && because === "limit" ? "cut short" : because,
-          by: createDeadline(times.stopMs, () =>
-            failAndKill("overran", `no bestmove ${times.stopMs} ms after stop`),
-          ),
+          by: createDeadline(times.stopMs, () => overrun(beforeMs)),
         });
         return;
+      }
       case "stopping":
         // It was told so, and its time runs.
         if (!isLeft() && because !== "limit") {
@@ -136,8 +150,8 @@ export function startSearch(
   }
 
   function finish() {
-    if (state.kind === "stopping") {
-      state.by.clear();
+    if (state.kind === "stopping" || state.kind === "cutting") {
+      state.by?.clear();
     }
     silence.end();
     late.clear();
@@ -145,12 +159,16 @@ export function startSearch(
     ended.resolve();
   }
 
-  function failAndKill(kind: "deaf" | "overran" | "confused", message: string) {
-    const failure =
-      kind !== "confused" && transport.suspended()
-        ? new EngineFailure("suspended", "the engine was suspended from outside")
-        : new EngineFailure(kind, message);
-    kill(failure);
+  function failAndKill(kind: "unresponsive" | "protocol_error", message: string) {
+    kill(new EngineFailure(kind, message));
+  }
+
+  /** The position is to blame if the engine had the processor long enough to see `stop`, and ignored it. */
+  function overrun(beforeMs: number | undefined) {
+    const nowMs = transport.processorMs();
+    const usedMs = beforeMs === undefined || nowMs === undefined ? undefined : nowMs - beforeMs;
+    const blamesPosition = usedMs === undefined || usedMs >= times.stopMs * overrunShare;
+    kill(new EngineFailure("overtime", `no bestmove ${times.stopMs} ms after stop`, { blamesPosition }));
   }
 
   /** Moves that were found to be legal and asked for: an engine says the same few again and again. */
@@ -162,7 +180,7 @@ export function startSearch(
       const isAsked = searchMoves.length === 0 || searchMoves.includes(move);
       if (!sound.has(move) && !(isAsked && isLegal(position, move))) {
         const asked = isAsked ? "" : `, or none of ${searchMoves.join(" ")}`;
-        failAndKill("confused", `${move} is not legal in ${position.fen}${asked}`);
+        failAndKill("protocol_error", `${move} is not legal in ${position.fen}${asked}`);
         return false;
       }
       sound.add(move);
@@ -205,8 +223,17 @@ export function startSearch(
       return;
     }
     const snapshot = lines.final();
+    if (bestMove !== undefined && snapshot === undefined && state.kind !== "searching") {
+      // An engine that is stopped before its first line has a move without a score. The machine was slow; the engine is fine.
+      answer.reject(new EngineFailure("overtime", "stopped before its first line"));
+      finish();
+      return;
+    }
     if (bestMove === undefined || snapshot === undefined) {
-      failAndKill("confused", `bestmove ${bestMove ?? "(none)"} after ${snapshot ? "a line" : "no line"}`);
+      failAndKill(
+        "protocol_error",
+        `bestmove ${bestMove ?? "(none)"} after ${snapshot ? "a line" : "no line"}`,
+      );
       return;
     }
     if (areSound([bestMove, ...firstMovesOf(snapshot)])) {
@@ -230,7 +257,7 @@ export function startSearch(
       }
       lines.close();
       if (state.kind === "searching" && lines.final() === undefined) {
-        move({ kind: "cutting" });
+        move({ kind: "cutting", because: "cut short", by: undefined });
       } else if (state.kind !== "cutting") {
         stop("cut short");
       }
@@ -251,7 +278,7 @@ export function startSearch(
       const line = parseLine(text);
       if (state.kind === "over") {
         if (line.kind === "bestmove") {
-          failAndKill("confused", "a second bestmove");
+          failAndKill("protocol_error", "a second bestmove");
         }
         return;
       }
@@ -264,12 +291,12 @@ export function startSearch(
           tellProgress(snapshot);
         }
         if (state.kind === "cutting" && lines.final()) {
-          stop("cut short");
+          stop(state.because);
         }
       } else if (line.kind === "bestmove") {
         done(line.move, line.ponder);
       } else if (line.kind === "critical") {
-        failAndKill("confused", line.reason);
+        failAndKill("protocol_error", line.reason);
       }
     },
   };

@@ -171,7 +171,7 @@ export class UciSession implements EngineSession {
     try {
       assertMayFollow(sessionTransitions, this.#state.kind, next);
     } catch (cause) {
-      const failure = new EngineFailure("confused", `the session lost count: ${cause}`, { cause });
+      const failure = new EngineFailure("protocol_error", `the session lost count: ${cause}`, { cause });
       void this.#end(failure);
       throw failure;
     }
@@ -231,7 +231,7 @@ export class UciSession implements EngineSession {
     const line = parseLine(text);
     if (line.kind === "bestmove") {
       // The next caller must not take it for their answer.
-      void this.#end(new EngineFailure("confused", "a bestmove that nobody asked for"));
+      void this.#end(new EngineFailure("protocol_error", "a bestmove that nobody asked for"));
     } else if (state.kind === "greeting") {
       state.exchange?.receive(line);
     } else if (state.kind === "cleaning" && line.kind === "readyok") {
@@ -265,20 +265,11 @@ export class UciSession implements EngineSession {
     const deadline = createDeadline(timeoutMs, () => {
       void this.#end(new EngineFailure("no_start", `no ${until} within ${timeoutMs} ms`));
     });
-    const look = setInterval(() => {
-      if (this.#transport.suspended()) {
-        const cause = new EngineFailure("suspended", "the engine was suspended from outside");
-        void this.#end(
-          new EngineFailure("no_start", `suspended from outside before its ${until}`, { cause }),
-        );
-      }
-    }, this.#times.silenceMs);
     this.#transport.send(...lines);
     try {
       await waiting.promise;
     } finally {
       deadline.clear();
-      clearInterval(look);
     }
   }
 

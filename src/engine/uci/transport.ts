@@ -16,6 +16,6 @@ export interface UciTransport {
   readonly ended: Promise<ProcessEnd>;
   /** Resident memory in bytes, where the system tells. */
   memoryBytes(): number | undefined;
-  /** Whether somebody outside has suspended the engine (SIGSTOP), where that can be told. */
-  suspended(): boolean;
+  /** Processor time that the engine has used, in milliseconds, if the system says. */
+  processorMs(): number | undefined;
 }

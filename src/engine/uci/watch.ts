@@ -6,26 +6,14 @@ export interface Deadline {
   clear(): void;
 }
 
-/** A timer that is so late, in milliseconds, shows that this process stood still, and its engines with it where all were stopped. */
-const stillMs = 1000;
-
-/** Until they go on as well, in milliseconds. */
-const goOnMs = 100;
-
 /**
- * Calls `missed` after so many milliseconds, but not before everything that has arrived by then is read:
- * when the whole process stood still (SIGSTOP, a collection of memory), timers are due before pipes are
- * looked at, and the answer that was waited for lies in the pipe. When that was long, engines may go on after it.
+ * Calls `missed` after so many milliseconds, but not before everything that has arrived by then is read: when this process
+ * stood still, timers are due before pipes are read, and the awaited answer lies in the pipe.
  */
 export function createDeadline(ms: number, missed: () => void): Deadline {
-  const dueAt = performance.now() + ms;
   let lastLook: NodeJS.Immediate | undefined;
-  let timer = setTimeout(() => {
-    if (performance.now() - dueAt > stillMs) {
-      timer = setTimeout(missed, goOnMs);
-    } else {
-      lastLook = setImmediate(missed);
-    }
+  const timer = setTimeout(() => {
+    lastLook = setImmediate(missed);
   }, ms);
   return {
     clear() {
@@ -43,35 +31,23 @@ interface SilenceWatch {
 }
 
 /**
- * An engine that is silent is asked for a sign of life: one that searches must answer `isready`.
+ * Asks a silent engine for a sign of life: an engine that searches must answer `isready`.
  *
- * @param deaf told when it has given none, or will not: how long it has been silent, in milliseconds.
+ * @param onUnresponsive called if there is no answer, with the milliseconds of silence.
  */
 export function watchSilence(
   transport: UciTransport,
-  { silenceMs, deafMs }: WatchTimes,
-  deaf: (silentMs: number) => void,
+  { silenceMs, unresponsiveMs }: WatchTimes,
+  onUnresponsive: (silentMs: number) => void,
 ): SilenceWatch {
   let heardAt = performance.now();
   /** Set while the engine owes a sign of life. */
   let asked: Deadline | undefined;
-  const tell = () => deaf(Math.round(performance.now() - heardAt));
-  let lookedAt = heardAt;
   const listen = setInterval(() => {
-    const now = performance.now();
-    const isLate = now - lookedAt > silenceMs / 2 + stillMs;
-    lookedAt = now;
-    // An engine that stood still, too, has the time until the next look to go on.
-    if (asked !== undefined || isLate || now - heardAt < silenceMs) {
-      return;
+    if (asked === undefined && performance.now() - heardAt >= silenceMs) {
+      asked = createDeadline(unresponsiveMs, () => onUnresponsive(Math.round(performance.now() - heardAt)));
+      transport.send("isready");
     }
-    if (transport.suspended()) {
-      // It will not answer: another engine can begin at once.
-      tell();
-      return;
-    }
-    asked = createDeadline(deafMs, tell);
-    transport.send("isready");
   }, silenceMs / 2);
   return {
     heard() {
@@ -93,7 +69,7 @@ export interface WatchTimes {
   /** Silence in a search after which the engine is asked for a sign of life. */
   readonly silenceMs: number;
   /** How long that sign may take. WASM engines read their input every 46 ms. */
-  readonly deafMs: number;
+  readonly unresponsiveMs: number;
   /** Past the limit of a search, when the engine is told to stop. */
   readonly lateMs: number;
   /**
@@ -108,7 +84,7 @@ export interface WatchTimes {
 export const defaultWatchTimes: WatchTimes = {
   startMs: 15_000,
   silenceMs: 1000,
-  deafMs: 3000,
+  unresponsiveMs: 3000,
   lateMs: 200,
   stopMs: 400,
   cleanMs: 5000,

@@ -45,7 +45,7 @@ function createObedient(): UciTransport {
     },
     ended: gone.promise,
     memoryBytes: () => undefined,
-    suspended: () => false,
+    processorMs: () => undefined,
   };
 }
 

@@ -53,12 +53,14 @@ async function supervise(times: Partial<WatchTimes> = {}) {
 }
 
 /** Refuses nothing, and remembers what it was told. */
-function recording(): Quarantine & { readonly notes: readonly (readonly [fen: string, kind: string])[] } {
+function recording(): Quarantine & {
+  readonly notes: readonly (readonly [fen: string, kind: string])[];
+} {
   const notes: [string, string][] = [];
   return {
     notes,
     refusedMs: () => 0,
-    note: (_build, { position }, kind) => notes.push([position.fen, kind]),
+    note: (_build, { position }, { kind }) => notes.push([position.fen, kind]),
   };
 }
 
@@ -79,13 +81,13 @@ describe("an engine in a search", () => {
   });
 
   test("an engine that is suspended from outside in a search is replaced, and its search answered", async () => {
-    const { searching, failures } = await supervise({ silenceMs: 300, deafMs: 1200 });
+    const { searching, failures } = await supervise({ silenceMs: 300, unresponsiveMs: 1200 });
     const { answer } = await searching();
     const [victim = 0] = enginesRunning();
     process.kill(victim, "SIGSTOP");
     expect(await answer).toMatchObject({ endedBy: "depth", snapshot: { depth: 12 } });
     expect(stillRunning([victim])).toEqual([]);
-    expect(failures.toSorted()).toEqual(["engine failed: suspended", "search tried again: suspended"]);
+    expect(failures.toSorted()).toEqual(["engine failed: unresponsive", "search tried again: unresponsive"]);
   });
 
   test("an engine that died idle is replaced before a caller notices", async () => {
@@ -100,7 +102,7 @@ describe("an engine in a search", () => {
   });
 
   test("an engine that its caller left and that cannot be stopped costs the next caller time, not the answer", async () => {
-    const { search, lostInSearch, failures, refused } = await supervise();
+    const { search, lostInSearch, failures, refused } = await supervise({ silenceMs: 600_000 });
     const caller = new AbortController();
     const lost = search(jobOf({ fen: unstoppable }), caller.signal);
     lost.catch(() => {});
@@ -109,12 +111,12 @@ describe("an engine in a search", () => {
     await expect(lost).rejects.toThrow("left");
     expect((await search()).endedBy).toBe("depth");
     // The search of who left has ended when its engine was gone: nobody else has met that one.
-    expect(failures).toEqual(["engine failed: overran"]);
-    expect(refused.notes).toEqual([[unstoppable, "overran"]]);
+    expect(failures).toEqual(["engine failed: overtime"]);
+    expect(refused.notes).toEqual([[unstoppable, "overtime"]]);
   });
 
   test("an engine that two callers have left broke on the first one's search, because the second had not begun", async () => {
-    const { search, lostInSearch, refused } = await supervise();
+    const { search, lostInSearch, refused } = await supervise({ silenceMs: 600_000 });
     const callers = [new AbortController(), new AbortController()] as const;
     const first = search(jobOf({ fen: unstoppable }), callers[0].signal);
     first.catch(() => {});
@@ -124,6 +126,6 @@ describe("an engine in a search", () => {
     const second = search(jobOf(), callers[1].signal);
     callers[1].abort(new Error("left, too"));
     await expect(second).rejects.toThrow("left, too");
-    await expect.poll(() => refused.notes, { timeout: patienceMs }).toEqual([[unstoppable, "overran"]]);
+    await expect.poll(() => refused.notes, { timeout: patienceMs }).toEqual([[unstoppable, "overtime"]]);
   });
 });

@@ -23,11 +23,11 @@ async function start(backend: EngineBackend, pick: (build: EngineBuild) => boole
 const search = (session: EngineSession) => session.search(jobOf({ fen: unstoppable, movetimeMs }), forever);
 
 describe("a position that an engine cannot get out of", () => {
-  test("an engine that gets lost in a position fails as overran if the position waited behind another search", async () => {
+  test("an engine that gets lost in a position fails as overtime if the position waited behind another search", async () => {
     const session = await start(createWasmBackend(settings, noSandbox), ({ net }) => net === "lite");
     await session.search(jobOf({ depth: 4 }), forever);
     // As what it is: it was begun, so no other engine is to be tried.
-    await expect(search(session)).rejects.toMatchObject({ name: "EngineFailure", kind: "overran" });
+    await expect(search(session)).rejects.toMatchObject({ name: "EngineFailure", kind: "overtime" });
   });
 
   test("a position that the lite network gets lost in is answered by the full network", async () => {

@@ -17,7 +17,9 @@ export interface Kills {
 
 export interface KillsOutcome {
   readonly answered: number;
-  /** Requests without a whole answer, with what came instead. */
+  /** Requests that were refused as `overloaded`, because two engines were lost in one search. */
+  readonly overloaded: number;
+  /** Requests with neither a whole answer nor that refusal, with what came instead. */
   readonly lost: readonly string[];
   /** Engines that ran after the server had ended. */
   readonly left: readonly number[];
@@ -27,8 +29,8 @@ export interface KillsOutcome {
 }
 
 const callers = 4;
-/** If engines died faster than answers come, none would ever be ready. */
-const aheadMax = 4;
+/** More frequent kills would often hit a search and its retry. */
+const answersPerKill = 10;
 
 /** Kills (three of four) and suspends engines at random, native and WebAssembly ones, while four callers ask over three calls. */
 export async function killEngines({ kills, everyMs, seed, dataDir }: Kills): Promise<KillsOutcome> {
@@ -62,6 +64,7 @@ export async function killEngines({ kills, everyMs, seed, dataDir }: Kills): Pro
   const lost: string[] = [];
   let asked = 0;
   let answered = 0;
+  let overloaded = 0;
   let isOver = false;
 
   async function ask(): Promise<void> {
@@ -77,6 +80,10 @@ export async function killEngines({ kills, everyMs, seed, dataDir }: Kills): Pro
         body: JSON.stringify(body),
       });
       const answer = await response.text();
+      if (answer.includes('"code":"overloaded"')) {
+        overloaded++;
+        return;
+      }
       const isWhole =
         call === "eval/stream" ? answer.includes("event: done") : JSON.parse(answer).best_move !== null;
       if (response.status !== 200 || !isWhole) {
@@ -98,7 +105,7 @@ export async function killEngines({ kills, everyMs, seed, dataDir }: Kills): Pro
     await sleep(everyMs / 2 + random.below(everyMs));
     const engines = descendantsOf(pid);
     engines.forEach((engine) => void seen.add(engine));
-    if (engines.length === 0 || hurt > answered + lost.length + aheadMax) {
+    if (engines.length === 0 || hurt * answersPerKill > answered + lost.length) {
       continue;
     }
     try {
@@ -113,5 +120,5 @@ export async function killEngines({ kills, everyMs, seed, dataDir }: Kills): Pro
   descendantsOf(pid).forEach((engine) => void seen.add(engine));
   const exitCode = await stop();
   await sleep(200);
-  return { answered, lost, left: stillRunning([...seen]), exitCode, readyMs };
+  return { answered, overloaded, lost, left: stillRunning([...seen]), exitCode, readyMs };
 }

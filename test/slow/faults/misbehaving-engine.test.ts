@@ -22,8 +22,8 @@ afterAll(async () => {
 const shortTimes: Readonly<Partial<Record<Misbehaviour, Partial<WatchTimes>>>> = {
   mute: { startMs: 300 },
   unready: { startMs: 300 },
-  hang: { silenceMs: 200, deafMs: 300 },
-  "close-input": { silenceMs: 200, deafMs: 300 },
+  hang: { silenceMs: 200, unresponsiveMs: 300 },
+  "close-input": { silenceMs: 200, unresponsiveMs: 300 },
   "half-answer": { silenceMs: 200 },
   stuck: { cleanMs: 300 },
   "go-on": { lateMs: 100 },
@@ -74,28 +74,36 @@ describe("a caller whose engine", () => {
     ["prints lines without an end", "flood-lines", ["engine failed: flooded", "search tried again: flooded"]],
     ["complains without an end on stderr", "flood-stderr", []],
     ["writes its lines in pieces", "half-lines", []],
-    ["writes half an answer", "half-answer", ["engine failed: confused", "search tried again: confused"]],
+    [
+      "writes half an answer",
+      "half-answer",
+      ["engine failed: protocol_error", "search tried again: protocol_error"],
+    ],
     [
       "closes its output and lives on",
       "close-output",
       ["engine failed: exited", "search tried again: exited"],
     ],
-    ["hears nothing any more", "hang", ["engine failed: deaf", "search tried again: deaf"]],
-    ["closes its input", "close-input", ["engine failed: deaf", "search tried again: deaf"]],
+    ["hears nothing any more", "hang", ["engine failed: unresponsive", "search tried again: unresponsive"]],
+    ["closes its input", "close-input", ["engine failed: unresponsive", "search tried again: unresponsive"]],
     [
       "answers a move that is not legal",
       "illegal",
-      ["engine failed: confused", "search tried again: confused"],
+      ["engine failed: protocol_error", "search tried again: protocol_error"],
     ],
-    ["answers with no move", "no-move", ["engine failed: confused", "search tried again: confused"]],
-    ["answers twice", "twice", ["engine failed: confused"]],
-    ["answers again when it is idle", "twice-late", ["engine failed: confused"]],
+    [
+      "answers with no move",
+      "no-move",
+      ["engine failed: protocol_error", "search tried again: protocol_error"],
+    ],
+    ["answers twice", "twice", ["engine failed: protocol_error"]],
+    ["answers again when it is idle", "twice-late", ["engine failed: protocol_error"]],
     ["floods when it is idle", "flood-idle", ["engine failed: flooded"]],
     ["is stuck when it is cleaned", "stuck", ["engine failed: no_start"]],
     ["prints bytes that mean nothing", "garbage", []],
     ["greets late", "late", []],
-    ["never greets", "mute", ["engine could not be started", "search tried again: no_start"]],
-    ["is never ready", "unready", ["engine could not be started", "search tried again: no_start"]],
+    ["never greets", "mute", ["engine could not be started"]],
+    ["is never ready", "unready", ["engine could not be started"]],
     ["ignores every signal and the end of its input", "undying", []],
   ])(
     "a caller whose engine %s is answered, and so is the next one; the log says what it was",
@@ -114,14 +122,14 @@ describe("a caller whose engine", () => {
     const { status, body } = await ask({ movetime_ms: 200 });
     expect([status, body]).toMatchObject([504, { code: "engine_timeout", next_action: "reduce_limits" }]);
     expect((await ask()).status).toBe(200);
-    expect(complained()).toContain("engine failed: overran");
+    expect(complained()).toContain("engine failed: overtime");
   });
 });
 
 describe("where every engine of a build", () => {
   test.each<[what: string, Misbehaviour, status: number, code: string, next: string]>([
-    ["crashes on a position", "exit-0", 500, "internal", "engine_timeout"],
-    ["floods on a position", "flood-lines", 500, "internal", "engine_timeout"],
+    ["crashes on a position", "exit-0", 503, "overloaded", "engine_timeout"],
+    ["floods on a position", "flood-lines", 503, "overloaded", "engine_timeout"],
     ["answers illegal moves", "illegal", 500, "internal", "internal"],
     ["never greets", "mute", 503, "starting", "starting"],
   ])(

@@ -166,7 +166,7 @@ describe("a search whose engine does not end it", () => {
     { KIBITZ_DEFAULT_ENGINE: "stockfish-19" },
     {
       tracing: kept.tracing,
-      engines: createFakeEngines({ builds: [buildOf({ id: "stockfish-19" })], conduct: () => "overran" }),
+      engines: createFakeEngines({ builds: [buildOf({ id: "stockfish-19" })], conduct: () => "overtime" }),
     },
   );
 
@@ -178,7 +178,7 @@ describe("a search whose engine does not end it", () => {
     expect(events.map(({ name, attributes }) => [name, attributes?.["kibitz.attempt"]])).toEqual([
       ["engine failed", 1],
     ]);
-    expect([status.code, attributes["error.type"]]).toEqual([SpanStatusCode.ERROR, "overran"]);
+    expect([status.code, attributes["error.type"]]).toEqual([SpanStatusCode.ERROR, "overtime"]);
     expect(tree.span.status.code).toBe(SpanStatusCode.ERROR);
     expect(tree.span.attributes["error.type"]).toBe(tree.span.attributes["kibitz.code"]);
   });

@@ -71,7 +71,7 @@ function createSession(build: EngineBuild, recording: Recording): EngineSession 
         }
         onProgress(event);
       }
-      throw new EngineFailure("confused", `nothing is recorded for ${position.fen}`);
+      throw new EngineFailure("protocol_error", `nothing is recorded for ${position.fen}`);
     },
     async [Symbol.asyncDispose]() {
       alive = false;
