@@ -1,7 +1,8 @@
-import type { DescMethod } from "@bufbuild/protobuf";
+import { type DescMethod, isMessage, type Message } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { CallKind } from "../access/entrance.ts";
+import { costOfMoves } from "../errors/errors.ts";
 
 const { evaluate, findBestMove, streamEvaluate, evaluateBatch } = AnalysisService.method;
 const { reviewGame } = GameService.method;
@@ -58,3 +59,10 @@ const maxBytesOf: ReadonlyMap<DescMethod, number> = new Map<DescMethod, number>(
   // A PGN of 256 KiB, which JSON writes with escapes.
   [reviewGame, 512 * 1024],
 ]);
+
+/** How many times the refusal of a request counts in the error quota: more if a game was played to find the fault. */
+export function costOf(message: Message): number {
+  return isMessage(message, evaluate.input)
+    ? costOfMoves(message.moves.length + message.searchMoves.length)
+    : 1;
+}

@@ -22,6 +22,7 @@ import { judgeRequest, type KnownEngines } from "../analysis/judge-request.ts";
 import type { Call } from "../calls/call.ts";
 import { requestFromMessage } from "../calls/convert.ts";
 import { reviewFromMessage } from "../calls/convert-review.ts";
+import { costOf } from "../calls/policy.ts";
 import type { Rules } from "../calls/rules.ts";
 import { costOfMoves, errorFromFaults, type Fault, KibitzError, withCost } from "../errors/errors.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
@@ -212,13 +213,6 @@ export interface Preflight {
 
 /** A refusal counts once more for so many items of a batch that were read. */
 const itemsForOne = 10;
-
-/** How many times the refusal of a request counts in the error quota: more if a game was played to find the fault. */
-export function costOf(message: Message): number {
-  return isMessage(message, single.input)
-    ? costOfMoves(message.moves.length + message.searchMoves.length)
-    : 1;
-}
 
 interface PreflightOptions {
   readonly access: Access;

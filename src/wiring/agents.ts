@@ -13,7 +13,6 @@ import { readJsonText } from "../protocols/json/read-json.ts";
 import { createMcpEndpoint } from "../protocols/mcp/endpoint.ts";
 import { allowedHosts } from "../protocols/mcp/senders.ts";
 import { contextOf, outcomeOf } from "../request/context.ts";
-import { costOf } from "../services/admission.ts";
 import type { Service } from "./service.ts";
 import type { Config } from "./settings.ts";
 
@@ -49,7 +48,7 @@ export function createAgentsEndpoint({
   const maxBytes = readMaxBytesOf(GameService.method.reviewGame);
   const isProxy = createProxyTest(config.trustProxy);
   return createMcpEndpoint({
-    plain: createPlainCalls({ calls, faultsOf: rules, judge: judge.message, costOf }),
+    plain: createPlainCalls({ calls, faultsOf: rules, judge: judge.message }),
     rulebook,
     origins: config.corsOrigins ?? [],
     hosts: allowedHosts(config.host, config.allowedHosts),

@@ -2,7 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { Access } from "../access/access.ts";
 import { createEntrance } from "../access/entrance.ts";
 import { withLog } from "../calls/middleware.ts";
-import { kindOfCall, readMaxBytesOf } from "../calls/policy.ts";
+import { kindOfCall } from "../calls/policy.ts";
 import { createCalls } from "../calls/register.ts";
 import type { Engines } from "../engine/engines.ts";
 import { assertMayFollow, errorFromUnknown } from "../errors/errors.ts";
@@ -25,7 +25,6 @@ import { unknownMethod } from "../protocols/connect/refuse-call.ts";
 import { createExplain } from "../protocols/connect/suggest.ts";
 import { createGateway } from "../protocols/json/gateway.ts";
 import { contextOf, outcomeOf, type RequestContext } from "../request/context.ts";
-import { costOf } from "../services/admission.ts";
 import { apiServices, createToolImplementations, serviceNames } from "../services/routes.ts";
 import type { Redis } from "../storage/redis/connection.ts";
 import { createEventLoopLag, createTimeSlicer, type EventLoopLag } from "../thread/event-loop.ts";
@@ -281,9 +280,7 @@ function createDoors(
     calls,
     faultsOf: rules,
     judge: judge.message,
-    costOf,
     beginWork,
-    readMaxBytesOf,
     bodies,
     log,
     ...(heartbeatMs !== undefined && { heartbeatMs }),

@@ -44,34 +44,6 @@ it("a suggestion finds numbers in lists and under keys that a pointer escapes", 
   expect(await suggestionFor(sent, faults)).toEqual({ requests: [{ depth: 3 }, { depth: 1, "a/b~": 30 }] });
 });
 
-it("a suggestion replaces a wrong text by the example", async () => {
-  expect(await suggestionFor({ fen: "8/8", depth: 3 }, [shortFen])).toEqual({ fen: "8/8 w", depth: 3 });
-});
-
-it("a suggestion reads a number or boolean from a string, and corrects a misspelt key", async () => {
-  const sent = { depth: "12", Fen: "8/8", options: { uciElo: 1500, uci_limit_strength: "true" } };
-  const wrongType: Fault = { ...depth, code: "invalid_type" };
-  const faults: readonly Fault[] = [
-    wrongType,
-    { pointer: "/Fen", code: "unknown_field", message: "", meant: "fen" },
-    // That the field is missing.
-    { pointer: "/fen", code: "invalid_fen", message: "" },
-    { pointer: "/options/uciElo", code: "option_not_allowed", message: "", meant: "uci_elo" },
-    {
-      pointer: "/options/uci_limit_strength",
-      code: "invalid_option",
-      message: "",
-      allowed: { type: "boolean" },
-    },
-  ];
-  expect(await suggestionFor(sent, faults)).toEqual({
-    depth: 12,
-    fen: "8/8",
-    options: { uci_elo: 1500, uci_limit_strength: true },
-  });
-  expect(await suggestionFor({ ...sent, fen: "8/8" }, faults)).toBeUndefined();
-});
-
 it("an error gets no suggestion if any violation is of another kind", async () => {
   const sent = { depth: 99, path: "fast", deph: 1 };
   const path: Fault = { pointer: "/path", code: "out_of_range", message: "", allowed: { enum: ["auto"] } };

@@ -12,7 +12,6 @@ import { createRulebook, type Rulebook } from "../../calls/rulebook.ts";
 import { createRules } from "../../calls/rules.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import { createPlainCalls } from "../../protocols/json/plain-calls.ts";
-import { costOf } from "../../services/admission.ts";
 import { createTimeSlicer } from "../../thread/event-loop.ts";
 import { ConfigError } from "../../wiring/config.ts";
 import type { CommandInput } from "../command.ts";
@@ -61,7 +60,6 @@ export function openHere({ host, signal }: Pick<CommandInput, "host" | "signal">
       calls,
       faultsOf: createRules(),
       judge: async (message, method) => (await local()).judge.message(message, method, localAccount),
-      costOf,
     }),
     rulebook: openRulebook(),
     async [Symbol.asyncDispose]() {
@@ -83,7 +81,6 @@ export async function openThere(address: RemoteAddress): Promise<OpenedAnswerers
       faultsOf: createRules(),
       // The errors of the service have its suggestions. This process knows of no other call that it would answer.
       judge: () => Promise.reject(new KibitzError("internal", "Only the service knows what it answers.")),
-      costOf,
     }),
     rulebook: openRulebook(),
     async [Symbol.asyncDispose]() {

@@ -1,6 +1,7 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { Account } from "../../access/account.ts";
 import { createMessageReader } from "../../calls/plain/read-message.ts";
+import { costOf } from "../../calls/policy.ts";
 import type { Rules } from "../../calls/rules.ts";
 import { createSuggest, type PreflightMessage } from "../../calls/suggest.ts";
 import { errorFromFaults, errorFromUnknown, type KibitzError, withCost } from "../../errors/errors.ts";
@@ -19,8 +20,6 @@ export interface PlainReaderOptions {
   readonly faultsOf: Rules;
   /** Is called only if a request was refused, to suggest none that would be refused, too. */
   readonly judge: PreflightMessage;
-  /** Returns how many times the refusal of a request counts in the error quota. */
-  readonly costOf: (message: Message) => number;
 }
 
 /**
@@ -38,7 +37,7 @@ type ReadPlain = (
 /** @param readMessage reads such requests */
 export function createPlainReader(
   method: DescMethod,
-  { faultsOf, judge, costOf }: PlainReaderOptions,
+  { faultsOf, judge }: PlainReaderOptions,
   readMessage = createMessageReader(method.input),
 ): ReadPlain {
   const suggest = createSuggest(method, judge, readMessage);

@@ -1,5 +1,6 @@
-import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
+import type { DescMessage } from "@bufbuild/protobuf";
 import type { Entry } from "../../access/entrance.ts";
+import { readMaxBytesOf } from "../../calls/policy.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
 import { outcomeOf, refuseLeft } from "../../request/context.ts";
@@ -16,8 +17,6 @@ type Plain = Readonly<Record<string, unknown>>;
 export interface RequestReaderOptions extends PlainReaderOptions {
   /** Slices of the thread, for what takes long to read. */
   readonly beginWork: BeginWork;
-  /** Greatest body of a method, before and after inflation. */
-  readonly readMaxBytesOf: (method: DescMethod) => number;
   /** The memory for all bodies while they are read. */
   readonly bodies: BodyBudget;
 }
@@ -34,7 +33,7 @@ export function createRequestReader(
     return async ({ url = "" }, { account }) => readPlain(readQuery(queryOf(url)), account);
   }
 
-  const maxBytes = options.readMaxBytesOf(method);
+  const maxBytes = readMaxBytesOf(method);
   const textOf = (req: NodeRequest, entry: Entry) => readJsonText(req, entry, maxBytes, options.bodies);
   const wanted = `a JSON object such as ${JSON.stringify(exampleOf(method.input))}`;
   if (kindOfRoute(route) !== "batch") {

@@ -22,7 +22,6 @@ function callsOf(calls: Partial<Calls>, judge: (message: unknown) => Promise<voi
     calls: { unary: none, stream: none, ...calls },
     faultsOf: createRules(),
     judge,
-    costOf: () => 1,
   });
 }
 

@@ -61,7 +61,6 @@ export function madeUpGateway({
       await entered?.();
       return { account: localAccount, check() {}, isLimited() {}, refused };
     },
-    costOf: () => 1,
     beginWork,
     calls: {
       unary: (method) => calls[method.name] ?? (async () => create(method.output)),
@@ -75,7 +74,6 @@ export function madeUpGateway({
         throw errorFromFaults(faults);
       }
     },
-    readMaxBytesOf: () => 64 * 1024,
     bodies,
   });
 }
