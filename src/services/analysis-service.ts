@@ -1,8 +1,6 @@
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { Access } from "../access/access.ts";
 import { estimateOf, keyUrl } from "../access/over-plan.ts";
 import { depthLimitOf, type JudgedRequest, requestBounds } from "../analysis/analysis.ts";
-import type { Analyzer } from "../analysis/analyzer.ts";
 import type { KnownEngines } from "../analysis/judge-request.ts";
 import type { Call, Implementation } from "../calls/call.ts";
 import { messageFromAnalysis, numberFromLong } from "../calls/convert.ts";
@@ -10,26 +8,12 @@ import { messageFromPlan } from "../calls/convert-access.ts";
 import { messageFromVersions, type VersionFacts } from "../calls/convert-engines.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
 import type { EngineBuild } from "../engine/engine.ts";
-import type { Log } from "../log/log.ts";
 import { uuidv7 } from "../request/context.ts";
-import type { BeginWork } from "../thread/event-loop.ts";
-import type { AdmissionControl, Admitted, Preflight } from "./admission.ts";
-import { createBatchEvaluation } from "./batch.ts";
-import type { EachWatched } from "./many-searches.ts";
+import type { Admitted } from "./admission.ts";
+import { type BatchOptions, createBatchEvaluation } from "./batch.ts";
 
-export interface AnalysisServiceOptions {
-  readonly analyzer: Analyzer;
+export interface AnalysisServiceOptions extends BatchOptions {
   readonly engines: KnownEngines;
-  readonly access: Access;
-  readonly judge: Preflight;
-  readonly gate: AdmissionControl;
-  /** Slices of the thread, for what takes long. */
-  readonly beginWork: BeginWork;
-  /** How many searches of one batch, or of one review, may be under way: the node's slots and one more. */
-  readonly searchesAtOnce: number;
-  readonly log: Pick<Log, "error">;
-  /** Makes of what answers an item one that is watched, too. */
-  readonly watched?: EachWatched | undefined;
 }
 
 type Methods = Implementation<typeof AnalysisService>["methods"];

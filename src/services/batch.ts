@@ -1,9 +1,7 @@
 import type { MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { Access } from "../access/access.ts";
 import { tellWindows } from "../access/entrance.ts";
 import { refuseSpent } from "../access/limit-errors.ts";
-import type { Analyzer } from "../analysis/analyzer.ts";
 import type { Call } from "../calls/call.ts";
 import { messageFromAnalysis } from "../calls/convert.ts";
 import { problemMessage } from "../calls/convert-problem.ts";
@@ -13,30 +11,17 @@ import { createSuggest } from "../calls/suggest.ts";
 import type { ErrorCode } from "../errors/catalogue.ts";
 import { errorFromUnknown } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
-import type { BeginWork } from "../thread/event-loop.ts";
-import type { AdmissionControl, Preflight } from "./admission.ts";
 import {
   atOnceOf,
-  type EachWatched,
   flowOf,
   retryOverloaded,
   runConcurrently,
+  type SearchingOptions,
   unwatched,
 } from "./many-searches.ts";
 
-interface BatchOptions {
-  readonly analyzer: Analyzer;
-  /** Asked for each item, from the proto's rules on: in a batch, they are the item's own affair. */
-  readonly judge: Preflight;
-  readonly gate: AdmissionControl;
-  readonly access: Access;
-  /** Slices of the thread: an item of 600 moves takes milliseconds to judge, and may need no engine. */
-  readonly beginWork: BeginWork;
-  /** How many items of a batch may be under way: one more than the slots keeps them all busy. */
-  readonly searchesAtOnce: number;
+export interface BatchOptions extends SearchingOptions {
   readonly log: Pick<Log, "error">;
-  /** Makes of what answers an item one that is watched, too. */
-  readonly watched?: EachWatched | undefined;
 }
 
 const { evaluate: single, evaluateBatch: batch } = AnalysisService.method;

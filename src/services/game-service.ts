@@ -1,26 +1,9 @@
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
-import type { Access } from "../access/access.ts";
-import type { Analyzer } from "../analysis/analyzer.ts";
 import type { Implementation } from "../calls/call.ts";
 import { type MoveReviewMessage, messageFromMoveReview, messageFromReview } from "../calls/convert-review.ts";
 import { type Openings, readOpenings } from "../game/openings.ts";
-import type { BeginWork } from "../thread/event-loop.ts";
-import type { AdmissionControl, Preflight } from "./admission.ts";
-import { atOnceOf, type EachWatched, flowOf } from "./many-searches.ts";
+import { atOnceOf, flowOf, type SearchingOptions } from "./many-searches.ts";
 import { reviewGame } from "./review-game.ts";
-
-export interface GameServiceOptions {
-  readonly analyzer: Analyzer;
-  readonly judge: Preflight;
-  readonly gate: AdmissionControl;
-  readonly access: Pick<Access, "longCalls">;
-  /** Slices of the thread: a game takes tens of milliseconds, whether or not engines are asked. */
-  readonly beginWork: BeginWork;
-  /** How many searches of one review may be under way: the node's slots and one more. */
-  readonly searchesAtOnce: number;
-  /** Makes of what evaluates a position one that is watched, too. */
-  readonly watched?: EachWatched | undefined;
-}
 
 /** GameService over the domain. */
 export function createGameService({
@@ -31,7 +14,7 @@ export function createGameService({
   beginWork,
   searchesAtOnce,
   watched,
-}: GameServiceOptions): Implementation<typeof GameService> {
+}: SearchingOptions): Implementation<typeof GameService> {
   let reading: Promise<Openings> | undefined;
 
   /** When the first review needs them, which many servers never see. */

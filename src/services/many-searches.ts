@@ -1,11 +1,29 @@
 /** Searches of one call, several at a time. */
 
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Access } from "../access/access.ts";
 import type { Account } from "../access/account.ts";
+import type { Analyzer } from "../analysis/analyzer.ts";
 import type { Call } from "../calls/call.ts";
 import { KibitzError } from "../errors/errors.ts";
+import type { BeginWork } from "../thread/event-loop.ts";
+import type { AdmissionControl, Preflight } from "./admission.ts";
 
-/** @param name of what each of them is */
+/** The parts that calls with many searches need. */
+export interface SearchingOptions {
+  readonly analyzer: Analyzer;
+  readonly judge: Preflight;
+  readonly gate: AdmissionControl;
+  readonly access: Access;
+  /** Time slices: a game of 600 moves takes milliseconds to check, and may need no engine. */
+  readonly beginWork: BeginWork;
+  /** How many searches of one call may be under way: one more than the slots keeps them all busy. */
+  readonly searchesAtOnce: number;
+  /** Wraps each search, for tracing. */
+  readonly watched?: EachWatched | undefined;
+}
+
+/** Wraps the task that makes each search. @param name of one search, in the trace */
 export type EachWatched = <T>(name: "batch item" | "position", start: Start<T>) => Start<T>;
 
 type Start<T> = (index: number, signal: AbortSignal) => Promise<T>;

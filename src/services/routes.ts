@@ -8,7 +8,7 @@ import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts"
 import { ServerReflection as ServerReflectionV1alpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import type { Implementation } from "../calls/call.ts";
 import { type AnalysisServiceOptions, createAnalysisService } from "./analysis-service.ts";
-import { createGameService, type GameServiceOptions } from "./game-service.ts";
+import { createGameService } from "./game-service.ts";
 import { createKeyService } from "./key-service.ts";
 import { createHealth, type HealthOptions } from "./tools/health.ts";
 import { createReflection, type ReflectionOptions } from "./tools/reflection.ts";
@@ -25,9 +25,7 @@ export const serviceNames: ReadonlySet<string> = new Set(
 );
 
 /** Every service of the API with what answers its calls. */
-export function createImplementations(
-  options: AnalysisServiceOptions & GameServiceOptions,
-): readonly Implementation[] {
+export function createImplementations(options: AnalysisServiceOptions): readonly Implementation[] {
   return [
     createAnalysisService(options) as unknown as Implementation,
     createGameService(options) as unknown as Implementation,
