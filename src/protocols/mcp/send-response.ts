@@ -13,19 +13,27 @@ export async function sendResponse(
     return;
   }
   res.statusCode = status;
-  for (const [name, value] of [...headers, ...answerHeaders]) {
+  for (const [name, value] of headers) {
     // HTTP/2 has no such header, and Node answers HTTP/1.1 with it by itself.
     if (name !== "connection") {
       res.setHeader(name, value);
     }
   }
   res.setHeader("Cache-Control", "no-store");
+  /** Not before the first part: the SDK returns a stream at once, and its call sets the RateLimit fields later. */
+  const completeHeaders = () => {
+    for (const [name, value] of res.headersSent ? [] : answerHeaders) {
+      res.setHeader(name, value);
+    }
+  };
   for await (const part of body ?? []) {
+    completeHeaders();
     if (!(await writePart(res, part))) {
       return;
     }
   }
   if (!isGone(res)) {
+    completeHeaders();
     (res as ServerResponse).end();
   }
 }

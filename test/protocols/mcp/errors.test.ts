@@ -216,12 +216,14 @@ describe("limits", () => {
     expect(await agent.list()).toHaveLength(4);
   });
 
-  test("the header of a single MCP answer has the rate windows of its caller", async () => {
-    const caller = newCaller();
-    const asked = { name: "analyze_position", arguments: { depth: 1 } };
-    const { headers } = await send(app.url, newMessage("tools/call", asked, caller));
-    expect(headers.get("ratelimit")).toMatch(/^"minute";r=2;t=\d+$/);
-  });
+  test.each([newMessage, oldMessage])(
+    "the header of an MCP answer has the rate windows of its caller in each version of the protocol",
+    async (message) => {
+      const { headers, body } = message("tools/call", { name: "analyze_position", arguments: { depth: 1 } });
+      const answer = await send(app.url, { headers: { ...headers, ...newCaller() }, body });
+      expect(answer.headers.get("ratelimit")).toMatch(/^"minute";r=2;t=\d+$/);
+    },
+  );
 
   test.each([newMessage, oldMessage])(
     "a caller that was refused too often over MCP is answered by HTTP 429 with the time to wait",
