@@ -186,7 +186,8 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
     }
     if (line.last) {
       const { data } = line.last;
-      data.comments = [...(data.comments ?? []), comment];
+      data.comments ??= [];
+      data.comments.push(comment);
     } else {
       line.comments.push(comment);
     }
@@ -197,7 +198,8 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
       throw refuse(`The glyph '${text}' stands before any move`, text, offset);
     }
     const { data } = line.last;
-    data.nags = [...(data.nags ?? []), nag];
+    data.nags ??= [];
+    data.nags.push(nag);
   }
 
   function readResult({ result: read, text, offset }: Extract<Token, { kind: "result" }>): void {

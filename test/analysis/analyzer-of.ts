@@ -6,11 +6,11 @@ import { createMemoryCache } from "../../src/storage/memory/cache.ts";
 import { snapshotOf } from "./made-up.ts";
 
 /** Over made-up engines, with a cache of its own. */
-export function analyzerOf(search: SearchWithRetry, slots = 1): Analyzer {
+export function analyzerOf(search: SearchWithRetry, slots = 1, cacheBytes = 1e6): Analyzer {
   return createAnalyzer({
     search,
     scheduler: createScheduler({ slots, maxWaitMs: 60_000 }),
-    cache: createMemoryCache<Findings>({ bytes: 1e6 }),
+    cache: createMemoryCache<Findings>({ bytes: cacheBytes }),
     movetimeMaxMs: 9000,
   });
 }

@@ -11,7 +11,7 @@ test("analyses that have ended keep no later ones in memory, however many are in
     await new Promise(setImmediate);
     return doneOf();
   };
-  const { analyze } = analyzerOf(search, 4);
+  const { analyze } = analyzerOf(search, 4, 0);
   let nodes = 0;
   const bytes = await oldBytesEach(async (times) => {
     const callers = Array.from({ length: 8 }, async () => {
