@@ -49,20 +49,28 @@ export interface CoalescerCounters {
   readonly joined: number;
 }
 
+/** Holds a run while it is under way. The outgrown table of a `Map` would keep the run itself until V8 collects the whole heap. */
+interface Place<T, W> {
+  run: SharedRun<T, W> | undefined;
+}
+
 export function createCoalescer<T, W>(): Coalescer<T, W> {
-  const underWay = new Map<string, SharedRun<T, W>>();
+  const underWay = new Map<string, Place<T, W>>();
   let started = 0;
   let joined = 0;
 
   function begin(key: string | undefined, work: SharedWork<T, W>, reader: Reader<T, W>): SharedRun<T, W> {
     started++;
+    const place: Place<T, W> = { run: undefined };
     const run = new SharedRun<T, W>(() => {
-      if (key !== undefined && underWay.get(key) === run) {
+      if (key !== undefined && place.run) {
+        place.run = undefined;
         underWay.delete(key);
       }
     });
     if (key !== undefined) {
-      underWay.set(key, run);
+      place.run = run;
+      underWay.set(key, place);
     }
     run.enter(reader);
     run.begin(work);
@@ -77,7 +85,7 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
     signal: AbortSignal,
   ): () => void {
     signal.throwIfAborted();
-    const known = key === undefined ? undefined : underWay.get(key);
+    const known = key === undefined ? undefined : underWay.get(key)?.run;
     return known ? join(known, reader, signal) : stay(begin(key, work, reader), reader, signal);
   }
 
@@ -120,7 +128,7 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
       }
     },
     join(key, who, signal, wantsStates) {
-      const known = underWay.get(key);
+      const known = underWay.get(key)?.run;
       if (known === undefined || signal.aborted) {
         return undefined;
       }

@@ -80,7 +80,8 @@ interface Running {
 }
 
 export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Scheduler {
-  const running = new Set<Running>();
+  /** No `Set`: its outgrown table would keep searches that have ended until V8 collects the whole heap. */
+  const running: Running[] = [];
   const queue = createFairQueue<() => void>();
   let waiting = 0;
   let admitted = 0;
@@ -88,12 +89,14 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
 
   function admit({ expectMs }: Work, askedAt: number, signal: AbortSignal): Slot {
     const run: Running = { startedAt: performance.now(), expectedMs: expectMs(), signal };
-    running.add(run);
+    running.push(run);
     admitted++;
     return {
       queueMs: Math.round(run.startedAt - askedAt),
       [Symbol.dispose]() {
-        if (running.delete(run)) {
+        const at = running.indexOf(run);
+        if (at >= 0) {
+          running.splice(at, 1);
           queue.take()?.value();
         }
       },
@@ -111,28 +114,28 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
 
   /** Work of a new caller that takes as long as the running searches are expected to take on average. */
   function typicalWork(now: number) {
-    const sumMs = [...running].reduce((sum, { expectedMs }) => sum + expectedMs, 0);
-    const costMs = running.size === 0 ? 0 : sumMs / running.size;
+    const sumMs = running.reduce((sum, { expectedMs }) => sum + expectedMs, 0);
+    const costMs = running.length === 0 ? 0 : sumMs / running.length;
     return { flow: newCaller, costMs: () => costMs, dueMs: now + costMs };
   }
 
   return {
     get hasFreeSlot() {
-      return running.size < slots;
+      return running.length < slots;
     },
     get counters() {
-      return { running: running.size, waiting, admitted, refused };
+      return { running: running.length, waiting, admitted, refused };
     },
     standing() {
       const now = performance.now();
-      const isFree = running.size < slots;
+      const isFree = running.length < slots;
       const waitMs = isFree ? 0 : expectedWaitMs(queue.before(typicalWork(now)), now);
-      return { slots, running: running.size, waiting, admitted, refused, expectedWaitMs: waitMs };
+      return { slots, running: running.length, waiting, admitted, refused, expectedWaitMs: waitMs };
     },
     async enter(work, signal, onWaiting = () => {}) {
       signal.throwIfAborted();
       const askedAt = performance.now();
-      if (running.size < slots) {
+      if (running.length < slots) {
         return admit(work, askedAt, signal);
       }
       const { flow, expectMs: costMs } = work;
