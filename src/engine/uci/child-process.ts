@@ -60,8 +60,8 @@ export function createChildProcess(command: EngineCommand): UciTransport {
       await ended;
     },
     ended,
-    memoryBytes: () => (child.pid === undefined ? undefined : residentBytesOfTree(child.pid)),
-    processorMs: () => (child.pid === undefined ? undefined : processorMsOfTree(child.pid)),
+    memoryBytes: () => (child.pid === undefined ? undefined : sumOfTree(child.pid, residentBytes)),
+    processorMs: () => (child.pid === undefined ? undefined : sumOfTree(child.pid, processorMs)),
   };
 }
 
@@ -138,15 +138,6 @@ function readLines(stdout: Readable, receive: (line: string) => void): Promise<v
 /** Linux counts processor time in ticks of 10 ms, for programs on every machine. */
 const tickMs = 10;
 
-function processorMsOfTree(pid: number): number | undefined {
-  const own = processorMs(pid);
-  return own === undefined
-    ? undefined
-    : processTreeOf(pid)
-        .slice(1)
-        .reduce((sum, child) => sum + (processorMs(child) ?? 0), own);
-}
-
 /** User and system time: fields 14 and 15 of proc_pid_stat(5), counted from behind the name, which may have spaces. */
 function processorMs(pid: number): number | undefined {
   try {
@@ -159,17 +150,17 @@ function processorMs(pid: number): number | undefined {
   }
 }
 
-/** Memory that several share counts for each: more than they take, and never less. */
-function residentBytesOfTree(pid: number): number | undefined {
-  const own = residentBytes(pid);
+/** Sums up a measure of a process and its children; undefined if the process itself is gone. */
+function sumOfTree(pid: number, measure: (pid: number) => number | undefined): number | undefined {
+  const own = measure(pid);
   return own === undefined
     ? undefined
     : processTreeOf(pid)
         .slice(1)
-        .reduce((sum, child) => sum + (residentBytes(child) ?? 0), own);
+        .reduce((sum, child) => sum + (measure(child) ?? 0), own);
 }
 
-/** Pages of 4 KiB: what Linux has on every machine that runs these engines. */
+/** In pages of 4 KiB, as on every machine that runs these engines. Memory that processes share counts for each of them. */
 const pageBytes = 4096;
 
 function residentBytes(pid: number): number | undefined {
