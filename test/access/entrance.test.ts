@@ -1,22 +1,16 @@
 import { expect, test } from "vitest";
 import { createAccess } from "../../src/access/access.ts";
 import { type CallKind, createEntrance } from "../../src/access/entrance.ts";
-import type { Plan } from "../../src/access/plans.ts";
+import { keylessPlan, type Plan } from "../../src/access/plans.ts";
 import { errorFromFaults, KibitzError, withCost } from "../../src/errors/errors.ts";
 import { createOutcome, localContext } from "../../src/request/context.ts";
 import { createMemoryKeyStore } from "../../src/storage/memory/key-store.ts";
 import { createMemoryUsageStore } from "../../src/storage/memory/usage-store.ts";
 
 const plan: Plan = {
-  id: "keyless",
-  requiresKey: false,
+  ...keylessPlan,
   limits: {
-    depthMax: 20,
-    nodesMax: 2_000_000,
-    multipvMax: 5,
-    movetimeMaxMs: 5000,
-    reviewPliesMax: 120,
-    concurrent: 2,
+    ...keylessPlan.limits,
     rates: [
       { name: "minute", quota: 60, windowS: 60, unit: "request" },
       { name: "refusals", quota: 10, windowS: 1, unit: "refusal" },
