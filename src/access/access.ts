@@ -80,7 +80,7 @@ export interface AccessOptions {
   readonly log: Pick<Log, "warn">;
 }
 
-/** What nodes share that answer the same callers. */
+/** State that is shared by nodes which answer the same callers. */
 export interface SharedAccess {
   readonly limits: Limits;
   readonly grace: KeyGrace;

@@ -171,7 +171,7 @@ function countedWindows({ plan, subject, address }: Account, policy: RatePolicy)
   return Array.from(subjects, (counted) => windowOf(plan, policy, counted));
 }
 
-/** Of windows of one rate, the one with less left; of equal ones the one that ends later. */
+/** Returns the window of a rate with the least left; among equal ones, the one that ends last. */
 function tightest(policy: RatePolicy, uses: readonly WindowUse[]): RateWindow {
   const [first, ...others] = uses.map((use) => windowFrom(policy, use));
   return others.reduce((least, next) => {

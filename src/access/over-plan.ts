@@ -10,7 +10,7 @@ export const keyUrl = "/v1/keys";
 /** A value of a request that exceeds the plan. */
 interface Excess {
   readonly asked: number;
-  /** What the plan allows, such as `depth up to 20`. */
+  /** The limit of the plan in words, such as `depth up to 20`. */
   readonly allowed: string;
   readonly fault: Fault;
 }

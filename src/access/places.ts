@@ -1,7 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import { restMs } from "../analysis/expected-time.ts";
 
-/** What each caller has under way in this process. */
+/** Counts what each caller has under way in this process. */
 export interface Places {
   /** Takes a place until it is disposed of. @param expectedMs how long it is expected to last */
   take(subject: string, expectedMs: number): Disposable;

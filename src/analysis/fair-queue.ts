@@ -130,7 +130,7 @@ export function createFairQueue<T>(): FairQueue<T> {
       );
       const tagMs = (own?.startMs ?? virtualMs) + inFlow.workMs + asked.costMs();
       let { count, workMs } = inFlow;
-      // As in `nextFlow`: among equal tags, a flow of which nothing was served, then the one that has waited longest.
+      // Equal tags are ordered as in `nextFlow`: a flow of which nothing was served, then the one that has waited longest.
       const isServed = (own?.isServed ?? false) || inFlow.count > 0;
       let isOlder = true;
       for (const flow of flows.values()) {

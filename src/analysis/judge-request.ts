@@ -22,7 +22,7 @@ export interface KnownEngines {
   readonly catalog: Catalog;
   readonly judgePosition: PositionCache;
   describe(build: EngineBuild): Promise<EngineInfo>;
-  /** Whether engines of the build can be started at this time. */
+  /** True if engines of the build can be started at this time. */
   available(build: EngineBuild): boolean;
 }
 

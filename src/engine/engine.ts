@@ -26,7 +26,7 @@ export interface EngineBuild {
   readonly license: string | undefined;
   /** The day, as 2026-11-22, since which callers are told that this build goes; undefined if it stays. */
   readonly deprecatedSince: string | undefined;
-  /** What the engine said when it was found; undefined if it was found without being started. */
+  /** Name and options that the engine reported at discovery; undefined if it was not started then. */
   readonly info: EngineInfo | undefined;
   /** What the operator fixed for every engine of this build. */
   readonly settings: EngineSettings;
@@ -197,7 +197,7 @@ export class EngineFailure extends Error {
   /** When an engine may be ready, in milliseconds, if known. */
   readonly retryAfterMs: number | undefined;
   /**
-   * Whether the same position would break another engine, too: by default if the engine crashed or flooded. A slow machine
+   * True if the same position would break another engine too: by default if the engine crashed or flooded. A slow machine
    * and a kill from outside say nothing about the position.
    */
   readonly blamesPosition: boolean;

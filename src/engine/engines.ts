@@ -9,7 +9,7 @@ import { createSearchWithRetry, type SearchWithRetry } from "./search-with-retry
 export interface Engines extends AsyncDisposable {
   readonly catalog: Catalog;
   readonly search: SearchWithRetry;
-  /** Whether engines of the build can be started. It may change: a file that is gone may come back. */
+  /** True if engines of the build can be started. It may change: a file that is gone may come back. */
   available(build: EngineBuild): boolean;
   readonly changes: EventEmitter<EngineEvents>;
   /** Ends all searches under way as if their time were up: their callers get what was found. */

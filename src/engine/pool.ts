@@ -37,11 +37,11 @@ export interface EnginePool extends AsyncDisposable {
   cutShort(): void;
   /** The engines that there are, by build. */
   standing(): readonly EngineStanding[];
-  /** What the build says of itself. If no engine of the build has run yet, starts one and closes it again. */
+  /** Name and options of the build. If no engine of the build has run yet, starts one and closes it again. */
   describe(build: EngineBuild): Promise<EngineInfo>;
 }
 
-/** What happens to engines. */
+/** Events in the life of engines. */
 export interface EngineEvents {
   /** Engines of a build became unavailable, or available again. */
   change: [EngineBuild];
@@ -57,7 +57,7 @@ interface FailedAttempt {
   readonly kind: FailureKind;
   /** Attempt of the search, from 1. */
   readonly attempt: number;
-  /** Whether the search fails with this engine, because it is not retried. */
+  /** True if the search is not retried, and fails with this engine. */
   readonly isLast: boolean;
 }
 
@@ -67,7 +67,7 @@ type EngineActivity = "waiting" | "starting" | "busy" | "idle" | "closing";
 /** The engines of a build. */
 export interface EngineStanding {
   readonly build: EngineBuild;
-  /** What each engine does. */
+  /** The activity of each engine. */
   readonly states: readonly EngineActivity[];
   /** All engines together. */
   readonly memoryBytes: number;
@@ -267,7 +267,7 @@ export function createPool(options: EnginePoolOptions): EnginePool {
     return bytes ?? expectedBytes(build);
   }
 
-  /** Whether an engine of the build fits if all idle engines are closed. A single engine always fits. */
+  /** True if an engine of the build fits when all idle engines are closed. A single engine always fits. */
   function hasRoomFor(build: EngineBuild): boolean {
     const inUse = entriesIn("starting", "busy");
     return inUse.length === 0 || sum(inUse.map(bytesOf)) + expectedBytes(build) <= memoryMaxBytes;

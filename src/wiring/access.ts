@@ -38,7 +38,7 @@ export const accessTimes = {
 export type AccessTimes = { readonly [Time in keyof typeof accessTimes]: number };
 
 interface AccessOptions {
-  /** What nodes share, instead of a database of its own. */
+  /** The state that nodes share. Unset for a node with a database of its own. */
   readonly sharing?: Sharing | undefined;
   /** Told of the database. */
   readonly degraded?: Degraded | undefined;
