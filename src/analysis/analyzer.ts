@@ -104,7 +104,6 @@ export function createAnalyzer({
     const found = cache.get(key);
     const storing = isWorthStoring(request) ? store : undefined;
     if (found) {
-      storing?.touch(key);
       meter?.lookUp("memory");
       return found;
     }

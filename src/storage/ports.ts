@@ -19,13 +19,10 @@ export interface InstantCache<T> extends AnalysisCache<T> {
 }
 
 /**
- * Keeps such answers beyond the life of the process, and shares them with other processes. Never throws: what cannot be
- * read is not there, and what cannot be written is forgotten. What was set a moment ago is lost with a process that is killed.
+ * Keeps answers beyond the life of the process, and shares them with other processes. Never throws: what cannot be
+ * read is a miss, and what cannot be written is lost, as is what was set a moment before the process is killed.
  */
-export interface AnswerStore<T> extends InstantCache<T>, Disposable {
-  /** Notes that the value of a key was given to somebody from elsewhere, so that it is not forgotten for being unused. */
-  touch(key: string): void;
-}
+export type AnswerStore<T> = InstantCache<T> & Disposable;
 
 /**
  * Searches that several nodes may be asked for at the same time, so that one of them does it for all. They have names, and

@@ -4,7 +4,7 @@ import type { Findings } from "../analysis/analysis.ts";
 import { findingsFromJson, findingsVersion } from "../analysis/read-findings.ts";
 import type { Log } from "../log/log.ts";
 import type { AnswerStore, AnswerStoreWatch } from "../storage/ports.ts";
-import { answerFileName } from "../storage/sqlite/answer-file.ts";
+import { answerFileName } from "../storage/sqlite/answer-store.ts";
 import { openSqliteAnswerStore } from "../storage/sqlite/answer-store.ts";
 import type { Degraded, TellDegraded } from "./degraded.ts";
 import type { Config } from "./settings.ts";

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Analysis } from "../../src/analysis/analysis.ts";
 import type { Analyzer } from "../../src/analysis/analyzer.ts";
@@ -41,7 +42,11 @@ describe("engine time of a search that is watched", () => {
   }
   /** Longer than what the engine says of its time. */
   const silentMs = 2 * snapshotOf().counters.timeMs;
-  const silent = () => new Promise((resolve) => setTimeout(resolve, silentMs));
+  const silent = async () => {
+    // Node's timers count from the beginning of a turn of the event loop, which may be long ago in this one.
+    await nextTurn();
+    await sleep(silentMs);
+  };
 
   test("the engine time of a watched search is the engine's time when it ends", async () => {
     const { search } = scripted(doneOf());
@@ -74,7 +79,7 @@ describe("engine time of a search that is watched", () => {
     const { search } = scripted({ kind: "progress", snapshot: snapshotOf({ depth: 13 }) }, doneOf());
     const engineMs = await charged(search, async (states) => {
       for await (const _ of states) {
-        await new Promise((resolve) => setTimeout(resolve, 4 * silentMs));
+        await sleep(4 * silentMs);
         break;
       }
     });
@@ -166,6 +171,7 @@ describe("engine time of a search that waits for an engine that is being started
     });
     const analyzer = analyzerOf(createSearchWithRetry(pool, silentLog, quarantine));
     const { terms, engineMs } = metered();
+    await nextTurn();
     const begunAt = performance.now();
     await expect(analyzer.analyze(judgedOf(), "somebody", leaving, terms)).rejects.toThrow();
     return { engineMs: engineMs(), tookMs: performance.now() - begunAt };

@@ -24,7 +24,6 @@ function rememberingStore() {
       asked.push("set");
       kept.set(key, value);
     },
-    touch: () => void asked.push("touch"),
     [Symbol.dispose]() {},
   };
   return { store, asked };
@@ -56,7 +55,7 @@ test("an answer that one process has stored is found by the next process, and th
   const states = await Array.fromAsync(statesOf(analyzer, judgedOf(), "somebody", never));
   expect(states).toMatchObject([{ cached: true, stopReason: "depth" }]);
   expect(jobs).toEqual([]);
-  expect(asked).toEqual(["get", "set", "get", "touch"]);
+  expect(asked).toEqual(["get", "set", "get"]);
 });
 
 test.each<[string, Parameters<typeof judgedOf>[0], SearchDone]>([

@@ -1,46 +1,38 @@
 import { hash } from "node:crypto";
+import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 import { type AnswerStore, type AnswerStoreWatch, unwatched } from "../ports.ts";
 import type { ValueFormat } from "../value-format.ts";
-import {
-  type AnswerFile,
-  type AnswerRow,
-  answerFileName,
-  isDamage,
-  openAnswerFile,
-  setAside,
-} from "./answer-file.ts";
-import { busy, sqliteErrorOf } from "./database.ts";
+import { busy, inodeOf, keepPrivate, makeFolder, sqliteErrorOf, transaction } from "./database.ts";
 
 export interface AnswerStoreOptions<T> {
   /** Of the file. It takes some megabytes more: a log before it, and what is written while older ones go. */
   readonly bytes: number;
   readonly format: ValueFormat<T>;
   readonly watch?: AnswerStoreWatch;
-  /** Longest until a value is written, in milliseconds: so much a killed process forgets. */
+  /** Longest until a value is written, in milliseconds. A killed process loses the values of this time. */
   readonly flushMs?: number;
-  /** Between two notes of what was used, in milliseconds. */
-  readonly touchMs?: number;
   /** After a failure, until the file is tried again, in milliseconds. */
   readonly retryMs?: number;
-  /** How long another process may have it locked before that counts as a failure, in milliseconds. */
+  /** How long another process may have the file locked before that counts as a failure, in milliseconds. */
   readonly busyMaxMs?: number;
 }
 
-/** Rows that are written in one go: a millisecond. */
+/** In the folder of the database of keys. A file of its own, because it may be lost. */
+export const answerFileName = "answers.db";
+
+/** Rows that are written in one transaction: a millisecond. */
 const rowsAtOnce = 16;
-const touchedAtOnce = 50;
-/** What waits for the file, at most: more is forgotten where the disk is full or another process has it locked. */
-const waitingMax = 2000;
-const touchedMax = 1000;
-const spoiltMax = 1000;
-/** Between two goes where more wait, in milliseconds. */
+/** Between two transactions if more rows wait, in milliseconds. */
 const pauseMs = 2;
+/** Values that wait for the file, at most. More are lost if the disk is full or another process has the file locked. */
+const waitingMax = 2000;
 
 /**
- * Answers in SQLite, in a file of their own. Reads are done at once, some microseconds each; writes are done together, a few at
- * a time, behind the answers. No lock is waited for, and no disk.
+ * Answers in SQLite. A read takes some microseconds; values are written in the background. Nothing waits for a lock or for the disk.
+ * When the file is full, the oldest rows are deleted.
  */
 export function openSqliteAnswerStore<T>(
   folder: string,
@@ -49,55 +41,46 @@ export function openSqliteAnswerStore<T>(
     format,
     watch = { ...unwatched, setAside() {} },
     flushMs = 150,
-    touchMs = 10_000,
     retryMs = 1000,
     busyMaxMs = 5000,
   }: AnswerStoreOptions<T>,
 ): AnswerStore<T> {
-  /** By key, in the order in which they came. */
+  const path = join(folder, answerFileName);
+  /** Texts by key, oldest first. */
   const waiting = new Map<string, string>();
-  const spoilt = new Set<string>();
-  const touched = new Set<string>();
   let file: AnswerFile | undefined;
-  /** By `performance.now()`, as the others. */
+  /** By `performance.now()`, as `busySince`. */
   let openAgainAt = Number.NEGATIVE_INFINITY;
   let busySince: number | undefined;
   let ended = false;
-  const failing = new Set<"read" | "write">();
   let flushing: NodeJS.Timeout | undefined;
-  let touching: NodeJS.Timeout | undefined;
 
   const hashOf = (key: string): Uint8Array => hash("sha256", `${format.version}|${key}`, "buffer");
 
   function closeFile(): void {
-    file?.close();
+    file?.database.close();
     file = undefined;
   }
 
-  /** Asks the file, and opens it first if need be. Undefined where that fails, which is told. */
+  /** Opens the file if needed. Undefined after a failure, which is reported. */
   function ask<R>(what: "read" | "write", work: (file: AnswerFile) => R): R | undefined {
     if (ended || (file === undefined && performance.now() < openAgainAt)) {
       return undefined;
     }
     try {
-      if (what === "write" && file?.isThere() === false) {
+      if (what === "write" && file !== undefined && inodeOf(path) !== file.inode) {
+        // SQLite writes on into a file that was deleted.
         closeFile();
       }
-      file ??= openAnswerFile(folder, watch.setAside);
+      file ??= openAnswerFile(folder, path);
       const result = work(file);
       if (what === "write") {
         busySince = undefined;
       }
-      if (failing.delete(what)) {
-        watch.worked(what);
-      }
+      watch.worked(what);
       return result;
     } catch (error) {
       const now = performance.now();
-      if (file === undefined) {
-        openAgainAt = now + retryMs;
-      }
-      // Others write as shortly as this process: that is no failure unless it lasts.
       if (sqliteErrorOf(error) === busy) {
         busySince ??= now;
         if (now - busySince < busyMaxMs) {
@@ -105,27 +88,37 @@ export function openSqliteAnswerStore<T>(
         }
       }
       const { message } = error as Error;
-      const failed = file === undefined ? "write" : what;
-      failing.add(failed);
-      watch.failed(failed, message);
-      if (file !== undefined && isDamage(error)) {
-        replaceFile(file, message);
+      if (isDamage(error)) {
+        beginAnew(message);
+      } else {
+        watch.failed(file === undefined ? "write" : what, message);
+      }
+      if (file === undefined) {
+        openAgainAt = now + retryMs;
       }
       return undefined;
     }
   }
 
-  function replaceFile(damaged: AnswerFile, why: string): void {
-    openAgainAt = performance.now() + retryMs;
+  /** Gives the damaged file another name, unless another process has replaced it already. */
+  function beginAnew(why: string): void {
+    const isThere = file === undefined || inodeOf(path) === file.inode;
+    closeFile();
     try {
-      const isThere = damaged.isThere();
-      closeFile();
-      // Else another process has replaced it.
       if (isThere) {
-        watch.setAside(setAside(join(folder, answerFileName)), why);
+        const name = `${path}.unusable`;
+        // The log first: a new file must not find it.
+        for (const part of ["-wal", "-shm", ""]) {
+          rmSync(name + part, { force: true });
+          if (existsSync(path + part)) {
+            renameSync(path + part, name + part);
+          }
+        }
+        watch.setAside(name, why);
       }
-    } catch {
-      // It is tried again, and what is wrong has been told.
+      file = openAnswerFile(folder, path);
+    } catch (error) {
+      watch.failed("write", (error as Error).message);
     }
   }
 
@@ -137,114 +130,45 @@ export function openSqliteAnswerStore<T>(
     }
   }
 
-  function valueOfRow({ text, checksum }: AnswerRow, key: Uint8Array): T | undefined {
-    const isWhole = typeof text === "string" && checksum === BigInt(checksumOf(text, key));
-    return isWhole ? valueFrom(text) : undefined;
-  }
-
-  /** Writes some of what waits. False where that failed. */
+  /** False after a failure. */
   function writeSome(): boolean {
     const some = [...waiting.entries().take(rowsAtOnce)];
-    const worthless = [...spoilt.values().take(rowsAtOnce)];
-    const rows = some.map(([key, text]) => {
-      const hashed = hashOf(key);
-      return { key: hashed, text, checksum: checksumOf(text, hashed) };
-    });
-    const written = ask("write", (opened) => {
-      opened.write({ rows, spoilt: worthless.map(hashOf) }, bytes);
-      return true;
-    });
-    if (written === undefined) {
+    const rows = some.map(([key, text]) => ({ key: hashOf(key), text }));
+    if (!ask("write", (opened) => opened.write(rows, bytes))) {
       return false;
     }
-    for (const [key, text] of some) {
-      if (waiting.get(key) === text) {
-        waiting.delete(key);
-      }
-    }
-    for (const key of worthless) {
-      spoilt.delete(key);
+    for (const [key] of some) {
+      waiting.delete(key);
     }
     return true;
   }
 
-  const hasMore = () => waiting.size > 0 || spoilt.size > 0;
-
   function flushSoon(ms = flushMs): void {
     flushing ??= setTimeout(() => {
       flushing = undefined;
-      const went = writeSome();
-      if (hasMore()) {
-        flushSoon(went ? pauseMs : busySince === undefined ? retryMs : flushMs);
+      const written = writeSome();
+      if (waiting.size > 0) {
+        flushSoon(written ? pauseMs : busySince === undefined ? retryMs : flushMs);
       }
     }, ms).unref();
-  }
-
-  function touchSoon(ms = touchMs): void {
-    touching ??= setTimeout(() => {
-      touching = undefined;
-      touchSome();
-      if (touched.size > 0) {
-        touchSoon(pauseMs);
-      }
-    }, ms).unref();
-  }
-
-  /** What cannot be noted is as if it had not been used. */
-  function touchSome(): void {
-    const some = [...touched.values().take(touchedAtOnce)];
-    ask("write", (opened) => opened.touch(some.map(hashOf)));
-    for (const key of some) {
-      touched.delete(key);
-    }
-  }
-
-  function touch(key: string): void {
-    if (touched.size < touchedMax) {
-      touched.add(key);
-      touchSoon();
-    }
   }
 
   ask("write", () => {});
   return {
     get(key) {
       const young = waiting.get(key);
-      if (young !== undefined) {
-        return valueFrom(young);
-      }
-      const hashed = hashOf(key);
-      const row = ask("read", (opened) => opened.find(hashed));
-      if (row === undefined) {
-        return undefined;
-      }
-      const value = valueOfRow(row, hashed);
-      if (value !== undefined) {
-        touch(key);
-      } else if (spoilt.size < spoiltMax) {
-        spoilt.add(key);
-        flushSoon();
-      }
-      return value;
+      const text = young ?? ask("read", (opened) => opened.find(hashOf(key)));
+      return text === undefined ? undefined : valueFrom(text);
     },
     set(key, value) {
-      // Behind those that wait already, and in the place of what may be there.
-      waiting.delete(key);
-      spoilt.delete(key);
-      if (!ended && waiting.size < waitingMax) {
+      if (!ended && (waiting.size < waitingMax || waiting.has(key))) {
         waiting.set(key, JSON.stringify(value));
         flushSoon();
       }
     },
-    touch,
     [Symbol.dispose]() {
       clearTimeout(flushing);
-      clearTimeout(touching);
-      file?.waitForOthers();
-      while (touched.size > 0) {
-        touchSome();
-      }
-      while (hasMore() && writeSome()) {
+      while (waiting.size > 0 && writeSome()) {
         // Until nothing is left, or it fails.
       }
       closeFile();
@@ -253,7 +177,127 @@ export function openSqliteAnswerStore<T>(
   };
 }
 
-/** Of a value and the key that it was written for: a row that got into the place of another one is none. */
+/** The open file. Its functions throw what SQLite throws. */
+interface AnswerFile {
+  readonly database: DatabaseSync;
+  readonly inode: number | undefined;
+  /** The text of a row that is as it was written. */
+  find(key: Uint8Array): string | undefined;
+  /** Adds or replaces rows, and makes room for them: all or nothing. */
+  write(rows: readonly { readonly key: Uint8Array; readonly text: string }[], maxBytes: number): true;
+}
+
+/** Marks a SQLite file as ours: "KBZA". */
+const applicationId = 0x4b_42_5a_41;
+/** Of the table. The format of a value has a version of its own, in its key. */
+const tableVersion = 1;
+
+const table = `
+  CREATE TABLE answer (
+    id INTEGER PRIMARY KEY,
+    key BLOB NOT NULL UNIQUE,
+    text TEXT NOT NULL,
+    checksum INTEGER NOT NULL
+  ) STRICT;
+  PRAGMA application_id = ${applicationId};
+  PRAGMA user_version = ${tableVersion}`;
+
+/** Pages of 4 KiB that are copied from the log into the file at once: a millisecond. */
+const checkpointPages = 250;
+
+/** For each byte that comes, so many are deleted at most while the file is too large. More would hold up the thread. */
+const deletedForEach = 2;
+const rowsDeletedAtOnce = 8;
+
+/** A file with other tables than ours, or of another version. */
+class ForeignFile extends Error {}
+
+/** A foreign file, SQLITE_ERROR (a table without our columns), SQLITE_CORRUPT or SQLITE_NOTADB. */
+function isDamage(error: unknown): boolean {
+  return error instanceof ForeignFile || [1, 11, 26].includes(sqliteErrorOf(error));
+}
+
+function openAnswerFile(folder: string, path: string): AnswerFile {
+  makeFolder(folder);
+  const database = new DatabaseSync(path, { timeout: 0 });
+  try {
+    const isOurs = isOursOrNew(database);
+    keepPrivate(path);
+    // A killed process loses nothing without a sync. The checksums or SQLite find damage by a power cut.
+    database.exec(
+      `PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = ${checkpointPages}`,
+    );
+    if (!isOurs) {
+      // Another process may be quicker.
+      transaction(database, () => isOursOrNew(database) || database.exec(table));
+    }
+    return answerFileOf(database, inodeOf(path));
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** False for an empty file. @throws ForeignFile */
+function isOursOrNew(database: DatabaseSync): boolean {
+  const isOurs = numberOf(database.prepare("PRAGMA application_id")) === applicationId;
+  if (!isOurs && numberOf(database.prepare("SELECT count(*) FROM sqlite_schema")) > 0) {
+    throw new ForeignFile("it was not made by Kibitz");
+  }
+  const version = numberOf(database.prepare("PRAGMA user_version"));
+  if (isOurs && version !== tableVersion) {
+    throw new ForeignFile(`it was written by another Kibitz (version ${version}, this one: ${tableVersion})`);
+  }
+  return isOurs;
+}
+
+function answerFileOf(database: DatabaseSync, inode: number | undefined): AnswerFile {
+  const find = database.prepare("SELECT text, checksum FROM answer WHERE key = ?");
+  // A damaged checksum may be too large for a number.
+  find.setReadBigInts(true);
+  const put = database.prepare("INSERT OR REPLACE INTO answer (key, text, checksum) VALUES (?, ?, ?)");
+  const deleteOldest = database.prepare(
+    `DELETE FROM answer WHERE id IN (SELECT id FROM answer ORDER BY id LIMIT ${rowsDeletedAtOnce})`,
+  );
+  const pageBytes = numberOf(database.prepare("PRAGMA page_size"));
+  const pages = database.prepare("PRAGMA page_count");
+  const freePages = database.prepare("PRAGMA freelist_count");
+  const usedBytes = () => (numberOf(pages) - numberOf(freePages)) * pageBytes;
+
+  /** Step by step, so that a process with a small limit does not empty the file of another one at once. */
+  function makeRoom(maxBytes: number, comingBytes: number): void {
+    const target = Math.max(maxBytes, usedBytes() - comingBytes * deletedForEach);
+    while (usedBytes() > target && deleteOldest.run().changes !== 0) {
+      // Until there is room.
+    }
+  }
+
+  return {
+    database,
+    inode,
+    find(key) {
+      const { text, checksum } = find.get(key) ?? {};
+      return typeof text === "string" && checksum === BigInt(checksumOf(text, key)) ? text : undefined;
+    },
+    write: (rows, maxBytes) =>
+      transaction(database, () => {
+        makeRoom(
+          maxBytes,
+          rows.reduce((sum, { text }) => sum + text.length, 0),
+        );
+        for (const { key, text } of rows) {
+          put.run(key, text, checksumOf(text, key));
+        }
+        return true;
+      }),
+  };
+}
+
+/** Of a text and its key, so that a row in the place of another one does not pass. */
 function checksumOf(text: string, key: Uint8Array): number {
   return crc32(text, crc32(key));
+}
+
+function numberOf(statement: StatementSync): number {
+  return Number(Object.values(statement.get() ?? {})[0]);
 }

@@ -279,11 +279,6 @@ export function sqliteErrorOf(error: unknown): number {
   return code & 0xff;
 }
 
-/** Whether the database is well, and only this write is one that it does not take. */
-export function isConstraint(error: unknown): boolean {
-  return sqliteErrorOf(error) === 19;
-}
-
 /** SQLITE_BUSY: another process has it locked. */
 export const busy = 5;
 /** SQLITE_READONLY_DBMOVED, which SQLite itself notices only where it opens a rollback journal. */

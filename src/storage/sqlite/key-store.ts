@@ -1,7 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { EndedKeys, Issued, IssueTerms, KeyRecord, KeyStore } from "../ports.ts";
-import { type Ask, type AskOptions, createAsk, isConstraint } from "./database.ts";
+import { type AskOptions, createAsk } from "./database.ts";
 
 /** Keys that make room for one: a few more than that, so that not each of many looks for one. */
 const roomFor = 20;
@@ -9,7 +8,6 @@ const roomFor = 20;
 /** Keys in SQLite. */
 export function createSqliteKeyStore(database: DatabaseSync, options?: AskOptions): KeyStore {
   const ask = createAsk(database, options);
-  const together = createGroupedWrites(ask);
   const insert = database.prepare(
     `INSERT INTO api_key
        (id, hash, name, plan, created_at, issued_to, last_used_at, revoked_at, issued_within, idempotency_key)
@@ -94,7 +92,7 @@ export function createSqliteKeyStore(database: DatabaseSync, options?: AskOption
 
   return {
     create: (record, terms) =>
-      together((): Issued => {
+      ask.write((): Issued => {
         const outcome = terms && settled(record, terms);
         if (outcome) {
           return outcome;
@@ -117,7 +115,7 @@ export function createSqliteKeyStore(database: DatabaseSync, options?: AskOption
     findByHash: (hash) => ask.read(() => recordFromRow(byHash.get(hash))),
     findById: (id) => ask.read(() => recordFromRow(byId.get(id))),
     list: () => ask.read(() => all.all().flatMap((row) => recordFromRow(row) ?? [])),
-    revoke: (id, at) => together(() => revoke.run(at, id).changes > 0),
+    revoke: (id, at) => ask.write(() => revoke.run(at, id).changes > 0),
     touch: (uses) =>
       ask.write(() => {
         for (const [id, at] of uses) {
@@ -158,83 +156,4 @@ function recordFromRow(row: Row): KeyRecord | undefined {
       revokedAt: row.revoked_at === null ? undefined : Number(row.revoked_at),
     }
   );
-}
-
-/** Writes that are committed together at most: each takes some 50 µs. */
-const togetherMax = 50;
-
-/** How many times as long as a commit took the next one waits: so much of the thread is for others. */
-const pause = 4;
-
-/** Longest pause, in milliseconds: what took longer has waited for another process, and held nobody up. */
-const pauseMaxMs = 200;
-
-/** A write that somebody waits for. */
-interface Waiting {
-  /** Does it, in a transaction; after one that failed, perhaps again. */
-  run(): void;
-  /** It is committed. */
-  settle(): void;
-  fail(error: unknown): void;
-}
-
-/**
- * Writes whose number is up to callers. A commit waits for the disk and holds the thread, for half a millisecond or for
- * some tens: writes that come while one is under way or in the pause after it are committed together.
- *
- * @returns as `Ask.write`, for works that leave nothing behind where they break a constraint.
- */
-export function createGroupedWrites(ask: Ask): Ask["write"] {
-  let waiting: Waiting[] = [];
-  let isRunning = false;
-
-  async function runAll(): Promise<void> {
-    isRunning = true;
-    while (waiting.length > 0) {
-      const together = waiting.slice(0, togetherMax);
-      waiting = waiting.slice(togetherMax);
-      const startedAt = performance.now();
-      try {
-        await ask.write(() => {
-          for (const one of together) {
-            one.run();
-          }
-        });
-        for (const one of together) {
-          one.settle();
-        }
-      } catch (error) {
-        // Those behind it would wait in vain as long again.
-        for (const one of [...together, ...waiting.splice(0)]) {
-          one.fail(error);
-        }
-      }
-      await sleep(Math.min((performance.now() - startedAt) * pause, pauseMaxMs));
-    }
-    isRunning = false;
-  }
-
-  return <T>(work: () => T) => {
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    let settle = () => {};
-    waiting.push({
-      run() {
-        try {
-          const result = work();
-          settle = () => resolve(result);
-        } catch (error) {
-          if (!isConstraint(error)) {
-            throw error;
-          }
-          settle = () => reject(error);
-        }
-      },
-      settle: () => settle(),
-      fail: reject,
-    });
-    if (!isRunning) {
-      void runAll();
-    }
-    return promise;
-  };
 }

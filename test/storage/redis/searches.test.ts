@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createBriefRedis } from "../../../src/storage/redis/brief.ts";
 import { createRedisSearches } from "../../../src/storage/redis/searches.ts";
@@ -49,6 +50,7 @@ describeWith("redis")("searches by leases", () => {
     // As if the node had led another one, of which it has forgotten.
     const other = await nodeOf("over:", "forgets");
     await other.connection.ask("SET", [named], ["forgets token"]);
+    await nextTurn();
     const askedAt = performance.now();
     expect(await follows.follow("e4")).toBeUndefined();
     const tookMs = performance.now() - askedAt;
