@@ -212,8 +212,8 @@ export function findingsFromEvent(event: SearchEvent, searched: Searched): Findi
     seldepth: first.seldepth,
     counters: snapshot.counters,
     endedBy,
-    // What is counted is the same however fast the machine is.
-    deterministic: (endedBy === "depth" || endedBy === "nodes") && build.settings.threads === 1 && !weakened,
+    // Depth and nodes end a search at the same point on every machine.
+    deterministic: (endedBy === "depth" || endedBy === "nodes") && build.reproducible && !weakened,
     warnings,
   };
 }
@@ -337,8 +337,9 @@ export function isWorthStoring({ depth, nodes }: Pick<JudgedRequest, "depth" | "
   );
 }
 
-function keyOfBuild({ id, path, settings }: EngineBuild, sha256: string): string {
-  return `${id}|${path}|${sha256}|${settings.threads}`;
+function keyOfBuild({ id, path, settings, reproducible }: EngineBuild, sha256: string): string {
+  // An engine can pass the self-test on one node and fail it on another, which must not get the answers of the first.
+  return `${id}|${path}|${sha256}|${settings.threads}${reproducible ? "" : "|irreproducible"}`;
 }
 
 function keyOfOptions(options: OptionValues): string {

@@ -87,7 +87,8 @@ export function messageFromReview(
 
 const timeLimited: Omit<Warning, "field"> = {
   code: "time_limited",
-  message: "Not every search was ended by its depth or nodes: another review of the game may differ.",
+  message:
+    "Not every search is reproducible, because time ended it or because of its engine: another review of the game may differ.",
 };
 
 function limitsMessage([first]: readonly Analysis[]): MessageInitShape<typeof pb.ReviewLimitsSchema> {

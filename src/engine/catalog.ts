@@ -117,11 +117,11 @@ function orderFamilies(
 }
 
 /**
- * Whether two builds of one version are one engine: the same search visits the same nodes. Where they
- * are not, somebody has changed the native one, and `auto` stays with the build that is known.
+ * True if two builds of one version are one engine: the same search visits the same nodes, which several threads never do.
+ * If they differ, the native build was changed, and `auto` means the WebAssembly build.
  */
 function areAlike(native: EngineBuild, wasm: EngineBuild): boolean {
-  return native.selfTestNodes === undefined || native.selfTestNodes === wasm.selfTestNodes;
+  return native.settings.threads > 1 || native.selfTestNodes === wasm.selfTestNodes;
 }
 
 /** Released, here to stay, and with the network that it was released with: a lite network is only used when asked for. */

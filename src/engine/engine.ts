@@ -32,9 +32,11 @@ export interface EngineBuild {
   readonly settings: EngineSettings;
   /** How much of the hash table of its settings a search is given. */
   readonly hashSteps: readonly HashStep[];
+  /** True if equal searches give equal answers, as the self-test found out. Only such answers are deterministic, and are kept. */
+  readonly reproducible: boolean;
   /**
-   * Nodes that the fixed search of the self-test visits, where known: two builds of one version and
-   * network must visit the same, or they are not the same engine.
+   * Nodes that the fixed search of the self-test visits, if the build is reproducible. Two builds of one version and network
+   * must visit the same number, or they are not the same engine.
    */
   readonly selfTestNodes: number | undefined;
   /** The file that is run. For logs and digests. */

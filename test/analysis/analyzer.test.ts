@@ -199,12 +199,12 @@ describe("why a search stopped", () => {
 describe("an answer is deterministic", () => {
   const { build } = judgedOf();
   test.each([
-    [true, "ended by depth, one thread, full strength", doneOf(), {}],
+    [true, "ended by depth, reproducible engine, full strength", doneOf(), {}],
     [true, "ended by nodes", doneOf({ endedBy: "nodes" }), { nodes: 5000 }],
     [false, "ended by time", doneOf({ endedBy: "time" }), {}],
     [false, "ended by time before its nodes", doneOf({ endedBy: "time" }), { nodes: 5000 }],
     [false, "ended by nodes, weakened", doneOf({ endedBy: "nodes" }), { nodes: 5000, weakened: true }],
-    [false, "two threads", doneOf(), { build: { ...build, settings: { hashMb: 16, threads: 2 } } }],
+    [false, "equal searches of its engine differ", doneOf(), { build: { ...build, reproducible: false } }],
     [false, "weakened", doneOf(), { weakened: true }],
   ] as const)("the answer's field deterministic is %s: %s", async (deterministic, _, done, told) => {
     expect(await analyze(judgedOf(told), done)).toMatchObject({ deterministic });
@@ -347,7 +347,7 @@ describe("an answer that depth alone defines", () => {
     ["time has ended before its nodes", doneOf({ endedBy: "time" }), { nodes: 5000 }],
     ["time has ended", doneOf({ endedBy: "time" }), { movetimeMs: 500 }],
     ["a weakened engine gave", doneOf(), { weakened: true }],
-    ["two threads gave", doneOf(), { build: { ...judgedOf().build, settings: { hashMb: 16, threads: 2 } } }],
+    ["an engine whose searches differ gave", doneOf(), { build: { ...judgedOf().build, reproducible: false } }],
   ])("an answer that %s is not cached, and is searched again", async (_, done, told) => {
     const { search, jobs } = scripted(done);
     const analyzer = analyzerOf(search);

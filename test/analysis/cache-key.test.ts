@@ -103,6 +103,7 @@ describe("two requests have different keys", () => {
       cacheKeyOf(judgedOf(), "1".repeat(64)),
       other({ hashSteps: hashStepsUpTo(32) }),
       other({ settings: { hashMb: 16, threads: 2 } }),
+      other({ reproducible: false }),
       keyOfJudged({ effectiveOptions: { syzygy_50_move_rule: false } }),
     ];
     expect(new Set(keys).size).toBe(keys.length);

@@ -128,6 +128,14 @@ async function* lookAtBuild(
     yield good("engines", `${id} (${path}): ${name}, sha256 ${digest}…${isDefault ? ", the default" : ""}`);
     await selfTest(tested, threads, signal);
     yield good("engines", `${id} (${path}): passes its self-test`);
+    if (!build.reproducible && settings.threads === 1) {
+      const found = `${id} (${path}): equal searches differ`;
+      yield note(
+        "engines",
+        found,
+        "It is used, but none of its answers is deterministic, and none is stored.",
+      );
+    }
     const nps = await speedTest(tested, signal);
     const usual = usualNps[path === "native" ? "native" : net] * threads;
     const found = `${id} (${path}): ${countOf(nps)} nodes a second; ${countOf(usual)} are usual`;

@@ -117,6 +117,13 @@ describe("files that the operator names", () => {
     expect(ids).toEqual(["fake-1.0", `fake-1.0-${second}`]);
   });
 
+  test("a native engine whose equal searches differ is used, is not reproducible, and is reported to the operator", async () => {
+    const learning = fakeEngine({ learned: true, iterationMs: 1, misbehaviour: "remember" });
+    const { builds, warnings } = await discover({ files: [learning, goodEngine()] });
+    expect(builds.map(({ reproducible }) => reproducible)).toEqual([false, true]);
+    expect(warnings).toEqual([expect.stringMatching(/^equal searches of this engine differ.*fake-1\.0/)]);
+  });
+
   test("only the named native engines are used, and none are searched for if none is named", async () => {
     expect(await discover({ files: [] })).toMatchObject({ builds: [], warnings: [] });
   });

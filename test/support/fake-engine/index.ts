@@ -83,6 +83,7 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
     net: "full",
     license: undefined,
     deprecatedSince: undefined,
+    reproducible: true,
     selfTestNodes: undefined,
     info: undefined,
     settings: { hashMb: 16, threads: 1 },

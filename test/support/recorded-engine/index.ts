@@ -26,6 +26,7 @@ export function createRecordedBackend(recording: Recording, told: Partial<Engine
     deprecatedSince: undefined,
     settings: { hashMb: 16, threads: 1 },
     hashSteps: hashStepsUpTo(16),
+    reproducible: true,
     selfTestNodes: undefined,
     info: undefined,
     file: "recording",

@@ -490,8 +490,8 @@ export type Search = Message<"chess.analysis.v1.Search"> & {
   stopReason?: StopReason | undefined;
 
   /**
-   * Whether the answer is reproducible: one thread, a cleared hash table, stopped by depth or nodes, full
-   * strength. The same request then gets the same answer wherever the same build runs with the same
+   * Whether the answer is reproducible: a cleared hash table, stopped by depth or nodes, full strength, and an
+   * engine that gave the same answer twice in its self-test, which is never one of several threads. The same request then gets the same answer wherever the same build runs with the same
    * `hash_steps`.
    *
    * @generated from field: bool deterministic = 10;

@@ -107,6 +107,7 @@ async function identify(
       deprecatedSince: undefined,
       settings,
       hashSteps: hashStepsUpTo(settings.hashMb, settings.hashMb),
+      reproducible: false,
       selfTestNodes: undefined,
       info: undefined,
       file,
@@ -128,7 +129,15 @@ async function identify(
     const { info } = session;
     const { name, hashMinMb = settings.hashMb } = info;
     const hashSteps = hashStepsUpTo(settings.hashMb, hashMinMb);
-    return [{ ...unknown, ...identity, name, hashSteps, selfTestNodes, info }];
+    const reproducible = selfTestNodes !== undefined;
+    if (!reproducible && settings.threads === 1) {
+      const { id: engine } = identity;
+      log.warn(
+        { engine, path: "native" },
+        "equal searches of this engine differ: its answers are not deterministic",
+      );
+    }
+    return [{ ...unknown, ...identity, name, hashSteps, reproducible, selfTestNodes, info }];
   } catch (error) {
     signal.throwIfAborted();
     log.warn({ file: found, error: String(error) }, "native engine left out");

@@ -35,7 +35,17 @@ export async function discoverWasm(
       const [file = "", ...modules] = await sandbox.place(installed);
       const integrity = await fingerprintFiles(modules, [file], pin);
       return [
-        { ...build, path: "wasm", deprecatedSince, settings, hashSteps, info: undefined, file, ...integrity },
+        {
+          ...build,
+          path: "wasm",
+          deprecatedSince,
+          settings,
+          reproducible: true,
+          hashSteps,
+          info: undefined,
+          file,
+          ...integrity,
+        },
       ];
     }),
   );
