@@ -1,20 +1,13 @@
 import type { EngineOption, OptionValues } from "../engine/engine.ts";
-import { type Fault, faultsMax } from "../errors/errors.ts";
+import { errorFromFaults, type Fault, faultsMax } from "../errors/errors.ts";
 import { pointerStep } from "../text/json-pointer.ts";
 import { didYouMean, nearestName } from "../text/nearest-name.ts";
 import { echo, nameOfJson } from "../text/plain-text.ts";
+import type { JudgedRequest } from "./analysis.ts";
 
-type JudgedOptions =
-  | {
-      readonly kind: "options";
-      readonly values: OptionValues;
-      /** Those that differ from what the engine does anyway. */
-      readonly effective: OptionValues;
-      readonly weakened: boolean;
-    }
-  | { readonly kind: "faults"; readonly faults: readonly Fault[] };
+type JudgedOptions = Pick<JudgedRequest, "options" | "effectiveOptions" | "weakened">;
 
-/** Judges a request's options against what its engine declares. Never clamps. */
+/** Validates a request's options against the options that its engine declares, and never clamps a value. @throws KibitzError */
 export function judgeOptions(
   given: Readonly<Record<string, unknown>>,
   declared: readonly EngineOption[],
@@ -24,26 +17,22 @@ export function judgeOptions(
   for (const name in given) {
     const option = byName.get(name);
     faults.push(...(option ? faultsOfValue(option, given[name]) : [notAllowed(name, declared)]));
-    // Nobody is told of more, and guessing what was meant by each of 6,000 names takes 100 ms.
+    // A refusal names no more violations, and to suggest a name for each of 6,000 wrong ones takes 100 ms.
     if (faults.length === faultsMax) {
       break;
     }
   }
-  const values = given as OptionValues;
+  const options = given as OptionValues;
   if (faults.length === 0) {
-    faults.push(...contradictions(values));
+    faults.push(...contradictions(options));
   }
-  return faults.length > 0
-    ? { kind: "faults", faults }
-    : {
-        kind: "options",
-        values,
-        effective: effectiveOf(values, byName),
-        weakened: isWeakened(values, byName),
-      };
+  if (faults.length > 0) {
+    throw errorFromFaults(faults);
+  }
+  return { options, effectiveOptions: effectiveOf(options, byName), weakened: isWeakened(options, byName) };
 }
 
-/** Without defaults, and without the variant, which the position says: a Shredder-FEN is Chess960 unasked. */
+/** Leaves out defaults, and the variant, because the position says it: a Shredder-FEN is Chess960 without the option. */
 function effectiveOf(values: OptionValues, declared: ReadonlyMap<string, EngineOption>): OptionValues {
   return Object.fromEntries(
     Object.entries(values).filter(
@@ -89,7 +78,7 @@ function faultsOfValue(option: EngineOption, value: unknown): Fault[] {
     : fault(`must be an integer from ${minimum} to ${maximum}`, { type: "integer", minimum, maximum });
 }
 
-/** What each value allows, but both together do not mean. */
+/** Finds values that are each allowed, but make no sense together. */
 function contradictions(values: OptionValues): readonly Fault[] {
   if (values.uci_elo === undefined) {
     return [];

@@ -4,7 +4,7 @@ import type { Judgement, Position, PositionInput } from "../chess/position.ts";
 import { errorFromJudgement } from "../chess/position-error.ts";
 import { readSearchMoves } from "../chess/search-moves.ts";
 import type { Catalog } from "../engine/catalog.ts";
-import type { EngineBuild, EngineInfo } from "../engine/engine.ts";
+import type { EngineBuild } from "../engine/engine.ts";
 import { errorFromFaults } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 import { type BeginWork, inTurns } from "../thread/event-loop.ts";
@@ -17,11 +17,10 @@ import {
 } from "./analysis.ts";
 import { judgeOptions } from "./judge-options.ts";
 
-/** What a request is judged against: the engines' part, and who judges positions for it. */
+/** The engines that requests are validated against, and the cache of positions. */
 export interface KnownEngines {
   readonly catalog: Catalog;
   readonly judgePosition: PositionCache;
-  describe(build: EngineBuild): Promise<EngineInfo>;
   /** True if engines of the build can be started at this time. */
   available(build: EngineBuild): boolean;
 }
@@ -30,8 +29,8 @@ export interface KnownEngines {
  * Makes a request that can be run, or says everything that is wrong with it: first with its position,
  * then with its engine, path and options. No engine sees the request before.
  *
- * @param check is asked between the slices of a long game's judging, and throws what is to end it.
- * @throws KibitzError, also as a rejection
+ * @param check called between the slices of a long game, and throws to end the work
+ * @throws KibitzError
  */
 export async function judgeRequest(
   request: AnalysisRequest,
@@ -46,23 +45,16 @@ export async function judgeRequest(
   if (judgement.kind === "faults") {
     throw errorFromJudgement(judgement);
   }
-  return judgeSearch(request, judgement.position, engines);
+  return judgeSearch(request, judgement.position, engines.catalog);
 }
 
-/** {@link judgeRequest}, for a position that is judged already: `fen` and `moves` of the request are not looked at. */
-export async function judgeSearch(
-  request: AnalysisRequest,
-  position: Position,
-  engines: KnownEngines,
-): Promise<JudgedRequest> {
+/** Does the same for a position that is validated already, and ignores `fen` and `moves` of the request. @throws KibitzError */
+export function judgeSearch(request: AnalysisRequest, position: Position, catalog: Catalog): JudgedRequest {
   const searchMoves = judgeSearchMoves(request, position);
-  const build = chooseBuild(request, engines.catalog);
+  const build = chooseBuild(request, catalog);
+  judgeVariant(position, build);
+  const options = judgeOptions(request.options, build.options);
   const multipv = request.multipv ?? requestBounds.multipv.default;
-  const linesMax = linesMaxOf(position, searchMoves);
-  const isPlain = !position.chess960 && Object.keys(request.options).length === 0;
-  const { options, effectiveOptions, weakened } = isPlain
-    ? noOptions
-    : await judgeOptionsOf(request.options, position.chess960, build, engines);
   return {
     position,
     movesPlayed: request.moves.length,
@@ -72,17 +64,17 @@ export async function judgeSearch(
     multipv,
     movetimeMs: request.movetimeMs,
     searchMoves,
-    options,
-    effectiveOptions,
-    weakened,
+    ...options,
     warnings: [
       ...position.warnings,
-      ...(position.terminal ? [] : warningsOf(request, multipv, linesMax, weakened)),
+      ...(position.terminal
+        ? []
+        : warningsOf(request, multipv, linesMaxOf(position, searchMoves), options.weakened)),
     ],
   };
 }
 
-/** The moves to search: none but legal ones. @throws KibitzError */
+/** Reads the moves to search, which must be legal. @throws KibitzError */
 export function judgeSearchMoves(
   { searchMoves }: AnalysisRequest,
   position: Position,
@@ -132,41 +124,17 @@ function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): Engin
   }
 }
 
-/** An engine that does not know the variant would search on, and castle wrongly. */
-async function judgeVariant(build: EngineBuild, engines: KnownEngines): Promise<void> {
-  const { options } = await engines.describe(build);
-  if (!options.some(({ name }) => name === "uci_chess960")) {
+/** An engine that does not know the variant would search all the same, and castle wrongly. @throws KibitzError */
+function judgeVariant({ chess960 }: Position, { id, options }: EngineBuild): void {
+  if (chess960 && !options.some(({ name }) => name === "uci_chess960")) {
     throw errorFromFaults([
       {
         pointer: "/engine",
         code: "invalid_option",
-        message: `The engine "${build.id}" does not play Chess960: choose one with "chess960" among its \`variants\` in GET /engines.`,
+        message: `The engine "${id}" does not play Chess960: choose one with "chess960" among its \`variants\` in GET /engines.`,
       },
     ]);
   }
-}
-
-type JudgedOptions = Pick<JudgedRequest, "options" | "effectiveOptions" | "weakened">;
-
-const noOptions: JudgedOptions = { options: {}, effectiveOptions: {}, weakened: false };
-
-async function judgeOptionsOf(
-  options: AnalysisRequest["options"],
-  chess960: boolean,
-  build: EngineBuild,
-  engines: KnownEngines,
-): Promise<JudgedOptions> {
-  if (chess960) {
-    await judgeVariant(build, engines);
-  }
-  if (Object.keys(options).length === 0) {
-    return noOptions;
-  }
-  const judged = judgeOptions(options, (await engines.describe(build)).options);
-  if (judged.kind === "faults") {
-    throw errorFromFaults(judged.faults);
-  }
-  return { options: judged.values, effectiveOptions: judged.effective, weakened: judged.weakened };
 }
 
 interface LinesMax {
@@ -220,7 +188,7 @@ function warningsOf(
 /**
  * Validates a position. A long game is played in slices of the thread.
  *
- * @param check is asked between the slices, and throws what is to end the work
+ * @param check called between the slices, and throws to end the work
  */
 type PositionCache = (input: PositionInput, check?: () => void) => Promise<Judgement>;
 

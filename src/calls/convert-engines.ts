@@ -6,13 +6,12 @@ import {
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { requestBounds } from "../analysis/analysis.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
-import type { EngineBuild, EngineInfo, EngineOption } from "../engine/engine.ts";
+import type { EngineBuild, EngineOption } from "../engine/engine.ts";
 import { enumValue } from "./convert.ts";
 
 /** Describes an engine version. */
 export interface VersionFacts {
   readonly version: EngineVersion;
-  readonly info: EngineInfo;
   readonly latest: boolean;
   readonly digests: ReadonlyMap<EngineBuild, string>;
   readonly available: ReadonlySet<EngineBuild>;
@@ -23,13 +22,14 @@ export function messageFromVersions(facts: readonly VersionFacts[], latest: stri
 }
 
 export function messageFromVersion(facts: VersionFacts): MessageInitShape<typeof pb.EngineSchema> {
-  const { version, info, latest, digests, available } = facts;
+  const { version, latest, digests, available } = facts;
   const { defaultBuild, builds } = version;
-  const chess960 = info.options.some(({ name }) => name === "uci_chess960");
+  const { options } = defaultBuild;
+  const chess960 = options.some(({ name }) => name === "uci_chess960");
   return {
     id: version.id,
     name: defaultBuild.name,
-    author: info.author,
+    author: defaultBuild.author,
     family: defaultBuild.family,
     version: defaultBuild.version,
     ...(defaultBuild.license && { license: defaultBuild.license }),
@@ -49,8 +49,8 @@ export function messageFromVersion(facts: VersionFacts): MessageInitShape<typeof
       })),
     })),
     defaultPath: enumValue(pb.Path, defaultBuild.path),
-    optionsSchema: schemaOfOptions(info.options),
-    optionsDefaults: defaultsOfOptions(info.options),
+    optionsSchema: schemaOfOptions(options),
+    optionsDefaults: defaultsOfOptions(options),
   };
 }
 

@@ -7,7 +7,7 @@ import {
 import { localCall } from "../calls/call.ts";
 import { createMessageWriter } from "../calls/plain/write-message.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
-import type { EngineInfo } from "../engine/engine.ts";
+import type { EngineOption } from "../engine/engine.ts";
 import { type Command, exitCode, UsageError } from "./command.ts";
 import { openLocal } from "./open-local.ts";
 
@@ -30,18 +30,13 @@ export const enginesCommand: Command = {
     }
     const { versions, latest } = local.engines.catalog;
     for (const version of versions) {
-      const info = await local.engines.describe(version.defaultBuild);
-      host.stdout.write(reportOf(version, info, version === latest));
+      host.stdout.write(reportOf(version, version === latest));
     }
     return exitCode.ok;
   },
 };
 
-function reportOf(
-  { id, builds, defaultBuild, deprecated }: EngineVersion,
-  { options }: EngineInfo,
-  latest: boolean,
-): string {
+function reportOf({ id, builds, defaultBuild, deprecated }: EngineVersion, latest: boolean): string {
   const paths = builds.map(({ path }) =>
     path === defaultBuild.path && builds.length > 1 ? `${path} (auto)` : path,
   );
@@ -50,12 +45,14 @@ function reportOf(
     `  name     ${defaultBuild.name}`,
     `  paths    ${paths.join(", ")}`,
     `  network  ${defaultBuild.net}`,
-    ...options.map((option, index) => `  ${index === 0 ? "options" : "       "}  ${optionText(option)}`),
+    ...defaultBuild.options.map(
+      (option, index) => `  ${index === 0 ? "options" : "       "}  ${optionText(option)}`,
+    ),
   ];
   return `${lines.join("\n")}\n\n`;
 }
 
-function optionText(option: EngineInfo["options"][number]): string {
+function optionText(option: EngineOption): string {
   return option.kind === "boolean"
     ? `${option.name}: true or false (${option.default})`
     : `${option.name}: ${option.minimum} to ${option.maximum} (${option.default})`;

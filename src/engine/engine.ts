@@ -16,8 +16,10 @@ export type Net = "full" | "lite";
 export interface EngineBuild {
   /** Names version and network: `stockfish-19`, `stockfish-19-lite`. */
   readonly id: string;
-  /** What the engine calls itself: `Stockfish 19 WASM`. */
+  /** The name that the engine gives itself: `Stockfish 19 WASM`. */
   readonly name: string;
+  /** The author, in the engine's own words. */
+  readonly author: string;
   readonly path: EnginePath;
   readonly family: string;
   readonly version: string;
@@ -26,8 +28,8 @@ export interface EngineBuild {
   readonly license: string | undefined;
   /** The day, as 2026-11-22, since which callers are told that this build goes; undefined if it stays. */
   readonly deprecatedSince: string | undefined;
-  /** Name and options that the engine reported at discovery; undefined if it was not started then. */
-  readonly info: EngineInfo | undefined;
+  /** The options that callers may set. */
+  readonly options: readonly EngineOption[];
   /** What the operator fixed for every engine of this build. */
   readonly settings: EngineSettings;
   /** How much of the hash table of its settings a search is given. */
@@ -223,8 +225,6 @@ export interface EngineSession extends AsyncDisposable {
   readonly state: EngineState;
   /** Whether the engine is still there and can be asked. */
   readonly alive: boolean;
-  /** Searches begun. */
-  readonly searches: number;
   /** MiB of the hash table that it has. */
   readonly hashMb: number;
   /**

@@ -2,13 +2,12 @@ import { EventEmitter } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
-import { createBackoff } from "./backoff.ts";
+import { type Backoff, createBackoff } from "./backoff.ts";
 import {
   beforeAbort,
   type EngineBackend,
   type EngineBuild,
   EngineFailure,
-  type EngineInfo,
   type EngineSession,
   type FailureKind,
 } from "./engine.ts";
@@ -20,6 +19,7 @@ export interface EnginePool extends AsyncDisposable {
   readonly changes: EventEmitter<EngineEvents>;
   /**
    * An idle engine of the build, or a new one. If the caller leaves while an engine starts, the next caller gets that engine.
+   * A build never has more engines than it once had callers at the same time.
    *
    * @throws EngineFailure of the kind `no_start` if several starts fail, or the reason of `signal`.
    */
@@ -27,18 +27,15 @@ export interface EnginePool extends AsyncDisposable {
   /** Takes an engine back. A dead engine is forgotten. */
   release(session: EngineSession): void;
   /**
-   * Keeps at least one engine of the build, as far as memory allows, instead of the build that was kept warm before.
-   * Resolves when there is one.
+   * Keeps at least one engine of the build from now on, as far as memory allows. Resolves when there is one.
    *
    * @throws as `acquire`.
    */
-  keepWarm(build: EngineBuild | undefined, signal: AbortSignal): Promise<void>;
+  keepWarm(build: EngineBuild, signal: AbortSignal): Promise<void>;
   /** Ends all searches under way as if their time were up. */
   cutShort(): void;
   /** The engines that there are, by build. */
   standing(): readonly EngineStanding[];
-  /** Name and options of the build. If no engine of the build has run yet, starts one and closes it again. */
-  describe(build: EngineBuild): Promise<EngineInfo>;
 }
 
 /** Events in the life of engines. */
@@ -47,18 +44,10 @@ export interface EngineEvents {
   change: [EngineBuild];
   /** An engine was started, in so many seconds. */
   started: [EngineBuild, number];
-  /** An engine failed, could not be started, or was recycled. */
-  lost: [EngineBuild, FailureKind | "recycled"];
-  /** An engine failed in a search. */
-  failed: [EngineBuild, FailedAttempt];
-}
-
-interface FailedAttempt {
-  readonly kind: FailureKind;
-  /** Attempt of the search, from 1. */
-  readonly attempt: number;
-  /** True if the search is not retried, and fails with this engine. */
-  readonly isLast: boolean;
+  /** An engine failed, or could not be started. */
+  lost: [EngineBuild, FailureKind];
+  /** An engine failed in a search. `isLast` is true if the search is not retried, and fails with this engine. */
+  failed: [EngineBuild, { readonly kind: FailureKind; readonly attempt: number; readonly isLast: boolean }];
 }
 
 /** `waiting` for the end of a backoff. Engines that wait or close are not counted as memory. */
@@ -75,13 +64,9 @@ export interface EngineStanding {
 
 interface EnginePoolOptions {
   readonly backends: readonly EngineBackend[];
-  /** Most idle engines of one build. The scheduler limits how many are busy. */
-  readonly idleMax: number;
   /** Bytes that all engines together may take. Busy engines are never ended for it. */
   readonly memoryMaxBytes: number;
   readonly log: Log;
-  /** Searches after which an engine is recycled. */
-  readonly searchesMax?: number;
 }
 
 /** Failed starts in a row after which a build is unavailable. */
@@ -102,24 +87,30 @@ interface Entry {
   readonly abort: AbortController;
 }
 
-export function createPool(options: EnginePoolOptions): EnginePool {
-  const { backends, idleMax, memoryMaxBytes, log, searchesMax = 100_000 } = options;
+interface BuildState {
+  /** Callers that wait for an engine, the longest waiting first. */
+  readonly waiters: PromiseWithResolvers<EngineSession>[];
+  readonly backoff: Backoff;
+  isAvailable: boolean;
+}
+
+export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions): EnginePool {
   /** An entry moves to the end when its engine becomes idle: the longest idle engine is first. */
   const entries = new Set<Entry>();
-  const waiters = createByBuild<PromiseWithResolvers<EngineSession>[]>(() => []);
-  const backoffs = createByBuild(() => createBackoff());
-  const unavailable = new Set<EngineBuild>();
-  const infos = new Map<EngineBuild, EngineInfo>();
-  /** The most bytes that an engine of the build was seen to take. */
-  const seenBytes = new Map<EngineBuild, number>();
+  const builds = new Map<EngineBuild, BuildState>();
   const changes: EnginePool["changes"] = new EventEmitter();
   const closed = new AbortController();
   const emptied = Promise.withResolvers<void>();
   let warm: EngineBuild | undefined;
-  let describing: Promise<unknown> = Promise.resolve();
+
+  function stateOf(build: EngineBuild): BuildState {
+    const state = builds.get(build) ?? { waiters: [], backoff: createBackoff(), isAvailable: true };
+    builds.set(build, state);
+    return state;
+  }
 
   const entriesOf = (build: EngineBuild, ...states: readonly EngineActivity[]) =>
-    [...entries].filter((entry) => entry.build === build && states.includes(entry.state));
+    entriesIn(...states).filter((entry) => entry.build === build);
   const entriesIn = (...states: readonly EngineActivity[]) =>
     [...entries].filter(({ state }) => states.includes(state));
 
@@ -129,7 +120,8 @@ export function createPool(options: EnginePoolOptions): EnginePool {
     entries.add(entry);
     const { signal } = entry.abort;
     const { id: engine, path } = build;
-    const backoff = backoffs(build);
+    const state = stateOf(build);
+    const { backoff } = state;
     let begunAt = performance.now();
     try {
       if (backoff.waitMs > 0) {
@@ -145,10 +137,10 @@ export function createPool(options: EnginePoolOptions): EnginePool {
       }
       const ms = performance.now() - begunAt;
       entry.session = session;
-      infos.set(build, session.info);
       backoff.succeeded();
       log.debug({ engine, path, ms: Math.round(ms) }, "engine started");
-      if (unavailable.delete(build)) {
+      if (!state.isAvailable) {
+        state.isAvailable = true;
         log.info({ engine, path }, "engine is available again");
         changes.emit("change", build);
       }
@@ -159,10 +151,11 @@ export function createPool(options: EnginePoolOptions): EnginePool {
       remove(entry);
       if (!signal.aborted) {
         backoff.failed(begunAt);
-        log.warn({ engine, path, error: messageOf(error) }, "engine could not be started");
+        const message = error instanceof Error ? error.message : String(error);
+        log.warn({ engine, path, error: message }, "engine could not be started");
         changes.emit("lost", build, "no_start");
-        if (backoff.failures >= failuresMax && !unavailable.has(build)) {
-          unavailable.add(build);
+        if (backoff.failures >= failuresMax && state.isAvailable) {
+          state.isAvailable = false;
           log.warn({ engine, path }, "engine is unavailable");
           changes.emit("change", build);
         }
@@ -182,18 +175,19 @@ export function createPool(options: EnginePoolOptions): EnginePool {
 
   /** Retry for the callers that wait, because one failed start says little of the next one; reject them if the build is unavailable. */
   function retryOrReject(build: EngineBuild, error: unknown): void {
-    if (error instanceof EngineFailure && !unavailable.has(build) && backoffs(build).waitMs <= patienceMs) {
+    const { waiters, backoff, isAvailable } = stateOf(build);
+    if (error instanceof EngineFailure && isAvailable && backoff.waitMs <= patienceMs) {
       startForWaiters(build);
       return;
     }
     const starts = entriesOf(build, "waiting", "starting").length;
-    for (const { reject } of waiters(build).splice(starts)) {
+    for (const { reject } of waiters.splice(starts)) {
       reject(error);
     }
   }
 
   function startForWaiters(build: EngineBuild): void {
-    const missing = waiters(build).length - entriesOf(build, "waiting", "starting").length;
+    const missing = stateOf(build).waiters.length - entriesOf(build, "waiting", "starting").length;
     for (let count = 0; count < missing; count++) {
       void start(build);
     }
@@ -202,7 +196,7 @@ export function createPool(options: EnginePoolOptions): EnginePool {
   /** Gives the engine to the caller that waits longest, or makes it idle. */
   function offer(entry: Entry): void {
     const { build, session } = entry;
-    const waiter = waiters(build).shift();
+    const waiter = stateOf(build).waiters.shift();
     if (waiter && session) {
       entry.state = "busy";
       waiter.resolve(session);
@@ -211,8 +205,6 @@ export function createPool(options: EnginePoolOptions): EnginePool {
     entry.state = "idle";
     entries.delete(entry);
     entries.add(entry);
-    const idle = entriesOf(build, "idle");
-    idle.slice(0, Math.max(0, idle.length - idleMax)).forEach(close);
   }
 
   function onExit(entry: Entry, failure: EngineFailure | undefined): void {
@@ -247,24 +239,22 @@ export function createPool(options: EnginePoolOptions): EnginePool {
     if (closed.signal.aborted) {
       return;
     }
-    for (const build of new Set(warm ? [warm, ...unavailable] : unavailable)) {
-      const isThere = entriesOf(build, "waiting", "starting", "busy", "idle").length > 0;
-      if (!isThere && (unavailable.has(build) || hasRoomFor(build))) {
+    for (const [build, { isAvailable }] of builds) {
+      const isWanted = !isAvailable || (build === warm && hasRoomFor(build));
+      if (isWanted && entriesOf(build, "waiting", "starting", "busy", "idle").length === 0) {
         void start(build);
       }
     }
   }
 
-  function expectedBytes(build: EngineBuild): number {
-    return seenBytes.get(build) ?? typicalBytes[build.net];
+  function bytesOf({ build, session }: Entry): number {
+    return session?.memoryBytes() ?? expectedBytes(build);
   }
 
-  function bytesOf({ build, session }: Entry): number {
-    const bytes = session?.memoryBytes();
-    if (bytes !== undefined) {
-      seenBytes.set(build, Math.max(bytes, seenBytes.get(build) ?? 0));
-    }
-    return bytes ?? expectedBytes(build);
+  /** Bytes of a new engine: as many as the largest running engine of its build takes. */
+  function expectedBytes(build: EngineBuild): number {
+    const running = entriesOf(build, "busy", "idle").map(({ session }) => session?.memoryBytes() ?? 0);
+    return Math.max(0, ...running) || typicalBytes[build.net];
   }
 
   /** True if an engine of the build fits when all idle engines are closed. A single engine always fits. */
@@ -287,14 +277,6 @@ export function createPool(options: EnginePoolOptions): EnginePool {
     }
   }
 
-  /** Closes the engines of a build that no search uses. For the time before there are callers. */
-  function drop(build: EngineBuild): void {
-    entriesOf(build, "waiting", "starting", "idle").forEach(close);
-    for (const { reject } of waiters(build).splice(0)) {
-      reject(new EngineFailure("no_start", "another build is kept warm instead"));
-    }
-  }
-
   async function acquire(build: EngineBuild, signal: AbortSignal): Promise<EngineSession> {
     closed.signal.throwIfAborted();
     signal.throwIfAborted();
@@ -305,21 +287,20 @@ export function createPool(options: EnginePoolOptions): EnginePool {
       entry.state = "busy";
       return entry.session;
     }
-    const { waitMs } = backoffs(build);
-    if (waitMs > patienceMs) {
+    const { waiters, backoff } = stateOf(build);
+    if (backoff.waitMs > patienceMs) {
       throw new EngineFailure("no_start", "the last engines of this build could not be started", {
-        retryAfterMs: Math.ceil(waitMs),
+        retryAfterMs: Math.ceil(backoff.waitMs),
       });
     }
     const waiter = Promise.withResolvers<EngineSession>();
-    waiters(build).push(waiter);
+    waiters.push(waiter);
     startForWaiters(build);
     try {
       return await beforeAbort(waiter.promise, signal);
     } catch (error) {
-      const waiting = waiters(build);
-      if (waiting.includes(waiter)) {
-        waiting.splice(waiting.indexOf(waiter), 1);
+      if (waiters.includes(waiter)) {
+        waiters.splice(waiters.indexOf(waiter), 1);
       } else {
         // An engine may have been given to the caller in the moment when it left.
         waiter.promise.then(release, () => {});
@@ -330,32 +311,20 @@ export function createPool(options: EnginePoolOptions): EnginePool {
 
   function release(session: EngineSession): void {
     const entry = entriesIn("busy").find((one) => one.session === session);
-    if (entry === undefined || !session.alive || closed.signal.aborted) {
-      return;
-    }
-    if (session.searches >= searchesMax) {
-      changes.emit("lost", entry.build, "recycled");
-      close(entry);
-    } else {
+    if (entry && session.alive && !closed.signal.aborted) {
       offer(entry);
+      replenish();
     }
-    replenish();
   }
 
   return {
     changes,
-    available: (build) => !unavailable.has(build),
+    available: (build) => stateOf(build).isAvailable,
     acquire,
     release,
     async keepWarm(build, signal) {
-      const before = warm;
       warm = build;
-      if (before && before !== build) {
-        drop(before);
-      }
-      if (build) {
-        release(await acquire(build, signal));
-      }
+      release(await acquire(build, signal));
     },
     cutShort() {
       for (const { session } of entries) {
@@ -369,21 +338,11 @@ export function createPool(options: EnginePoolOptions): EnginePool {
         memoryBytes: sum(some.filter(({ session }) => session?.alive).map(bytesOf)),
       }));
     },
-    describe(build) {
-      const known = build.info ?? infos.get(build);
-      if (known) {
-        return Promise.resolve(known);
-      }
-      // One after the other: each is one more engine in memory.
-      const described = describing.then(async () => infos.get(build) ?? (await learnInfo(build)));
-      describing = described.catch(() => {});
-      return described;
-    },
     async [Symbol.asyncDispose]() {
       const reason = new KibitzError("shutting_down", "The engines are being closed.");
       closed.abort(reason);
-      for (const build of new Set([...entries].map((entry) => entry.build))) {
-        for (const { reject } of waiters(build).splice(0)) {
+      for (const { waiters } of builds.values()) {
+        for (const { reject } of waiters.splice(0)) {
           reject(reason);
         }
       }
@@ -393,14 +352,6 @@ export function createPool(options: EnginePoolOptions): EnginePool {
       }
     },
   };
-
-  async function learnInfo(build: EngineBuild): Promise<EngineInfo> {
-    const session = await acquire(build, closed.signal);
-    entriesIn("busy")
-      .filter((entry) => entry.session === session)
-      .forEach(close);
-    return session.info;
-  }
 }
 
 /**
@@ -412,13 +363,9 @@ async function startUnchanged(
   build: EngineBuild,
   signal: AbortSignal,
 ): Promise<EngineSession> {
-  const unchanged = build.assertUnchanged();
-  // Mostly there is nothing to wait for, and the engine loads before this process goes on.
-  if (unchanged) {
-    await unchanged;
-    signal.throwIfAborted();
-  }
-  // Read while the engine loads, which takes longer.
+  await build.assertUnchanged();
+  signal.throwIfAborted();
+  // The file is read while the engine loads, which takes longer.
   const genuine = build.assertGenuine();
   genuine.catch(() => {});
   const session = await backend.start(build, signal);
@@ -430,19 +377,6 @@ async function startUnchanged(
     await session[Symbol.asyncDispose]();
     throw error;
   }
-}
-
-function createByBuild<Value>(create: () => Value): (build: EngineBuild) => Value {
-  const values = new Map<EngineBuild, Value>();
-  return (build) => {
-    const value = values.get(build) ?? create();
-    values.set(build, value);
-    return value;
-  };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function sum(values: readonly number[]): number {

@@ -75,15 +75,11 @@ export function createAnalysisService(
         const { versions, latest } = known.catalog;
         const describe = async (version: EngineVersion): Promise<VersionFacts> => {
           const digestOf = async (build: EngineBuild) => [build, await build.sha256()] as const;
-          // Together: what failed while nobody waited for it would end the process.
-          const [info, ...digests] = await Promise.all([
-            known.describe(version.defaultBuild),
-            ...version.builds.map(digestOf),
-          ]);
+          const digests = new Map(await Promise.all(version.builds.map(digestOf)));
           const available = new Set(version.builds.filter(known.available));
-          return { version, info, latest: version === latest, digests: new Map(digests), available };
+          return { version, latest: version === latest, digests, available };
         };
-        // One that cannot be started or was replaced is left out: the others are there. That it failed is in the log.
+        // A version whose file is gone is left out. If the files of all are gone, the call fails.
         const described = await Promise.allSettled(versions.map(describe));
         const facts = described.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
         if (facts.length === 0) {

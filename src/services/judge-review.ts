@@ -31,7 +31,7 @@ export async function judgeReview(
   const requests: JudgedRequest[] = [];
   for (const position of game.positions) {
     await turn();
-    requests.push(await judgeSearch(request.asked, position, engines));
+    requests.push(judgeSearch(request.asked, position, engines.catalog));
   }
   const [first] = requests;
   const { depth, nodes, multipv: lines = 1 } = first ?? {};

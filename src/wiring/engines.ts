@@ -24,7 +24,7 @@ export async function openEngines(
   signal: AbortSignal,
   { asked, onSandbox, onStarted }: OpenEnginesOptions = {},
 ): Promise<Engines> {
-  const { hashMb, threads, slots, engineMemoryMb, defaultEngine, nativeEngines, searchPath } = config;
+  const { hashMb, threads, engineMemoryMb, defaultEngine, nativeEngines, searchPath } = config;
   const settings = { hashMb, threads };
   try {
     await using opened = new AsyncDisposableStack();
@@ -39,7 +39,6 @@ export async function openEngines(
         {
           backends,
           defaultEngine,
-          idleMax: slots,
           memoryMaxBytes: engineMemoryMb * 1e6,
           log,
           asked,

@@ -3,7 +3,6 @@ import type { Access } from "../access/access.ts";
 import { openPlan } from "../access/plans.ts";
 import type { Findings } from "../analysis/analysis.ts";
 import { type Analyzer, createAnalyzer } from "../analysis/analyzer.ts";
-import { errorFromFailure } from "../analysis/error-from-failure.ts";
 import { createPositionCache, type KnownEngines } from "../analysis/judge-request.ts";
 import { createScheduler, type Scheduler } from "../analysis/scheduler.ts";
 import { createSharing, type SharingOptions } from "../analysis/share-searches.ts";
@@ -11,7 +10,6 @@ import { apiMiddleware } from "../calls/middleware.ts";
 import { type Calls, createCalls } from "../calls/register.ts";
 import { createRulebook, type Rulebook } from "../calls/rulebook.ts";
 import { createRules, type Rules } from "../calls/rules.ts";
-import { EngineFailure } from "../engine/engine.ts";
 import type { Engines } from "../engine/engines.ts";
 import { type CallLine, createAddressShower, createCallLine } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
@@ -37,11 +35,6 @@ export interface Service {
   readonly beginWork: BeginWork;
   /** Every method, behind its middleware. */
   readonly calls: Calls;
-}
-
-/** An engine that cannot be started to be asked what it is. */
-function explainFailure(thrown: unknown): never {
-  throw thrown instanceof EngineFailure ? errorFromFailure(thrown) : thrown;
 }
 
 /** What not every service has. */
@@ -88,7 +81,6 @@ export function createService(
   const engines: KnownEngines = {
     catalog: running.catalog,
     available: running.available,
-    describe: (build) => running.describe(build).catch(explainFailure),
     judgePosition: createPositionCache(beginWork),
   };
   const rules = createRules();

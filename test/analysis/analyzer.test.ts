@@ -347,7 +347,11 @@ describe("an answer that depth alone defines", () => {
     ["time has ended before its nodes", doneOf({ endedBy: "time" }), { nodes: 5000 }],
     ["time has ended", doneOf({ endedBy: "time" }), { movetimeMs: 500 }],
     ["a weakened engine gave", doneOf(), { weakened: true }],
-    ["an engine whose searches differ gave", doneOf(), { build: { ...judgedOf().build, reproducible: false } }],
+    [
+      "an engine whose searches differ gave",
+      doneOf(),
+      { build: { ...judgedOf().build, reproducible: false } },
+    ],
   ])("an answer that %s is not cached, and is searched again", async (_, done, told) => {
     const { search, jobs } = scripted(done);
     const analyzer = analyzerOf(search);

@@ -64,11 +64,9 @@ describe("two requests have the same key", () => {
 test("a position of a reviewed game has the key of a request with the same moves", async () => {
   const moves = ["e4", "e5", "Nf3", "Nc6", "Bb5", "a6"];
   const { positions } = inOneGo(playGame(positionOf(startFen), moves));
-  const engines = knownEngines([buildOf()]);
-  const ofReview = await Promise.all(
-    positions.map(async (position) =>
-      cacheKeyOf(await judgeSearch(requestOf({}), position, engines), digest),
-    ),
+  const { catalog } = knownEngines([buildOf()]);
+  const ofReview = positions.map((position) =>
+    cacheKeyOf(judgeSearch(requestOf({}), position, catalog), digest),
   );
   const ofMoves = await Promise.all(positions.map((_, ply) => keyOf({ moves: moves.slice(0, ply) })));
   expect(ofMoves).toEqual(ofReview);

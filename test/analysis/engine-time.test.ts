@@ -165,7 +165,6 @@ describe("engine time of a search that waits for an engine that is being started
     const backends = [createFakeEngines(options)];
     const pool = createPool({
       backends,
-      idleMax: 1,
       memoryMaxBytes: Number.POSITIVE_INFINITY,
       log: silentLog,
     });

@@ -1,11 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { judgeOptions } from "../../src/analysis/judge-options.ts";
-import type { Fault } from "../../src/errors/errors.ts";
-import { options } from "./made-up.ts";
+import { type Fault, KibitzError } from "../../src/errors/errors.ts";
+import { options } from "../engine/build-of.ts";
 
 function faultsOf(given: Readonly<Record<string, unknown>>): readonly Fault[] {
-  const judged = judgeOptions(given, options);
-  return judged.kind === "faults" ? judged.faults : expect.fail("accepted");
+  try {
+    judgeOptions(given, options);
+  } catch (error) {
+    return error instanceof KibitzError ? error.faults : expect.fail(String(error));
+  }
+  return expect.fail("accepted");
 }
 
 describe("options are taken over as they are, and those in effect told apart", () => {
@@ -25,8 +29,8 @@ describe("options are taken over as they are, and those in effect told apart", (
     [{ uci_chess960: false, skill_level: 20 }, false, {}],
   ])(
     "options are taken unchanged, and the effective ones are known: %j, weakened: %s",
-    (given, weakened, effective = given) => {
-      expect(judgeOptions(given, options)).toEqual({ kind: "options", values: given, effective, weakened });
+    (given, weakened, effectiveOptions = given) => {
+      expect(judgeOptions(given, options)).toEqual({ options: given, effectiveOptions, weakened });
     },
   );
 });

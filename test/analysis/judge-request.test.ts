@@ -63,10 +63,7 @@ describe("a request", () => {
 
   test("a request of Chess960 is refused if the engine does not know it", async () => {
     const engines = knownEngines(builds);
-    const old = {
-      ...engines,
-      describe: async () => ({ name: "Old", author: "nobody", options: [], hashMinMb: 1 }),
-    };
+    const old = knownEngines([buildOf({ options: [] })]);
     // The letters of the files say which game it is.
     const fen = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9";
     await expect(judgeBy(requestOf({ fen }), old)).rejects.toMatchObject({
@@ -74,14 +71,6 @@ describe("a request", () => {
       faults: [{ pointer: "/engine", message: expect.stringContaining("does not play Chess960") }],
     });
     expect((await judgeBy(requestOf({ fen }), engines)).position.chess960).toBe(true);
-  });
-
-  test("a request without options starts no engine to learn its options", async () => {
-    const engines = knownEngines(builds);
-    await judgeBy(requestOf(), engines);
-    expect(engines.described).toEqual([]);
-    await judgeBy(requestOf({ engine: lite.id, options: { skill_level: 1 } }), engines);
-    expect(engines.described).toEqual([lite]);
   });
 });
 

@@ -5,7 +5,6 @@ import { createCatalog } from "../../src/engine/catalog.ts";
 import type {
   EngineBuild,
   EngineLine,
-  EngineOption,
   SearchDone,
   SearchEvent,
   SearchJob,
@@ -15,36 +14,12 @@ import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { positionOf, startFen } from "../chess/judged.ts";
 import { buildOf } from "../engine/build-of.ts";
 
-/** What Stockfish lets callers set. */
-export const options: readonly EngineOption[] = [
-  {
-    name: "skill_level",
-    engineName: "Skill Level",
-    kind: "integer",
-    default: 20,
-    minimum: 0,
-    maximum: 20,
-  },
-  { name: "uci_limit_strength", engineName: "UCI_LimitStrength", kind: "boolean", default: false },
-  { name: "uci_elo", engineName: "UCI_Elo", kind: "integer", default: 1320, minimum: 1320, maximum: 3190 },
-  { name: "uci_chess960", engineName: "UCI_Chess960", kind: "boolean", default: false },
-];
-
-/** Engines that are there in name only. */
-export function knownEngines(
-  builds: readonly EngineBuild[],
-  defaultEngine?: string,
-): KnownEngines & { readonly described: readonly EngineBuild[] } {
-  const described: EngineBuild[] = [];
+/** Engines that exist in name only. */
+export function knownEngines(builds: readonly EngineBuild[], defaultEngine?: string): KnownEngines {
   return {
     catalog: createCatalog(builds, defaultEngine),
     judgePosition: async (input) => judgePosition(input),
-    described,
     available: () => true,
-    async describe(build) {
-      described.push(build);
-      return { name: build.name, author: "nobody", options, hashMinMb: 1 };
-    },
   };
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { defaultsOfOptions, schemaOfOptions } from "../../src/calls/convert-engines.ts";
 import type { EngineOption } from "../../src/engine/engine.ts";
-import { options } from "../analysis/made-up.ts";
+import { options } from "../engine/build-of.ts";
 
 interface Property {
   readonly type: string;

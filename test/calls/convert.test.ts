@@ -10,7 +10,7 @@ import { messageFromVersion } from "../../src/calls/convert-engines.ts";
 import type { Score } from "../../src/chess/score.ts";
 import type { EngineBuild } from "../../src/engine/engine.ts";
 import { analysisFromEvent } from "../analysis/analysis-from-event.ts";
-import { doneOf, judgedOf, knownEngines, lineOf, options, snapshotOf } from "../analysis/made-up.ts";
+import { doneOf, judgedOf, knownEngines, lineOf, snapshotOf } from "../analysis/made-up.ts";
 import { startFen } from "../chess/judged.ts";
 import { buildOf } from "../engine/build-of.ts";
 
@@ -146,7 +146,6 @@ describe("an engine version", () => {
   const full = buildOf();
   const native = buildOf({ path: "native", license: undefined });
   const lite = buildOf({ id: "stockfish-19-lite", net: "lite" });
-  const info = { name: "Stockfish 19", author: "the authors", options, hashMinMb: 1 };
 
   test("an engine version is listed with its builds, options and digests", () => {
     const { catalog } = knownEngines([full, native]);
@@ -155,10 +154,10 @@ describe("an engine version", () => {
       [native, "b".repeat(64)],
     ]);
     const available = new Set<EngineBuild>([full]);
-    const facts = { version: catalog.latest, info, latest: true, digests, available };
+    const facts = { version: catalog.latest, latest: true, digests, available };
     expect(messageFromVersion(facts)).toMatchObject({
       id: "stockfish-19",
-      author: "the authors",
+      author: "nobody",
       latest: true,
       status: pb.EngineStatus.STABLE,
       variants: [pb.Variant.STANDARD, pb.Variant.CHESS960],
@@ -184,7 +183,7 @@ describe("an engine version", () => {
   });
 
   test("an engine version is deprecated when all of its builds are, and stable while one is not", () => {
-    const facts = { info, latest: false, digests: new Map(), available: new Set<EngineBuild>() };
+    const facts = { latest: false, digests: new Map(), available: new Set<EngineBuild>() };
     const going = buildOf({ deprecatedSince: "2026-11-22" });
     const statusOf = (builds: readonly EngineBuild[]) =>
       messageFromVersion({ version: knownEngines(builds).catalog.latest, ...facts }).status;
@@ -193,13 +192,8 @@ describe("an engine version", () => {
   });
 
   test("an engine version is listed without a licence, Chess960 or a full network if it has none", () => {
-    const version = knownEngines([native]).catalog.latest;
-    const facts = {
-      info: { ...info, options: [] },
-      latest: false,
-      digests: new Map(),
-      available: new Set<EngineBuild>(),
-    };
+    const version = knownEngines([{ ...native, options: [] }]).catalog.latest;
+    const facts = { latest: false, digests: new Map(), available: new Set<EngineBuild>() };
     const message = messageFromVersion({ version, ...facts });
     expect(message).toMatchObject({ variants: [pb.Variant.STANDARD], latest: false });
     expect(message).not.toHaveProperty("license");

@@ -70,6 +70,7 @@ export function testBackend(
     test(`${name} starts an engine with the name of its build and the options that callers may set`, () => {
       expect(session.info.name).toBe(build.name);
       expect(session.info.author).not.toBe("");
+      expect(build).toMatchObject({ author: session.info.author, options: session.info.options });
       expect(session.info.options.map((option) => [option.name, option.kind])).toEqual([
         ["skill_level", "integer"],
         ["uci_limit_strength", "boolean"],

@@ -1,5 +1,13 @@
-import type { EngineBuild } from "../../src/engine/engine.ts";
+import type { EngineBuild, EngineOption } from "../../src/engine/engine.ts";
 import { hashStepsUpTo } from "../../src/engine/hash-steps.ts";
+
+/** The options of Stockfish that callers may set. */
+export const options: readonly EngineOption[] = [
+  { name: "skill_level", engineName: "Skill Level", kind: "integer", default: 20, minimum: 0, maximum: 20 },
+  { name: "uci_limit_strength", engineName: "UCI_LimitStrength", kind: "boolean", default: false },
+  { name: "uci_elo", engineName: "UCI_Elo", kind: "integer", default: 1320, minimum: 1320, maximum: 3190 },
+  { name: "uci_chess960", engineName: "UCI_Chess960", kind: "boolean", default: false },
+];
 
 /** A build of which a test says only what matters to it. */
 export function buildOf(told: Partial<EngineBuild> = {}): EngineBuild {
@@ -15,7 +23,8 @@ export function buildOf(told: Partial<EngineBuild> = {}): EngineBuild {
     deprecatedSince: undefined,
     reproducible: settings.threads === 1,
     selfTestNodes: undefined,
-    info: undefined,
+    author: "nobody",
+    options,
     settings,
     hashSteps: hashStepsUpTo(16),
     file: "/nowhere/stockfish",

@@ -111,7 +111,6 @@ function createFakeSession(
 ): FakeSession {
   const exit = Promise.withResolvers<EngineFailure | undefined>();
   let alive = true;
-  let searches = 0;
   let { hashMb } = build.settings;
   let searching: PromiseWithResolvers<SearchDone> | undefined;
 
@@ -131,9 +130,6 @@ function createFakeSession(
     get state() {
       return alive ? (searching ? "busy" : "idle") : "dead";
     },
-    get searches() {
-      return searches;
-    },
     get hashMb() {
       return hashMb;
     },
@@ -146,7 +142,6 @@ function createFakeSession(
       signal.throwIfAborted();
       jobs.push(job);
       ({ hashMb } = job);
-      searches++;
       onProgress(fakeProgress);
       if (conduct === "answer") {
         return fakeAnswer;

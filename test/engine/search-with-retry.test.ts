@@ -16,7 +16,6 @@ function supervise(options: FakeEnginesOptions) {
   const engines = createFakeEngines(options);
   const pool = createPool({
     backends: [engines],
-    idleMax: 2,
     memoryMaxBytes: Number.POSITIVE_INFINITY,
     log: silentLog,
   });

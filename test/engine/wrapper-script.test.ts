@@ -73,7 +73,6 @@ testWith("native")(
     const [build] = await backend.discover(forever);
     const pool = createPool({
       backends: [backend],
-      idleMax: 2,
       memoryMaxBytes: Number.POSITIVE_INFINITY,
       log: silentLog,
     });

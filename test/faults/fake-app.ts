@@ -50,7 +50,7 @@ export async function startFakeApp(dataDir: string): Promise<FakeApp> {
     },
   };
   const room = startEngines(
-    { backends: [backend], defaultEngine: undefined, idleMax: 2, memoryMaxBytes: 4e9, log },
+    { backends: [backend], defaultEngine: undefined, memoryMaxBytes: 4e9, log },
     new AbortController().signal,
   );
   const app = await startApp(config, log, room, { lag: neverLate });

@@ -13,14 +13,15 @@ testBackend("Stockfish 18, lite network", (times) => createWasmBackend(settings,
 });
 
 test.each(["stockfish-18", "stockfish-18-lite"])(
-  "%s visits the nodes that the table of builds says",
+  "%s has the nodes, author and options that the table of builds says",
   async (id) => {
     const backend = createWasmBackend(settings, noSandbox);
     const build =
       (await backend.discover(forever)).find((one) => one.id === id) ?? expect.fail(`${id} is not installed`);
     await build.assertGenuine();
     await using session = await backend.start(build, forever);
-    expect(session.info.name).toBe(build.name);
+    const { name, author, options } = session.info;
+    expect(build).toMatchObject({ name, author, options });
     expect(await selfTest(session, 1, forever)).toBe(build.selfTestNodes);
   },
 );

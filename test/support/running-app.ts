@@ -121,12 +121,12 @@ function useStartedApp(
 
 function startEnginesOf(
   backend: EngineBackend,
-  { defaultEngine, slots, engineMemoryMb }: Config,
+  { defaultEngine, engineMemoryMb }: Config,
   log: Log,
   signal: AbortSignal,
 ): Promise<Engines> {
   const memoryMaxBytes = engineMemoryMb * 1e6;
-  return startEngines({ backends: [backend], defaultEngine, idleMax: slots, memoryMaxBytes, log }, signal);
+  return startEngines({ backends: [backend], defaultEngine, memoryMaxBytes, log }, signal);
 }
 
 /** What is open beyond that; files before this one may have left what closes in between. */

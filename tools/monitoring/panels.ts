@@ -150,8 +150,7 @@ export const rows: Readonly<Record<string, readonly Panel[]>> = {
     },
     {
       title: "Engines lost",
-      about:
-        "Engines that ended or could not be started, by the reason. KibitzEnginesDying goes by it; recycled ones are replaced on purpose.",
+      about: "Engines that ended or could not be started, by the reason. KibitzEnginesDying goes by it.",
       unit: "ops",
       lines: {
         "{{instance}} {{reason}}": `sum by (instance, reason) (${rate("kibitz_engine_restarts_total")})`,

@@ -1,4 +1,4 @@
-import type { AnalysisRequest, JudgedRequest } from "../../analysis/analysis.ts";
+import type { AnalysisRequest } from "../../analysis/analysis.ts";
 import { judgeSearch } from "../../analysis/judge-request.ts";
 import type { ReviewedGame } from "../../calls/convert-review.ts";
 import type { Game } from "../../game/game.ts";
@@ -21,9 +21,7 @@ export async function reviewHere(
   onPosition: () => void,
 ): Promise<ReviewedGame> {
   const { analyzer, engines, searchesAtOnce } = local;
-  const requests: readonly JudgedRequest[] = await Promise.all(
-    game.positions.map((position) => judgeSearch(asked, position, engines)),
-  );
+  const requests = game.positions.map((position) => judgeSearch(asked, position, engines.catalog));
   const turn = local.beginWork();
   const options = { analyzer, openings, flow: "cli", searchesAtOnce, turn, onPosition };
   for await (const step of reviewGame({ game, requests }, options, signal)) {

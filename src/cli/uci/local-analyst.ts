@@ -27,10 +27,9 @@ export function createLocalAnalyst(opening: Promise<Local>, template: AnalysisRe
   return {
     async introduce() {
       const { engines } = await opening;
-      const { build } = await judgeRequest(requestFromMessage(template), engines);
-      const { author, options } = await engines.describe(build);
+      const { name, author, options } = (await judgeRequest(requestFromMessage(template), engines)).build;
       await Array.fromAsync(watch(firstQuestion, new AbortController().signal));
-      return { name: build.name, author, options };
+      return { name, author, options };
     },
     watch,
   };

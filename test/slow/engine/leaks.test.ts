@@ -90,7 +90,6 @@ function createObedientPool() {
   };
   return createPool({
     backends: [backend],
-    idleMax: 1,
     memoryMaxBytes: Number.POSITIVE_INFINITY,
     log: silentLog,
   });

@@ -26,7 +26,7 @@ async function supervise(times: Partial<WatchTimes> = {}) {
   const failures: string[] = [];
   const warn: Log["warn"] = ({ kind }, message) => failures.push(`${message}: ${kind}`);
   const log = { ...silentLog, warn };
-  const pool = createPool({ backends: [backend], idleMax: 2, memoryMaxBytes: Number.POSITIVE_INFINITY, log });
+  const pool = createPool({ backends: [backend], memoryMaxBytes: Number.POSITIVE_INFINITY, log });
   pools.push(pool);
   const refused = recording();
   let acquired = 0;

@@ -19,7 +19,7 @@ async function record(): Promise<Record<string, readonly SearchEvent[]>> {
   return { [job.position.fen]: await eventsOf(session, job, forever) };
 }
 
-const options = { defaultEngine: undefined, idleMax: 2, memoryMaxBytes: 1e9, log: silentLog };
+const options = { defaultEngine: undefined, memoryMaxBytes: 1e9, log: silentLog };
 
 describe("a third way to run engines", () => {
   test("another backend needs a folder and nothing else: pools and sessions take it unchanged", async () => {
@@ -68,7 +68,7 @@ describe("auto", () => {
   });
 });
 
-test("the builds that are installed visit the nodes that their table says", async () => {
+test("the builds that are installed have the nodes, author and options that their table says", async () => {
   const { selfTest } = await import("../../../src/engine/self-test.ts");
   const backend = createWasmBackend({ hashMb: 16, threads: 1 }, noSandbox);
   const builds = await backend.discover(forever);
@@ -76,6 +76,7 @@ test("the builds that are installed visit the nodes that their table says", asyn
   for (const build of builds) {
     await using session = await backend.start(build, forever);
     expect([build.id, await selfTest(session, 1, forever)]).toEqual([build.id, build.selfTestNodes]);
-    expect(session.info.name).toBe(build.name);
+    const { name, author, options } = session.info;
+    expect(build).toMatchObject({ name, author, options });
   }
 });

@@ -6,6 +6,7 @@ import { hashStepsUpTo } from "../../../src/engine/hash-steps.ts";
 import { createChildProcess, type EngineCommand } from "../../../src/engine/uci/child-process.ts";
 import { createUciSession } from "../../../src/engine/uci/session.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../../src/engine/uci/watch.ts";
+import { options as callersOptions } from "../../engine/build-of.ts";
 import { copyCheckout } from "../copy-checkout.ts";
 
 /** What the fake engine can be told to do wrong. */
@@ -85,7 +86,8 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
     deprecatedSince: undefined,
     reproducible: true,
     selfTestNodes: undefined,
-    info: undefined,
+    author: "nobody",
+    options: callersOptions,
     settings: { hashMb: 16, threads: 1 },
     hashSteps: hashStepsUpTo(16),
     file,

@@ -28,7 +28,8 @@ export function createRecordedBackend(recording: Recording, told: Partial<Engine
     hashSteps: hashStepsUpTo(16),
     reproducible: true,
     selfTestNodes: undefined,
-    info: undefined,
+    author: "nobody",
+    options: [],
     file: "recording",
     sha256: async () => "0".repeat(64),
     assertUnchanged: () => undefined,
@@ -45,7 +46,6 @@ export function createRecordedBackend(recording: Recording, told: Partial<Engine
 function createSession(build: EngineBuild, recording: Recording): EngineSession {
   const exit = Promise.withResolvers<EngineFailure | undefined>();
   let alive = true;
-  let searches = 0;
   return {
     build,
     info: { name: build.name, author: "a recording", options: [], hashMinMb: undefined },
@@ -55,16 +55,12 @@ function createSession(build: EngineBuild, recording: Recording): EngineSession 
     get alive() {
       return alive;
     },
-    get searches() {
-      return searches;
-    },
     hashMb: build.settings.hashMb,
     memoryBytes: () => undefined,
     cutShort() {},
     exited: exit.promise,
     free: Promise.resolve(),
     async search({ position }, signal, onProgress = () => {}) {
-      searches++;
       for (const event of recording[position.fen] ?? []) {
         signal.throwIfAborted();
         if (event.kind === "done") {

@@ -98,6 +98,7 @@ async function identify(
     const unknown: EngineBuild = {
       id: "unknown",
       name: "unknown",
+      author: "unknown",
       path: "native",
       family: "unknown",
       version: "unknown",
@@ -105,11 +106,11 @@ async function identify(
       license: undefined,
       // What is installed on this machine is its operator's to remove.
       deprecatedSince: undefined,
+      options: [],
       settings,
       hashSteps: hashStepsUpTo(settings.hashMb, settings.hashMb),
       reproducible: false,
       selfTestNodes: undefined,
-      info: undefined,
       file,
       ...integrity,
     };
@@ -126,8 +127,7 @@ async function identify(
     const selfTestNodes = await selfTest(session, settings.threads, signal);
     // Before anybody else can replace it: this is what was tested.
     await integrity.sha256();
-    const { info } = session;
-    const { name, hashMinMb = settings.hashMb } = info;
+    const { name, author, options, hashMinMb = settings.hashMb } = session.info;
     const hashSteps = hashStepsUpTo(settings.hashMb, hashMinMb);
     const reproducible = selfTestNodes !== undefined;
     if (!reproducible && settings.threads === 1) {
@@ -137,7 +137,7 @@ async function identify(
         "equal searches of this engine differ: its answers are not deterministic",
       );
     }
-    return [{ ...unknown, ...identity, name, hashSteps, reproducible, selfTestNodes, info }];
+    return [{ ...unknown, ...identity, name, author, options, hashSteps, reproducible, selfTestNodes }];
   } catch (error) {
     signal.throwIfAborted();
     log.warn({ file: found, error: String(error) }, "native engine left out");

@@ -4,7 +4,7 @@ import type { FileIntegrity, Pin } from "../../file-integrity.ts";
 /** A row of the table. */
 export type WasmBuild = Omit<
   EngineBuild,
-  "path" | "settings" | "reproducible" | "hashSteps" | "info" | "file" | "deprecatedSince" | keyof FileIntegrity
+  "path" | "settings" | "reproducible" | "hashSteps" | "file" | "deprecatedSince" | keyof FileIntegrity
 > & {
   /** The day of the release that first says so. The row may go 90 days later, which is promised to callers. */
   readonly deprecatedSince?: `${number}-${number}-${number}`;
@@ -15,7 +15,18 @@ export type WasmBuild = Omit<
   readonly pin: Pin;
 };
 
-const stockfish = { family: "stockfish", license: "GPL-3.0-or-later" } as const;
+/** What all builds of the table have in common. A test compares author and options with what the engines report. */
+const stockfish = {
+  family: "stockfish",
+  license: "GPL-3.0-or-later",
+  author: "the Stockfish developers (see AUTHORS file)",
+  options: [
+    { name: "skill_level", engineName: "Skill Level", kind: "integer", default: 20, minimum: 0, maximum: 20 },
+    { name: "uci_limit_strength", engineName: "UCI_LimitStrength", kind: "boolean", default: false },
+    { name: "uci_elo", engineName: "UCI_Elo", kind: "integer", default: 1320, minimum: 1320, maximum: 3190 },
+    { name: "uci_chess960", engineName: "UCI_Chess960", kind: "boolean", default: false },
+  ],
+} as const;
 
 /**
  * The WebAssembly builds, newest first; those are there whose package is installed. Only

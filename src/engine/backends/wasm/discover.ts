@@ -42,7 +42,6 @@ export async function discoverWasm(
           settings,
           reproducible: true,
           hashSteps,
-          info: undefined,
           file,
           ...integrity,
         },

@@ -79,8 +79,8 @@ export const stories: readonly Story[] = [
   },
   {
     alert: "KibitzEnginesDying",
-    told: "three die, and many are recycled",
-    series: { [restarts("exited")]: "0x10 3x40", [restarts("recycled")]: "0+10x50" },
+    told: "three die",
+    series: { [restarts("exited")]: "0x10 3x40" },
     fires: { "15m": 0, "40m": 0 },
   },
   {
