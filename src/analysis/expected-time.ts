@@ -23,14 +23,14 @@ export interface SearchTime {
 export interface ExpectedTimes {
   /** Milliseconds that a search is expected to occupy an engine, at most its movetime. */
   expect(build: EngineBuild, limits: SearchLimits): number;
-  /** Learns from a search that has ended: from the engine's own milliseconds and nodes, and whether it reached its depth. */
+  /** Learns from a search that has ended: from the engine's own milliseconds, and from the limit that ended it. */
   learn(build: EngineBuild, limits: SearchLimits, done: EndedSearch): void;
 }
 
 /** The result of a search, as far as it tells about time. */
 export interface EndedSearch {
   readonly endedBy: SearchDone["endedBy"];
-  readonly snapshot: { readonly counters: Pick<SearchCounters, "nodes" | "timeMs"> };
+  readonly snapshot: { readonly counters: Pick<SearchCounters, "timeMs"> };
 }
 
 /**
@@ -38,41 +38,33 @@ export interface EndedSearch {
  * faster, small machines slower, and a mean is more than a median.
  */
 export function createExpectedTimes(): ExpectedTimes {
-  const paces = new WeakMap<EngineBuild, Paces>();
+  /** The time that searches take as a multiple of the time by the table: 2 is twice as long. */
+  const paces = new WeakMap<EngineBuild, number>();
   return {
-    expect(build, { depth, nodes, multipv, movetimeMs }) {
-      const own = paces.get(build);
-      const searchMs = Math.min(
-        depth === undefined
-          ? Number.POSITIVE_INFINITY
-          : tableMs(depth, multipv) * (own?.deepening.value ?? 1),
-        nodes === undefined ? Number.POSITIVE_INFINITY : nodes * msPerNode * (own?.visiting.value ?? 1),
-      );
-      return Math.min(newGameMs + searchMs, movetimeMs ?? requestBounds.movetimeMs.maximum);
+    expect(build, limits) {
+      const searchMs = tableMs(limits) * (paces.get(build) ?? 1);
+      return Math.min(newGameMs + searchMs, limits.movetimeMs ?? requestBounds.movetimeMs.maximum);
     },
-    learn(build, { depth, multipv }, { endedBy, snapshot }) {
-      const { nodes, timeMs } = snapshot.counters;
-      const own = paces.get(build) ?? { deepening: createPace(), visiting: createPace() };
-      paces.set(build, own);
-      if (depth !== undefined) {
-        const typicalMs = tableMs(depth, multipv);
-        // A search that another limit cut short would have taken longer; how much longer, nobody knows.
-        if (endedBy === "depth" || timeMs > typicalMs * own.deepening.value) {
-          own.deepening.learn(typicalMs, timeMs);
-        }
-      }
-      if (timeMs >= tellingMs && nodes > 0) {
-        own.visiting.learn(nodes * msPerNode, timeMs);
+    learn(build, limits, { endedBy, snapshot }) {
+      const { timeMs } = snapshot.counters;
+      const typicalMs = tableMs(limits);
+      const pace = paces.get(build) ?? 1;
+      const hasReachedLimit = endedBy === "nodes" || (endedBy === "depth" && limits.depth !== undefined);
+      // A search that ended in another way would have taken longer. Nobody knows how much longer, so it never makes the pace faster.
+      if (hasReachedLimit || timeMs > typicalMs * pace) {
+        const own = Math.min(Math.max(timeMs / typicalMs, 1 / paceMax), paceMax);
+        paces.set(build, pace + weight * Math.min(1, typicalMs / fullWeightMs) * (own - pace));
       }
     },
   };
 }
 
-/** The pace of a build by depth and by nodes: if one is slow, the other need not be. */
-interface Paces {
-  readonly deepening: Pace;
-  readonly visiting: Pace;
-}
+/** Weight of one search in the moving average, if it typically takes `fullWeightMs` or more: some twenty searches decide. */
+const weight = 0.05;
+/** Engines count whole milliseconds, so shorter searches say less. */
+const fullWeightMs = 100;
+/** One search counts as at most eight times as fast or slow as the table: single positions take a thousand times as long. */
+const paceMax = 8;
 
 /**
  * Estimates how long a search still runs, in milliseconds. The times of searches have a long tail: one that has overrun its estimate is
@@ -103,54 +95,25 @@ const medianMs: readonly (readonly [depth: number, ms: number])[] = [
 ];
 /** Milliseconds a node, by the same table: the median searches of depths 14 and 16 visit 30,180 and 95,916. */
 const msPerNode = 1 / 450;
-/** Engines count in whole milliseconds: of fewer, a search says nothing about nodes. Some engines do not count nodes. */
-const tellingMs = 10;
-/** Growth a ply at the end of the table, and so beyond it. */
+/** Growth a ply beyond the end of the table. */
 const growth = 1.8;
 /** Each line costs as much again, and deep lines find less in the hash: measured at depth 12 for 2 to 10 lines. */
 const linesFactor = 1.8;
-function tableMs(depth: number, multipv: number): number {
-  const deepening = deepeningMsByDepth[depth] ?? deepeningMs(depth);
-  return multipv === 1 ? deepening : deepening * linesFactor * multipv;
+
+/** The time of a search by the table, in milliseconds, without its movetime. */
+function tableMs({ depth, nodes, multipv }: SearchLimits): number {
+  const lines = multipv === 1 ? 1 : linesFactor * multipv;
+  return Math.min(
+    depth === undefined ? Number.POSITIVE_INFINITY : deepeningMs(depth) * lines,
+    nodes === undefined ? Number.POSITIVE_INFINITY : nodes * msPerNode,
+  );
 }
 
-/** Between the depths of the table by equal factors, as searches grow. */
+/** Between two depths of the table, each ply takes the same factor longer, as searches grow. */
 function deepeningMs(depth: number): number {
   const at = medianMs.findLastIndex(([known]) => known <= depth);
   const [below, ms] = medianMs[at] ?? [1, 1];
   const above = medianMs[at + 1];
   const factor = above ? (above[1] / ms) ** (1 / (above[0] - below)) : growth;
   return ms * factor ** (depth - below);
-}
-
-/** Asked several times for every search. */
-const deepeningMsByDepth = Array.from({ length: requestBounds.depth.maximum + 1 }, (_, depth) =>
-  deepeningMs(depth),
-);
-
-/** How long searches take, as a multiple of the times in a table: 2 is twice as long. */
-interface Pace {
-  readonly value: number;
-  /** Learns from a search: its milliseconds by the table, and those that it took. */
-  learn(typicalMs: number, actualMs: number): void;
-}
-
-/** Weight of one search in the moving average, if it typically takes `fullWeightMs` or more: some twenty searches decide. */
-const weight = 0.05;
-/** Engines count whole milliseconds, so shorter searches say less. */
-const fullWeightMs = 100;
-/** The pace is between an eighth and eight times the table: single positions take a thousand times as long. */
-const paceMax = 8;
-
-function createPace(): Pace {
-  let value = 1;
-  return {
-    get value() {
-      return value;
-    },
-    learn(typicalMs, actualMs) {
-      const pace = Math.min(Math.max(actualMs / typicalMs, 1 / paceMax), paceMax);
-      value += weight * Math.min(1, typicalMs / fullWeightMs) * (pace - value);
-    },
-  };
 }

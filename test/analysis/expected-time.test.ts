@@ -1,19 +1,11 @@
 import { describe, expect, test } from "vitest";
-import type { Findings } from "../../src/analysis/analysis.ts";
-import { createAnalyzer } from "../../src/analysis/analyzer.ts";
 import {
   createExpectedTimes,
   type EndedSearch,
   type SearchLimits,
 } from "../../src/analysis/expected-time.ts";
-import { createScheduler } from "../../src/analysis/scheduler.ts";
-import { EngineFailure, type SearchDone } from "../../src/engine/engine.ts";
-import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
-import { createMemoryCache } from "../../src/storage/memory/cache.ts";
+import type { SearchDone } from "../../src/engine/engine.ts";
 import { buildOf } from "../engine/build-of.ts";
-import { doneOf, judgedOf, scripted, snapshotOf } from "./made-up.ts";
-
-const never = new AbortController().signal;
 
 const build = buildOf();
 const limitsOf = (depth: number, told: Partial<SearchLimits> = {}): SearchLimits => ({
@@ -23,9 +15,9 @@ const limitsOf = (depth: number, told: Partial<SearchLimits> = {}): SearchLimits
   movetimeMs: undefined,
   ...told,
 });
-const took = (timeMs: number, endedBy: SearchDone["endedBy"], nodes = 0): EndedSearch => ({
+const took = (timeMs: number, endedBy: SearchDone["endedBy"]): EndedSearch => ({
   endedBy,
-  snapshot: { counters: { nodes, timeMs } },
+  snapshot: { counters: { timeMs } },
 });
 
 describe("the time that a search is expected to take", () => {
@@ -91,32 +83,24 @@ describe("the time that a search is expected to take", () => {
     expect(ofNodes(100, { depth: 30 })).toBe(ofNodes(100));
   });
 
-  test("the expected time by nodes follows the speed of searches, whatever ended them", () => {
+  test("the expected time by nodes follows searches by depth, and the other way round", () => {
     const times = createExpectedTimes();
     const million = { ...limitsOf(1), depth: undefined, nodes: 1_000_000 };
-    const before = times.expect(build, million);
+    const before = [times.expect(build, million), times.expect(build, limitsOf(18))];
     for (let round = 0; round < 600; round++) {
-      const endedBy = (["depth", "nodes", "time"] as const)[round % 3] ?? "time";
-      times.learn(build, limitsOf(20), took(3000, endedBy, 300_000));
+      times.learn(build, limitsOf(14), took(3 * 68, "depth"));
     }
-    expect(times.expect(build, million) / 10_000).toBeCloseTo(1, 1);
-    expect(times.expect(build, million)).toBeGreaterThan(3 * before);
+    expect(times.expect(build, million) / (before[0] ?? 0)).toBeCloseTo(3, 1);
+    for (let round = 0; round < 600; round++) {
+      times.learn(build, million, took(2222, "nodes"));
+    }
+    expect(times.expect(build, limitsOf(18)) / (before[1] ?? 0)).toBeCloseTo(1, 1);
   });
 
-  test("the expected time by nodes is not learnt from searches of a few milliseconds, nor from engines that count no nodes", () => {
-    const times = createExpectedTimes();
-    const million = { ...limitsOf(1), depth: undefined, nodes: 1_000_000 };
-    const before = times.expect(build, million);
-    times.learn(build, million, took(9, "nodes", 20));
-    times.learn(build, million, took(9000, "nodes", 0));
-    expect(times.expect(build, million)).toBe(before);
-  });
-
-  test("the expected time by depth is not learnt from a search without depth, nor shortened by a search that nodes ended", () => {
+  test("the expected time is not shortened by a search without depth that has nothing more to search", () => {
     const times = createExpectedTimes();
     const before = times.expect(build, limitsOf(20));
-    times.learn(build, { ...limitsOf(1), depth: undefined }, took(60_000, "nodes", 1000));
-    times.learn(build, limitsOf(20, { nodes: 10 }), took(1, "nodes", 10));
+    times.learn(build, { ...limitsOf(1), depth: undefined, nodes: 1_000_000_000 }, took(5, "depth"));
     expect(times.expect(build, limitsOf(20))).toBe(before);
   });
 
@@ -146,34 +130,4 @@ describe("the time that a search is expected to take", () => {
     times.learn(build, limitsOf(20), took(9000, "time"));
     expect(times.expect(build, limitsOf(20))).toBeGreaterThan(1.1 * before);
   });
-});
-
-test("no caller is refused at an almost empty queue because of another caller's searches", async () => {
-  const spoiler = scripted(
-    doneOf({
-      snapshot: snapshotOf({ counters: { ...snapshotOf().counters, timeMs: 60_000 } }),
-      endedBy: "time",
-    }),
-  );
-  const held = Promise.withResolvers<never>();
-  let holding = false;
-  const search: SearchWithRetry = (...asked) => (holding ? held.promise : spoiler.search(...asked));
-  const scheduler = createScheduler({ slots: 1, maxWaitMs: 10_000 });
-  const cache = createMemoryCache<Findings>({ bytes: 0 });
-  const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 60_000 });
-  const honest = judgedOf({ depth: 14 });
-  const before = analyzer.expectMs(honest.build, honest);
-  for (let round = 0; round < 200; round++) {
-    const flow = round % 2 === 0 ? "spoiler" : `spoiler#${round}`;
-    await analyzer.analyze(judgedOf({ depth: 1 + (round % 16) }), flow, never);
-  }
-  expect(analyzer.expectMs(honest.build, honest) / before).toBeLessThan(8.1);
-  holding = true;
-  const asked = [1, 2, 3, 4, 5].map((caller) =>
-    analyzer.analyze(judgedOf({ depth: 12 + caller }), `caller ${caller}`, never),
-  );
-  await new Promise(setImmediate);
-  expect(scheduler.counters).toMatchObject({ running: 1, waiting: 4, refused: 0 });
-  held.reject(new EngineFailure("no_start", "enough"));
-  await Promise.allSettled(asked);
 });
