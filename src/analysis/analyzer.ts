@@ -25,8 +25,8 @@ import {
 } from "./analysis.ts";
 import { type CoalescerCounters, createCoalescer, type SharedWork, type Sharers } from "./coalesce.ts";
 import { errorFromFailure } from "./error-from-failure.ts";
+import { type Asker, createAsker, type RunTimes } from "./engine-time.ts";
 import { createExpectedTimes, type ExpectedTimes, type SearchTime } from "./expected-time.ts";
-import { type Asker, createAsker, type RunTimes } from "./fair-queue.ts";
 import type { Flight, Followed, SharedEvent, SharedState, Sharing, Terms } from "./flight.ts";
 import type { Scheduler, Slot, Standing } from "./scheduler.ts";
 
@@ -144,9 +144,9 @@ export function createAnalyzer({
     sharers: Sharers<Asker>,
   ): Promise<SharedState> {
     const { flow } = asker;
-    const times: RunTimes = { begunAt: undefined, endedAt: undefined, engineMs: undefined };
+    const times: RunTimes = { begunAt: undefined, endedAt: undefined };
     asker.joins(times);
-    sharers.watch((who) => who.joins(times), leaves);
+    sharers.watch((who) => who.joins(times));
     const { position, build, depth, nodes, multipv, options } = request;
     const searchMoves = restrictionOf(request);
     const limits = { depth, nodes, movetimeMs: time.longestMs, hashMb: hashMbFor(build, request) };
@@ -164,7 +164,8 @@ export function createAnalyzer({
 
     const tellStanding = (standing: Standing) => publish({ kind: "waiting", standing });
     const expectMs = () => expectedTimes.expect(build, job);
-    const enter = (letIn: boolean) => scheduler.enter({ flow, expectMs, letIn }, signal, tellStanding);
+    const enter = (isAdmitted: boolean) =>
+      scheduler.enter({ flow, expectMs, isAdmitted }, signal, tellStanding);
 
     async function searchIn(entered: Slot, tell: typeof publish): Promise<SharedState> {
       const done = await searchHolding(entered, tell);
@@ -189,9 +190,7 @@ export function createAnalyzer({
       };
       try {
         const tellProgress = (progress: SearchProgress) => tell(state(progress, slot.queueMs));
-        const done = await search(build, job, signal, tellProgress, sharers.statesWanted, onEngine);
-        times.engineMs = done.snapshot.counters.timeMs;
-        return done;
+        return await search(build, job, signal, tellProgress, sharers.statesWanted, onEngine);
       } finally {
         slot[Symbol.dispose]();
       }
@@ -277,7 +276,9 @@ export function createAnalyzer({
       let wasShared = false;
       let toldMs = 0;
       let place = 0;
-      signal.addEventListener("abort", asker.leaves, { once: true });
+      // At once: a watcher that reads slowly may come back much later.
+      const leave = () => chargeWhoLeft(asker, terms, toldMs);
+      signal.addEventListener("abort", leave, { once: true });
       try {
         for await (const event of coalescer.all(flightKey, work, asker, signal)) {
           if (event.kind === "state") {
@@ -297,19 +298,16 @@ export function createAnalyzer({
         }
         ended = true;
       } finally {
-        signal.removeEventListener("abort", asker.leaves);
+        signal.removeEventListener("abort", leave);
         tellElsewhere(key, wasShared);
-        // Also where the watcher leaves: the search has run since the last state that was read.
-        if (!ended) {
-          chargeWhoLeft(asker, terms, toldMs);
+        if (!ended && !signal.aborted) {
+          leave();
         }
       }
     },
   };
   return analyzer;
 }
-
-const leaves = (who: Asker) => who.leaves();
 
 /** Who joins a search that waits already waits less than that. */
 function analysisFromState(state: SharedState, request: JudgedRequest, joinedAt: number): Analysis {

@@ -37,8 +37,8 @@ export type SharedWork<T, W> = (
 
 /** Those who share a run: it was begun for one, others come, and each may leave. */
 export interface Sharers<W> {
-  /** Tells of those who come from now on, and of all who leave while others stay. */
-  watch(came: (who: W) => void, left: (who: W) => void): void;
+  /** Reports the callers who come from now on, and all who leave while others stay. */
+  watch(came: (who: W) => void, left?: (who: W) => void): void;
   /** Resolves when there is somebody who reads states, and not the last one alone. */
   readonly statesWanted: Promise<void>;
 }
@@ -201,7 +201,7 @@ class SharedRun<T, W> implements Sharers<W> {
     return this.#wanted.promise;
   }
 
-  watch(came: (who: W) => void, left: (who: W) => void): void {
+  watch(came: (who: W) => void, left: (who: W) => void = () => {}): void {
     this.#watchers.push({ came, left });
   }
 

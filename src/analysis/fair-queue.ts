@@ -1,36 +1,31 @@
 /** Work that waits. */
-export interface Waiting<T> extends Asked {
+export interface Waiting<T> {
+  /** The caller, or the batch, that the work counts for. */
+  readonly flow: string;
+  /** Expected milliseconds, as known at the time of the call: all waiting work follows what was learnt meanwhile. */
+  costMs(): number;
+  /** The time of arrival plus the cost. In a flow, the work with the least is served first: short work overtakes long, and long work ages. */
+  readonly dueMs: number;
   readonly value: T;
 }
 
-/** Work that waits, or that might. */
-interface Asked {
-  readonly flow: string;
-  /** Milliseconds, by what is known at the time of the call: work that waits and equal work that comes later cost the same. */
-  costMs(): number;
-  /** The time of arrival plus the cost. Within a flow the least is served first, so that short work goes ahead of long, and long work ages. */
-  readonly dueMs: number;
+/** The work that is served before other work. */
+export interface WorkBefore {
+  readonly count: number;
+  /** Its expected milliseconds in all. */
+  readonly workMs: number;
 }
 
 /**
- * A queue of the work of several flows. Flows share evenly by cost, and short work goes ahead of long without starving it, between flows
- * and within one.
+ * A queue in which flows share evenly by cost. Short work goes ahead of long without starving it, between flows and within one.
  */
 export interface FairQueue<T> {
-  readonly length: number;
   add(waiting: Waiting<T>): void;
-  /** Removes work whose caller has left. The others get its share: no flow keeps a place for later. */
+  /** Removes work whose caller has left. Does nothing if it does not wait any more. */
   remove(waiting: Waiting<T>): void;
   take(): Waiting<T> | undefined;
-  /** The work that would be served before this, which may be in the queue, if nothing else came. */
-  before(asked: Asked): WorkBefore;
-}
-
-/** Work that is served before other work. */
-export interface WorkBefore {
-  readonly count: number;
-  /** Its cost in all. */
-  readonly workMs: number;
+  /** Estimates the work that is served before this, which need not be in the queue, if nothing else comes. */
+  before(waiting: Waiting<unknown>): WorkBefore;
 }
 
 /** A flow that has work waiting. */
@@ -40,13 +35,7 @@ interface Flow<T> {
   /** True if some of its work was served since it began to wait. */
   isServed: boolean;
   /** Soonest due first. */
-  readonly waiting: Queued<T>[];
-}
-
-interface Queued<T> {
-  readonly asked: Waiting<T>;
-  /** Virtual time of its arrival. */
-  readonly cameMs: number;
+  readonly waiting: Waiting<T>[];
 }
 
 /**
@@ -61,161 +50,80 @@ interface Queued<T> {
 export function createFairQueue<T>(): FairQueue<T> {
   const flows = new Map<string, Flow<T>>();
   let virtualMs = 0;
-  let length = 0;
 
   /**
-   * The flow whose first work has the least tag. Among equals, a flow of which nothing was served yet, so that a new caller waits for the
-   * running search and not for one more of a caller with many; then the one that has waited longest.
+   * Finds the flow whose first work has the least tag. Among equals, it is a flow of which nothing was served yet, so that a new caller waits
+   * for the running search and not for one more of a caller with many; then the flow that has waited longest.
    */
-  function nextFlow(): readonly [name: string, flow: Flow<T>, tagMs: number] | undefined {
-    let next: readonly [string, Flow<T>, number] | undefined;
-    for (const [name, flow] of flows) {
-      const tagMs = flow.startMs + (flow.waiting[0]?.asked.costMs() ?? 0);
-      const isBefore = next === undefined || tagMs < next[2];
-      if (isBefore || (tagMs === next?.[2] && next[1].isServed && !flow.isServed)) {
-        next = [name, flow, tagMs];
+  function nextFlow(): readonly [flow: Flow<T>, first: Waiting<T>, tagMs: number] | undefined {
+    let next: readonly [Flow<T>, Waiting<T>, number] | undefined;
+    for (const flow of flows.values()) {
+      const [first] = flow.waiting;
+      const tagMs = flow.startMs + (first?.costMs() ?? 0);
+      const isBefore =
+        next === undefined || tagMs < next[2] || (tagMs === next[2] && next[0].isServed && !flow.isServed);
+      if (first && isBefore) {
+        next = [flow, first, tagMs];
       }
     }
     return next;
   }
 
+  function remove(waiting: Waiting<T>): void {
+    const flow = flows.get(waiting.flow);
+    const at = flow?.waiting.indexOf(waiting) ?? -1;
+    if (at >= 0) {
+      flow?.waiting.splice(at, 1);
+    }
+    if (flow?.waiting.length === 0) {
+      flows.delete(waiting.flow);
+    }
+  }
+
   return {
-    get length() {
-      return length;
-    },
     add(waiting) {
       const flow = flows.get(waiting.flow) ?? { startMs: virtualMs, isServed: false, waiting: [] };
       flows.set(waiting.flow, flow);
-      const before = flow.waiting.findLastIndex(({ asked }) => asked.dueMs <= waiting.dueMs);
-      flow.waiting.splice(before + 1, 0, { asked: waiting, cameMs: virtualMs });
-      length++;
+      const before = flow.waiting.findLastIndex(({ dueMs }) => dueMs <= waiting.dueMs);
+      flow.waiting.splice(before + 1, 0, waiting);
     },
-    remove(waiting) {
-      const flow = flows.get(waiting.flow);
-      const at = flow?.waiting.findIndex(({ asked }) => asked === waiting) ?? -1;
-      if (flow === undefined || at < 0) {
-        return;
-      }
-      flow.waiting.splice(at, 1);
-      length--;
-      if (flow.waiting.length === 0) {
-        flows.delete(waiting.flow);
-        return;
-      }
-      // The flow gets no credit for the time in which only the removed work has waited.
-      const oldestMs = flow.waiting.reduce((least, { cameMs }) => Math.min(least, cameMs), virtualMs);
-      flow.startMs = Math.max(flow.startMs, oldestMs);
-    },
+    remove,
     take() {
       const next = nextFlow();
       if (next === undefined) {
         return undefined;
       }
-      const [name, flow, tagMs] = next;
-      const first = flow.waiting.shift();
-      length--;
+      const [flow, first, tagMs] = next;
       virtualMs = Math.max(virtualMs, tagMs);
       flow.startMs = tagMs;
       flow.isServed = true;
-      if (flow.waiting.length === 0) {
-        flows.delete(name);
-      }
-      return first?.asked;
+      remove(first);
+      return first;
     },
     before(asked) {
       const own = flows.get(asked.flow);
-      const inFlow = sumWhile(
-        own?.waiting ?? [],
-        (_, one) => one.asked !== asked && one.asked.dueMs <= asked.dueMs,
-      );
-      const tagMs = (own?.startMs ?? virtualMs) + inFlow.workMs + asked.costMs();
-      let { count, workMs } = inFlow;
-      // Equal tags are ordered as in `nextFlow`: a flow of which nothing was served, then the one that has waited longest.
-      const isServed = (own?.isServed ?? false) || inFlow.count > 0;
-      let isOlder = true;
-      for (const flow of flows.values()) {
-        if (flow === own) {
-          isOlder = false;
-          continue;
+      let count = 0;
+      let workMs = 0;
+      for (const other of own?.waiting ?? []) {
+        if (other !== asked && other.dueMs <= asked.dueMs) {
+          count++;
+          workMs += other.costMs();
         }
-        const others = sumWhile(flow.waiting, (sumMs, one) => {
-          const otherMs = flow.startMs + sumMs;
-          const otherIsServed = flow.isServed || one !== flow.waiting[0];
-          const winsTie = isServed === otherIsServed ? isOlder : isServed;
-          return winsTie ? otherMs <= tagMs : otherMs < tagMs;
-        });
-        count += others.count;
-        workMs += others.workMs;
+      }
+      const tagMs = (own?.startMs ?? virtualMs) + workMs + asked.costMs();
+      for (const flow of flows.values()) {
+        let otherMs = flow.startMs;
+        for (const other of flow === own ? [] : flow.waiting) {
+          const costMs = other.costMs();
+          otherMs += costMs;
+          if (otherMs >= tagMs) {
+            break;
+          }
+          count++;
+          workMs += costMs;
+        }
       }
       return { count, workMs };
-    },
-  };
-}
-
-/** The sum of the first ones, before the first that does not count. */
-function sumWhile<T>(
-  waiting: readonly Queued<T>[],
-  counts: (sumMs: number, last: Queued<T>) => boolean,
-): WorkBefore {
-  let count = 0;
-  let workMs = 0;
-  for (const one of waiting) {
-    const sumMs = workMs + one.asked.costMs();
-    if (!counts(sumMs, one)) {
-      break;
-    }
-    count++;
-    workMs = sumMs;
-  }
-  return { count, workMs };
-}
-
-/** A caller who waits for a search, which was begun for them or was under way already. */
-export interface Asker {
-  /** The flow in which a search waits that is begun for them. */
-  readonly flow: string;
-  /** From now on they wait for this search. */
-  joins(run: RunTimes): void;
-  /** They have left. The generator that they read may notice it much later. */
-  leaves(): void;
-  /**
-   * Milliseconds of engine time that they are charged if they leave without an answer: the time for which the search has run while they
-   * waited for it.
-   */
-  engineMs(): number;
-}
-
-/** Times at which a search got and gave back its engine, by `performance.now()`. */
-export interface RunTimes {
-  begunAt: number | undefined;
-  endedAt: number | undefined;
-  /** Engine time by the engine itself, in milliseconds, when it has answered. */
-  engineMs: number | undefined;
-}
-
-export function createAsker(flow: string): Asker {
-  let run: RunTimes | undefined;
-  let joinedAt = 0;
-  let leftAt: number | undefined;
-  return {
-    flow,
-    joins(joined) {
-      run = joined;
-      joinedAt = performance.now();
-    },
-    leaves() {
-      leftAt ??= performance.now();
-    },
-    engineMs() {
-      if (run?.begunAt === undefined) {
-        return 0;
-      }
-      const { begunAt, endedAt, engineMs } = run;
-      const untilMs = Math.min(leftAt ?? performance.now(), endedAt ?? Number.POSITIVE_INFINITY);
-      if (engineMs !== undefined && untilMs === endedAt) {
-        return engineMs;
-      }
-      return Math.max(0, untilMs - Math.max(begunAt, joinedAt));
     },
   };
 }

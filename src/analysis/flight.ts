@@ -1,7 +1,7 @@
 import type { Analysis, Findings, JudgedRequest } from "./analysis.ts";
 import type { Sharers } from "./coalesce.ts";
+import type { Asker, RunTimes } from "./engine-time.ts";
 import type { SearchTime } from "./expected-time.ts";
-import type { Asker, RunTimes } from "./fair-queue.ts";
 import type { PlaceInQueue, Slot, Standing } from "./scheduler.ts";
 
 /** What happens to a search. */

@@ -13,8 +13,7 @@ export interface Scheduler {
   enter(work: Work, signal: AbortSignal, onWaiting?: (standing: Standing) => void): Promise<Slot>;
   /** True if new work would not have to wait. */
   readonly hasFreeSlot: boolean;
-  readonly counters: SchedulerCounters;
-  /** The counters, and how long the next search of a new caller would wait. Takes time in proportion to the queue. */
+  /** Says how busy the node is. Takes time in proportion to the queue. */
   standing(): SchedulerStanding;
 }
 
@@ -25,13 +24,13 @@ export interface Work {
   /** Milliseconds that it is expected to hold the slot, by what is known at the time of the call. */
   expectMs(): number;
   /** True if it was admitted before: it is not refused again. */
-  readonly letIn?: boolean;
+  readonly isAdmitted?: boolean;
 }
 
 /** Returns the present place of work in the queue; undefined if it does not wait any more. */
 export type Standing = () => PlaceInQueue | undefined;
 
-/** The place of waiting work in the queue. */
+/** The approximate place of waiting work in the queue. */
 export interface PlaceInQueue {
   /** 1 is next. It may grow again, because shorter work goes first. */
   readonly place: number;
@@ -44,18 +43,14 @@ export interface Slot extends Disposable {
   readonly queueMs: number;
 }
 
-/** `running` and `waiting` are now, the others since the start. */
-interface SchedulerCounters {
+/** `running` and `waiting` are now, `admitted` and `refused` since the start. */
+interface SchedulerStanding {
+  readonly slots: number;
   readonly running: number;
   readonly waiting: number;
   readonly admitted: number;
   readonly refused: number;
-}
-
-/** How busy the node is. */
-interface SchedulerStanding extends SchedulerCounters {
-  readonly slots: number;
-  /** Milliseconds. */
+  /** Milliseconds that the next search of a new caller is expected to wait. */
   readonly expectedWaitMs: number;
 }
 
@@ -70,7 +65,7 @@ interface SchedulerOptions {
 const newCaller = "";
 
 /** How often waiting work reports its place, in milliseconds. */
-const tellEveryMs = 1000;
+const reportEveryMs = 1000;
 
 interface Running {
   readonly startedAt: number;
@@ -80,8 +75,7 @@ interface Running {
 }
 
 export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Scheduler {
-  /** No `Set`: its outgrown table would keep searches that have ended until V8 collects the whole heap. */
-  const running: Running[] = [];
+  const running = new Set<Running>();
   const queue = createFairQueue<() => void>();
   let waiting = 0;
   let admitted = 0;
@@ -89,14 +83,12 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
 
   function admit({ expectMs }: Work, askedAt: number, signal: AbortSignal): Slot {
     const run: Running = { startedAt: performance.now(), expectedMs: expectMs(), signal };
-    running.push(run);
+    running.add(run);
     admitted++;
     return {
       queueMs: Math.round(run.startedAt - askedAt),
       [Symbol.dispose]() {
-        const at = running.indexOf(run);
-        if (at >= 0) {
-          running.splice(at, 1);
+        if (running.delete(run)) {
           queue.take()?.value();
         }
       },
@@ -104,7 +96,8 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
   }
 
   /** Milliseconds until a slot is free after the work before. */
-  function expectedWaitMs(before: WorkBefore, now: number): number {
+  function expectedWaitMs(before: WorkBefore): number {
+    const now = performance.now();
     let { workMs } = before;
     for (const { startedAt, expectedMs: runMs, signal } of running) {
       workMs += signal.aborted ? 0 : restMs(runMs, now - startedAt);
@@ -112,69 +105,62 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     return workMs / slots;
   }
 
-  /** Work of a new caller that takes as long as the running searches are expected to take on average. */
-  function typicalWork(now: number) {
-    const sumMs = running.reduce((sum, { expectedMs }) => sum + expectedMs, 0);
-    const costMs = running.length === 0 ? 0 : sumMs / running.length;
-    return { flow: newCaller, costMs: () => costMs, dueMs: now + costMs };
-  }
-
   return {
     get hasFreeSlot() {
-      return running.length < slots;
-    },
-    get counters() {
-      return { running: running.length, waiting, admitted, refused };
+      return running.size < slots;
     },
     standing() {
-      const now = performance.now();
-      const isFree = running.length < slots;
-      const waitMs = isFree ? 0 : expectedWaitMs(queue.before(typicalWork(now)), now);
-      return { slots, running: running.length, waiting, admitted, refused, expectedWaitMs: waitMs };
+      const counters = { slots, running: running.size, waiting, admitted, refused };
+      if (running.size < slots) {
+        return { ...counters, expectedWaitMs: 0 };
+      }
+      // The next search is expected to take as long as the running ones on average.
+      const costMs = [...running].reduce((sum, { expectedMs }) => sum + expectedMs / running.size, 0);
+      const next = { flow: newCaller, costMs: () => costMs, dueMs: 0, value: undefined };
+      return { ...counters, expectedWaitMs: expectedWaitMs(queue.before(next)) };
     },
     async enter(work, signal, onWaiting = () => {}) {
       signal.throwIfAborted();
       const askedAt = performance.now();
-      if (running.length < slots) {
+      if (running.size < slots) {
         return admit(work, askedAt, signal);
       }
-      const { flow, expectMs: costMs } = work;
-      const asked = { flow, costMs, dueMs: askedAt + costMs() };
-      const waitMs = expectedWaitMs(queue.before(asked), askedAt);
-      if (waitMs > maxWaitMs && work.letIn !== true) {
+      const { promise, resolve, reject } = Promise.withResolvers<Slot>();
+      const place = {
+        flow: work.flow,
+        costMs: work.expectMs,
+        dueMs: askedAt + work.expectMs(),
+        value: () => resolve(admit(work, askedAt, signal)),
+      };
+      const waitMs = expectedWaitMs(queue.before(place));
+      if (waitMs > maxWaitMs && work.isAdmitted !== true) {
         refused++;
         throw overloaded(waitMs, maxWaitMs);
       }
-      return new Promise<Slot>((resolve, reject) => {
-        const place = { ...asked, value: () => end(() => resolve(admit(work, askedAt, signal))) };
-        let isWaiting = true;
-        const standing = () => {
-          if (!isWaiting) {
-            return undefined;
-          }
-          const before = queue.before(place);
-          return {
-            place: before.count + 1,
-            expectedWaitMs: Math.round(expectedWaitMs(before, performance.now())),
-          };
-        };
-        const giveUp = () => {
-          queue.remove(place);
-          end(() => reject(signal.reason));
-        };
-        const end = (settle: () => void) => {
-          isWaiting = false;
-          waiting--;
-          clearInterval(reporting);
-          signal.removeEventListener("abort", giveUp);
-          settle();
-        };
-        waiting++;
-        queue.add(place);
-        signal.addEventListener("abort", giveUp, { once: true });
-        onWaiting(standing);
-        const reporting = setInterval(onWaiting, tellEveryMs, standing);
-      });
+      let isWaiting = true;
+      const standing = () => {
+        const before = queue.before(place);
+        return isWaiting
+          ? { place: before.count + 1, expectedWaitMs: Math.round(expectedWaitMs(before)) }
+          : undefined;
+      };
+      const giveUp = () => {
+        queue.remove(place);
+        reject(signal.reason);
+      };
+      queue.add(place);
+      waiting++;
+      signal.addEventListener("abort", giveUp, { once: true });
+      onWaiting(standing);
+      const reporting = setInterval(onWaiting, reportEveryMs, standing);
+      try {
+        return await promise;
+      } finally {
+        isWaiting = false;
+        waiting--;
+        clearInterval(reporting);
+        signal.removeEventListener("abort", giveUp);
+      }
     },
   };
 }

@@ -67,9 +67,6 @@ export function tracedScheduler(spans: Spans, scheduler: Scheduler): Scheduler {
     get hasFreeSlot() {
       return scheduler.hasFreeSlot;
     },
-    get counters() {
-      return scheduler.counters;
-    },
     standing: scheduler.standing,
     async enter(work, signal, onWaiting) {
       return spans.inNew("queue", {}, () => scheduler.enter(work, signal, onWaiting), { signal });

@@ -49,7 +49,7 @@ export function joinOthers(
       const known: NodeEngine[] = [];
       void readDigests(engines, known);
       nodes.announce(() => {
-        const { running, waiting } = scheduler.counters;
+        const { running, waiting } = scheduler.standing();
         const address = `http://${shownHost(host)}:${port}`;
         const upMs = Math.round(performance.now() - readyAt);
         return { address, version: manifest.version, upMs, slots, running, waiting, engines: known };

@@ -276,10 +276,10 @@ describe("a caller that leaves", () => {
     await new Promise(setImmediate);
     leaving.abort(reason);
     await expect(left).rejects.toBe(reason);
-    expect(scheduler.counters.running).toBe(1);
+    expect(scheduler.standing().running).toBe(1);
     stopped.resolve();
     await new Promise(setImmediate);
-    expect(scheduler.counters.running).toBe(0);
+    expect(scheduler.standing().running).toBe(0);
   });
 
   test("a caller that leaves while waiting gets its abort reason, and no engine is asked", async () => {

@@ -196,8 +196,8 @@ describe("a search that two ask for while it waits", () => {
       ask(25, `caller ${caller % 10}`);
     }
     await settle();
-    expect(scheduler.counters).toMatchObject({ running: 1, waiting: 1 });
+    expect(scheduler.standing()).toMatchObject({ running: 1, waiting: 1 });
     expect(await finish()).toEqual([25]);
-    expect(scheduler.counters).toMatchObject({ running: 0, waiting: 0 });
+    expect(scheduler.standing()).toMatchObject({ running: 0, waiting: 0 });
   });
 });

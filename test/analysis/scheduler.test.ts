@@ -1,5 +1,12 @@
-import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { createScheduler, type Scheduler, type Slot, type Work } from "../../src/analysis/scheduler.ts";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import {
+  createScheduler,
+  type PlaceInQueue,
+  type Scheduler,
+  type Slot,
+  type Standing,
+  type Work,
+} from "../../src/analysis/scheduler.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { createRandom } from "../support/random.ts";
 
@@ -199,10 +206,10 @@ describe("the scheduler", () => {
     const holder = await scheduler.enter(work, never);
     const second = scheduler.enter(work, never);
     await expect(scheduler.enter(work, never)).rejects.toThrow();
-    expect(scheduler.counters).toEqual({ running: 1, waiting: 1, admitted: 1, refused: 1 });
+    expect(scheduler.standing()).toMatchObject({ running: 1, waiting: 1, admitted: 1, refused: 1 });
     holder[Symbol.dispose]();
     (await second)[Symbol.dispose]();
-    expect(scheduler.counters).toEqual({ running: 0, waiting: 0, admitted: 2, refused: 1 });
+    expect(scheduler.standing()).toMatchObject({ running: 0, waiting: 0, admitted: 2, refused: 1 });
   });
 });
 
@@ -291,7 +298,7 @@ describe("waiting work", () => {
     leaving.abort(new Error("gone"));
     await expect(impatient).rejects.toThrow("gone");
     const second = scheduler.enter({ flow: "a", expectMs: () => 996 }, never);
-    expect(scheduler.counters.waiting).toBe(1);
+    expect(scheduler.standing().waiting).toBe(1);
     holder[Symbol.dispose]();
     (await second)[Symbol.dispose]();
   });
@@ -325,7 +332,7 @@ describe("work that would wait too long", () => {
     expect(error).toMatchObject({ code: "overloaded", retryable: true });
     expect(error.message).toMatch(/would wait about 12 s.* a lower depth/);
     expect(error.retryAfterMs).toBe(7000);
-    expect(scheduler.counters).toMatchObject({ waiting: 2, refused: 1 });
+    expect(scheduler.standing()).toMatchObject({ waiting: 2, refused: 1 });
   });
 
   test("work that would wait too long is asked back after a second at least", async () => {
@@ -337,7 +344,7 @@ describe("work that would wait too long", () => {
     const scheduler = await full(1, 10_000, 4000, 2);
     // Short work of another caller waits for what runs, and for none of those.
     scheduler.enter({ flow: "other", expectMs: () => 50 }, never).catch(() => {});
-    expect(scheduler.counters).toMatchObject({ waiting: 3, refused: 0 });
+    expect(scheduler.standing()).toMatchObject({ waiting: 3, refused: 0 });
   });
 
   test("the expected wait is half as long if two slots serve the queue", async () => {
@@ -345,12 +352,12 @@ describe("work that would wait too long", () => {
     await refusalOf(await full(1, 10_000, 4000, 2), asked);
     const scheduler = await full(2, 10_000, 4000, 2);
     scheduler.enter(asked, never).catch(() => {});
-    expect(scheduler.counters).toMatchObject({ waiting: 3, refused: 0 });
+    expect(scheduler.standing()).toMatchObject({ waiting: 3, refused: 0 });
   });
 
   test("the expected wait is counted in time: many short searches may wait", async () => {
     const scheduler = await full(1, 10_000, 5, 1500);
-    expect(scheduler.counters).toMatchObject({ waiting: 1500, refused: 0 });
+    expect(scheduler.standing()).toMatchObject({ waiting: 1500, refused: 0 });
   });
 
   test("admitted work is not refused later", async () => {
@@ -358,7 +365,7 @@ describe("work that would wait too long", () => {
     expect(scheduler.hasFreeSlot).toBe(true);
     const holder = await scheduler.enter(work, never);
     expect(scheduler.hasFreeSlot).toBe(false);
-    const again = scheduler.enter({ ...work, letIn: true }, never);
+    const again = scheduler.enter({ ...work, isAdmitted: true }, never);
     holder[Symbol.dispose]();
     (await again)[Symbol.dispose]();
     expect(scheduler.hasFreeSlot).toBe(true);
@@ -370,5 +377,106 @@ describe("work that would wait too long", () => {
     await refusalOf(scheduler, work);
     holder[Symbol.dispose]();
     (await scheduler.enter(work, never))[Symbol.dispose]();
+  });
+});
+
+describe("the queue position", () => {
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    "the work that is admitted next has queue position 1, and no position is beyond the queue (seed %i)",
+    async (seed) => {
+      const random = createRandom(seed);
+      const scheduler = schedulerOf(1);
+      let slot = await scheduler.enter({ flow: "holder", expectMs: () => 5 }, never);
+      const entered: number[] = [];
+      const standings: Standing[] = [];
+      const entering = Array.from({ length: 40 }, async (_, number) => {
+        // Few flows and few costs, so that many tags are equal.
+        const flow = `flow ${random.below(5)}`;
+        const expectedMs = 10 * (1 + random.below(3));
+        const work = { flow, expectMs: () => expectedMs };
+        slot = await scheduler.enter(work, never, (standing) => {
+          standings[number] = standing;
+        });
+        entered.push(number);
+      });
+      while (entered.length < entering.length) {
+        const told = standings.map((standing) => standing()?.place);
+        const before = entered.length;
+        const places = told.filter((place) => place !== undefined);
+        expect(Math.min(...places)).toBe(1);
+        expect(Math.max(...places)).toBeLessThanOrEqual(places.length);
+        slot[Symbol.dispose]();
+        await settle();
+        expect(told[entered[before] ?? -1]).toBe(1);
+      }
+      expect(standings.map((standing) => standing())).toEqual(standings.map(() => undefined));
+    },
+  );
+
+  test("the queue position is reported with the expected time of the work before it", async () => {
+    const scheduler = schedulerOf(2);
+    const places: (PlaceInQueue | undefined)[] = [];
+    const enter = (expectedMs: number) =>
+      void scheduler.enter({ flow: "somebody", expectMs: () => expectedMs }, never, (standing) =>
+        places.push(standing()),
+      );
+    for (const expectedMs of [4000, 6000, 1000, 2000]) {
+      enter(expectedMs);
+    }
+    expect(places).toEqual([
+      { place: 1, expectedWaitMs: expect.closeTo(5000, -2) },
+      { place: 2, expectedWaitMs: expect.closeTo(5500, -2) },
+    ]);
+  });
+
+  test("the queue position grows when shorter work comes", async () => {
+    const scheduler = schedulerOf(1);
+    await scheduler.enter({ flow: "holder", expectMs: () => 100 }, never);
+    let long: Standing = () => undefined;
+    void scheduler.enter({ flow: "a", expectMs: () => 5000 }, never, (standing) => {
+      long = standing;
+    });
+    expect(long()).toMatchObject({ place: 1 });
+    void scheduler.enter({ flow: "b", expectMs: () => 10 }, never);
+    expect(long()).toMatchObject({ place: 2 });
+  });
+});
+
+describe("a waiter", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test("a waiter is told its queue position at once and then every second, until it is admitted", async () => {
+    vi.useFakeTimers();
+    const scheduler = schedulerOf(1);
+    const onWaiting = vi.fn();
+    const slot = await scheduler.enter({ flow: "a", expectMs: () => 10 }, never, onWaiting);
+    expect(onWaiting).not.toHaveBeenCalled();
+    const entering = scheduler.enter({ flow: "a", expectMs: () => 10 }, never, onWaiting);
+    expect(onWaiting).toHaveBeenCalledTimes(1);
+    vi.advanceTimersByTime(3500);
+    expect(onWaiting).toHaveBeenCalledTimes(4);
+    slot[Symbol.dispose]();
+    await entering;
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("a waiter that has left is told no queue position", async () => {
+    vi.useFakeTimers();
+    const scheduler = schedulerOf(1);
+    await scheduler.enter({ flow: "a", expectMs: () => 10 }, never);
+    const leaving = new AbortController();
+    const entering = scheduler.enter({ flow: "a", expectMs: () => 10 }, leaving.signal, () => {});
+    leaving.abort(new Error("gone"));
+    await expect(entering).rejects.toThrow("gone");
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("refused work is told no queue position", async () => {
+    const scheduler = schedulerOf(1, 5);
+    await scheduler.enter({ flow: "a", expectMs: () => 1000 }, never);
+    const refused = scheduler.enter({ flow: "a", expectMs: () => 10 }, never, () => expect.fail("told"));
+    await expect(refused).rejects.toThrow("busy");
   });
 });

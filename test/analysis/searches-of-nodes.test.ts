@@ -271,7 +271,7 @@ describeWith("redis")("nodes that share a Redis", () => {
       () => followersIn(all),
       (found) => found === 1,
     );
-    expect(busy.scheduler.counters).toMatchObject({ running: 1, waiting: 0 });
+    expect(busy.scheduler.standing()).toMatchObject({ running: 1, waiting: 0 });
     held.answer();
     expect((await followed).depth).toBe(14);
     await answer;
@@ -294,7 +294,7 @@ describeWith("redis")("nodes that share a Redis", () => {
       (found) => found === 1,
     );
     leads.redis[Symbol.dispose]();
-    await until(() => full.scheduler.counters.waiting === 1);
+    await until(() => full.scheduler.standing().waiting === 1);
     own?.answer();
     (await until(() => full.searches[1], Boolean))?.answer();
     expect((await followed).depth).toBe(14);

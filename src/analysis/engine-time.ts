@@ -1,0 +1,31 @@
+/** Times at which a search got and gave back its engine, by `performance.now()`. */
+export interface RunTimes {
+  begunAt: number | undefined;
+  endedAt: number | undefined;
+}
+
+/** A caller that waits for a search, which was begun for it or was in flight already. */
+export interface Asker {
+  /** The flow in which a search waits that is begun for this caller. */
+  readonly flow: string;
+  /** Notes that the caller waits for this search from now on. */
+  joins(run: RunTimes): void;
+  /** Milliseconds for which the search has had its engine while the caller waited. A caller that leaves without an answer is charged for them. */
+  engineMs(): number;
+}
+
+export function createAsker(flow: string): Asker {
+  let run: RunTimes | undefined;
+  let joinedAt = 0;
+  return {
+    flow,
+    joins(joined) {
+      run = joined;
+      joinedAt = performance.now();
+    },
+    engineMs() {
+      const { begunAt, endedAt = performance.now() } = run ?? {};
+      return begunAt === undefined ? 0 : Math.max(0, endedAt - Math.max(begunAt, joinedAt));
+    },
+  };
+}
