@@ -12,7 +12,7 @@ import type {
   SearchEvent,
 } from "../engine/engine.ts";
 
-/** A request as callers write it: nothing is judged yet but the ranges of numbers. */
+/** A request as callers write it. Only the ranges of its numbers are validated. */
 export interface AnalysisRequest {
   readonly fen: string;
   readonly moves: readonly string[];
@@ -22,7 +22,7 @@ export interface AnalysisRequest {
   readonly nodes: number | undefined;
   readonly multipv: number | undefined;
   readonly movetimeMs: number | undefined;
-  /** The only moves to search, UCI or SAN; empty for all. */
+  /** The only moves to search, UCI or SAN. All are searched if it is empty. */
   readonly searchMoves: readonly string[];
   /** An engine id or `latest`. */
   readonly engine: string;
@@ -31,28 +31,28 @@ export interface AnalysisRequest {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** A request that can be run: `judgeRequest` makes it. */
+/** A validated request, as `judgeRequest` makes it. */
 export interface JudgedRequest {
   readonly position: Position;
-  /** Number of moves that the caller sent. Playing them is work, also if the request is refused afterwards. */
+  /** Number of moves that the caller sent. To play them is work, even if the request is refused afterwards. */
   readonly movesPlayed: number;
   readonly build: EngineBuild;
-  /** Plies; undefined where depth is no limit. */
+  /** Plies; undefined if depth is no limit. */
   readonly depth: number | undefined;
   readonly nodes: number | undefined;
   readonly multipv: number;
   readonly movetimeMs: number | undefined;
-  /** UCI, as `readSearchMoves` writes them; empty where the request names none. */
+  /** UCI, as `readSearchMoves` writes them; empty if the request names none. */
   readonly searchMoves: readonly string[];
   readonly options: OptionValues;
-  /** Those of the options that change what the engine does on this position. Equal ones mean equal searches. */
+  /** The options that change the search of this position. Two searches with equal ones are equal. */
   readonly effectiveOptions: OptionValues;
-  /** Whether the options make the engine weaker than it can be. */
+  /** True if the options make the engine weaker than it can be. */
   readonly weakened: boolean;
   readonly warnings: readonly Warning[];
 }
 
-/** What a request may ask for: the ranges that stand in the proto, for rooms that know none. */
+/** The ranges of the proto, for modules that do not import it. */
 export const requestBounds = {
   /** Plies. */
   depth: { minimum: 1, maximum: 30, default: 14 },
@@ -68,7 +68,7 @@ export const requestBounds = {
 /** Most requests in a batch. */
 export const batchItemsMax: number = 200;
 
-/** The depth that limits a search, in plies: undefined where nodes alone are to limit it. */
+/** The depth that limits a search, in plies; undefined if only nodes limit it. */
 export function depthLimitOf({ depth, nodes }: Pick<AnalysisRequest, "depth" | "nodes">): number | undefined {
   return depth ?? (nodes === undefined ? requestBounds.depth.default : undefined);
 }
@@ -77,11 +77,11 @@ export function depthLimitOf({ depth, nodes }: Pick<AnalysisRequest, "depth" | "
 export interface Warning {
   readonly code: string;
   readonly message: string;
-  /** The request field that it is about. */
+  /** The request field that the warning is about. */
   readonly field: string | undefined;
 }
 
-/** Why a search ended. */
+/** The reason why a search ended. */
 export type StopReason = "depth" | "nodes" | "movetime" | "server_limit" | "terminal";
 
 /** A complete state of an analysis. All scores are from White's point of view. */
@@ -100,11 +100,11 @@ export interface Analysis {
   readonly queueMs: number;
   /** Undefined while the search goes on. */
   readonly stopReason: StopReason | undefined;
-  /** Whether depth and nodes alone define the answer: the same request has it again on any instance with the same build. */
+  /** True if depth and nodes alone define the answer: the same request gets it again from any instance with the same build. */
   readonly deterministic: boolean;
-  /** Whether the search was stopped before any of its limits, because the server is. */
+  /** True if the search was stopped before any of its limits, because the server is stopping. */
   readonly cutShort: boolean;
-  /** Whether it is the answer of a search that had ended before; `counters` are of that search. */
+  /** True if the answer is that of a search that had ended before; `counters` are of that search. */
   readonly cached: boolean;
   readonly warnings: readonly Warning[];
 }
@@ -117,7 +117,7 @@ export interface AnalysisLine {
   readonly san: readonly string[];
 }
 
-/** The one state of a game that is over: the rules have judged it, and no engine is asked. */
+/** The one state of a game that is over, by the rules alone. No engine searches it. */
 export function analysisOfFinishedGame(request: JudgedRequest, terminal: Terminal): Analysis {
   return {
     request,
@@ -138,7 +138,7 @@ export function analysisOfFinishedGame(request: JudgedRequest, terminal: Termina
 }
 
 /**
- * What a search has found: the same for every caller of an equal search, so it is shared and kept. Plain
+ * The result of a search. It is the same for every caller of an equal search, so it is shared and cached. It is plain
  * data, so that a store may write it as JSON. All scores are from White's point of view.
  */
 export interface Findings {
@@ -149,20 +149,20 @@ export interface Findings {
   readonly lines: readonly AnalysisLine[];
   readonly depth: number;
   readonly seldepth: number;
-  /** Of the search that was run. */
+  /** Counters of the search that was run. */
   readonly counters: SearchCounters;
   /** Undefined while the search goes on. */
   readonly endedBy: SearchDone["endedBy"] | undefined;
-  /** Whether depth and nodes alone define them: any search with the same key finds the same. */
+  /** True if depth and nodes alone define the result: any search with the same key finds the same. */
   readonly deterministic: boolean;
-  /** What to know about the search; what is to be known about a request stands with that. */
+  /** Warnings about the search. Those about a request are added to its own answer. */
   readonly warnings: readonly Warning[];
 }
 
-/** What makes a search, and is equal in all requests that share it. */
+/** The part of a request that is equal in all requests that share a search. */
 type Searched = Pick<JudgedRequest, "position" | "build" | "weakened">;
 
-/** What an engine said, as callers read it: White's point of view, SAN beside UCI, and what to beware of. */
+/** Describes the engine's words for callers: White's point of view, SAN beside UCI, and warnings. @throws Error if the best move is illegal */
 export function findingsFromEvent(event: SearchEvent, searched: Searched): Findings {
   const { position, build, weakened } = searched;
   const { snapshot } = event;
@@ -174,7 +174,7 @@ export function findingsFromEvent(event: SearchEvent, searched: Searched): Findi
   const [first] = lines;
   const [firstMove, secondMove] = described[0]?.first ?? [];
   const bestMove = event.kind === "done" ? event.bestMove : firstMove?.uci;
-  // Nearly always it is the first line's move, and the reply its second.
+  // The best move is nearly always the first move of the first line, which is described already.
   const isOfLine = bestMove !== undefined && bestMove === firstMove?.uci;
   const best = isOfLine ? firstMove : bestMove === undefined ? undefined : describeMove(position, bestMove);
   if (first === undefined || best === undefined) {
@@ -218,7 +218,7 @@ export function findingsFromEvent(event: SearchEvent, searched: Searched): Findi
   };
 }
 
-/** @param inFull how many of its moves are described in full, too */
+/** @param inFull the number of moves that are described in full, too */
 function describeEngineLine(
   { depth, seldepth, score, moves: ucis }: EngineLine,
   position: Position,
@@ -229,15 +229,15 @@ function describeEngineLine(
   return { line, first };
 }
 
-/** How a caller came to the findings. */
+/** The way in which a caller got the findings. */
 interface Served {
-  /** Milliseconds that this caller waited for an engine; 0 if none was asked. */
+  /** Milliseconds that this caller waited for an engine; 0 if it needed none. */
   readonly queueMs: number;
-  /** Whether the findings are those of a search that had ended before this caller asked. */
+  /** True if the search had ended before this caller asked. */
   readonly cached: boolean;
 }
 
-/** What a search has found, as the answer to one request. */
+/** Makes the answer to one request. */
 export function analysisFromFindings(findings: Findings, request: JudgedRequest, served: Served): Analysis {
   return {
     request,
@@ -268,28 +268,26 @@ function stopReasonOf(endedBy: Findings["endedBy"], { movetimeMs }: JudgedReques
   }
 }
 
-/** The moves that an engine is told to search: none where they are all that there are, which is no restriction. */
+/** The moves that the engine must search; none if the request names all legal moves, which is no restriction. */
 export function restrictionOf({ position, searchMoves }: JudgedRequest): readonly string[] {
   return searchMoves.length === position.legalMoveCount ? [] : searchMoves;
 }
 
 /**
- * Names the search of a request: two requests have the same key exactly if depth and nodes alone define the same answer
- * to both. Undefined for a weakened engine, which plays with dice: no two of its answers are the same.
+ * Names the search of a request. Two requests have the same key exactly if depth and nodes alone define the same answer
+ * to both. The key is undefined for a weakened engine, because it plays at random: no two of its answers are the same.
  *
- * In the key are the normal six-field FEN that the history starts from, the moves, the variant, the build, threads, the
- * hash table of the search, depth, nodes, lines, the moves that are searched, and the options that are in effect. The
- * caller's FEN text and options that say what is so anyway are not.
+ * The key holds the normal six-field FEN that the history starts from, the moves, the variant, the build, threads, the
+ * hash table of the search, depth, nodes, lines, the moves to search, and the options that are in effect. It does not hold the
+ * caller's FEN text or options that have their default.
  *
- * **`movetime_ms` is not in it**, on purpose. Kept are only findings that the asked depth or nodes have ended, and those
- * a longer or shorter movetime would not change: the contract defines a deterministic answer without the clock.
- * So a request with `movetime_ms: 50` may be given an answer that once took seconds: better than its own search
- * would have been, and at once. `flightKeyOf` is for searches that have yet to end, where it matters.
+ * **The key does not hold `movetime_ms`.** Only findings that depth or nodes ended are cached, and another movetime would not change
+ * those. So a request with `movetime_ms: 50` may get an answer that once took seconds: it is better than that of its own search, and comes
+ * at once. `flightKeyOf` names searches in flight, for which movetime matters.
  *
- * **The SHA-256 of the build's file is in it**, and not the file's name: answers are kept beyond the process, and what is
- * one file today may be another tomorrow.
+ * **The key holds the SHA-256 of the build's file**, not the file's name: answers outlive the process, and a file may be replaced.
  *
- * @param sha256 of the build
+ * @param sha256 digest of the build's file
  */
 export function cacheKeyOf(request: JudgedRequest, sha256: string): string | undefined {
   if (request.weakened) {
@@ -303,38 +301,32 @@ export function cacheKeyOf(request: JudgedRequest, sha256: string): string | und
   return `${position.root}|${moves}|${variant}|${keyOfBuild(build, sha256)}|${limits}|${keyOfOptions(effectiveOptions)}`;
 }
 
-/** Names a search under way: `cacheKeyOf`, and when time ends it, since nobody knows yet what will. */
+/** Names a search in flight: time may end it, so its movetime is part of the name. */
 export function flightKeyOf(cacheKey: string, movetimeMs: number): string {
   return `${cacheKey}|${movetimeMs}`;
 }
 
-/** The least that is worth asking other nodes about, in plies and in positions: either takes an engine some ten milliseconds. */
-const leastShared = { depth: 10, nodes: 10_000 } as const;
-
 /**
- * Whether a search is shared with other nodes, while it runs and when it has ended: one that takes an engine thirty times as long as it
- * takes to ask for it over a network. Like {@link isWorthStoring}, the limits alone decide.
+ * True if a search is shared with other nodes, in flight and afterwards. Such a search takes an engine some ten milliseconds, thirty times
+ * as long as the question over a network.
  */
-export function isWorthSharing({ depth, nodes }: Pick<JudgedRequest, "depth" | "nodes">): boolean {
-  return (
-    (depth ?? Number.POSITIVE_INFINITY) >= leastShared.depth &&
-    (nodes ?? leastShared.nodes) >= leastShared.nodes
-  );
+export function isWorthSharing(limits: DepthAndNodes): boolean {
+  return isAtLeast(limits, 10, 10_000);
 }
 
-/** The least that is worth a row, in plies and in positions: either takes an engine a millisecond or two. */
-const leastStored = { depth: 6, nodes: 1000 } as const;
-
 /**
- * Whether an answer is kept beyond the process: one that takes an engine thirty times as long as it takes this process to
- * keep it, and to find that it is not there. The limits of the request say that, and neither load nor what was found: of one
- * game, all positions are kept or none.
+ * True if an answer is stored beyond the process. Such a search takes an engine a millisecond or two, thirty times as long as the store
+ * takes to keep it, and to find that it is not there.
  */
-export function isWorthStoring({ depth, nodes }: Pick<JudgedRequest, "depth" | "nodes">): boolean {
-  return (
-    (depth ?? Number.POSITIVE_INFINITY) >= leastStored.depth &&
-    (nodes ?? leastStored.nodes) >= leastStored.nodes
-  );
+export function isWorthStoring(limits: DepthAndNodes): boolean {
+  return isAtLeast(limits, 6, 1000);
+}
+
+type DepthAndNodes = Pick<JudgedRequest, "depth" | "nodes">;
+
+/** Only the limits of a request decide, not load and not the result: all positions of a game are stored, or none. */
+function isAtLeast({ depth, nodes }: DepthAndNodes, leastDepth: number, leastNodes: number): boolean {
+  return (depth ?? leastDepth) >= leastDepth && (nodes ?? leastNodes) >= leastNodes;
 }
 
 function keyOfBuild({ id, path, settings, reproducible }: EngineBuild, sha256: string): string {
