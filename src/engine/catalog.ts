@@ -1,22 +1,20 @@
-import coerce from "semver/functions/coerce.js";
-import compare from "semver/functions/compare.js";
 import type { EngineBuild, EnginePath } from "./engine.ts";
 
-/** The engine versions that are there, and what a request's `engine` and `path` mean among them. */
+/** The engine versions that were found, and the meaning of a request's `engine` and `path` among them. */
 export interface Catalog {
-  /** Those of one family together, and newest first. The first family is the one that `latest` is of. */
+  /** Versions of one family stand together, newest first. The family of `latest` is the first one. */
   readonly versions: readonly EngineVersion[];
-  /** What `latest` means on the path `auto`. */
+  /** The meaning of `latest` on the path `auto`. */
   readonly latest: EngineVersion;
   resolve(engine: string, path: EnginePath | "auto"): Resolution;
 }
 
-/** One version with one network, and the builds of it: at most one a path. */
+/** One version with one network, and its builds: at most one for each path. */
 export interface EngineVersion {
   readonly id: string;
   /** The build that `auto` means. */
   readonly defaultBuild: EngineBuild;
-  /** Whether it is announced that the id goes: all of its builds do. */
+  /** True if all its builds are deprecated: the id will go. */
   readonly deprecated: boolean;
   readonly builds: readonly EngineBuild[];
 }
@@ -28,15 +26,14 @@ type Resolution =
   | { readonly kind: "path_unavailable"; readonly runnable: readonly EnginePath[] };
 
 /**
- * `auto` is decided by what is deployed and not by load: native where the version has a native build
- * (which passed its self-test, or it would not be here) that is the same engine as the WebAssembly one,
- * else WebAssembly.
+ * `auto` depends on what is deployed, not on load: it means the native build if the version has one that is the same engine as
+ * the WebAssembly build, else the WebAssembly build.
  *
- * `latest` is the newest stable version of Stockfish, whatever numbers other families have reached. Without any
- * Stockfish it is one of the family that has a stable version and comes first in the alphabet. Other families than that
- * of `latest` are met by it only where a path has none of that.
+ * `latest` means the newest stable version of Stockfish, whatever numbers other families have reached. Without a
+ * Stockfish, it means a version of the first family by name that has a stable version. It means another family only on a
+ * path on which the first family cannot run.
  *
- * @param defaultEngine id that `latest` means instead, and before all others of its family.
+ * @param defaultEngine id that `latest` means instead
  * @throws Error if there is no build, or `defaultEngine` is not among them.
  */
 export function createCatalog(builds: readonly EngineBuild[], defaultEngine: string | undefined): Catalog {
@@ -60,7 +57,7 @@ export function createCatalog(builds: readonly EngineBuild[], defaultEngine: str
     latest,
     resolve(engine, path) {
       if (engine === "latest") {
-        // The newest version that the asked path can run, the operator's choice before all others.
+        // The newest version that the path can run, or the operator's choice if the path can run that.
         const build = [latest, ...newest]
           .map((version) => buildOf(version, path))
           .find((found) => found !== undefined);
@@ -124,7 +121,7 @@ function areAlike(native: EngineBuild, wasm: EngineBuild): boolean {
   return native.settings.threads > 1 || native.selfTestNodes === wasm.selfTestNodes;
 }
 
-/** Released, here to stay, and with the network that it was released with: a lite network is only used when asked for. */
+/** True for a release that is not deprecated and has its full network: a lite network is used only if a request names it. */
 function isStable({ defaultBuild, deprecated }: EngineVersion): boolean {
   return isRelease(defaultBuild.version) && defaultBuild.net === "full" && !deprecated;
 }
@@ -144,21 +141,20 @@ export function isRelease(version: string): boolean {
 }
 
 /**
- * Older before newer, by semantic versions, of which engines leave out the end: 15.10 comes after 15.2. What is no
- * release comes before all that are, in the order of its text: `dev-` is followed by a date. Of one family only:
- * numbers of different engines say nothing of each other.
+ * Compares versions of one family, older before newer, number by number: 15.10 comes after 15.2, and 15 is 15.0. All that is no
+ * release comes before the releases, in the order of its text, because a date follows `dev-`.
  */
 export function compareVersions(a: string, b: string): number {
-  const [first, second] = [releaseOf(a), releaseOf(b)];
-  if (first === undefined || second === undefined) {
-    return Number(first !== undefined) - Number(second !== undefined) || compareText(a, b);
+  if (isRelease(a) && isRelease(b)) {
+    return byNumber.compare(shortest(a), shortest(b));
   }
-  return compare(first, second);
+  return Number(isRelease(a)) - Number(isRelease(b)) || compareText(a, b);
 }
 
-/** A fourth number, which a few engines have, is left to the text of the id. */
-function releaseOf(version: string): string | undefined {
-  return isRelease(version) ? coerce(version.replace(/(?<!\d)0+(?=\d)/g, ""))?.version : undefined;
+const byNumber = new Intl.Collator("en", { numeric: true });
+
+function shortest(release: string): string {
+  return release.replace(/^v|(\.0+)+$/g, "");
 }
 
 function compareText(a: string, b: string): number {
