@@ -1,10 +1,10 @@
-/** Pauses between tries that fail: random, growing, and reset by a success. */
+/** Pauses between attempts that fail: random, growing, and reset by a success. */
 export interface Backoff {
-  /** Tries that have failed since the last success. Tries that ran at the same time count once. */
+  /** Attempts that have failed since the last success. Attempts that ran at the same time count once. */
   readonly failures: number;
-  /** Milliseconds until the next try may begin; 0 if nothing has failed. */
+  /** Milliseconds until the next attempt may begin; 0 if nothing has failed. */
   readonly waitMs: number;
-  /** Counts a failed try that began at `begunAt` of the same clock. */
+  /** Counts a failed attempt that began at `begunAt` of the same clock. */
   failed(begunAt: number): void;
   succeeded(): void;
 }

@@ -2,8 +2,7 @@ import type { Position } from "../chess/position.ts";
 import type { Score } from "../chess/score.ts";
 
 /**
- * The port of the engines: what a backend gives, what a session does, what a search says.
- * Nothing here knows UCI; a backend that speaks another protocol implements these types.
+ * The port of the engines: builds, sessions, searches and their events. A backend implements these types, which know nothing of UCI.
  */
 
 /** How an engine is run. */
@@ -12,7 +11,7 @@ export type EnginePath = "wasm" | "native";
 /** Size of an engine's neural network. */
 export type Net = "full" | "lite";
 
-/** An engine binary that can be started. Told apart by id, path and SHA-256. */
+/** An engine binary that can be started. Id, path and SHA-256 identify it. */
 export interface EngineBuild {
   /** Names version and network: `stockfish-19`, `stockfish-19-lite`. */
   readonly id: string;
@@ -24,9 +23,9 @@ export interface EngineBuild {
   readonly family: string;
   readonly version: string;
   readonly net: Net;
-  /** SPDX expression, where known. */
+  /** SPDX expression, if known. */
   readonly license: string | undefined;
-  /** The day, as 2026-11-22, since which callers are told that this build goes; undefined if it stays. */
+  /** The day, as 2026-11-22, since which this build is deprecated; undefined if it stays. */
   readonly deprecatedSince: string | undefined;
   /** The options that callers may set. */
   readonly options: readonly EngineOption[];
@@ -86,15 +85,15 @@ export interface EngineInfo {
   readonly hashMinMb: number | undefined;
 }
 
-/** Option values by JSON name, judged against the engine's options. */
+/** Option values by JSON name, validated against the engine's options. */
 export type OptionValues = Readonly<Record<string, number | boolean>>;
 
 /** One search. All limits apply; the first one reached ends it. */
 export interface SearchJob {
   readonly position: Position;
-  /** Plies, at least 1; undefined where depth is no limit. */
+  /** Plies, at least 1; undefined if depth is no limit. */
   readonly depth: number | undefined;
-  /** Positions to visit, at least 1; undefined where they are no limit. Engines visit a few more. */
+  /** Positions to visit, at least 1; undefined if they are no limit. Engines visit a few more. */
   readonly nodes: number | undefined;
   /** Milliseconds, at least 1. */
   readonly movetimeMs: number;
@@ -139,7 +138,7 @@ export interface SearchCounters {
   readonly tbhits: number;
 }
 
-/** What a search says: any number of complete states, then exactly one `done`. */
+/** An event of a search: any number of complete states, then exactly one `done`. */
 export type SearchEvent = SearchProgress | SearchDone;
 
 export interface SearchProgress {
@@ -248,10 +247,10 @@ export interface EngineSession extends AsyncDisposable {
   cutShort(): void;
 }
 
-/** What a folder under `backends/` exports. */
+/** The port that a folder under `backends/` implements. */
 export interface EngineBackend {
   readonly path: EnginePath;
-  /** The builds that are there. What cannot be run is left out, with a line in the log. */
+  /** Finds the builds. A build that cannot run is left out, with a line in the log. */
   discover(signal: AbortSignal): Promise<readonly EngineBuild[]>;
   /** @throws EngineFailure of the kind `no_start`. */
   start(build: EngineBuild, signal: AbortSignal): Promise<EngineSession>;
