@@ -18,7 +18,7 @@ export function loadConfig(environment: Environment, others: readonly string[] =
   const complaints = Object.keys(environment)
     .filter((key) => key.startsWith("KIBITZ_") && !known.has(key) && !isForOthers(key))
     .map((key) => `unknown setting ${key}; ${wayOut(key, [...known])}`);
-  const entries = Object.entries(settings).map(([name, setting]) => [
+  const entries = Object.entries<Setting<unknown>>(settings).map(([name, setting]) => [
     name,
     valueOfSetting(setting, environment, complaints),
   ]);
@@ -51,11 +51,11 @@ function wayOut(key: string, known: readonly string[]): string {
 }
 
 /**
- * Kubernetes sets some names for every pod beside a Service named kibitz. Clients have their key in `KIBITZ_API_KEY`, and the project's
- * own tests keep their tools in `KIBITZ_CACHE`.
+ * Kubernetes sets some names for every pod beside a Service named kibitz. Clients have their key in `KIBITZ_API_KEY`, the project's
+ * own tests keep their tools in `KIBITZ_CACHE`, and `npm run dev:page` has the address of the server in `KIBITZ_URL`.
  */
 function isForOthers(key: string): boolean {
-  return /^KIBITZ_(SERVICE_.*|PORT_.*|API_KEY|CACHE)$/.test(key);
+  return /^KIBITZ_(SERVICE_.*|PORT_.*|API_KEY|CACHE|URL)$/.test(key);
 }
 
 function isKubernetesPort(key: string, value: string): boolean {
@@ -64,9 +64,12 @@ function isKubernetesPort(key: string, value: string): boolean {
 
 /** The settings as they may be logged. */
 export function settingsForLog(config: Config): Readonly<Record<string, unknown>> {
-  const { searchPath: _, keyPepper, redisUrl, ...settings } = config;
-  const told = (secret: string | undefined) => (secret === undefined ? undefined : "set");
-  return { ...settings, keyPepper: told(keyPepper), redisUrl: told(redisUrl) };
+  return Object.fromEntries(
+    Object.entries<Setting<unknown>>(settings).map(([name, { secret }]) => {
+      const value = config[name as keyof typeof settings];
+      return [name, secret && value !== undefined ? "set" : value];
+    }),
+  );
 }
 
 /** The settings with their meaning and default, for people. */

@@ -1,9 +1,8 @@
 import { isIP } from "node:net";
 
-/** A row of the table of settings. */
-export interface Setting<T> {
+/** A row of the table of settings without its default. */
+interface Row<T> {
   readonly key: string;
-  readonly default: () => T;
   /** Shown by `kibitz serve --help`. */
   readonly about: string;
   readonly read: Reader<T>;
@@ -11,8 +10,18 @@ export interface Setting<T> {
   readonly secret?: true;
 }
 
+/** A row of the table of settings. */
+export interface Setting<T> extends Row<T> {
+  readonly default: () => T;
+}
+
 /** Undefined if the text is not a value. `must` says what values are: "must be one of on, off". */
 type Reader<T> = ((text: string) => T | undefined) & { readonly must: string };
+
+export const setting = <T>(row: Setting<T>) => row;
+
+/** A setting that is undefined by default. */
+export const optional = <T>(row: Row<T>) => ({ ...row, default: (): T | undefined => undefined });
 
 export const reader = <T>(must: string, read: (text: string) => T | undefined): Reader<T> =>
   Object.assign(read, { must });
@@ -22,7 +31,7 @@ export const integer = (minimum: number, maximum: number) =>
     const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
     return value >= minimum && value <= maximum ? value : undefined;
   });
-export const oneOf = <T extends string>(words: readonly T[]) =>
+export const oneOf = <const T extends string>(...words: readonly T[]) =>
   reader(`must be one of ${words.join(", ")}`, (text) => words.find((word) => word === text));
 export const text = reader("must be a text", (value) => value);
 export const flag = reader("must be true or false", (value) =>

@@ -102,8 +102,10 @@ describe("settings", () => {
     expect(loadConfig(injected).port).toBe(8080);
   });
 
-  test("KIBITZ_API_KEY and KIBITZ_CACHE are left to clients and tests", () => {
-    expect(loadConfig({ KIBITZ_API_KEY: "kbz_1", KIBITZ_CACHE: "/tmp" })).toEqual(loadConfig({}));
+  test("KIBITZ_API_KEY, KIBITZ_CACHE and KIBITZ_URL are left to clients, tests and the page", () => {
+    expect(loadConfig({ KIBITZ_API_KEY: "kbz_1", KIBITZ_CACHE: "/tmp", KIBITZ_URL: "http://a" })).toEqual(
+      loadConfig({}),
+    );
     expect(() => loadConfig({ KIBITZ_API_KEYS: "kbz_1" })).toThrow(/unknown setting KIBITZ_API_KEYS/);
   });
 
