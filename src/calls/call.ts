@@ -51,11 +51,6 @@ type MethodHandler<M extends DescMethod> =
         ? (requests: AsyncIterable<MessageShape<I>>, call: Call) => AsyncIterable<MessageInitShape<O>>
         : never;
 
-/** The reason for which a call was aborted, if an error is only the AbortError that Node's timers and events throw then. */
-export function withReason(thrown: unknown, { signal }: Pick<Call, "signal">): unknown {
-  return signal.aborted && thrown instanceof Error && thrown.name === "AbortError" ? signal.reason : thrown;
-}
-
 /** A call that comes from this process, which has no limits. */
 export function localCall(method: DescMethod, signal?: AbortSignal): Call {
   return { method, ...fromThisProcess(signal) };

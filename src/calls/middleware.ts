@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Message, toBinary } from "@bufbuild/protobuf";
+import { type DescMethod, type Message, toBinary } from "@bufbuild/protobuf";
 import type { Access } from "../access/access.ts";
 import { countRefusal, tellWindows } from "../access/entrance.ts";
 import type { Limits } from "../access/limits.ts";
@@ -7,23 +7,33 @@ import { hasRateLimitHeaders } from "../access/rate-limit-fields.ts";
 import { errorFromFaults, errorFromUnknown, KibitzError } from "../errors/errors.ts";
 import type { CallLine } from "../log/call-line.ts";
 import { CallerLeft } from "../request/context.ts";
-import { type Call, type Handler, withReason } from "./call.ts";
+import type { Call, Handler } from "./call.ts";
 import { repeatablePart, searchFactsOf } from "./convert.ts";
-import { isCounted } from "./policy.ts";
+import { createRequestWriter } from "./plain/write-message.ts";
+import { batchMethods, isCounted, requestMaxBytes } from "./policy.ts";
 import type { Rules } from "./rules.ts";
+import { createSuggest, type PreflightMessage } from "./suggest.ts";
 
 /** Wraps the handler of a method in a handler that does something more. */
-export type Middleware = (handler: Handler) => Handler;
+export type Middleware = (handler: Handler, method: DescMethod) => Handler;
 
 /**
  * The middleware of every method of the API, outermost first. `access/entrance` has authenticated the caller by the headers before the
  * body was read.
  */
-export function apiMiddleware(access: Access, rules: Rules, write: CallLine): readonly Middleware[] {
-  return [withLog(write), withLimits(access.limits), withRules(rules), withEtag()];
+export function apiMiddleware(
+  { limits }: Pick<Access, "limits">,
+  rules: Rules,
+  judge: PreflightMessage,
+  write: CallLine,
+): readonly Middleware[] {
+  return [withLog(write), withSuggestions(judge), withLimits(limits), withRules(rules), withEtag()];
 }
 
-/** Writes a line to the log when a call has ended: method, caller, error code, duration, and the facts of its search. */
+/**
+ * Writes a line to the log when a call has ended: method, caller, error code, duration, and the facts of its search. A call that is no
+ * longer awaited fails with the reason of its signal.
+ */
 export function withLog(write: CallLine): Middleware {
   return around(async function* (messages, _, call) {
     const { method, request, outcome, account } = call;
@@ -42,12 +52,13 @@ export function withLog(write: CallLine): Middleware {
       }
       end = { code: "ok" };
     } catch (thrown) {
+      const error = withReason(thrown, call);
       // An error while a message is delivered is the connection's: the reader is gone.
       if (!isDelivering) {
-        end = { code: codeOf(thrown, call), thrown };
+        end = { code: codeOf(error, call), thrown };
         outcome.code ??= end.code;
       }
-      throw thrown;
+      throw error;
     } finally {
       const fields = {
         ...searchFactsOf(last),
@@ -61,35 +72,58 @@ export function withLog(write: CallLine): Middleware {
   });
 }
 
-/** A call that is no longer awaited fails with the reason of its signal, or with Node's AbortError. Neither is a fault of the server. */
-function codeOf(thrown: unknown, call: Call): string {
-  const { signal } = call;
-  const error = withReason(thrown, call);
+/** The reason for which a call was aborted, if an error is only the AbortError that Node's timers and events throw then. */
+function withReason(thrown: unknown, { signal }: Call): unknown {
+  return signal.aborted && thrown instanceof Error && thrown.name === "AbortError" ? signal.reason : thrown;
+}
+
+/** The abort reason of a call that is no longer awaited is no fault of the server. */
+function codeOf(error: unknown, { signal }: Call): string {
   const isOver = signal.aborted && error === signal.reason;
   const hasLeft = error instanceof CallerLeft || (isOver && !(error instanceof KibitzError));
   return hasLeft ? "canceled" : errorFromUnknown(error).code;
 }
 
+/** Adds to the error of a request the nearest request that would be answered, if there is one. */
+export function withSuggestions(judge: PreflightMessage): Middleware {
+  return (handler, method) => {
+    const suggest = createSuggest(method, judge);
+    const write = createRequestWriter(method.input);
+    return around(async function* (messages, request, call) {
+      try {
+        yield* messages();
+      } catch (thrown) {
+        throw thrown instanceof KibitzError && thrown.faults.length > 0 && isShort(call)
+          ? await suggest(thrown, write(request), call.account)
+          : thrown;
+      }
+    })(handler, method);
+  };
+}
+
+/** False for a batch that is too long to suggest another one, or that has items which could not be read. */
+function isShort({ method, outcome, unreadable }: Call): boolean {
+  return !batchMethods.includes(method) || (outcome.readBytes <= requestMaxBytes && !unreadable?.size);
+}
+
 /** Counts calls that fail by their caller's fault, and says in each answer how much of its limits the caller has left. */
 function withLimits(limits: Limits): Middleware {
-  return (handler) => {
-    const limited = around(async function* (messages, _, { account, outcome }) {
-      try {
-        for await (const message of messages()) {
-          if (!hasRateLimitHeaders(outcome)) {
-            await tellWindows(limits, account, outcome);
-          }
-          yield message;
+  const limited = around(async function* (messages, _, { account, outcome }) {
+    try {
+      for await (const message of messages()) {
+        if (!hasRateLimitHeaders(outcome)) {
+          await tellWindows(limits, account, outcome);
         }
-      } catch (thrown) {
-        await (thrown instanceof KibitzError
-          ? countRefusal(limits, account, outcome, thrown)
-          : tellWindows(limits, account, outcome));
-        throw thrown;
+        yield message;
       }
-    })(handler);
-    return (request, call) => (isCounted(call.method) ? limited : handler)(request, call);
-  };
+    } catch (thrown) {
+      await (thrown instanceof KibitzError
+        ? countRefusal(limits, account, outcome, thrown)
+        : tellWindows(limits, account, outcome));
+      throw thrown;
+    }
+  });
+  return (handler, method) => (isCounted(method) ? limited(handler, method) : handler);
 }
 
 /** Rejects a request that breaks the rules of its proto, before its method sees it. */
@@ -108,22 +142,19 @@ export function withRules(rules: Rules): Middleware {
  * next time, and must not be kept.
  */
 export function withEtag(): Middleware {
-  return (handler) => {
-    const tagged = around(async function* (messages, _, { method, outcome: { answerHeaders } }) {
-      for await (const message of messages()) {
-        if (!answerHeaders.has("cache-control")) {
-          const part = repeatablePart(message);
-          answerHeaders.set("cache-control", part ? "private, no-cache" : "no-store");
-          if (part) {
-            const digest = createHash("sha256").update(toBinary(method.output, part)).digest("base64url");
-            answerHeaders.set("etag", `W/"${digest.slice(0, 22)}"`);
-          }
+  return around(async function* (messages, _, { method, isGet, outcome: { answerHeaders } }) {
+    for await (const message of messages()) {
+      if (isGet && !answerHeaders.has("cache-control")) {
+        const part = repeatablePart(message);
+        answerHeaders.set("cache-control", part ? "private, no-cache" : "no-store");
+        if (part) {
+          const digest = createHash("sha256").update(toBinary(method.output, part)).digest("base64url");
+          answerHeaders.set("etag", `W/"${digest.slice(0, 22)}"`);
         }
-        yield message;
       }
-    })(handler);
-    return (request, call) => (call.isGet ? tagged : handler)(request, call);
-  };
+      yield message;
+    }
+  });
 }
 
 /** Generates the messages of an answer. @param messages calls the wrapped handler */
@@ -135,10 +166,11 @@ type Around = (
 
 /** Makes middleware for every kind of answer: one message is a stream that ends after it. */
 function around(generate: Around): Middleware {
-  return (handler) => (request, call) => {
-    const messages = generate(() => streamOf(handler(request, call)), request, call);
-    return call.method.methodKind === "unary" ? onlyOf(messages) : messages;
-  };
+  return (handler, { methodKind }) =>
+    (request, call) => {
+      const messages = generate(() => streamOf(handler(request, call)), request, call);
+      return methodKind === "unary" ? onlyOf(messages) : messages;
+    };
 }
 
 async function* streamOf(answer: ReturnType<Handler>): AsyncGenerator<Message> {

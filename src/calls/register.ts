@@ -26,7 +26,7 @@ export function createCalls(
       const handler = completed(method, methods[method.localName] as unknown as Handler);
       handlers.set(
         method,
-        middleware.reduceRight((inner, wrap) => wrap(inner), handler),
+        middleware.reduceRight((inner, wrap) => wrap(inner, method), handler),
       );
     }
   }

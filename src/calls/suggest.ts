@@ -1,6 +1,6 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { Account } from "../access/account.ts";
-import { errorFromFaults, errorFromUnknown, type Fault, KibitzError, withCost } from "../errors/errors.ts";
+import { errorFromFaults, type Fault, KibitzError, withCost } from "../errors/errors.ts";
 import { keysOfPointer } from "../text/json-pointer.ts";
 import { holdsKey } from "../text/plain-text.ts";
 import { createMessageReader, type MessageReading } from "./plain/read-message.ts";
@@ -14,7 +14,7 @@ type Plain = Readonly<Record<string, unknown>>;
 export type PreflightMessage = (message: Message, method: DescMethod, account: Account) => Promise<unknown>;
 
 /** Completes the error of a request with the nearest request that would be answered, if there is one. */
-type Suggest = (thrown: unknown, sent: Plain, account: Account) => Promise<KibitzError>;
+type Suggest = (error: KibitzError, sent: Plain, account: Account) => Promise<KibitzError>;
 
 /** @param read reads such requests */
 export function createSuggest(
@@ -22,8 +22,8 @@ export function createSuggest(
   judge: PreflightMessage,
   read: (sent: Plain) => MessageReading = createMessageReader(method.input),
 ): Suggest {
-  return (thrown, sent, account) =>
-    withSuggestion(errorFromUnknown(thrown), sent, async (candidate) => {
+  return (error, sent, account) =>
+    withSuggestion(error, sent, async (candidate) => {
       const { message, faults } = read(candidate);
       if (faults.length > 0) {
         throw errorFromFaults(faults);

@@ -29,8 +29,8 @@ type RequestMessage = MessageShape<typeof single.input>;
 type Item = MessageInitShape<typeof batch.output>;
 
 /**
- * As many faults of one batch count in the error quota, unless it took work to find them: a client that has one field wrong in each of
- * 200 items must not be locked out for a minute.
+ * The most faults of one batch that count in the error quota, apart from those that took work to find: a client that has one field
+ * wrong in each of 200 items must not be locked out for a minute.
  */
 const faultsMax = 20;
 
@@ -48,8 +48,8 @@ export function createBatchEvaluation(options: BatchOptions) {
     const { account, outcome, signal, unreadable = new Map<number, string>() } = call;
     const requestId = call.request.id;
     using _ = access.longCalls.begin(account, outcome);
-    judge.batch(requests.length, account);
-    // An item waits as long as the others go on: what keeps it waiting may be its own batch.
+    judge.batchSize(requests.length, account);
+    // An item waits while others make progress: its own batch may keep it waiting.
     let progressedAt = performance.now();
     const turn = beginWork(() => signal.throwIfAborted());
     /** Items whose faults were found without work. */
@@ -92,7 +92,8 @@ export function createBatchEvaluation(options: BatchOptions) {
         return { index, outcome: { case: "result", value: messageFromAnalysis(analysis) } };
       } catch (thrown) {
         either.throwIfAborted();
-        const { code } = errorFromUnknown(thrown);
+        const refusal = errorFromUnknown(thrown);
+        const { code } = refusal;
         used ||= lasting.has(code);
         settle(index);
         await tellWindows(access.limits, account, outcome);
@@ -100,7 +101,7 @@ export function createBatchEvaluation(options: BatchOptions) {
           log.error({ err: thrown, requestId, index }, "an item of a batch failed");
         }
         await turn();
-        const error = await suggest(thrown, sentOf(index), account);
+        const error = await suggest(refusal, sentOf(index), account);
         if (error.cost > 1 || ++faults <= faultsMax) {
           access.limits.refusals.count(account, error);
         }

@@ -8,7 +8,7 @@ import type { RequestHandler } from "../http/message.ts";
 import type { CallLine } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
 import { readJsonObject } from "../protocols/json/json-text.ts";
-import { createPlainCalls } from "../protocols/json/plain-calls.ts";
+import { createPlainCalls } from "../calls/plain/plain-calls.ts";
 import { readJsonText } from "../protocols/json/read-json.ts";
 import { createMcpEndpoint } from "../protocols/mcp/endpoint.ts";
 import { allowedHosts } from "../protocols/mcp/senders.ts";

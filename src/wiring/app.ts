@@ -22,7 +22,6 @@ import { createAdmittance } from "../protocols/connect/admittance.ts";
 import { createMessageCheck } from "../protocols/connect/check-message.ts";
 import { createHandlers } from "../protocols/connect/handlers.ts";
 import { unknownMethod } from "../protocols/connect/refuse-call.ts";
-import { createExplain } from "../protocols/connect/suggest.ts";
 import { createGateway } from "../protocols/json/gateway.ts";
 import { contextOf, outcomeOf, type RequestContext } from "../request/context.ts";
 import { apiServices, createToolImplementations, serviceNames } from "../services/routes.ts";
@@ -292,7 +291,6 @@ function createDoors(
       calls,
       bodies,
       admittance,
-      explain: (method) => createExplain(method, judge.message, log),
     }),
     refusing: admittance.refusing,
     checkMessage: createMessageCheck(beginWork, access.limits),

@@ -97,7 +97,10 @@ export function createService(
     watched: tracing.each,
     log,
   });
-  const calls = createCalls(implementations, tracing.middleware(apiMiddleware(access, rules, writeLine)));
+  const calls = createCalls(
+    implementations,
+    tracing.middleware(apiMiddleware(access, rules, judge.message, writeLine)),
+  );
   const rulebook = createRulebook({ beginWork, gate });
   return { analyzer, scheduler, engines, rules, judge, rulebook, beginWork, calls };
 }

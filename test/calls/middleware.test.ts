@@ -1,16 +1,22 @@
 import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { type Call, type HandlerAnswer, localCall } from "../../src/calls/call.ts";
-import { type Middleware, withEtag, withLog, withRules } from "../../src/calls/middleware.ts";
+import {
+  type Middleware,
+  withEtag,
+  withLog,
+  withRules,
+  withSuggestions,
+} from "../../src/calls/middleware.ts";
 import { createRules } from "../../src/calls/rules.ts";
-import { KibitzError } from "../../src/errors/errors.ts";
+import { errorFromFaults, KibitzError } from "../../src/errors/errors.ts";
 import { createCallLine } from "../../src/log/call-line.ts";
 import { type Log, silentLog } from "../../src/log/log.ts";
 import { CallerLeft } from "../../src/request/context.ts";
 
-const { evaluate, streamEvaluate } = AnalysisService.method;
+const { evaluate, evaluateBatch, streamEvaluate } = AnalysisService.method;
 const request = create(AnalysisRequestSchema, { fen: "x" });
 const mistake = new TypeError("mistake");
 const rejection = new KibitzError("invalid_fen", "bad");
@@ -23,7 +29,7 @@ function ask(
   call: Partial<Call> & { readonly message?: Message } = {},
 ): HandlerAnswer {
   const { message = request, ...rest } = call;
-  return middleware((_, asked) => handler(asked))(message, { ...localCall(method), ...rest });
+  return middleware((_, asked) => handler(asked), method)(message, { ...localCall(method), ...rest });
 }
 
 async function* messages(...items: readonly (Message | Error)[]): AsyncGenerator<Message> {
@@ -91,7 +97,7 @@ test.each([
   const signal = AbortSignal.abort(reason);
   const aborted = new DOMException("aborted", "AbortError");
   for (const thrown of [reason, aborted]) {
-    await expect(ask(evaluate, log, () => Promise.reject(thrown), { signal })).rejects.toBe(thrown);
+    await expect(ask(evaluate, log, () => Promise.reject(thrown), { signal })).rejects.toBe(reason);
   }
   expect(lines).toEqual([
     ["info", code],
@@ -174,4 +180,59 @@ test("only an answer to GET whose search is deterministic gets an ETag, the same
   expect(await tagOf(true, true, "2")).toEqual(first);
   expect(await tagOf(true, false, "3")).toEqual({ "cache-control": "no-store" });
   expect(await tagOf(false, true, "4")).toEqual({});
+});
+
+describe("suggestions", () => {
+  const tooDeep = errorFromFaults([
+    { pointer: "/depth", code: "out_of_range", message: "Too deep.", allowed: { minimum: 1, maximum: 9 } },
+  ]);
+  const tooMany = errorFromFaults([
+    { pointer: "/requests", code: "out_of_range", message: "Too many.", allowed: { maxItems: 1 } },
+  ]);
+  const deep = create(AnalysisRequestSchema, { fen: "startpos", depth: 12 });
+  const batch = create(evaluateBatch.input, { requests: [deep, deep] });
+
+  test.each([evaluate, streamEvaluate])(
+    "the error of $name gets the nearest request that would be answered, in plain JSON",
+    async (method) => {
+      const fail = method === evaluate ? () => Promise.reject(tooDeep) : () => messages(tooDeep);
+      const answer = ask(
+        method,
+        withSuggestions(async () => {}),
+        fail,
+        { message: deep },
+      );
+      await expect(method === evaluate ? answer : answersOf(answer)).rejects.toMatchObject({
+        code: "out_of_range",
+        suggestedRequest: { fen: "startpos", depth: 9 },
+      });
+    },
+  );
+
+  test("the error of a batch gets a suggestion only if all of the batch was read and it is short", async () => {
+    const suggested = async (readBytes: number, unreadable: Call["unreadable"] = new Map()) => {
+      const outcome = { ...localCall(evaluateBatch).outcome, readBytes };
+      const call = { message: batch, outcome, unreadable };
+      const answer = ask(
+        evaluateBatch,
+        withSuggestions(async () => {}),
+        () => messages(tooMany),
+        call,
+      );
+      const error = await answersOf(answer).catch((thrown: KibitzError) => thrown);
+      return (error as KibitzError).suggestedRequest;
+    };
+    expect(await suggested(65_536)).toEqual({ requests: [{ fen: "startpos", depth: 12 }] });
+    expect(await suggested(65_537)).toBeUndefined();
+    expect(await suggested(100, new Map([[0, "{}"]]))).toBeUndefined();
+  });
+
+  test("a suggestion that fails is an internal error, which is logged", async () => {
+    const { lines, log } = recording();
+    const suggesting = withSuggestions(() => Promise.reject(mistake));
+    const both: Middleware = (handler, method) => log(suggesting(handler, method), method);
+    const answer = ask(evaluate, both, () => Promise.reject(tooDeep), { message: deep });
+    await expect(answer).rejects.toBe(mistake);
+    expect(lines).toEqual([["error", "internal"]]);
+  });
 });

@@ -6,12 +6,11 @@ import type {
 } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
 import { localAccount } from "../../access/account.ts";
-import type { PlainCalls } from "../../calls/plain-calls.ts";
+import { createPlainCalls, type PlainCalls } from "../../calls/plain/plain-calls.ts";
 import type { Calls } from "../../calls/register.ts";
 import { createRulebook, type Rulebook } from "../../calls/rulebook.ts";
 import { createRules } from "../../calls/rules.ts";
 import { KibitzError } from "../../errors/errors.ts";
-import { createPlainCalls } from "../../protocols/json/plain-calls.ts";
 import { createTimeSlicer } from "../../thread/event-loop.ts";
 import { ConfigError } from "../../wiring/config.ts";
 import type { CommandInput } from "../command.ts";

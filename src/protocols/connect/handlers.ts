@@ -4,17 +4,16 @@ import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, createConnectRouter, type HandlerContext } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { compressionGzip } from "@connectrpc/connect-node";
-import { type Call, withReason } from "../../calls/call.ts";
+import type { Call } from "../../calls/call.ts";
 import { rpcMaxBytesOf } from "../../calls/policy.ts";
 import type { Calls } from "../../calls/register.ts";
-import type { KibitzError } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
-import type { NodeRequest } from "../../http/message.ts";
 import { CallerLeft } from "../../request/context.ts";
+import type { createAdmittance } from "./admittance.ts";
 import { checkQuery } from "./check-message.ts";
 import { connectErrorFrom, deadlineExceeded, errorFromConnect } from "./errors.ts";
 import { stateKey } from "./state.ts";
-import { type CountRefusal, completeErrors, fixGrpcMessageEncoding } from "./workarounds.ts";
+import { completeErrors, fixGrpcMessageEncoding } from "./workarounds.ts";
 
 /**
  * Fields that are not known are ignored as protobuf wants it, and not kept: each would be an object, and 32,000 of them
@@ -22,39 +21,23 @@ import { type CountRefusal, completeErrors, fixGrpcMessageEncoding } from "./wor
  */
 const binaryOptions = { readUnknownFields: false } as const;
 
-/** Admits calls before Connect reads their bodies. */
-export interface Admittance {
-  /** Authenticates the caller by the headers, and checks its error quota. @throws ConnectError */
-  admit(context: HandlerContext): Promise<void>;
-  readonly countRefusal: CountRefusal;
-  /**
-   * Called before Connect rejects a wrong HTTP method or media type, because Connect then skips the request gate. Rejects if
-   * the caller is unknown, or has used up its error quota. The method is undefined if there is none of that name.
-   */
-  refusing(req: NodeRequest, method: DescMethod | undefined, error: KibitzError): Promise<void>;
-}
+type Admittance = Pick<ReturnType<typeof createAdmittance>, "admit" | "countRefusal">;
 
 /** For health checks and reflection, which need no account. */
-const openToAll: Admittance = { async admit() {}, countRefusal() {}, async refusing() {} };
+const openToAll: Admittance = { async admit() {}, countRefusal() {} };
 
 interface HandlersOptions {
   readonly services: readonly DescService[];
   readonly calls: Calls;
   readonly bodies: BodyBudget;
   readonly admittance?: Admittance | undefined;
-  /** Makes what completes the errors of a method. */
-  readonly explain?: (method: DescMethod) => Explain;
 }
-
-/** Completes the error of a call, as with a suggested request. */
-export type Explain = (thrown: unknown, message: Message, call: Call) => Promise<unknown>;
 
 export function createHandlers({
   services,
   calls,
   bodies,
   admittance: { admit, countRefusal } = openToAll,
-  explain: explainOf = () => async (thrown) => thrown,
 }: HandlersOptions): readonly UniversalHandler[] {
   const router = createConnectRouter({
     // By default, fields that are not known are ignored, and a typing error would go unseen.
@@ -80,9 +63,6 @@ export function createHandlers({
   });
 
   function implementationOf(method: DescMethod) {
-    const explain = explainOf(method);
-    const failed = async (thrown: unknown, message: Message, call: Call) =>
-      connectErrorFrom(await explain(withReason(thrown, call), message, call), call.request.id);
     if (method.methodKind === "unary") {
       const handle = calls.unary(method);
       return async (message: Message, context: HandlerContext) => {
@@ -90,7 +70,7 @@ export function createHandlers({
         try {
           return await handle(message, call);
         } catch (thrown) {
-          throw await failed(thrown, message, call);
+          throw connectErrorFrom(thrown, call.request.id);
         } finally {
           setAnswerHeaders(context, call);
         }
@@ -107,7 +87,7 @@ export function createHandlers({
           yield answer;
         }
       } catch (thrown) {
-        throw await failed(thrown, message, call);
+        throw connectErrorFrom(thrown, call.request.id);
       } finally {
         setAnswerHeaders(context, call);
       }

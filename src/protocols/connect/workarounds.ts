@@ -68,7 +68,10 @@ type AbortableContext = HandlerContext & { abort(reason?: unknown): void };
  * but each protocol aborts the call with the error before it writes it. The signal would not do: after the deadline it
  * keeps the deadline as its reason, even if another error is written.
  */
-export function completeErrors(context: HandlerContext, count: CountRefusal): void {
+export function completeErrors(
+  context: HandlerContext,
+  count: (error: KibitzError, context: HandlerContext) => void,
+): void {
   const { values, method, responseHeader } = context;
   const { request, outcome } = values.get(stateKey);
   const requestId = request.id;
@@ -98,9 +101,6 @@ function setAcceptEncoding(header: Headers, error: unknown): void {
     }
   }
 }
-
-/** Counts an error of a call that did not reach the service. */
-export type CountRefusal = (error: KibitzError, context: HandlerContext) => void;
 
 /** Returns the error of our catalogue if this one had to be completed. */
 function complete(error: unknown, input: DescMessage, requestId: string): KibitzError | undefined {

@@ -1,6 +1,6 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Entry } from "../../access/entrance.ts";
-import { type Call, withReason } from "../../calls/call.ts";
+import type { Call } from "../../calls/call.ts";
 import type { Calls, StreamHandler } from "../../calls/register.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import {
@@ -20,7 +20,6 @@ import {
   lineFramer,
   messageFramer,
 } from "./framers.ts";
-import type { ReadRequest } from "./read-plain.ts";
 import { createRequestReader, type RequestReaderOptions } from "./read-request.ts";
 import { kindOfRoute, type Route, streamOfRoute } from "./routes.ts";
 import { sendAnswer, sendEmpty } from "./send-answer.ts";
@@ -43,7 +42,7 @@ const defaultHeartbeatMs = 10_000;
 interface Way {
   readonly framer: Framer;
   readonly route: Route;
-  readonly read: (req: NodeRequest, entry: Entry) => Promise<ReadRequest>;
+  readonly read: ReturnType<typeof createRequestReader>;
   readonly call: StreamHandler;
 }
 
@@ -74,23 +73,18 @@ export function createRouteHandler(
       );
     }
     const { framer } = way;
-    const { message, unreadable, explain } = await way.read(req, entry);
+    const { message, unreadable } = await way.read(req, entry);
     const call = callOf(req, res, entry, way.route, unreadable);
-    try {
-      const messages = await begin(way.call(message, call), framer.isWaiting);
-      if (call.isGet) {
-        addVary(res, "Authorization");
-        if (isNotModified(req, call.outcome.answerHeaders.get("etag"))) {
-          sendEmpty(res, 304, [], call.outcome);
-          return;
-        }
+    const messages = await begin(way.call(message, call), framer.isWaiting);
+    if (call.isGet) {
+      addVary(res, "Authorization");
+      if (isNotModified(req, call.outcome.answerHeaders.get("etag"))) {
+        sendEmpty(res, 304, [], call.outcome);
+        return;
       }
-      const parts = framer.frame(messages, message, call.request.id);
-      await sendAnswer(res, parts, framer, call, { heartbeatMs, startedAt });
-    } catch (thrown) {
-      const error = withReason(thrown, call);
-      throw error instanceof CallerLeft ? error : await explain(error);
     }
+    const parts = framer.frame(messages, message, call.request.id);
+    await sendAnswer(res, parts, framer, call, { heartbeatMs, startedAt });
   };
 }
 

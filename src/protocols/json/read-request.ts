@@ -1,18 +1,26 @@
-import type { DescMessage } from "@bufbuild/protobuf";
+import { create, type DescMessage, type DescMethod, type Message } from "@bufbuild/protobuf";
+import type { Account } from "../../access/account.ts";
 import type { Entry } from "../../access/entrance.ts";
-import { readMaxBytesOf } from "../../calls/policy.ts";
+import { boundJson, listOfBatch } from "../../calls/bound-request.ts";
+import type { Call } from "../../calls/call.ts";
+import { createMessageReader } from "../../calls/plain/read-message.ts";
+import { createPlainReader, type PlainReaderOptions } from "../../calls/plain/read-plain.ts";
+import { readMaxBytesOf, requestMaxBytes } from "../../calls/policy.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
 import { outcomeOf, refuseLeft } from "../../request/context.ts";
-import type { BeginWork } from "../../thread/event-loop.ts";
-import { readJsonObject } from "./json-text.ts";
-import { createBatchReader } from "./read-batch.ts";
+import type { BeginWork, Turn } from "../../thread/event-loop.ts";
+import { parseJsonObject, readJsonObject } from "./json-text.ts";
 import { queryOf, readJsonText } from "./read-json.ts";
-import { createPlainReader, type PlainReaderOptions, type ReadRequest } from "./read-plain.ts";
 import { createQueryReader } from "./read-query.ts";
 import { kindOfRoute, type Route } from "./routes.ts";
 
 type Plain = Readonly<Record<string, unknown>>;
+
+/** A request that was read. */
+interface ReadRequest extends Pick<Call, "unreadable"> {
+  readonly message: Message;
+}
 
 export interface RequestReaderOptions extends PlainReaderOptions {
   /** Slices of the thread, for what takes long to read. */
@@ -30,7 +38,9 @@ export function createRequestReader(
   if (!body) {
     const readPlain = createPlainReader(method, options);
     const readQuery = createQueryReader(method.input);
-    return async ({ url = "" }, { account }) => readPlain(readQuery(queryOf(url)), account);
+    return async ({ url = "" }, { account }) => ({
+      message: await readPlain(readQuery(queryOf(url)), account),
+    });
   }
 
   const maxBytes = readMaxBytesOf(method);
@@ -38,7 +48,10 @@ export function createRequestReader(
   const wanted = `a JSON object such as ${JSON.stringify(exampleOf(method.input))}`;
   if (kindOfRoute(route) !== "batch") {
     const readPlain = createPlainReader(method, options);
-    return async (req, entry) => readPlain(readJsonObject(await textOf(req, entry), wanted), entry.account);
+    return async (req, entry) => {
+      const sent = readJsonObject(await textOf(req, entry), wanted);
+      return { message: await readPlain(sent, entry.account) };
+    };
   }
 
   const readBatch = createBatchReader(method, options, wanted);
@@ -50,6 +63,75 @@ export function createRequestReader(
       entry.check();
     });
     return readBatch(text, entry.account, turn);
+  };
+}
+
+/** Keys, values and lists of a batch: 200 requests with 600 moves and 218 `search_moves` each have 170,000. */
+const partsMax = 200_000;
+
+/**
+ * The reader of a request that is a list of requests. It throws a KibitzError if the batch as a whole is invalid. An invalid item
+ * has its own error, with pointers that begin at the item: the message has an empty request in its place.
+ *
+ * @param wanted what to send, for the error of a body that is no object
+ */
+function createBatchReader(
+  method: DescMethod,
+  options: PlainReaderOptions,
+  wanted: string,
+): (text: string, account: Account, turn: Turn) => Promise<ReadRequest> {
+  const list = listOfBatch(method);
+  const readFrame = createMessageReader(method.input);
+  const readItem = createMessageReader(list.message);
+  const nothing = create(list.message);
+
+  const itemsOf = (sent: Plain): readonly unknown[] => {
+    const given = sent[list.name];
+    return Array.isArray(given) ? given : [];
+  };
+  /** Reads the batch with empty items. */
+  const readWhole = createPlainReader(method, options, (json) => {
+    const sent = json as Plain;
+    const items = itemsOf(sent);
+    const reading = readFrame(items.length > 0 ? { ...sent, [list.name]: [] } : sent);
+    Object.assign(reading.message, { [list.localName]: items.map(() => nothing) });
+    return reading;
+  });
+
+  async function read(text: string, account: Account, turn: Turn): Promise<ReadRequest> {
+    await turn();
+    const count = boundJson(text, method, partsMax);
+    await turn();
+    const sent = parseJsonObject(text, count, wanted);
+    // A longer batch is not suggested: its error says what is too much of it.
+    const message = await readWhole(sent, account, text.length <= requestMaxBytes);
+    const messages: Message[] = [];
+    const unreadable = new Map<number, string>();
+    for (const [index, item] of itemsOf(sent).entries()) {
+      await turn();
+      const { message, faults } = readItem(item);
+      if (faults.length === 0) {
+        messages.push(message);
+      } else {
+        messages.push(nothing);
+        unreadable.set(index, JSON.stringify(item));
+      }
+    }
+    Object.assign(message, { [list.localName]: messages });
+    return { message, unreadable };
+  }
+
+  /** One batch is read at a time: parsed, it may take 22 times as much memory as its text. */
+  let lastReading: Promise<unknown> = Promise.resolve();
+
+  return (text, account, turn) => {
+    const reading = lastReading.then(() => read(text, account, turn));
+    // Without its result: the last batch would stay in memory until the next one.
+    lastReading = reading.then(
+      () => {},
+      () => {},
+    );
+    return reading;
   };
 }
 

@@ -2,7 +2,7 @@ import { GameService } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { PlayedMoves } from "../../calls/rulebook.ts";
 import { errorFromFaults, type Fault } from "../../errors/errors.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
-import { didYouMean, nearestName } from "../../text/nearest-name.ts";
+import { didYouMean } from "../../text/nearest-name.ts";
 import { echo, nameOfJson } from "../../text/plain-text.ts";
 import type { Caller, Plain } from "./caller.ts";
 import type { ObjectSchema } from "./schema.ts";
@@ -24,8 +24,7 @@ export function readArguments(sent: Plain, { properties }: ObjectSchema): Plain 
 function unknownArgument(name: string, names: readonly string[]): Fault {
   const known = `the arguments are ${names.join(", ")}.`;
   const message = `There is no argument \`${echo(name)}\` here: ${didYouMean(name, names, known)}`;
-  const meant = nearestName(name, names);
-  return { pointer: pointerStep(name), code: "unknown_field", message, ...(meant && { meant }) };
+  return { pointer: pointerStep(name), code: "unknown_field", message };
 }
 
 /**

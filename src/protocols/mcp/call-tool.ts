@@ -1,6 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { PlayedMoves, PlayedPosition } from "../../calls/rulebook.ts";
-import { withSuggestion } from "../../calls/suggest.ts";
 import { errorFromUnknown, type KibitzError } from "../../errors/errors.ts";
 import { keysOfPointer } from "../../text/json-pointer.ts";
 import { durationText } from "../../text/plain-text.ts";
@@ -41,34 +40,21 @@ export async function callTool(tool: Tool, args: Plain, options: CallToolOptions
 
 /**
  * Explains an error so that the model can fix its call: with what was wrong, the position, the nearest legal moves, and a call that would
- * be answered. If a part of the explanation fails, it is left out.
+ * be answered.
  */
 async function explain(
   error: KibitzError,
   tool: Tool,
   args: Plain,
-  { caller, signal, refused }: CallToolOptions,
+  options: CallToolOptions,
 ): Promise<CallToolResult> {
-  async function attempt<T>(part: Promise<T>): Promise<T | undefined> {
-    try {
-      return await part;
-    } catch (thrown) {
-      signal.throwIfAborted();
-      const failure = errorFromUnknown(thrown);
-      // A call that would be refused, too, is no failure.
-      if (failure.code === "internal" && failure.cause !== undefined) {
-        await refused(failure);
-      }
-      return undefined;
-    }
-  }
   const illegal = findIllegalMove(error, args);
-  const before = illegal && (await attempt(caller.look(illegal.from)));
-  const fixed = await attempt(fixArguments(error, tool, args, caller));
+  const before = illegal && (await positionBefore(illegal, options));
+  const { code, nextAction, retryAfterMs, upgrade, suggestedRequest } = error;
+  const fixed = suggestedRequest && tool.argumentsOf ? tool.argumentsOf(suggestedRequest) : suggestedRequest;
   // If the call cannot be fixed, play_moves shows the legal moves.
   const shown = before && { name: playMoves.name, arguments: { ...illegal?.from } };
   const suggested = fixed ? { name: tool.name, arguments: fixed } : shown;
-  const { code, nextAction, retryAfterMs, upgrade } = error;
   const text = textOf([
     `Not answered (${code}): ${messageOf(error)}`,
     retryAfterMs === undefined
@@ -86,6 +72,24 @@ async function explain(
       ...(suggested && { "kibitz/suggested_call": suggested }),
     },
   };
+}
+
+/** The position before an illegal move; undefined if it cannot be played. */
+async function positionBefore(
+  { from }: IllegalMove,
+  { caller, signal, refused }: CallToolOptions,
+): Promise<PlayedPosition | undefined> {
+  try {
+    return await caller.look(from);
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const failure = errorFromUnknown(thrown);
+    // Moves that are refused, too, are no failure.
+    if (failure.code === "internal" && failure.cause !== undefined) {
+      await refused(failure);
+    }
+    return undefined;
+  }
 }
 
 /** Most faults of one error that a text lists. */
@@ -136,22 +140,4 @@ function legalText({ written, plies }: IllegalMove, { legal, fen }: PlayedPositi
       : "Legal moves";
   const after = plies === 0 ? "" : ` (after ${halfMovesText(plies)})`;
   return `The position before it${after}: ${describePosition(fen)}\n\n${which} there: ${nearest.map(moveText).join(", ") || "none"}`;
-}
-
-/** The arguments of the nearest call of the same tool that would be answered, if there is one. */
-async function fixArguments(
-  error: KibitzError,
-  tool: Tool,
-  args: Plain,
-  caller: Caller,
-): Promise<Plain | undefined> {
-  if (error.suggestedRequest) {
-    return tool.argumentsOf ? tool.argumentsOf(error.suggestedRequest) : error.suggestedRequest;
-  }
-  const judge = async (candidate: Plain) => tool.judge(readArguments(candidate, tool.inputSchema), caller);
-  const { suggestedRequest } = await withSuggestion(error, args, judge);
-  const pointers = error.faults.map(({ pointer }) => pointer);
-  const without = suggestedRequest ? undefined : tool.without?.(args, pointers);
-  await (without && judge(without));
-  return suggestedRequest ?? without;
 }

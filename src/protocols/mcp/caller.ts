@@ -1,6 +1,5 @@
-import type { DescMethod } from "@bufbuild/protobuf";
 import type { Call } from "../../calls/call.ts";
-import type { PlainCalls } from "../../calls/plain-calls.ts";
+import type { PlainCalls } from "../../calls/plain/plain-calls.ts";
 import type { PlayedMoves, Rulebook } from "../../calls/rulebook.ts";
 
 /** A JSON object. */
@@ -28,20 +27,12 @@ interface CallerOptions extends Answerers {
 export type Caller = ReturnType<typeof createCaller>;
 
 export function createCaller({ plain, rulebook, context, check, hasPlayed }: CallerOptions) {
-  const { account, signal } = context;
   const goOn = () => {
-    signal.throwIfAborted();
+    context.signal.throwIfAborted();
     check?.();
   };
   return {
-    /** Makes a call with one answer. */
-    once: (method: DescMethod, request: Plain) => plain.once(request, { ...context, method }),
-    /** Makes a call with a stream of messages. One field of each is set. */
-    stream: (method: DescMethod, request: Plain) => plain.stream(request, { ...context, method }),
-    /** Rejects if a field of the request has a value that it must not have. Nothing is played. */
-    check: (method: DescMethod, request: Plain) => plain.check(method, request, account),
-    /** Rejects if the call would be refused before it is counted. */
-    judge: (method: DescMethod, request: Plain) => plain.judge(method, request, account),
+    ...plain(context),
     /** Plays moves by the rules of chess, which counts as a request. */
     async play(from: PlayedMoves) {
       const position = await rulebook.play(from, goOn, context);

@@ -9,14 +9,14 @@ import {
   type NodeResponse,
   onLeave,
   type RequestHandler,
+  writePart,
 } from "../../http/message.ts";
 import { sendProblem } from "../../http/send-problem.ts";
 import type { CallLine } from "../../log/call-line.ts";
 import type { Log } from "../../log/log.ts";
-import { CallerLeft, contextOf, mcpPath, outcomeOf } from "../../request/context.ts";
+import { CallerLeft, contextOf, mcpPath, outcomeOf, type RequestOutcome } from "../../request/context.ts";
 import { type Answerers, createCaller, type Plain } from "./caller.ts";
 import { invalidRequest, noMessage, notJson, refusalOfLongId, refusedAnswer } from "./refusals.ts";
-import { sendResponse } from "./send-response.ts";
 import { createSenderCheck, type Scheme, type SendersOptions } from "./senders.ts";
 import type { Peer } from "./server.ts";
 
@@ -187,4 +187,40 @@ function peerOf(
       await counting;
     },
   } satisfies Peer & { counted(): Promise<void> };
+}
+
+/** Sends a response of the Fetch API: at once, or in parts as they come, waiting for a slow reader. */
+async function sendResponse(
+  res: NodeResponse,
+  { status, headers, body }: Response,
+  { answerHeaders }: RequestOutcome,
+): Promise<void> {
+  if (isGone(res)) {
+    await body?.cancel();
+    return;
+  }
+  res.statusCode = status;
+  for (const [name, value] of headers) {
+    // HTTP/2 has no such header, and Node answers HTTP/1.1 with it by itself.
+    if (name !== "connection") {
+      res.setHeader(name, value);
+    }
+  }
+  res.setHeader("Cache-Control", "no-store");
+  /** Not before the first part: the SDK returns a stream at once, and its call sets the RateLimit fields later. */
+  const completeHeaders = () => {
+    for (const [name, value] of res.headersSent ? [] : answerHeaders) {
+      res.setHeader(name, value);
+    }
+  };
+  for await (const part of body ?? []) {
+    completeHeaders();
+    if (!(await writePart(res, part))) {
+      return;
+    }
+  }
+  if (!isGone(res)) {
+    completeHeaders();
+    (res as ServerResponse).end();
+  }
 }

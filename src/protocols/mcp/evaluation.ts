@@ -5,9 +5,6 @@ import type { Caller, Plain } from "./caller.ts";
 import { type PlainScore, scoreText } from "./text.ts";
 import type { Report } from "./tool.ts";
 
-/** The method that evaluates a position. */
-export const { evaluate: evaluateMethod } = AnalysisService.method;
-
 /** An evaluation in plain JSON, as far as it is read here. */
 export interface PlainEvaluation {
   readonly fen: string;
@@ -46,7 +43,7 @@ interface EvaluateEvent extends QueuedEvent {
 export async function evaluate(request: Plain, caller: Caller, report?: Report): Promise<PlainEvaluation> {
   if (report === undefined) {
     // Plain JSON has every field of the message.
-    return (await caller.once(evaluateMethod, request)) as PlainEvaluation;
+    return (await caller.once(AnalysisService.method.evaluate, request)) as PlainEvaluation;
   }
   let last: PlainEvaluation | undefined;
   /** Progress has to rise, by the specification: a depth comes twice if the search ends during the next one. */

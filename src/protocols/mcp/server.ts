@@ -61,7 +61,7 @@ export function createServer(peer: Peer, version: string): Server {
     const progressToken = mcpReq._meta?.progressToken;
     const report: Report = (step) => {
       const params = { progressToken, ...step };
-      // It fails if the client has disconnected.
+      // Sending fails if the client has disconnected.
       mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
     };
     return callTool(tool, params.arguments ?? {}, {

@@ -23,10 +23,6 @@ export interface Tool {
   readonly outputSchema: ObjectSchema;
   /** @param args some of `inputSchema`, with values of any type @throws KibitzError whose faults point into the arguments */
   call(args: Plain, caller: Caller, report?: Report): Promise<ToolAnswer>;
-  /** Rejects if `call` would be refused, as far as that is known without an engine. */
-  judge(args: Plain, caller: Caller): Promise<void>;
   /** A request that the service has suggested, as arguments of this tool; undefined if the tool cannot send it. */
   argumentsOf?(request: Plain): Plain | undefined;
-  /** The arguments without those at fault, if that fixes them. @param pointers of the faults, in the request of the service */
-  without?(args: Plain, pointers: readonly string[]): Plain | undefined;
 }

@@ -133,11 +133,11 @@ describe("to a caller", () => {
     ]);
   });
 
-  test("a suggestion completes a FEN, and keeps the rest of the request", async () => {
+  test("a suggestion completes a FEN, and keeps the rest of the request but for what is null", async () => {
     expect(await adviceFor({ fen: board, depth: 3, path: "wasm", engine: null })).toEqual([
       "invalid_fen",
       "send_suggested_request",
-      { fen: startFen, depth: 3, path: "wasm", engine: null },
+      { fen: startFen, depth: 3, path: "wasm" },
     ]);
   });
 

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { withLog } from "../../../src/calls/middleware.ts";
+import { createCalls } from "../../../src/calls/register.ts";
 import { createBodyBudget } from "../../../src/http/body-budget.ts";
 import { createConnectAdapter } from "../../../src/protocols/connect/adapter.ts";
 import { createHandlers } from "../../../src/protocols/connect/handlers.ts";
@@ -10,8 +12,10 @@ test("a deadline that passes while a handler sleeps is deadline_exceeded, though
   const bodies = createBodyBudget();
   const sleeping = async (_: unknown, { signal }: { readonly signal: AbortSignal }) =>
     (await sleep(60_000, undefined, { signal })) as never;
-  const calls = { unary: () => sleeping, stream: () => async function* () {} };
-  const handlers = createHandlers({ services: [AnalysisService], calls, bodies });
+  const implementation = { service: AnalysisService, methods: { evaluate: sleeping } as never };
+  const calls = createCalls([implementation], [withLog(() => {})]);
+  const evaluateAlone = { ...AnalysisService, methods: [AnalysisService.method.evaluate] };
+  const handlers = createHandlers({ services: [evaluateAlone], calls, bodies });
   const adapter = createConnectAdapter({ handlers, bodies });
   const { base } = await startListener([adapter], {}, undefined, { isRpcPath: () => true });
   // Without Connect's client, which ends the call itself when its deadline has passed.

@@ -133,10 +133,7 @@ describe("an error", () => {
         400,
         "application/problem+json",
       ]);
-      expect(await response.json()).toMatchObject({
-        code: "out_of_range",
-        suggested_request: { fen: startFen, depth: 30 },
-      });
+      expect(await response.json()).toMatchObject({ code: "out_of_range" });
     },
   );
 

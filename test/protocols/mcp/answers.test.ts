@@ -81,7 +81,6 @@ function callerOf(found: readonly { readonly san: string; readonly cp: number; r
   return {
     once: () => Promise.resolve(evaluation),
     stream: nobody,
-    judge: nobody,
     check: nobody,
     play: nobody,
     look: nobody,

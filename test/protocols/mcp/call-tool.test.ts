@@ -5,38 +5,53 @@ import { callTool } from "../../../src/protocols/mcp/call-tool.ts";
 import { createCaller } from "../../../src/protocols/mcp/caller.ts";
 import { reviewGame } from "../../../src/protocols/mcp/tools/review-game.ts";
 import { createTimeSlicer } from "../../../src/thread/event-loop.ts";
+import { errorFromFaults } from "../../../src/errors/errors.ts";
 import { errorOf, gameOf } from "../../game/games.ts";
 
 const nobody = () => expect.fail("nobody should ask that");
 
-test("the text about an illegal move in a PGN has the legal moves, and the game is not read or played for it again", async () => {
-  const pgn = `1. e4 {${"long ".repeat(10_000)}} e5 2. Ke3 *`;
-  const error = errorOf(() => gameOf(pgn));
+/** Calls a tool that fails with an error. */
+function failWith(error: unknown, args: Readonly<Record<string, unknown>>) {
   const rulebook = createRulebook({
     beginWork: createTimeSlicer(),
     gate: { admitRules: nobody, refuseUsedUp: nobody },
   });
   const readGame = vi.spyOn(rulebook, "readGame");
   const play = vi.spyOn(rulebook, "play");
-  const judge = vi.fn(async () => {});
   const caller = createCaller({
-    plain: { once: nobody, stream: nobody, check: nobody, judge },
+    plain: () => ({ once: nobody, stream: nobody, check: nobody }),
     rulebook,
     context: fromThisProcess(),
   });
   const tool = { ...reviewGame, call: () => Promise.reject(error) };
   const { signal } = new AbortController();
   const refused = vi.fn(async () => {});
-  const { content, _meta: meta } = await callTool(tool, { pgn }, { caller, signal, refused });
+  const call = () => callTool(tool, args, { caller, signal, refused });
+  return { call, readGame, play, refused };
+}
+
+test("the text about an illegal move in a PGN has the legal moves, and the game is not read or played for it again", async () => {
+  const pgn = `1. e4 {${"long ".repeat(10_000)}} e5 2. Ke3 *`;
+  const error = errorOf(() => gameOf(pgn));
+  const { call, readGame, play, refused } = failWith(error, { pgn });
+  const { content, _meta: meta } = await call();
   const text = JSON.stringify(content);
   expect(text).toContain("(after 2 half-moves): White to move");
   expect(text).toContain("Ke2 (e1e2)");
-  expect(meta?.["kibitz/suggested_call"]).toMatchObject({
-    arguments: { pgn: pgn.slice(0, -" 2. Ke3 *".length) },
-  });
-  // The suggestion is read once, as every request that would be answered.
-  expect(judge).toHaveBeenCalledOnce();
+  expect(meta?.["kibitz/suggested_call"]).toMatchObject({ name: "play_moves", arguments: { moves: [] } });
   expect(refused).toHaveBeenCalledExactlyOnceWith(error);
   expect(readGame).not.toHaveBeenCalled();
   expect(play.mock.calls.map(([{ moves }]) => moves)).toEqual([[]]);
+});
+
+test("a failure to play the moves before an illegal one is reported, and the model still reads what was wrong", async () => {
+  const error = errorFromFaults([
+    { pointer: "/moves/1", code: "illegal_move", message: "'Ke3' is not legal." },
+  ]);
+  const { call, play, refused } = failWith(error, { moves: ["e4", "Ke3"] });
+  const broken = new Error("the rules are broken");
+  play.mockRejectedValue(broken);
+  const { content } = await call();
+  expect(content).toEqual([{ type: "text", text: "Not answered (illegal_move): 'Ke3' is not legal." }]);
+  expect(refused.mock.calls).toMatchObject([[error], [{ code: "internal", cause: broken }]]);
 });

@@ -42,7 +42,7 @@ describe("errors that an agent can fix", () => {
       "compare_moves",
       { moves: ["e4"], candidates: ["e5", "c5", "Nf3"] },
       ["'Nf3' is not a legal move for Black (candidates[2]", "Black to move", "Nf6 (g8f6)"],
-      { name: "compare_moves", arguments: { moves: ["e4"], candidates: ["e5", "c5"] } },
+      { name: "play_moves", arguments: { fen: "startpos", moves: ["e4"] } },
     ],
     [
       "compare_moves",
@@ -66,13 +66,10 @@ describe("errors that an agent can fix", () => {
       "analyze_position",
       { pgn: "1. e4 e5 2. Ke3 *", depth: 2 },
       ["'Ke3' is not a legal move for White", "(after 2 half-moves): White to move"],
-      { name: "analyze_position", arguments: { pgn: "1. e4 e5", depth: 2 } },
-    ],
-    [
-      "analyze_position",
-      { pgn: "1. e4 e5 *", ply: 9, depth: 2 },
-      ["The game has 2 plies: `ply` must be from 0 to 2, not 9."],
-      { name: "analyze_position", arguments: { pgn: "1. e4 e5 *", ply: 2, depth: 2 } },
+      {
+        name: "play_moves",
+        arguments: { fen: "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2", moves: [] },
+      },
     ],
     [
       "analyze_position",
@@ -94,12 +91,6 @@ describe("errors that an agent can fix", () => {
         name: "analyze_position",
         arguments: { fen: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", depth: 2 },
       },
-    ],
-    [
-      "analyze_position",
-      { dept: 2 },
-      ["unknown_field", "did you mean `depth`"],
-      { name: "analyze_position", arguments: { depth: 2 } },
     ],
     [
       "analyze_position",
@@ -128,12 +119,12 @@ describe("errors that an agent can fix", () => {
   test("a suggested call that is too long for the text of an error stands in its _meta alone", async () => {
     const game = `1. e4 {${"long ".repeat(1000)}} e5`;
     const agent = await connect(app.url);
-    const answer = await agent.ask("analyze_position", { pgn: `${game} 2. Ke3 *`, depth: 2 });
+    const answer = await agent.ask("review_game", { pgn: `${game} 2. Ke3 *`, depth: 2 });
     expect(answer.text).toContain("Ke2 (e1e2)");
     expect(answer.text).not.toContain("This call would be answered");
     expect(answer.text).toMatch(/\n\(shortened\)$/);
     const { name, arguments: suggested } = suggestedBy(answer);
-    expect([name, suggested]).toEqual(["analyze_position", { pgn: game, depth: 2 }]);
+    expect([name, suggested]).toEqual(["review_game", { pgn: game, depth: 2 }]);
     expect((await agent.ask(name, suggested)).isError).toBe(false);
   });
 
@@ -149,6 +140,12 @@ describe("errors that an agent can fix", () => {
       "analyze_position",
       { movetime_ms: 5 },
       /no argument `movetime_ms` here: the arguments are fen, moves, pgn/,
+    ],
+    ["analyze_position", { dept: 2 }, /unknown_field.*did you mean `depth`/],
+    [
+      "analyze_position",
+      { pgn: "1. e4 e5 *", ply: 9 },
+      /The game has 2 plies: `ply` must be from 0 to 2, not 9\./,
     ],
     ["analyze_position", { pgn: "1. e4 *", moves: ["e4"] }, /Send `pgn`, or `fen` and `moves`, and not both/],
     ["analyze_position", { pgn: 5 }, /`pgn` must be a string, not 5/],

@@ -74,18 +74,3 @@ test("an MCP call that fails inside the service is logged once, and its model re
     expect.objectContaining({ level: "error", message: "call", method: "Evaluate", code: "internal" }),
   ]);
 });
-
-test("an MCP tool whose suggestion fails is logged as an error, and its caller still reads what was wrong", async () => {
-  using broken = vi.spyOn(analyzePosition, "judge").mockRejectedValue(new Error("the judge is broken"));
-  const { isError, text, logged } = await ask("suggestion", "analyze_position", { dept: 1 });
-  expect(broken).toHaveBeenCalledOnce();
-  expect(isError).toBe(true);
-  expect(text).toContain("There is no argument `dept` here");
-  expect(logged).toContainEqual(
-    expect.objectContaining({
-      level: "error",
-      message: "a tool failed",
-      err: expect.objectContaining({ message: "the judge is broken" }),
-    }),
-  );
-});

@@ -38,7 +38,6 @@ function callerOf(depths: readonly number[]): Caller {
       }
     },
     once: nobody,
-    judge: nobody,
     check: nobody,
     play: nobody,
     look: nobody,

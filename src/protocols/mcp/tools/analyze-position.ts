@@ -1,6 +1,6 @@
 import { readGameArguments } from "../arguments.ts";
 import type { Caller, Plain } from "../caller.ts";
-import { evaluate, evaluateMethod, type PlainEvaluation, type PlainLine, shownScore } from "../evaluation.ts";
+import { evaluate, type PlainEvaluation, type PlainLine, shownScore } from "../evaluation.ts";
 import { answerSchema, argument, boundsOf, listOf, nullable, objectSchema, result } from "../schema.ts";
 import { describePosition, moveText, notesText, numbered, scoreText, textOf } from "../text.ts";
 import type { Tool, ToolAnswer } from "../tool.ts";
@@ -68,9 +68,6 @@ export const analyzePosition: Tool = {
   outputSchema,
   async call(args, caller, report) {
     return answerOf(await evaluate(await requestOf(args, caller), caller, report));
-  },
-  async judge(args, caller) {
-    await caller.judge(evaluateMethod, await requestOf(args, caller));
   },
 };
 

@@ -1,7 +1,7 @@
 import { errorFromFaults } from "../../../errors/errors.ts";
 import { wrongType } from "../arguments.ts";
 import type { Plain } from "../caller.ts";
-import { evaluate, evaluateMethod, type PlainEvaluation, type PlainLine, shownScore } from "../evaluation.ts";
+import { evaluate, type PlainEvaluation, type PlainLine, shownScore } from "../evaluation.ts";
 import { answerSchema, argument, listOf, nullable, objectSchema, result } from "../schema.ts";
 import { describePosition, nameOfSide, notesText, numbered, scoreText, textOf, turnOf } from "../text.ts";
 import type { Tool, ToolAnswer } from "../tool.ts";
@@ -59,18 +59,9 @@ export const compareMoves: Tool = {
   async call(args, caller, report) {
     return answerOf(await evaluate(requestOf(args), caller, report));
   },
-  async judge(args, caller) {
-    await caller.judge(evaluateMethod, requestOf(args));
-  },
   argumentsOf({ search_moves: named, multipv, ...request }) {
     const candidates = Array.isArray(named) ? named.slice(0, Number(multipv)) : [];
     return candidates.length < candidatesMin ? undefined : { ...request, candidates };
-  },
-  without({ candidates, ...args }, pointers) {
-    const left = Array.isArray(candidates)
-      ? candidates.filter((_, index) => !pointers.includes(`/search_moves/${index}`))
-      : [];
-    return left.length < candidatesMin ? undefined : { ...args, candidates: left };
   },
 };
 

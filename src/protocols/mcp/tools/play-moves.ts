@@ -1,7 +1,6 @@
-import type { PlayedMoves, PlayedPosition } from "../../../calls/rulebook.ts";
+import { AnalysisService } from "../../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import type { PlayedPosition } from "../../../calls/rulebook.ts";
 import { playedMovesOf } from "../arguments.ts";
-import type { Caller, Plain } from "../caller.ts";
-import { evaluateMethod } from "../evaluation.ts";
 import { answerSchema, argument, listOf, nullable, objectSchema, result } from "../schema.ts";
 import { describePosition, halfMovesText, moveText, nameOfSide, notesText, textOf } from "../text.ts";
 import type { Tool, ToolAnswer } from "../tool.ts";
@@ -25,18 +24,11 @@ export const playMoves: Tool = {
   inputSchema,
   outputSchema,
   async call(args, caller) {
-    return answerOf(await caller.play(await positionOf(args, caller)));
-  },
-  async judge(args, caller) {
-    await caller.look(await positionOf(args, caller));
+    // The service validates the fields, although no search follows.
+    await caller.check(AnalysisService.method.evaluate, { ...args, fen: args.fen ?? "startpos" });
+    return answerOf(await caller.play(playedMovesOf(args)));
   },
 };
-
-/** The service validates the fields, although no search follows. */
-async function positionOf(args: Plain, caller: Caller): Promise<PlayedMoves> {
-  await caller.check(evaluateMethod, { ...args, fen: args.fen ?? "startpos" });
-  return playedMovesOf(args);
-}
 
 function answerOf(position: PlayedPosition): ToolAnswer {
   const { fen, played, legal, terminal, drawClaim, warnings } = position;

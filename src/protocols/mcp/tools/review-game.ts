@@ -72,9 +72,6 @@ export const reviewGame: Tool = {
   async call(args, caller, report) {
     return answerOf(await review(args, caller, report));
   },
-  async judge(args, caller) {
-    await caller.judge(method, args);
-  },
 };
 
 interface PlainReview {

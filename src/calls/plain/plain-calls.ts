@@ -1,0 +1,49 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import { errorFromFaults } from "../../errors/errors.ts";
+import type { Call } from "../call.ts";
+import type { Calls } from "../register.ts";
+import { createPlainReader, type PlainReaderOptions } from "./read-plain.ts";
+import { createPlainWriter } from "./write-message.ts";
+
+type Plain = Readonly<Record<string, unknown>>;
+
+/** Calls whose requests and answers are plain JSON, as `/v1` has them, without HTTP. They reject with KibitzErrors. */
+export type PlainCalls = ReturnType<typeof createPlainCalls>;
+
+export function createPlainCalls({ calls, ...options }: PlainReaderOptions & { readonly calls: Calls }) {
+  const codecs = new Map<DescMethod, ReturnType<typeof createCodec>>();
+  const createCodec = (method: DescMethod) => ({
+    read: createPlainReader(method, options),
+    write: createPlainWriter(method.output),
+  });
+  const codecOf = (method: DescMethod) => {
+    const codec = codecs.get(method) ?? createCodec(method);
+    codecs.set(method, codec);
+    return codec;
+  };
+  /** @param context the part that the calls have in common */
+  return (context: Omit<Call, "method">) => ({
+    /** @returns the answer, as it would be read from JSON */
+    async once(method: DescMethod, request: Plain): Promise<unknown> {
+      const { read, write } = codecOf(method);
+      const message = await read(request, context.account);
+      return write(await calls.unary(method)(message, { ...context, method }));
+    },
+    /** @returns the messages, as they would be read from JSON: null for each field of a oneof that is not set */
+    async *stream(method: DescMethod, request: Plain): AsyncGenerator<unknown> {
+      const { read, write } = codecOf(method);
+      const message = await read(request, context.account);
+      for await (const answer of calls.stream(method)(message, { ...context, method })) {
+        yield write(answer);
+      }
+    },
+    /** Checks the fields of a request alone. */
+    async check(method: DescMethod, request: Plain): Promise<void> {
+      const message = await codecOf(method).read(request, context.account);
+      const faults = options.faultsOf(message, method.input);
+      if (faults.length > 0) {
+        throw errorFromFaults(faults);
+      }
+    },
+  });
+}
