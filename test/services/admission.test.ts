@@ -4,9 +4,10 @@ import { createMemoryLimits, type Limits } from "../../src/access/limits.ts";
 import { createSharedLimits } from "../../src/access/limits-of-nodes.ts";
 import { keylessPlan } from "../../src/access/plans.ts";
 import type { JudgedRequest } from "../../src/analysis/analysis.ts";
+import type { Call } from "../../src/calls/call.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { createOutcome } from "../../src/request/context.ts";
-import { type Admissible, createAdmissionControl } from "../../src/services/admission.ts";
+import { createAdmissionControl } from "../../src/services/admission.ts";
 import { createMemoryUsageStore } from "../../src/storage/memory/usage-store.ts";
 import type { LimitStore } from "../../src/storage/ports.ts";
 
@@ -14,7 +15,7 @@ const position = { position: { moves: [] } } as unknown as JudgedRequest;
 const asker = {
   account: { subject: "somebody", plan: { limits: {} } },
   outcome: { answerHeaders: new Map() },
-} as unknown as Admissible;
+} as unknown as Call;
 
 /** Lets a review in, and tells what its parts left with: engine time, and whether something was answered. */
 async function admitReview() {
@@ -66,7 +67,7 @@ test.each([
   ["of nodes whose store is away", createSharedLimits({ store: storeAway, nodes: () => 2 })],
 ])("a caller without limits on searches is only checked against the rules: limits %s", async (_, limits) => {
   const account: Account = { subject: "1.2.3.4", address: "1.2.3.4", plan: keylessPlan, key: undefined };
-  const somebody = { account, outcome: createOutcome() } as unknown as Admissible;
+  const somebody = { account, outcome: createOutcome() } as unknown as Call;
   const control = createAdmissionControl(limits, () => ({ expectedMs: 1, longestMs: 1 }));
   const search = async () => control.admit(position, somebody);
   const searching = [await search()];

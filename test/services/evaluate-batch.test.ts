@@ -26,7 +26,7 @@ async function evaluate(count: number, { analyze, admit = () => {}, refuseUsedUp
         held.judged++;
         return {};
       },
-      batch() {},
+      batchSize() {},
     },
     gate: {
       async admit() {
