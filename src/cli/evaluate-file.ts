@@ -8,7 +8,7 @@ import {
   EvaluateBatchResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { createMessageWriter } from "../calls/plain/write-message.ts";
-import { createReorderBuffer } from "../protocols/json/reorder-buffer.ts";
+import { createReorderBuffer } from "../calls/reorder-buffer.ts";
 import { askMany, tellWait, type Wait } from "./ask-many.ts";
 import { type CommandInput, exitCode, UsageError } from "./command.ts";
 import type { Host, Output } from "./host.ts";

@@ -3,6 +3,7 @@ import type { Analyzer } from "../analysis/analyzer.ts";
 import type { Terms } from "../analysis/flight.ts";
 import type { PlaceInQueue } from "../analysis/scheduler.ts";
 import type { ReviewedGame } from "../calls/convert-review.ts";
+import { createReorderBuffer } from "../calls/reorder-buffer.ts";
 import { KibitzError } from "../errors/errors.ts";
 import { annotate } from "../game/annotate.ts";
 import type { Openings } from "../game/openings.ts";
@@ -51,7 +52,7 @@ export async function* reviewGame(
 ): AsyncGenerator<ReviewStep> {
   const reviewer = createReviewer(game, openings.find(game.positions));
   const analyses: Analysis[] = [];
-  const found: (Analysis | undefined)[] = requests.map(() => undefined);
+  const inOrder = createReorderBuffer<Analysis>();
   let place: PlaceInQueue | undefined;
   let placeTold = Promise.withResolvers<void>();
   // A search may wait for others of its own game: it is retried while those make progress.
@@ -97,10 +98,7 @@ export async function* reviewGame(
       });
     }
     progressedAt = performance.now();
-    found[index] = analysis;
-    for (let next = found[analyses.length]; next !== undefined; next = found[analyses.length]) {
-      analyses.push(next);
-    }
+    analyses.push(...inOrder(index, analysis));
     onPosition?.();
   }
 

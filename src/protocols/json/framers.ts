@@ -1,9 +1,9 @@
 import { create, type DescField, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { listOfBatch } from "../../calls/bound-request.ts";
 import { createMessageWriter, createPlainWriter } from "../../calls/plain/write-message.ts";
+import { createReorderBuffer } from "../../calls/reorder-buffer.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import { problemFromError } from "../../errors/problem.ts";
-import { createReorderBuffer } from "./reorder-buffer.ts";
 import { eventsOf } from "./routes.ts";
 import type { AnswerForm } from "./send-answer.ts";
 
