@@ -61,9 +61,6 @@ describe("docs/running.md", () => {
         "pipelined requests that wait on an HTTP/1.1 connection; if more arrive, it ends after the answer under way",
       ),
     ).toBe(String(listenerLimits.requestsWaitingMax));
-    expect(cellOf("time for any part of an answer to be read over HTTP/2")).toBe(
-      seconds(listenerLimits.takeTimeoutMs),
-    );
   });
 
   test("docs/running.md names only fields that the log has", () => {

@@ -12,21 +12,12 @@ import type { FullLimit } from "./count-limit.ts";
 import { continueWhenRead, type Refuse } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
 
-/** The part of the listener that speaks HTTP/2. It never listens: connections are handed to it. */
-export interface Http2Server {
-  /** Takes a connection over. */
-  accept(socket: Socket): void;
-  /**
-   * Sends every client a GOAWAY, and closes each connection after its last answer. A request that is not begun by then is refused by
-   * a code that says so: it may be sent again.
-   */
-  drain(): void;
-}
-
 /** Counts a call until its response closes, or returns the limit that is reached: that of its caller, or that of all. */
 export type Admit = (req: NodeRequest, res: NodeResponse) => FullLimit | undefined;
 
 /**
+ * The part of the listener that speaks HTTP/2. It never listens: connections are handed to it.
+ *
  * @param answer answers a request
  * @param refuse refuses a request that does not arrive in time
  */
@@ -35,7 +26,7 @@ export function createHttp2Server(
   admit: Admit,
   limits: ListenerLimits,
   refuse: Refuse,
-): Http2Server {
+) {
   const sessions = new Map<ServerHttp2Session, Session>();
   let draining = false;
   const server = createServer({
@@ -62,7 +53,6 @@ export function createHttp2Server(
       return;
     }
     closeWithStream(req, res);
-    cutStalled(stream, limits.takeTimeoutMs);
     // In the next turn: of a packet with hundreds of calls, those that it cancels too are never begun.
     setImmediate(() => {
       if (stream.closed || stream.destroyed) {
@@ -87,12 +77,17 @@ export function createHttp2Server(
   server.on("checkExpectation", take);
   server.on("connect", take);
   return {
-    accept(socket) {
+    /** Takes a connection over. */
+    accept(socket: Socket): void {
       // An http.Server has its sockets half open; a session would then outlive a client that left, for ever.
       socket.allowHalfOpen = false;
       server.emit("connection", socket);
     },
-    drain() {
+    /**
+     * Sends every client a GOAWAY, and closes each connection after its last answer. A request that is not begun by then is refused by
+     * a code that says so: it may be sent again.
+     */
+    drain(): void {
       draining = true;
       for (const { leave } of sessions.values()) {
         leave();
@@ -141,7 +136,7 @@ function closeWhenIdle(session: ServerHttp2Session, limits: ListenerLimits): () 
   timer = setTimeout(leave, limits.headersTimeoutMs);
   session.on("stream", (stream) => {
     if (stream.closed) {
-      // It was refused.
+      // The stream was refused.
       return;
     }
     open++;
@@ -154,7 +149,7 @@ function closeWhenIdle(session: ServerHttp2Session, limits: ListenerLimits): () 
     });
   });
   session.once("close", () => clearTimeout(timer));
-  // A client that reads nothing.
+  // The client reads nothing.
   session.setTimeout(limits.silenceTimeoutMs, () => session.destroy());
   return leave;
 }
@@ -179,27 +174,6 @@ function limitArrival(
     stream.close();
   }, limits.requestTimeoutMs);
   stream.once("close", () => clearTimeout(timer));
-}
-
-/**
- * Cuts a call if nothing of its answer is taken for so long, or for twice as long at most. A client with a window of zero that sends pings
- * would hold its calls for ever: Node's timeouts of streams and sessions restart with every ping.
- */
-function cutStalled(stream: ServerHttp2Stream, takeTimeoutMs: number): void {
-  let waitingBytes = 0;
-  const look = setInterval(() => {
-    if (stream.bufferSize > 0 && stream.bufferSize === waitingBytes) {
-      // With a code: an answer that ends without one looks complete to its reader.
-      stream.close(constants.NGHTTP2_CANCEL);
-      stream.destroy();
-    }
-    waitingBytes = stream.bufferSize;
-  }, takeTimeoutMs);
-  // An answer in parts of one size has the same number of bytes waiting again and again.
-  stream.on("drain", () => {
-    waitingBytes = 0;
-  });
-  stream.once("close", () => clearInterval(look));
 }
 
 /**

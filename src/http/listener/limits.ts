@@ -1,7 +1,7 @@
 /** Limits of connections and of the calls on them, in time, bytes and numbers. */
 export const listenerLimits = {
   /**
-   * From the begin of a connection to the bytes that show its protocol; from the first byte of a request to the end of its headers
+   * From the beginning of a connection to the bytes that show its protocol; from the first byte of a request to the end of its headers
    * (HTTP/1.1); from the preface to the first headers (HTTP/2).
    */
   headersTimeoutMs: 10_000,
@@ -17,8 +17,6 @@ export const listenerLimits = {
    * watches anew, as that protocol demands.
    */
   silenceTimeoutMs: 300_000,
-  /** For any part of an answer to be read (HTTP/2): an answer of 400 kB, the review of the longest game, needs 107 kbit/s. */
-  takeTimeoutMs: 30_000,
   /** The request target included. Also Node's default. */
   headersMaxBytes: 16 * 1024,
   /** Connections at a time: idle, each takes about 10 kB. */

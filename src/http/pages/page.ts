@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
+import type { ServerResponse } from "node:http";
 import { KibitzError } from "../../errors/errors.ts";
 import { contextOf } from "../../request/context.ts";
-import { addVary, isNotModified, type NodeRequest, type NodeResponse, writePart } from "../message.ts";
+import { addVary, isNotModified, type NodeRequest, type NodeResponse } from "../message.ts";
 import { sendProblem } from "../send-problem.ts";
 
 /** A page at a path without parameters. */
@@ -54,20 +55,7 @@ export function answerGet(req: NodeRequest, res: NodeResponse, page: Page): void
   if (req.method === "HEAD") {
     res.end();
   } else {
-    void sendBody(res, page.body);
+    // Both kinds of responses take both kinds of bodies, but their overloads do not agree.
+    (res as ServerResponse).end(page.body);
   }
-}
-
-const partBytes = 64 * 1024;
-
-/** Sends a large body in parts: over HTTP/2, Node shows only which chunks were taken, and a slow client of one chunk would look stalled. */
-async function sendBody(res: NodeResponse, body: string | Buffer): Promise<void> {
-  const bytes = typeof body === "string" ? Buffer.from(body) : body;
-  let sent = 0;
-  for (; bytes.length - sent > partBytes; sent += partBytes) {
-    if (!(await writePart(res, bytes.subarray(sent, sent + partBytes)))) {
-      return;
-    }
-  }
-  res.end(bytes.subarray(sent));
 }

@@ -25,9 +25,6 @@ interface AnswerTimes {
   readonly startedAt: number;
 }
 
-/** HTTP/2 limits the time in which a client takes one part. A review has hundreds of kilobytes. */
-const sliceBytes = 64 * 1024;
-
 /**
  * Sends an answer to its end, and a heartbeat whenever nothing was sent for a while. Stops if the client disconnects.
  *
@@ -56,7 +53,7 @@ export async function sendAnswer(
   /** One text after the other: a heartbeat inside a part would break it. */
   const send = async (text: string) => {
     clearTimeout(timer);
-    const own = sent.then((isRead) => isRead && writeSlices(res, Buffer.from(text)));
+    const own = sent.then((isRead) => isRead && writePart(res, text));
     sent = own;
     const isRead = await own;
     if (isRead && sent === own && !res.writableEnded) {
@@ -83,15 +80,14 @@ export async function sendAnswer(
     held += part;
     return form.headWaits ? !isGone(res) : begin();
   };
-  const end = async () => {
-    const body = Buffer.from(held ?? "");
-    const lastSlice = body.length - (body.length % sliceBytes);
-    if (held !== undefined) {
+  const end = () => {
+    if (held === undefined) {
+      res.end();
+    } else {
       clearTimeout(timer);
+      const body = Buffer.from(held);
       sendHeadOf(["Content-Length", String(body.length)]);
-    }
-    if ((await writeSlices(res, body.subarray(0, lastSlice))) && !isGone(res)) {
-      res.end(body.subarray(lastSlice));
+      res.end(body);
     }
   };
 
@@ -102,7 +98,9 @@ export async function sendAnswer(
         return;
       }
     }
-    await end();
+    if (!isGone(res)) {
+      end();
+    }
   } catch (thrown) {
     if (held === undefined && !isGone(res)) {
       const problem = JSON.stringify(problemFromError(errorFromUnknown(thrown), request.id));
@@ -133,13 +131,4 @@ function sendHead(
   { answerHeaders }: RequestOutcome,
 ): void {
   res.writeHead(status, [...headers, ...[...answerHeaders].flat()]);
-}
-
-async function writeSlices(res: NodeResponse, bytes: Uint8Array): Promise<boolean> {
-  for (let at = 0; at < bytes.length; at += sliceBytes) {
-    if (!(await writePart(res, bytes.subarray(at, at + sliceBytes)))) {
-      return false;
-    }
-  }
-  return true;
 }
