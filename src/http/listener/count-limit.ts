@@ -1,18 +1,6 @@
 import type { Log } from "../../log/log.ts";
 
-/** Counts what is open, by its holder and in all, and admits no more than its limits. */
-export interface CountLimit {
-  /**
-   * Counts one more.
-   *
-   * @param holder undefined for one that counts only in all
-   * @returns ends the count; or the limit that is reached
-   */
-  begin(holder: string | undefined): EndCount | FullLimit;
-}
-
-export type EndCount = () => void;
-
+/** The limit that is reached: that of a holder, or that of all. */
 export type FullLimit = "holder" | "all";
 
 const byProxy =
@@ -33,6 +21,9 @@ const warnings = {
 const warnEveryMs = 60_000;
 
 /**
+ * Makes a function that counts one more of what a holder has open. It returns a function that ends the count, or the limit that is
+ * reached. The holder is undefined for one that counts only in all.
+ *
  * @param max in all
  * @param maxPerHolder called at each count, because plans change it
  */
@@ -41,16 +32,13 @@ export function createCountLimit(
   max: number,
   maxPerHolder: () => number,
   log: Pick<Log, "warn">,
-): CountLimit {
-  const byHolder = new Map<string, number>();
+) {
+  const byHolder = new Map<string | undefined, number>();
   const warnedAt = { holder: Number.NEGATIVE_INFINITY, all: Number.NEGATIVE_INFINITY };
   let all = 0;
 
   function change(holder: string | undefined, by: 1 | -1): void {
     all += by;
-    if (holder === undefined) {
-      return;
-    }
     const count = (byHolder.get(holder) ?? 0) + by;
     if (count === 0) {
       byHolder.delete(holder);
@@ -68,17 +56,15 @@ export function createCountLimit(
     return limit;
   }
 
-  return {
-    begin(holder) {
-      if (all >= max) {
-        return full("all", max);
-      }
-      const maxOfHolder = maxPerHolder();
-      if (holder !== undefined && (byHolder.get(holder) ?? 0) >= maxOfHolder) {
-        return full("holder", maxOfHolder);
-      }
-      change(holder, 1);
-      return () => change(holder, -1);
-    },
+  return (holder: string | undefined): (() => void) | FullLimit => {
+    if (all >= max) {
+      return full("all", max);
+    }
+    const maxOfHolder = maxPerHolder();
+    if (holder !== undefined && (byHolder.get(holder) ?? 0) >= maxOfHolder) {
+      return full("holder", maxOfHolder);
+    }
+    change(holder, 1);
+    return () => change(holder, -1);
   };
 }

@@ -31,9 +31,6 @@ export interface DispatchOptions {
 /** Refuses a request before any handler sees it, in the protocol of its caller. */
 export type Refuse = (error: KibitzError, req: NodeRequest, res: NodeResponse) => void;
 
-/** Answers a request, or refuses it with an error. */
-export type Dispatch = (req: NodeRequest, res: NodeResponse, refusal?: KibitzError) => void;
-
 /**
  * The edge: identifies a request once, then offers it to the handlers in turn; a request that none of them takes is 404.
  * A request that breaks the rules, or a handler that throws, ends in an answer and never in the process's end.
@@ -47,7 +44,7 @@ export function createDispatch({
   logRefused,
   refuse,
   beginSpan,
-}: DispatchOptions): Dispatch {
+}: DispatchOptions) {
   function fail(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
     const error = errorFromUnknown(thrown);
     if (error.code === "internal") {
@@ -70,7 +67,7 @@ export function createDispatch({
     refusal: KibitzError | undefined,
   ): Promise<void> {
     // First, because errors have these headers too.
-    cors.apply(req, res);
+    cors(req, res);
     check(req, res, headersMaxBytes);
     if (isPreflight(req)) {
       answerPreflight(req, res);
@@ -92,7 +89,8 @@ export function createDispatch({
     );
   }
 
-  return (req, res, refusal) => {
+  /** Answers a request, or refuses it with an error. */
+  return (req: NodeRequest, res: NodeResponse, refusal?: KibitzError): void => {
     // A disconnect may make the request emit an error. Without a listener, it would end the process.
     req.on("error", () => {});
     // Writing after the end is a mistake in a handler, but one that would end the process.

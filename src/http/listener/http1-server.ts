@@ -1,10 +1,4 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { KibitzError } from "../../errors/errors.ts";
@@ -16,16 +10,6 @@ import { continueWhenRead } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
 import { createRequestQueue, type RequestQueue } from "./request-queue.ts";
 
-/** The part of the listener that speaks HTTP/1.1. */
-export interface Http1Server {
-  /** Bound to the port: Node checks the time limits only of an HTTP server that listens itself. */
-  readonly server: Server;
-  /** Takes a connection over. */
-  accept(socket: Socket): void;
-  /** From now on every answer is the last one on its connection. */
-  drain(): void;
-}
-
 /** Methods whose bodies nothing reads. */
 const bodiless: readonly (string | undefined)[] = ["GET", "HEAD", "OPTIONS", "DELETE"];
 
@@ -33,16 +17,16 @@ const bodiless: readonly (string | undefined)[] = ["GET", "HEAD", "OPTIONS", "DE
 const brokenPauseMs = 100;
 
 /**
+ * The part of the listener that speaks HTTP/1.1.
+ *
  * @param answer answers a request
- * @param unreadHeaders are put into answers to bytes that are no request
- * @param logUnread logs their error, and gives them a request id
+ * @param logUnread logs the error of bytes that are no request, and gives them a request id
  */
 export function createHttp1Server(
   answer: (req: IncomingMessage, res: ServerResponse) => void,
   limits: ListenerLimits,
-  unreadHeaders: readonly (readonly [string, string])[],
   logUnread: (socket: Socket, code: string) => string,
-): Http1Server {
+) {
   const queues = new Map<Socket, RequestQueue>();
   let draining = false;
   const server = createServer({
@@ -84,7 +68,7 @@ export function createHttp1Server(
     const error = new KibitzError("malformed_http", "CONNECT is for proxies, and this is not one.");
     // Behind another request, a refusal would be taken for the answer to it.
     if (queue?.first === undefined) {
-      refuseSocket(socket, error, unreadHeaders, logUnread(socket as Socket, error.code));
+      refuseSocket(socket, error, logUnread(socket as Socket, error.code));
     }
   });
   server.on("clientError", (error: ClientError, socket) => {
@@ -118,20 +102,23 @@ export function createHttp1Server(
       socket.destroy();
     } else {
       const id = first ? contextOf(first.req).id : logUnread(socket as Socket, problem.code);
-      refuseSocket(socket, problem, unreadHeaders, id);
+      refuseSocket(socket, problem, id);
     }
   });
 
   return {
+    /** Bound to the port: Node checks the time limits only of an HTTP server that listens itself. */
     server,
-    accept(socket) {
+    /** Takes a connection over. */
+    accept(socket: Socket): void {
       for (const acceptor of acceptors) {
         acceptor.call(server, socket);
       }
       queues.set(socket, createRequestQueue(socket, begin, limits.requestsWaitingMax));
       socket.once("close", () => queues.delete(socket));
     },
-    drain() {
+    /** From now on every answer is the last one on its connection. */
+    drain(): void {
       draining = true;
       for (const { first } of queues.values()) {
         if (first) {
@@ -173,15 +160,8 @@ function errorFromClientError({ code, reason, rawPacket }: ClientError): KibitzE
 }
 
 /** Answers with a problem document if Node has made no response to write it to, and ends the connection. */
-function refuseSocket(
-  socket: Duplex,
-  error: KibitzError,
-  extraHeaders: readonly (readonly [string, string])[],
-  requestId: string,
-): void {
+function refuseSocket(socket: Duplex, error: KibitzError, requestId: string): void {
   const { status, headers, body } = problemAnswer(error, requestId);
-  const head = [...headers, ["Connection", "close"], ...extraHeaders]
-    .map(([name, value]) => `${name}: ${value}\r\n`)
-    .join("");
+  const head = [...headers, ["Connection", "close"]].map(([name, value]) => `${name}: ${value}\r\n`).join("");
   endSoon(socket, `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${body}`);
 }

@@ -48,16 +48,16 @@ export interface ListenerOptions extends Omit<DispatchOptions, "headersMaxBytes"
 const sweepIntervalMs = 100;
 
 export function createListener(options: ListenerOptions): Listener {
-  const { cors, log, isRpcPath, logRefused, callerOf, connectionsPerAddress, callsPerCaller, isProbe } =
+  const { log, isRpcPath, logRefused, callerOf, connectionsPerAddress, callsPerCaller, isProbe } =
     options;
   const limits = { ...listenerLimits, ...options.limits };
   const answer = createDispatch({ ...options, headersMaxBytes: limits.headersMaxBytes });
-  const calls = createCountLimit("calls", limits.callsMax, callsPerCaller, log);
+  const countCall = createCountLimit("calls", limits.callsMax, callsPerCaller, log);
   const admit: Admit = (req, res) => {
     if (isProbe(pathFrom(req.url ?? ""))) {
       return undefined;
     }
-    const end = calls.begin(callerOf(originOf(req)));
+    const end = countCall(callerOf(originOf(req)));
     if (typeof end === "string") {
       return end;
     }
@@ -78,18 +78,22 @@ export function createListener(options: ListenerOptions): Listener {
       answer(req, res, full && tooManyCalls(full));
     },
     limits,
-    cors.unread,
     logUnread,
   );
   const http2 = createHttp2Server(answer, admit, limits, options.refuse);
 
   const connections = new Set<Socket>();
   const unidentified = new Set<Socket>();
-  const places = createCountLimit("connections", limits.connectionsMax, () => connectionsPerAddress, log);
+  const countConnection = createCountLimit(
+    "connections",
+    limits.connectionsMax,
+    () => connectionsPerAddress,
+    log,
+  );
   http1.server.on("connection", (socket: Socket) => {
     const { remoteAddress: address } = socket;
     // A connection that has ended already has no address.
-    const end = address && places.begin(callerOf({ address, forwardedFor: undefined }));
+    const end = address && countConnection(callerOf({ address, forwardedFor: undefined }));
     if (typeof end !== "function") {
       socket.destroy();
       return;
