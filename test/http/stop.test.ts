@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { Agent, get } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createListener } from "../../src/http/listener/listener.ts";
@@ -70,9 +72,28 @@ describe("a stop", () => {
     const answer = exchange(port, slow);
     await expect.poll(() => waiting).toHaveLength(1);
     const stopped = listener.stop();
-    await expect(fetch(`${base}/healthz`)).rejects.toThrow();
+    const isTaken = () =>
+      fetch(`${base}/healthz`)
+        .then(() => true)
+        .catch(() => false);
+    await expect.poll(isTaken).toBe(false);
     waiting[0]?.end();
     await Promise.all([answer, stopped]);
+  });
+
+  test("a stop answers requests on connections that the server has not accepted yet", async () => {
+    const { listener, port } = await startListener();
+    const clients = Array.from({ length: 50 }, () => connect(port, "127.0.0.1"));
+    const answers = clients.map(async (client) => {
+      client.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+      return text(client);
+    });
+    // The sockets connect in the next tick. The kernel completes that at once, and the server accepts in a later turn of the event loop.
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    await listener.stop();
+    for (const answer of await Promise.all(answers)) {
+      expect(answer).toMatch(/^HTTP\/1\.1 200 OK[\s\S]*Connection: close/);
+    }
   });
 
   test("a listener that stops answers the request under way, however much comes behind it", async () => {

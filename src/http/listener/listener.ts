@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { KibitzError } from "../../errors/errors.ts";
 import type { Log } from "../../log/log.ts";
 import {
@@ -47,9 +48,14 @@ export interface ListenerOptions extends Omit<DispatchOptions, "headersMaxBytes"
 /** How often a stop looks for connections that have become idle. */
 const sweepIntervalMs = 100;
 
+/** How long a stop waits for the first bytes of a connection. */
+const silentMaxMs = 1000;
+
+/** The longest time in which a stop accepts connections that the kernel has established already. */
+const acceptMaxMs = 1000;
+
 export function createListener(options: ListenerOptions): Listener {
-  const { log, isRpcPath, logRefused, callerOf, connectionsPerAddress, callsPerCaller, isProbe } =
-    options;
+  const { log, isRpcPath, logRefused, callerOf, connectionsPerAddress, callsPerCaller, isProbe } = options;
   const limits = { ...listenerLimits, ...options.limits };
   const answer = createDispatch({ ...options, headersMaxBytes: limits.headersMaxBytes });
   const countCall = createCountLimit("calls", limits.callsMax, callsPerCaller, log);
@@ -90,7 +96,9 @@ export function createListener(options: ListenerOptions): Listener {
     () => connectionsPerAddress,
     log,
   );
+  let accepted = 0;
   http1.server.on("connection", (socket: Socket) => {
+    accepted++;
     const { remoteAddress: address } = socket;
     // A connection that has ended already has no address.
     const end = address && countConnection(callerOf({ address, forwardedFor: undefined }));
@@ -115,18 +123,36 @@ export function createListener(options: ListenerOptions): Listener {
     });
   });
 
+  /**
+   * Accepts what waits in the kernel's queue: closing the port resets these connections, whose clients may have sent requests. Each turn
+   * of the event loop accepts some of them.
+   */
+  async function acceptWaiting(): Promise<void> {
+    const endsAt = performance.now() + acceptMaxMs;
+    let before: number;
+    do {
+      before = accepted;
+      // Two turns, because the first one may have looked for connections already.
+      await nextTurn();
+      await nextTurn();
+    } while (accepted > before && performance.now() < endsAt);
+  }
+
   async function drain(): Promise<void> {
     http1.drain();
     http2.drain();
+    await acceptWaiting();
     // The close() of http.Server would also stop the timer that ends slow requests, and wait for them for ever.
     const closed = new Promise((resolve) => NetServer.prototype.close.call(http1.server, resolve));
-    const sweep = setInterval(() => {
+    const cutSilent = setTimeout(() => {
       for (const socket of unidentified) {
         socket.destroy();
       }
-      http1.server.closeIdleConnections();
-    }, sweepIntervalMs);
+    }, silentMaxMs);
+    // After the server has read what has arrived: to close a connection with unread bytes resets it.
+    const sweep = setInterval(() => setImmediate(() => http1.server.closeIdleConnections()), sweepIntervalMs);
     await closed;
+    clearTimeout(cutSilent);
     clearInterval(sweep);
     http1.server.close();
   }
@@ -139,7 +165,7 @@ export function createListener(options: ListenerOptions): Listener {
     async listen(host, port) {
       http1.server.listen(port, host);
       await once(http1.server, "listening");
-      // Such as too many open files: the connection is lost, the server is not.
+      // If, for example, too many files are open, the connection is lost and the server goes on.
       http1.server.on("error", (err) => log.error({ err }, "accepting a connection failed"));
       const address = http1.server.address() as AddressInfo;
       return { host: address.address, port: address.port };

@@ -1,5 +1,6 @@
 import { afterAll, expect, test, vi } from "vitest";
 import { silentLog } from "../../../src/log/log.ts";
+import { createMetrics } from "../../../src/metrics/metrics.ts";
 import { type App, startApp } from "../../../src/wiring/app.ts";
 import { loadConfig } from "../../../src/wiring/config.ts";
 import { openEngines } from "../../../src/wiring/engines.ts";
@@ -24,7 +25,9 @@ afterAll(async () => app.stop());
 
 test("a stop that has waited long enough cuts searches short and answers them: those under way and those that wait", async () => {
   const opening = openEngines(config, silentLog, new AbortController().signal);
-  app = await startApp(config, silentLog, opening, { drainMs: 400, lag: neverLate });
+  const metrics = createMetrics("1.2.3");
+  const watch = vi.spyOn(metrics, "watch");
+  app = await startApp(config, silentLog, opening, { drainMs: 400, lag: neverLate, metrics });
   const ask = (path: string, depth: number, others = {}) =>
     fetch(`${app.url}${path}`, {
       method: "POST",
@@ -33,9 +36,9 @@ test("a stop that has waited long enough cuts searches short and answers them: t
     });
   const asked = [ask("/v1/eval", 30), ask("/v1/bestmove", 29), ask("/v1/eval/stream", 28)];
   const reviewing = ask("/v1/review", 27, { moves: ["e4"] });
-  await vi.waitFor(() => expect(enginesRunning()).not.toEqual([]), patienceMs);
-  // Until all have been heard, also by a busy machine: a connection without a call would be closed.
-  await new Promise((resolve) => setTimeout(resolve, 1500));
+  // The review waits with both of its positions. A request that arrives after the stop is refused.
+  const searches = () => watch.mock.calls[0]?.[0].queue?.();
+  await vi.waitFor(() => expect(searches()).toMatchObject({ running: 1, waiting: 4 }), patienceMs);
   const stopped = app.stop();
   const [unary, waited, stream] = await Promise.all(asked.map(async (one) => (await one).text()));
   for (const answer of [unary, waited]) {
