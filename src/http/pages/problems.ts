@@ -3,17 +3,16 @@ import { KibitzError } from "../../errors/errors.ts";
 import { problemTypeOf } from "../../errors/problem.ts";
 import { contextOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
-import { type NodeRequest, preferredType, type RequestHandler } from "../message.ts";
+import type { RequestHandler } from "../message.ts";
 import { answerGet, type Page } from "./page.ts";
 
 const indexPath = "/problems";
 
-/** `/problems` and a page for each error code, behind the `type` of problem documents: HTML for people, JSON for programs. */
+/** `/problems`, and a page for each error code, to which the `type` of problem documents points. */
 export function createProblemPages(): RequestHandler {
-  const explanations = errorCodes.map(explain);
   const pages = new Map([
-    [indexPath, pagesOf({ problems: explanations }, htmlOf("Problems", explanations, "."))],
-    ...explanations.map((each) => [each.type, pagesOf(each, htmlOf(each.title, [each], ".."))] as const),
+    [indexPath, pageOf("Problems", errorCodes, ".")],
+    ...errorCodes.map((code) => [problemTypeOf(code), pageOf(errorKind(code).title, [code], "..")] as const),
   ]);
 
   return (req, res) => {
@@ -21,33 +20,13 @@ export function createProblemPages(): RequestHandler {
     if (path !== indexPath && !path.startsWith(`${indexPath}/`)) {
       return false;
     }
-    const found = pages.get(path);
-    if (found === undefined) {
+    const page = pages.get(path);
+    if (page === undefined) {
       const detail = `There is no problem page at ${echo(path)}; GET ${indexPath} lists all of them.`;
       throw new KibitzError("not_found", detail);
     }
-    answerGet(req, res, asksForJson(req) ? found.json : found.html);
+    answerGet(req, res, page);
     return true;
-  };
-}
-
-/** Programs that want JSON name it in `Accept`. All others get HTML, even if they accept neither. */
-function asksForJson({ headers }: NodeRequest): boolean {
-  const offers = ["text/html", "application/json", "application/problem+json"];
-  return (preferredType(headers.accept, offers) ?? "text/html") !== "text/html";
-}
-
-function pagesOf(value: object, html: string): { readonly json: Page; readonly html: Page } {
-  const headers = { "Cache-Control": "public, max-age=86400" };
-  const policy = "default-src 'none'; style-src 'unsafe-inline'";
-  return {
-    json: { contentType: "application/json", body: `${JSON.stringify(value)}\n`, headers, vary: "Accept" },
-    html: {
-      contentType: "text/html; charset=utf-8",
-      body: html,
-      headers: { ...headers, "Content-Security-Policy": policy },
-      vary: "Accept",
-    },
   };
 }
 
@@ -56,15 +35,18 @@ function pagesOf(value: object, html: string): { readonly json: Page; readonly h
  *
  * @param root the path of the service, seen from the page
  */
-function htmlOf(title: string, explanations: readonly Explanation[], root: "." | ".."): string {
-  const rows = explanations.map(
-    ({ type, status, code, grpc_code, about, next_action, next_action_about }) => `<tr>
-<td><a href="${root}${type}"><code>${code}</code></a><br>HTTP ${status}<br>gRPC <code>${grpc_code}</code></td>
+function pageOf(title: string, codes: readonly ErrorCode[], root: "." | ".."): Page {
+  const rows = codes.map((code) => {
+    const { status, rpc, about, nextAction } = errorKind(code);
+    return `<tr>
+<td><a href="${root}${problemTypeOf(code)}"><code>${code}</code></a><br>HTTP ${status}<br>gRPC <code>${rpc}</code></td>
 <td>${escapeHtml(about)}</td>
-<td><code>${next_action}</code>, unless the problem document names another action.<br>${escapeHtml(next_action_about)}</td>
-</tr>`,
-  );
-  return `<!doctype html>
+<td><code>${nextAction}</code>, unless the problem document names another action.<br>${escapeHtml(nextActions[nextAction])}</td>
+</tr>`;
+  });
+  return {
+    contentType: "text/html; charset=utf-8",
+    body: `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
@@ -81,28 +63,16 @@ ${rows.join("\n")}
 </table>
 <p><a href="${root}${indexPath}">All problems</a></p>
 </html>
-`;
+`,
+    headers: {
+      "Cache-Control": "public, max-age=86400",
+      "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
+    },
+  };
 }
 
 function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-}
-
-type Explanation = ReturnType<typeof explain>;
-
-/** The JSON of an error code. */
-function explain(code: ErrorCode) {
-  const { title, status, about, nextAction, rpc } = errorKind(code);
-  return {
-    type: problemTypeOf(code),
-    title,
-    status,
-    code,
-    about,
-    next_action: nextAction,
-    next_action_about: nextActions[nextAction],
-    grpc_code: rpc,
-  };
 }
 
 const nextActions: Readonly<Record<NextAction, string>> = {
