@@ -12,21 +12,7 @@ import { hasArrived, type NodeRequest } from "./message.ts";
 export type CountBytes = (bytes: number) => void;
 
 /** The memory of the bodies of all calls under way. */
-export interface BodyBudget {
-  /** Counts the bytes of a body, first as sent and then as inflated, until its call ends. */
-  countOf(request: RequestContext, outcome: RequestOutcome): CountBytes;
-  /**
-   * Inflates a body, a few at a time in the whole process; others wait in their order. The inflated bytes are counted instead of the
-   * sent ones.
-   *
-   * @throws CallerLeft if the call has ended before; KibitzError as `count`; what `inflate` rejects with
-   */
-  inflate<T extends Uint8Array>(
-    packed: Uint8Array,
-    inflate: () => Promise<T>,
-    call?: { readonly outcome: RequestOutcome; readonly count: CountBytes },
-  ): Promise<T>;
-}
+export type BodyBudget = ReturnType<typeof createBodyBudget>;
 
 export interface BodyBudgetOptions {
   readonly maxBytes?: number;
@@ -55,7 +41,7 @@ export function createBodyBudget({
   maxBytesPerAddress = 16 * mib,
   freeBytes = 16 * 1024,
   addressOf = ({ address }) => address,
-}: BodyBudgetOptions = {}): BodyBudget {
+}: BodyBudgetOptions = {}) {
   let used = 0;
   const usedBy = new Map<string, number>();
   let inflating = 0;
@@ -86,7 +72,8 @@ export function createBodyBudget({
   }
 
   return {
-    countOf(request, outcome) {
+    /** Counts the bytes of a body, first as sent and then as inflated, until its call ends. */
+    countOf(request: RequestContext, outcome: RequestOutcome): CountBytes {
       const address = addressOf(request);
       let read = 0;
       let held = 0;
@@ -100,7 +87,17 @@ export function createBodyBudget({
         }
       };
     },
-    async inflate(packed, inflate, call) {
+    /**
+     * Inflates a body, a few at a time in the whole process; others wait in their order. The inflated bytes are counted instead of the
+     * sent ones.
+     *
+     * @throws CallerLeft if the call has ended before; KibitzError as `count`; what `inflate` rejects with
+     */
+    async inflate<T extends Uint8Array>(
+      packed: Uint8Array,
+      inflate: () => Promise<T>,
+      call?: { readonly outcome: RequestOutcome; readonly count: CountBytes },
+    ): Promise<T> {
       if (inflating === inflationsMax) {
         await new Promise<void>((resolve) => waiting.push(resolve));
       } else {

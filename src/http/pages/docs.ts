@@ -5,15 +5,13 @@ import { KibitzError } from "../../errors/errors.ts";
 import { contextOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import type { RequestHandler } from "../message.ts";
-import { llmsText, type ShownTool } from "./llms.ts";
-import { openapiDocument } from "./openapi-document.ts";
 import { answerGet, type Page, pageWithTag } from "./page.ts";
 
 interface ApiPagesOptions {
   /** The plans in force; undefined until they are loaded. They do not change later. */
   plans(): readonly object[] | undefined;
   /** The tools of agents, read at the first request for `/llms.txt`. */
-  tools(): Promise<readonly ShownTool[]>;
+  tools(): Promise<readonly { readonly name: string; readonly description: string }[]>;
 }
 
 /** `/openapi.json`, `/docs` which shows it, `/llms.txt`, and the icon that browsers ask every server for. */
@@ -128,3 +126,75 @@ const docsPolicy = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join("; ");
+
+/** `npm run generate` makes it. It is beside `src/` in a checkout, and in `dist/` of the package. */
+const generatedFile = new URL("../../../gen/openapi.json", import.meta.url);
+
+/** The OpenAPI document that is made from the proto. */
+async function generatedDocument() {
+  return JSON.parse(await readFile(generatedFile, "utf8"));
+}
+
+/**
+ * The OpenAPI document of this service.
+ *
+ * @param plans in force, as `GET /price` shows them
+ */
+async function openapiDocument(plans: readonly object[]): Promise<string> {
+  const { info, ...rest } = await generatedDocument();
+  const description = `${info.description}\n**Plans** of this service and their limits are at [/price](/price).\n`;
+  return `${JSON.stringify({ ...rest, info: { ...info, description }, "x-kibitz-plans": plans })}\n`;
+}
+
+/** The text that tells a language model how to use this service (https://llmstxt.org). Calls have their summary in the OpenAPI document. */
+async function llmsText(tools: Awaited<ReturnType<ApiPagesOptions["tools"]>>): Promise<string> {
+  const {
+    paths,
+  }: { paths: Readonly<Record<string, Readonly<Record<string, { readonly summary: string }>>>> } =
+    await generatedDocument();
+  const calls = Object.entries(paths)
+    // A call that has a second path without `/v1` is listed once.
+    .filter(([path]) => !(`/v1${path}` in paths))
+    .flatMap(([path, verbs]) =>
+      Object.entries(verbs).map(([verb, { summary }]) => `- \`${verb.toUpperCase()} ${path}\`: ${summary}`),
+    );
+  return `# Kibitz
+
+> Chess positions and games, analysed by a real Stockfish. Two ways to ask: tools of the Model Context Protocol, and plain JSON over HTTP.
+
+Never make up an evaluation, a FEN or a best move: ask. A position can always be given as a start and its moves, in SAN or UCI:
+\`{"fen": "startpos", "moves": ["e4", "e5", "Nf3"]}\`. Scores are from White's point of view.
+
+## Tools
+
+\`POST /mcp\` on this server, by Streamable HTTP, without a session; or \`kibitz mcp\` on standard input and output (npm package \`kibitz-chess\`).
+
+${tools.map(({ name, description }) => `- \`${name}\`: ${description}`).join("\n")}
+
+## Plain JSON
+
+\`\`\`
+POST /v1/eval
+Content-Type: application/json
+
+{"fen": "startpos", "moves": ["e4", "e5"], "depth": 14}
+\`\`\`
+
+The answer has \`score\` (\`cp\` or \`mate\`), \`best_move\`, \`lines\` and a \`summary\` in words.
+
+${calls.join("\n")}
+
+## Errors and limits
+
+An error is a document with \`code\`, \`detail\`, \`errors\` (which value, what is allowed) and \`next_action\`: \`send_suggested_request\` means that
+\`suggested_request\` will be answered, \`retry_later\` that the same request will be, after \`retry_after_ms\`. Tools say the same in their text.
+\`GET /price\` shows the plans and their limits. A key, where one is needed, is sent as \`Authorization: Bearer kbz_…\`.
+
+## More
+
+- [OpenAPI document](/openapi.json): every call, field and range
+- [API reference](/docs): the same, with forms to try each call
+- [Errors](/problems): every code, explained
+- [Engines](/engines): versions and their options
+`;
+}

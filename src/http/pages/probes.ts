@@ -53,30 +53,22 @@ function status(word: string, degraded: readonly string[] = []): Page {
 type State = "starting" | "ready" | "draining";
 
 /** The readiness of the server, for `/readyz` and `grpc.health.v1`. */
-interface Readiness {
-  /** True if a request for analysis that names no engine would be answered. */
-  ready(): boolean;
-  /** True while the server stops. */
-  draining(): boolean;
-  /** Emits `change` when one of these changes. */
-  readonly changes: EventEmitter<{ change: [] }>;
-  /** Aborted when the server begins to stop, to end streams that would stay open. */
-  readonly stopping: AbortSignal;
-  become(state: State): void;
-}
-
-export function createReadiness(): Readiness {
+export function createReadiness() {
   let state: State = "starting";
   const stopping = new AbortController();
   const changes = new EventEmitter<{ change: [] }>();
   // Every health watcher is a listener.
   changes.setMaxListeners(0);
   return {
+    /** True if a request for analysis that names no engine would be answered. */
     ready: () => state === "ready",
+    /** True while the server stops. */
     draining: () => state === "draining",
+    /** Emits `change` when one of these changes. */
     changes,
+    /** Aborted when the server begins to stop, to end streams that would stay open. */
     stopping: stopping.signal,
-    become(next) {
+    become(next: State): void {
       if (next === state) {
         return;
       }
