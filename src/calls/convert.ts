@@ -73,7 +73,7 @@ export function messageFromAnalysis(analysis: Analysis): Answer {
       ...(field && { field }),
     })),
     summary: summarize({ score: analysis.score, bestMoveSan: best?.san, terminal, turn }),
-    // In a finished game no engine was asked.
+    // No engine searches a finished game.
     ...(!terminal && { engine: messageFromBuild(build) }),
     ...(best && { bestMove: messageFromMove(best) }),
     ...(ponder && { ponder: messageFromMove(ponder) }),

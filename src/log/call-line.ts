@@ -79,8 +79,8 @@ type AddressForm = "none" | "truncated" | "hashed" | "full";
 const dayMs = 86_400_000;
 
 /**
- * Shows an address (IPv4, or IPv6 network) in a form. `truncated` is its network, 203.0.113.0/24 or 2001:db8:7::/48. `hashed` tells
- * callers apart for a day without showing who they are: its secret changes every day, and never leaves the process.
+ * Shows an address (IPv4, or IPv6 network) in a form. `truncated` is its network, 203.0.113.0/24 or 2001:db8:7::/48. `hashed`
+ * distinguishes callers for a day without showing their addresses: its secret changes every day, and never leaves the process.
  */
 export function createAddressShower(
   form: AddressForm,

@@ -29,7 +29,7 @@ export function createAnalysisService(
   /** @throws KibitzError as `gate.admit` */
   async function admit(request: JudgedRequest, call: Call): Promise<Admitted> {
     return longCalls.between(call.account.subject, call.signal, (waiting) =>
-      gate.admit(request, call, waiting && { waiting }),
+      gate.admit(request, call, { waiting }),
     );
   }
 
@@ -54,7 +54,7 @@ export function createAnalysisService(
         using admitted = await admit(request, call);
         const id = uuidv7();
         let depth = 0;
-        // The analyzer's states never wait for their reader: one that is slow, or gone without a word, skips some.
+        // The search never waits for its reader: a slow one skips states.
         for await (const followed of analyzer.follow(request, account.subject, signal, admitted.terms)) {
           if (followed.kind === "waiting") {
             yield { event: { case: "queued" as const, value: followed.at } };
@@ -62,7 +62,7 @@ export function createAnalysisService(
           }
           const { analysis: state } = followed;
           admitted.answered();
-          // One state a depth: the deepest is the final one, and a search that was begun again says nothing twice.
+          // Send one state for each depth: the deepest one is the final state, and a search that was started again repeats no depth.
           const isLast = request.depth !== undefined && state.depth >= request.depth;
           if (state.stopReason || (state.depth > depth && !isLast)) {
             depth = state.depth;

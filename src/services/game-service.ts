@@ -17,7 +17,7 @@ export function createGameService({
 }: SearchingOptions): Implementation<typeof GameService> {
   let reading: Promise<Openings> | undefined;
 
-  /** When the first review needs them, which many servers never see. */
+  /** Reads the openings when the first review needs them: many servers get none. */
   async function openingsRead(): Promise<Openings> {
     reading ??= readOpenings(beginWork());
     try {
@@ -31,7 +31,7 @@ export function createGameService({
   const methods: Implementation<typeof GameService>["methods"] = {
     async *reviewGame(message, call) {
       const { account, outcome, signal } = call;
-      // Before the game is read: that takes many times as long as to look at the windows.
+      // Check the windows first: to read the game takes many times as long.
       await gate.refuseUsedUp(account);
       using _ = access.longCalls.begin(account, outcome);
       const judged = await judge.review(message, account);

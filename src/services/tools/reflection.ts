@@ -47,7 +47,7 @@ export function createReflection(options: ReflectionOptions): readonly Implement
     requests: AsyncIterable<ServerReflectionRequest>,
     { signal }: Pick<Call, "signal">,
   ): AsyncGenerator<Response> {
-    // Made at the first request, because most servers are never asked.
+    // Made at the first request, because most servers get none.
     answers ??= createAnswers(services, options.files);
     const sent = new Set<DescFile>();
     const over = AbortSignal.any([signal, stopping, AbortSignal.timeout(lifeMs)]);
