@@ -8,7 +8,6 @@
 
 import { standardStart } from "../src/chess/judge-position.ts";
 import type { Position } from "../src/chess/position.ts";
-import { hashStepsUpTo } from "../src/engine/hash-steps.ts";
 import { gameFromMoves } from "../src/game/game.ts";
 import { inOneGo } from "../src/thread/event-loop.ts";
 import { type Server, startServer } from "../test/support/start-server.ts";
@@ -74,8 +73,7 @@ async function searchBare(
 }
 
 async function measure(engine: BenchEngine): Promise<void> {
-  const hash = hashStepsUpTo(hashMb).find(({ depthMax }) => depth <= depthMax)?.hashMb ?? hashMb;
-  const bare = await Promise.all(Array.from({ length: slots }, () => startBareEngine(engine, hash)));
+  const bare = await Promise.all(Array.from({ length: slots }, () => startBareEngine(engine)));
   const env = {
     PATH: process.env.PATH,
     KIBITZ_DATA_DIR: makeDataFolder(),

@@ -11,11 +11,12 @@ import { commandOfWasm } from "../src/engine/backends/wasm/index.ts";
 import { noSandbox } from "../src/engine/sandbox/sandbox.ts";
 import { type Server, startServer } from "../test/support/start-server.ts";
 import { makeDataFolder } from "./data-folder.ts";
+import { hashMb } from "./service/engine.ts";
 
 const rounds = Number(process.argv[2] ?? 9);
 
 async function startEngine(): Promise<number> {
-  const [build] = await discoverWasm({ hashMb: 16, threads: 1 }, noSandbox);
+  const [build] = await discoverWasm({ hashMb, threads: 1 }, noSandbox);
   if (build === undefined) {
     throw new Error("no WebAssembly engine is installed");
   }

@@ -10,12 +10,13 @@ import { commandOfWasm } from "../../src/engine/backends/wasm/index.ts";
 import type { EnginePath } from "../../src/engine/engine.ts";
 import { noSandbox } from "../../src/engine/sandbox/sandbox.ts";
 import type { EngineCommand } from "../../src/engine/uci/child-process.ts";
+import { settings } from "../../src/wiring/settings.ts";
 import { copyCheckout } from "../../test/support/copy-checkout.ts";
 import { nativeStockfish } from "../../test/support/native-stockfish.ts";
 import { makeDataFolder } from "../data-folder.ts";
 
 /** What all peers set, as Kibitz does by default. */
-export const hashMb = 16;
+export const hashMb = settings.hashMb.default();
 
 /** An engine that Kibitz and its peers run. */
 export interface BenchEngine {

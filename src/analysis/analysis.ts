@@ -2,7 +2,6 @@ import { describeMove, describeReply, describeVariation, type MoveDescription } 
 import { pliesMax } from "../chess/play-game.ts";
 import type { Position, Terminal } from "../chess/position.ts";
 import { type Score, scoreForWhite, scoreOfTerminal } from "../chess/score.ts";
-import { hashMbFor } from "../engine/catalog.ts";
 import type {
   EngineBuild,
   EngineLine,
@@ -277,8 +276,8 @@ export function restrictionOf({ position, searchMoves }: JudgedRequest): readonl
  * Names the search of a request. Two requests have the same key exactly if depth and nodes alone define the same answer
  * to both. The key is undefined for a weakened engine, because it plays at random: no two of its answers are the same.
  *
- * The key holds the normal six-field FEN that the history starts from, the moves, the variant, the build, threads, the
- * hash table of the search, depth, nodes, lines, the moves to search, and the options that are in effect. It does not hold the
+ * The key holds the normal six-field FEN that the history starts from, the moves, the variant, the build, its threads
+ * and hash size, depth, nodes, lines, the moves to search, and the options that are in effect. It does not hold the
  * caller's FEN text or options that have their default.
  *
  * **The key does not hold `movetime_ms`.** Only findings that depth or nodes ended are cached, and another movetime would not change
@@ -296,8 +295,7 @@ export function cacheKeyOf(request: JudgedRequest, sha256: string): string | und
   const { position, build, depth, nodes, multipv, effectiveOptions } = request;
   const variant = position.chess960 ? "chess960" : "standard";
   const moves = position.moves.length === 0 ? "" : position.moves.join(" ");
-  const hashMb = hashMbFor(build, request);
-  const limits = `${hashMb}|${depth ?? ""}|${nodes ?? ""}|${multipv}|${restrictionOf(request).join(" ")}`;
+  const limits = `${depth ?? ""}|${nodes ?? ""}|${multipv}|${restrictionOf(request).join(" ")}`;
   return `${position.root}|${moves}|${variant}|${keyOfBuild(build, sha256)}|${limits}|${keyOfOptions(effectiveOptions)}`;
 }
 
@@ -331,7 +329,7 @@ function isAtLeast({ depth, nodes }: DepthAndNodes, leastDepth: number, leastNod
 
 function keyOfBuild({ id, path, settings, reproducible }: EngineBuild, sha256: string): string {
   // An engine can pass the self-test on one node and fail it on another, which must not get the answers of the first.
-  return `${id}|${path}|${sha256}|${settings.threads}${reproducible ? "" : "|irreproducible"}`;
+  return `${id}|${path}|${sha256}|${settings.threads}|${settings.hashMb}${reproducible ? "" : "|irreproducible"}`;
 }
 
 function keyOfOptions(options: OptionValues): string {

@@ -1,5 +1,4 @@
 import { setImmediate } from "node:timers/promises";
-import { hashMbFor } from "../engine/catalog.ts";
 import {
   EngineFailure,
   type SearchDone,
@@ -149,7 +148,7 @@ export function createAnalyzer({
     sharers.watch((who) => who.joins(times));
     const { position, build, depth, nodes, multipv, options } = request;
     const searchMoves = restrictionOf(request);
-    const limits = { depth, nodes, movetimeMs: time.longestMs, hashMb: hashMbFor(build, request) };
+    const limits = { depth, nodes, movetimeMs: time.longestMs };
     const job: SearchJob = { position, multipv, searchMoves, options, ...limits };
     const askedAt = performance.now();
     const state = (event: SearchEvent, queueMs: number): SharedState => {

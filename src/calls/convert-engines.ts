@@ -4,7 +4,6 @@ import {
   type ListEnginesResponse,
   ListEnginesResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { requestBounds } from "../analysis/analysis.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
 import type { EngineBuild, EngineOption } from "../engine/engine.ts";
 import { enumValue } from "./convert.ts";
@@ -43,10 +42,6 @@ export function messageFromVersion(facts: VersionFacts): MessageInitShape<typeof
       sha256: digests.get(build) ?? "",
       threads: build.settings.threads,
       hashMb: build.settings.hashMb,
-      hashSteps: build.hashSteps.map(({ depthMax, hashMb }) => ({
-        depthMax: Math.min(depthMax, requestBounds.depth.maximum),
-        hashMb,
-      })),
     })),
     defaultPath: enumValue(pb.Path, defaultBuild.path),
     optionsSchema: schemaOfOptions(options),

@@ -75,14 +75,6 @@ export function createCatalog(builds: readonly EngineBuild[], defaultEngine: str
   };
 }
 
-/** MiB of the hash table of a search: by what limits it, and never by load, or equal searches would differ. */
-export function hashMbFor(
-  { hashSteps, settings }: EngineBuild,
-  { depth = Number.POSITIVE_INFINITY }: { readonly depth?: number | undefined },
-): number {
-  return hashSteps.find(({ depthMax }) => depth <= depthMax)?.hashMb ?? settings.hashMb;
-}
-
 function buildOf(version: EngineVersion, path: EnginePath | "auto"): EngineBuild | undefined {
   return path === "auto" ? version.defaultBuild : version.builds.find((build) => build.path === path);
 }

@@ -31,8 +31,6 @@ export interface EngineBuild {
   readonly options: readonly EngineOption[];
   /** What the operator fixed for every engine of this build. */
   readonly settings: EngineSettings;
-  /** How much of the hash table of its settings a search is given. */
-  readonly hashSteps: readonly HashStep[];
   /** True if equal searches give equal answers, as the self-test found out. Only such answers are deterministic, and are kept. */
   readonly reproducible: boolean;
   /**
@@ -57,14 +55,6 @@ export interface EngineBuild {
   assertGenuine(): Promise<void>;
 }
 
-/** How large the hash table of a search is, by how deep the search may go. */
-export interface HashStep {
-  /** Plies, the deepest search of the step; infinite in the last one. */
-  readonly depthMax: number;
-  /** MiB. */
-  readonly hashMb: number;
-}
-
 /** An option that callers may set, as the engine itself declares it. */
 export type EngineOption = {
   /** JSON name: `skill_level`. */
@@ -81,8 +71,6 @@ export interface EngineInfo {
   readonly name: string;
   readonly author: string;
   readonly options: readonly EngineOption[];
-  /** The smallest hash table that it can be given, in MiB; undefined if its size cannot be set. */
-  readonly hashMinMb: number | undefined;
 }
 
 /** Option values by JSON name, validated against the engine's options. */
@@ -102,8 +90,6 @@ export interface SearchJob {
   /** The only moves to search, UCI in the notation of the position's variant, each once; empty for all that are legal. */
   readonly searchMoves: readonly string[];
   readonly options: OptionValues;
-  /** MiB of hash table: one of the build's steps. */
-  readonly hashMb: number;
 }
 
 /** One principal variation as an engine reports it: from the point of view of the side to move. */
@@ -224,14 +210,12 @@ export interface EngineSession extends AsyncDisposable {
   readonly state: EngineState;
   /** Whether the engine is still there and can be asked. */
   readonly alive: boolean;
-  /** MiB of the hash table that it has. */
-  readonly hashMb: number;
   /**
    * Resolves when the engine is free of a search that its caller has left: at its bestmove, or when it is gone. At once
    * where there is none. Never rejects.
    */
   readonly free: Promise<unknown>;
-  /** Resident memory in bytes, where the system tells: as if its hash table were as large as any search may want it. */
+  /** Resident memory in bytes, if the system says. */
   memoryBytes(): number | undefined;
   /** Resolves when the engine is gone, however it ended. */
   readonly exited: Promise<EngineFailure | undefined>;
@@ -258,7 +242,7 @@ export interface EngineBackend {
 
 /** What the operator fixes for every engine. */
 export interface EngineSettings {
-  /** MiB of the largest hash table. */
+  /** MiB of the hash table of every engine, whatever it searches. */
   readonly hashMb: number;
   readonly threads: number;
 }

@@ -9,8 +9,6 @@ const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq
 
 /** An engine that is tested. */
 interface Tested {
-  /** MiB of its hash table. */
-  readonly hashMb: number;
   search(job: SearchJob, signal: AbortSignal): Promise<SearchDone>;
 }
 
@@ -46,8 +44,8 @@ function resultOf({ bestMove, ponder, endedBy, snapshot }: SearchDone) {
 const speedMs = 1000;
 
 /** Measures how many nodes an engine visits in a second. */
-export async function speedTest({ search, hashMb }: Tested, signal: AbortSignal): Promise<number> {
-  const limits = { depth: undefined, nodes: undefined, movetimeMs: speedMs, hashMb };
+export async function speedTest({ search }: Tested, signal: AbortSignal): Promise<number> {
+  const limits = { depth: undefined, nodes: undefined, movetimeMs: speedMs };
   const job = { ...limits, position: positionOf(middleGame), multipv: 1, searchMoves: [], options: {} };
   const { nodes, timeMs } = (await search(job, signal)).snapshot.counters;
   return Math.round((nodes / Math.max(1, timeMs)) * 1000);
@@ -67,7 +65,7 @@ function search(
   depth: number,
   signal: AbortSignal,
 ): Promise<SearchDone> {
-  const limits = { depth, nodes: undefined, movetimeMs: 10_000, hashMb: session.hashMb };
+  const limits = { depth, nodes: undefined, movetimeMs: 10_000 };
   const job = { ...limits, position, multipv: 1, searchMoves: [], options: {} };
   return session.search(job, signal);
 }

@@ -98,13 +98,12 @@ function attributesOfBuild({ id, path }: Pick<EngineBuild, "id" | "path">) {
 }
 
 /** Limits, and nothing of the position. */
-function attributesOfJob({ depth, nodes, movetimeMs, multipv, hashMb }: SearchJob) {
+function attributesOfJob({ depth, nodes, movetimeMs, multipv }: SearchJob) {
   return attributesOf({
     "kibitz.limit.depth": depth,
     "kibitz.limit.nodes": nodes,
     "kibitz.limit.movetime_ms": movetimeMs,
     "kibitz.multipv": multipv,
-    "kibitz.hash_mb": hashMb,
   });
 }
 

@@ -196,7 +196,7 @@ export const settings = {
   }),
   hashMb: setting({
     key: "KIBITZ_HASH_MB",
-    default: () => 16,
+    default: () => 4,
     about: "MiB of hash table per engine, 1 to 4096; WebAssembly engines take at most 1024",
     read: integer(1, 4096),
   }),

@@ -40,7 +40,7 @@ describe("a search", () => {
     };
     const request = judgedOf(asked);
     await analyzerOf(search).analyze(request, "somebody", never);
-    expect(jobs).toEqual([{ position: request.position, ...asked, hashMb: 4 }]);
+    expect(jobs).toEqual([{ position: request.position, ...asked }]);
   });
 
   test("a search of all legal moves is a search without named moves, and the answer shows the request", async () => {
@@ -58,18 +58,6 @@ describe("a search", () => {
     expect(ofNodes(1000)).toBeLessThan(10);
     expect(ofNodes(100_000)).toBeGreaterThan(100);
     expect(ofNodes(1_000_000_000)).toBe(5000);
-  });
-
-  test("a search has the hash table of its depth, whatever its other limits", async () => {
-    for (const [depth, hashMb] of [
-      [1, 1],
-      [12, 4],
-      [13, 16],
-    ] as const) {
-      const { search, jobs } = scripted(doneOf());
-      await analyzerOf(search).analyze(judgedOf({ depth, multipv: 10, movetimeMs: 50 }), "somebody", never);
-      expect(jobs).toMatchObject([{ depth, hashMb }]);
-    }
   });
 
   test("a search without a time limit gets the longest that the service allows", async () => {

@@ -9,7 +9,6 @@ import {
 import { judgeRequest, judgeSearch } from "../../src/analysis/judge-request.ts";
 import { playGame } from "../../src/chess/play-game.ts";
 import type { EngineBuild } from "../../src/engine/engine.ts";
-import { hashStepsUpTo } from "../../src/engine/hash-steps.ts";
 import { inOneGo } from "../../src/thread/event-loop.ts";
 import { positionOf, startFen } from "../chess/judged.ts";
 import { buildOf } from "../engine/build-of.ts";
@@ -99,7 +98,7 @@ describe("two requests have different keys", () => {
       other({ id: "stockfish-19-lite" }),
       other({ path: "native" }),
       cacheKeyOf(judgedOf(), "1".repeat(64)),
-      other({ hashSteps: hashStepsUpTo(32) }),
+      other({ settings: { hashMb: 32, threads: 1 } }),
       other({ settings: { hashMb: 16, threads: 2 } }),
       other({ reproducible: false }),
       keyOfJudged({ effectiveOptions: { syzygy_50_move_rule: false } }),

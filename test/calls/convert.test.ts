@@ -169,11 +169,6 @@ describe("an engine version", () => {
           sha256: "a".repeat(64),
           threads: 1,
           hashMb: 16,
-          hashSteps: [
-            { depthMax: 8, hashMb: 1 },
-            { depthMax: 12, hashMb: 4 },
-            { depthMax: 30, hashMb: 16 },
-          ],
           available: true,
         },
         { path: pb.Path.NATIVE, sha256: "b".repeat(64), available: false },

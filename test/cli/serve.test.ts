@@ -109,7 +109,7 @@ test("a file of plans that cannot be read is reported with all other wrong setti
 test("kibitz serve --help shows a setting that has no default as unset", async () => {
   const { stdout } = await runKibitz(["serve", "--help"]);
   expect(stdout).toMatch(/^ +KIBITZ_REDIS_URL=\(unset\) +Redis or Valkey/m);
-  expect(stdout).toMatch(/^ +KIBITZ_HASH_MB=16 +MiB/m);
+  expect(stdout).toMatch(/^ +KIBITZ_HASH_MB=4 +MiB/m);
   expect(stdout).not.toMatch(/^ *KIBITZ_\w+= /m);
 });
 

@@ -1,5 +1,4 @@
 import type { EngineBuild, EngineOption } from "../../src/engine/engine.ts";
-import { hashStepsUpTo } from "../../src/engine/hash-steps.ts";
 
 /** The options of Stockfish that callers may set. */
 export const options: readonly EngineOption[] = [
@@ -26,7 +25,6 @@ export function buildOf(told: Partial<EngineBuild> = {}): EngineBuild {
     author: "nobody",
     options,
     settings,
-    hashSteps: hashStepsUpTo(16),
     file: "/nowhere/stockfish",
     sha256: async () => "0".repeat(64),
     assertUnchanged: () => undefined,

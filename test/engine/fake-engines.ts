@@ -111,7 +111,6 @@ function createFakeSession(
 ): FakeSession {
   const exit = Promise.withResolvers<EngineFailure | undefined>();
   let alive = true;
-  let { hashMb } = build.settings;
   let searching: PromiseWithResolvers<SearchDone> | undefined;
 
   function die(failure?: EngineFailure) {
@@ -123,15 +122,12 @@ function createFakeSession(
   const session: FakeSession = {
     number,
     build,
-    info: { name: build.name, author: "nobody", options: [], hashMinMb: undefined },
+    info: { name: build.name, author: "nobody", options: [] },
     get alive() {
       return alive;
     },
     get state() {
       return alive ? (searching ? "busy" : "idle") : "dead";
-    },
-    get hashMb() {
-      return hashMb;
     },
     memoryBytes: () => memoryBytes(session),
     cutShort() {},
@@ -141,7 +137,6 @@ function createFakeSession(
     async search(job, signal, onProgress = () => {}) {
       signal.throwIfAborted();
       jobs.push(job);
-      ({ hashMb } = job);
       onProgress(fakeProgress);
       if (conduct === "answer") {
         return fakeAnswer;

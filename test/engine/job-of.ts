@@ -17,7 +17,7 @@ interface Told extends Partial<Omit<SearchJob, "position">> {
 /** A search of which a test says only what matters to it. */
 export function jobOf({ fen = startFen, moves = [], chess960 = false, ...told }: Told = {}): SearchJob {
   const position = positionOf(fen, { moves, chess960 });
-  const limits = { depth: 14, nodes: undefined, movetimeMs: 60_000, hashMb: 16 };
+  const limits = { depth: 14, nodes: undefined, movetimeMs: 60_000 };
   return { position, ...limits, multipv: 1, searchMoves: [], options: {}, ...told };
 }
 

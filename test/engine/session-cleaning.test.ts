@@ -1,11 +1,7 @@
-import { describe, expect, onTestFinished, test } from "vitest";
-import { createUciSession } from "../../src/engine/uci/session.ts";
-import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
+import { describe, expect, test } from "vitest";
 import { startFen } from "../chess/judged.ts";
-import { buildOf } from "./build-of.ts";
-import { giveClockBack, openTimers, takeClock, wait } from "./clock.ts";
 import { jobOf } from "./job-of.ts";
-import { greetedScript, openScripted } from "./scripted-session.ts";
+import { openScripted } from "./scripted-session.ts";
 
 const forever = new AbortController().signal;
 const go = "go depth 14 movetime 60000";
@@ -217,83 +213,5 @@ describe("an engine that is busy for a caller who has left", () => {
     await turn();
     expect(writes()).toEqual([["ucinewgame", "isready"]]);
     expect(session.state).toBe("idle");
-  });
-});
-
-describe("a hash table of another size", () => {
-  const shallow = jobOf({ depth: 8, hashMb: 1 });
-  const goShallow = "go depth 8 movetime 60000";
-  const resize = (hashMb: number) => `setoption name Hash value ${hashMb}`;
-
-  test("a hash table of another size is made before the new game, in the same write, and once", async () => {
-    const { session, conversation, writes } = await answered();
-    for (const before of [[resize(1), "ucinewgame"], ["ucinewgame"]]) {
-      for (const sent of [...before, start]) {
-        conversation.expect(sent);
-      }
-      conversation.expect(goShallow, [line(8, "e2e4"), "bestmove e2e4"]);
-      await session.search(shallow, forever);
-    }
-    expect(session.hashMb).toBe(1);
-    conversation.expect(resize(16)).expect("ucinewgame").expect(start);
-    conversation.expect(go, [line(14, "e2e4"), "bestmove e2e4"]);
-    await session.search(jobOf(), forever);
-    expect(session.hashMb).toBe(16);
-    conversation.expect("ucinewgame").expect("isready", ["readyok"]);
-    await turn();
-    expect(writes()).toEqual([
-      [resize(1), "ucinewgame", start, goShallow],
-      ["ucinewgame", start, goShallow],
-      [resize(16), "ucinewgame", start, go],
-      ["ucinewgame", "isready"],
-    ]);
-  });
-
-  test("a hash table of another size is followed by a new game if the engine is clean already", async () => {
-    const { session, conversation, writes } = await answered();
-    conversation.expect("ucinewgame").expect("isready", ["readyok"]);
-    await turn();
-    expect(session.state).toBe("idle");
-    conversation.expect(resize(1)).expect("ucinewgame").expect(start);
-    conversation.expect(goShallow, [line(8, "e2e4"), "bestmove e2e4"]);
-    await session.search(shallow, forever);
-    expect(writes().slice(1)).toEqual([[resize(1), "ucinewgame", start, goShallow]]);
-    conversation.expect("ucinewgame").expect("isready", ["readyok"]);
-  });
-
-  test("a hash table is made before the search, so a crash in it is not blamed on the search", async () => {
-    takeClock();
-    onTestFinished(giveClockBack);
-    const making = async () => {
-      const { session, conversation } = await openScripted();
-      conversation.expect(resize(1)).expect("ucinewgame").expect(start).expect(goShallow);
-      const search = session.search(shallow, forever);
-      search.catch(() => {});
-      return { conversation, search };
-    };
-    const ending = await making();
-    ending.conversation.hangUp();
-    await expect(ending.search).rejects.toMatchObject({ kind: "no_start", cause: { kind: "exited" } });
-    const hanging = await making();
-    hanging.conversation.expect("isready");
-    await wait(6000);
-    await expect(hanging.search).rejects.toMatchObject({ kind: "no_start" });
-    expect(hanging.conversation.killed).toBe(true);
-    expect(openTimers()).toBe(0);
-  });
-
-  test.each([
-    ["native", 16 - 1],
-    // Its memory never shrinks, and it began with the largest.
-    ["wasm", 0],
-  ] as const)("a hash table counts as the largest one that the engine had: %s", async (path, missingMb) => {
-    const conversation = Object.assign(greetedScript(), { memoryBytes: () => 100 * 2 ** 20 });
-    const session = await createUciSession(buildOf({ path }), conversation, defaultWatchTimes, forever);
-    expect(session.memoryBytes()).toBe(100 * 2 ** 20);
-    conversation.expect(resize(1)).expect("ucinewgame").expect(start);
-    conversation.expect(goShallow, [line(8, "e2e4"), "bestmove e2e4"]);
-    await session.search(shallow, forever);
-    expect(session.memoryBytes()).toBe((100 + missingMb) * 2 ** 20);
-    conversation.expect("ucinewgame").expect("isready", ["readyok"]);
   });
 });

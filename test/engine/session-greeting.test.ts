@@ -26,7 +26,6 @@ describe("the greeting", () => {
         },
         { name: "uci_chess960", engineName: "UCI_Chess960", kind: "boolean", default: false },
       ],
-      hashMinMb: 1,
     });
     expect(session.alive).toBe(true);
   });
@@ -47,7 +46,7 @@ describe("the greeting", () => {
   test("the greeting sets no option that the engine does not declare", async () => {
     const bare = script().expect("uci", ["id name Bare", "uciok"]).expect("isready", ["readyok"]);
     const session = await start(bare, buildOf({ settings: { threads: 4, hashMb: 256 } }));
-    expect(session.info).toEqual({ name: "Bare", author: "", options: [], hashMinMb: undefined });
+    expect(session.info).toEqual({ name: "Bare", author: "", options: [] });
   });
 
   test("the greeting ignores other lines of an engine", async () => {

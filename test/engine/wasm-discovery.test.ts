@@ -13,14 +13,6 @@ test("WebAssembly engines take as much hash as the operator gives all engines, a
   expect(await hashOf(4096)).toEqual(each(1024, some));
 });
 
-test("WebAssembly engines give shallow searches a smaller hash table", async () => {
-  const found = await discoverWasm({ hashMb: 16, threads: 1 }, noSandbox);
-  expect(found.length).toBeGreaterThan(0);
-  for (const { hashSteps } of found) {
-    expect(hashSteps.map(({ hashMb }) => hashMb)).toEqual([1, 4, 16]);
-  }
-});
-
 test("a build that the table marks as deprecated is found as such, and no other", async () => {
   const rows = wasmBuilds.map((row) =>
     row.net === "lite" ? { ...row, deprecatedSince: "2026-11-22" as const } : row,

@@ -75,7 +75,6 @@ describe.each(doors)("through $name", ({ name, ask }) => {
       "kibitz.limit.depth": depth,
       "kibitz.limit.movetime_ms": 5000,
       "kibitz.multipv": 1,
-      "kibitz.hash_mb": expect.any(Number),
       "kibitz.depth": depth,
       "kibitz.nodes": 20 * depth,
       "kibitz.engine_ms": expect.any(Number),

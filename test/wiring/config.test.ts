@@ -6,7 +6,7 @@ describe("settings", () => {
     expect(loadConfig({})).toMatchObject({
       host: "127.0.0.1",
       port: 8080,
-      hashMb: 16,
+      hashMb: 4,
       threads: 1,
       defaultEngine: undefined,
       nativeEngines: undefined,
@@ -146,7 +146,7 @@ describe("settings", () => {
 
   test("settings are described for people, each with its default", () => {
     expect(describeSettings()).toContainEqual(
-      expect.objectContaining({ key: "KIBITZ_HASH_MB", default: "16" }),
+      expect.objectContaining({ key: "KIBITZ_HASH_MB", default: "4" }),
     );
   });
 });

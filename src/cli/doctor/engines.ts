@@ -119,10 +119,7 @@ async function* lookAtBuild(
   signal: AbortSignal,
 ): AsyncIterable<Finding> {
   const { id, path, name, net, settings } = build;
-  const tested = {
-    hashMb: settings.hashMb,
-    search: (job: SearchJob, ended: AbortSignal) => engines.search(build, job, ended),
-  };
+  const tested = { search: (job: SearchJob, ended: AbortSignal) => engines.search(build, job, ended) };
   try {
     const digest = (await build.sha256()).slice(0, 12);
     yield good("engines", `${id} (${path}): ${name}, sha256 ${digest}…${isDefault ? ", the default" : ""}`);

@@ -19,7 +19,7 @@ type Living =
   /** Lines that clean up wait for a search to travel with, until the turn ends. */
   | { readonly kind: "unclean"; readonly lines: readonly string[]; readonly cleanBy: Deadline }
   | { readonly kind: "cleaning"; readonly cleanBy: Deadline }
-  /** A search lies behind the cleaning, or a new hash table, and the engine has not said its first line yet. */
+  /** A search lies behind the cleaning, and the engine has not said its first line yet. */
   | { readonly kind: "queued"; readonly search: UciSearch; readonly cleanBy: Deadline };
 
 /**
@@ -32,7 +32,6 @@ type Living =
  *                         cleaning ◀──turn── unclean ──search──────────┘   │
  *                            └──search─────────────────────────────────────┘
  *
- *     idle ──search that wants another hash table──▶ queued
  *     each of these ──the pipe ends──▶ hung up ──▶ ended
  *     each of these ──a failure, or closed───────▶ ended
  *
@@ -47,7 +46,7 @@ export type SessionState =
 
 export const sessionTransitions: Transitions<SessionState["kind"]> = {
   greeting: ["greeting", "idle", "hung up", "ended"],
-  idle: ["searching", "queued", "hung up", "ended"],
+  idle: ["searching", "hung up", "ended"],
   searching: ["unclean", "hung up", "ended"],
   unclean: ["cleaning", "queued", "hung up", "ended"],
   cleaning: ["idle", "queued", "hung up", "ended"],

@@ -36,15 +36,12 @@ import { createDeadline, createFloodMeter, type Deadline, type WatchTimes } from
 export class UciSession implements EngineSession {
   readonly build: EngineBuild;
   readonly exited: Promise<EngineFailure | undefined>;
-  #info: EngineInfo = { name: "", author: "", options: [], hashMinMb: undefined };
+  #info: EngineInfo = { name: "", author: "", options: [] };
   readonly #transport: UciTransport;
   readonly #times: WatchTimes;
   readonly #exit = Promise.withResolvers<EngineFailure | undefined>();
   /** As searches set them. */
   #options: OptionState = createOptionState([]);
-  /** Those that are never set back. */
-  #settings: OptionState = createOptionState([]);
-  #hashMb: number;
   readonly #flood = createFloodMeter();
   #state: SessionState = { kind: "greeting", exchange: undefined };
   #searches = 0;
@@ -53,7 +50,6 @@ export class UciSession implements EngineSession {
     this.build = build;
     this.#transport = transport;
     this.#times = times;
-    this.#hashMb = build.settings.hashMb;
     this.exited = this.#exit.promise;
     void this.#read();
   }
@@ -74,10 +70,6 @@ export class UciSession implements EngineSession {
     return this.#searches;
   }
 
-  get hashMb(): number {
-    return this.#hashMb;
-  }
-
   get free(): Promise<unknown> {
     if (!this.alive) {
       return this.exited;
@@ -89,10 +81,7 @@ export class UciSession implements EngineSession {
   }
 
   memoryBytes(): number | undefined {
-    const bytes = this.#transport.memoryBytes();
-    // What WebAssembly once had it never gives back, and it begins with the largest table.
-    const missingMb = this.build.path === "native" ? this.build.settings.hashMb - this.#hashMb : 0;
-    return bytes === undefined ? undefined : bytes + missingMb * 2 ** 20;
+    return this.#transport.memoryBytes();
   }
 
   /** The greeting: who the engine is, and the operator's settings. */
@@ -107,11 +96,10 @@ export class UciSession implements EngineSession {
         options.push(line.option);
       }
     });
-    const hashMinMb = options.find(({ name, type }) => name === "Hash" && type === "spin")?.min;
-    this.#info = { ...said, options: callersOptionsFrom(options), hashMinMb };
+    this.#info = { ...said, options: callersOptionsFrom(options) };
     this.#options = createOptionState(options);
-    this.#settings = createOptionState(options);
-    const settingLines = this.#settings.set([
+    // These are never set back.
+    const settingLines = createOptionState(options).set([
       // Hash after Threads, as Stockfish recommends.
       ["Threads", String(settings.threads)],
       ["Hash", String(settings.hashMb)],
@@ -134,17 +122,15 @@ export class UciSession implements EngineSession {
     if (searchOf(state)) {
       throw new Error("a session does one search at a time");
     }
-    const resize = this.#resizeLines(job);
-    // An engine need not clear a new table: a new game follows it, where none lies ahead already.
-    const cleaning = state.kind === "unclean" ? state.lines : resize.length > 0 ? ["ucinewgame"] : [];
-    const isQueued = "cleanBy" in state || resize.length > 0;
-    this.#assertMayFollow(isQueued ? "queued" : "searching");
+    const cleaning = state.kind === "unclean" ? state.lines : [];
+    this.#assertMayFollow("cleanBy" in state ? "queued" : "searching");
     // In one write with the cleaning: engines do one thing after the other, and each write wakes them.
-    const before = [...resize, ...cleaning, ...this.#options.set(valuesOfSearch(this.#info.options, job))];
+    const before = [...cleaning, ...this.#options.set(valuesOfSearch(this.#info.options, job))];
     const kill = (failure: EngineFailure) => void this.#end(blamed(failure, this.#state));
     const search = startSearch(this.#transport, before, job, this.#times, kill, audience);
-    const cleanBy = "cleanBy" in state ? state.cleanBy : isQueued ? this.#beginToClean() : undefined;
-    this.#move(cleanBy ? { kind: "queued", search, cleanBy } : { kind: "searching", search });
+    this.#move(
+      "cleanBy" in state ? { kind: "queued", search, cleanBy: state.cleanBy } : { kind: "searching", search },
+    );
     this.#searches++;
     this.#flood.reset();
     // Where that may not follow, it has ended with the reason.
@@ -180,11 +166,6 @@ export class UciSession implements EngineSession {
   #move(next: SessionState): void {
     this.#assertMayFollow(next.kind);
     this.#state = next;
-  }
-
-  #resizeLines({ hashMb }: SearchJob): readonly string[] {
-    this.#hashMb = hashMb;
-    return this.#settings.set([["Hash", String(hashMb)]]);
   }
 
   #beginToClean(): Deadline {

@@ -67,30 +67,10 @@ describe("files that the operator names", () => {
         net: "lite",
         license: "GPL-3.0-or-later",
         settings,
-        hashSteps: [
-          { depthMax: 8, hashMb: 1 },
-          { depthMax: 12, hashMb: 4 },
-          { depthMax: Number.POSITIVE_INFINITY, hashMb: 16 },
-        ],
         file,
       },
     ] satisfies Partial<EngineBuild>[]);
     expect(await builds[0]?.sha256()).toBe(await digestOf(file));
-    expect(warnings).toEqual([]);
-  });
-
-  test.each([
-    [
-      "has a least size of hash table is given none below that",
-      "Hash type spin default 16 min 2 max 33554432",
-      [2, 4, 16],
-    ],
-    ["has no hash table to set has one for all searches", "Nothing type button", [16]],
-  ])("a native engine that %s", async (_, declared, sizes) => {
-    const edit = `s/name Hash type spin.*/name ${declared}/`;
-    const file = writeScript(`"${process.execPath}" "${lite}" | sed -u "${edit}"`);
-    const { builds, warnings } = await discover({ files: [file] });
-    expect(builds.map(({ hashSteps }) => hashSteps.map(({ hashMb }) => hashMb))).toEqual([sizes]);
     expect(warnings).toEqual([]);
   });
 

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { EngineBackend, EngineBuild } from "../../../src/engine/engine.ts";
 import { lazyDigestOf } from "../../../src/engine/file-integrity.ts";
-import { hashStepsUpTo } from "../../../src/engine/hash-steps.ts";
 import { createChildProcess, type EngineCommand } from "../../../src/engine/uci/child-process.ts";
 import { createUciSession } from "../../../src/engine/uci/session.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../../src/engine/uci/watch.ts";
@@ -89,7 +88,6 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
     author: "nobody",
     options: callersOptions,
     settings: { hashMb: 16, threads: 1 },
-    hashSteps: hashStepsUpTo(16),
     file,
     sha256: lazyDigestOf([file]),
     assertUnchanged: () => undefined,

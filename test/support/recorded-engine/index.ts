@@ -5,7 +5,6 @@ import {
   type EngineSession,
   type SearchEvent,
 } from "../../../src/engine/engine.ts";
-import { hashStepsUpTo } from "../../../src/engine/hash-steps.ts";
 
 /** What an engine said to a position, by its FEN. */
 export type Recording = Readonly<Record<string, readonly SearchEvent[]>>;
@@ -25,7 +24,6 @@ export function createRecordedBackend(recording: Recording, told: Partial<Engine
     license: undefined,
     deprecatedSince: undefined,
     settings: { hashMb: 16, threads: 1 },
-    hashSteps: hashStepsUpTo(16),
     reproducible: true,
     selfTestNodes: undefined,
     author: "nobody",
@@ -48,14 +46,13 @@ function createSession(build: EngineBuild, recording: Recording): EngineSession 
   let alive = true;
   return {
     build,
-    info: { name: build.name, author: "a recording", options: [], hashMinMb: undefined },
+    info: { name: build.name, author: "a recording", options: [] },
     get state() {
       return alive ? "idle" : "dead";
     },
     get alive() {
       return alive;
     },
-    hashMb: build.settings.hashMb,
     memoryBytes: () => undefined,
     cutShort() {},
     exited: exit.promise,

@@ -3,7 +3,6 @@ import { delimiter, join } from "node:path";
 import type { Log } from "../../../log/log.ts";
 import type { EngineBuild, EngineSettings, Net } from "../../engine.ts";
 import { fingerprintFiles } from "../../file-integrity.ts";
-import { hashStepsUpTo } from "../../hash-steps.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { selfTest } from "../../self-test.ts";
 import { createChildProcess, type EngineCommand } from "../../uci/child-process.ts";
@@ -108,7 +107,6 @@ async function identify(
       deprecatedSince: undefined,
       options: [],
       settings,
-      hashSteps: hashStepsUpTo(settings.hashMb, settings.hashMb),
       reproducible: false,
       selfTestNodes: undefined,
       file,
@@ -127,8 +125,7 @@ async function identify(
     const selfTestNodes = await selfTest(session, settings.threads, signal);
     // Before anybody else can replace it: this is what was tested.
     await integrity.sha256();
-    const { name, author, options, hashMinMb = settings.hashMb } = session.info;
-    const hashSteps = hashStepsUpTo(settings.hashMb, hashMinMb);
+    const { name, author, options } = session.info;
     const reproducible = selfTestNodes !== undefined;
     if (!reproducible && settings.threads === 1) {
       const { id: engine } = identity;
@@ -137,7 +134,7 @@ async function identify(
         "equal searches of this engine differ: its answers are not deterministic",
       );
     }
-    return [{ ...unknown, ...identity, name, author, options, hashSteps, reproducible, selfTestNodes }];
+    return [{ ...unknown, ...identity, name, author, options, reproducible, selfTestNodes }];
   } catch (error) {
     signal.throwIfAborted();
     log.warn({ file: found, error: String(error) }, "native engine left out");

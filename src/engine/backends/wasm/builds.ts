@@ -4,7 +4,7 @@ import type { FileIntegrity, Pin } from "../../file-integrity.ts";
 /** A row of the table. */
 export type WasmBuild = Omit<
   EngineBuild,
-  "path" | "settings" | "reproducible" | "hashSteps" | "file" | "deprecatedSince" | keyof FileIntegrity
+  "path" | "settings" | "reproducible" | "file" | "deprecatedSince" | keyof FileIntegrity
 > & {
   /** The day of the release that first says so. The row may go 90 days later, which is promised to callers. */
   readonly deprecatedSince?: `${number}-${number}-${number}`;

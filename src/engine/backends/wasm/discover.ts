@@ -3,7 +3,6 @@ import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import type { EngineBuild, EngineSettings } from "../../engine.ts";
 import { fingerprintFiles } from "../../file-integrity.ts";
-import { hashStepsUpTo } from "../../hash-steps.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { type WasmBuild, wasmBuilds } from "./builds.ts";
 
@@ -25,7 +24,6 @@ export async function discoverWasm(
   rows: readonly WasmBuild[] = wasmBuilds,
 ): Promise<readonly EngineBuild[]> {
   const settings = { hashMb: Math.min(hashMb, hashMaxMb), threads: 1 };
-  const hashSteps = hashStepsUpTo(settings.hashMb);
   const found = await Promise.all(
     rows.map(async ({ package: name, loader, pin, deprecatedSince, ...build }): Promise<EngineBuild[]> => {
       const installed = await installedFiles(name, loader);
@@ -41,7 +39,6 @@ export async function discoverWasm(
           deprecatedSince,
           settings,
           reproducible: true,
-          hashSteps,
           file,
           ...integrity,
         },

@@ -30,12 +30,7 @@ export const listings: readonly AnswerCase[] = [
               net: "lite",
               sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
               threads: 1,
-              hash_mb: 16,
-              hash_steps: [
-                { depth_max: 8, hash_mb: 1 },
-                { depth_max: 12, hash_mb: 4 },
-                { depth_max: 30, hash_mb: 16 },
-              ],
+              hash_mb: 4,
             },
           ],
           default_path: "wasm",
