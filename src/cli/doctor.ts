@@ -12,7 +12,7 @@ export const doctorCommand: Command = {
   about: "Check whether this machine is fit to serve: Node, engines, sandbox, ports, data, Redis, memory.",
   options: { json: { type: "boolean", about: "print each finding as one line of JSON" } },
   notes: [
-    "Reads the same settings as serve, and changes nothing. Engines are started and tried, which takes some seconds.",
+    "Reads the same settings as serve, and changes neither settings nor data. Engines are started and tried, which takes some seconds.",
     "Exit code 1 if something would keep the service from starting or answering (✗); notes (!) do not change it.",
   ],
   async run({ values, positionals, signal, host }) {

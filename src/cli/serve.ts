@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { Guard } from "../engine/sandbox/layers.ts";
+import type { Guard } from "../engine/sandbox/links.ts";
 import { createLog } from "../log/create-log.ts";
 import type { Log } from "../log/log.ts";
 import { makeFolder } from "../storage/sqlite/database.ts";
@@ -86,7 +86,7 @@ export const serveCommand: Command = {
   },
 };
 
-/** What an engine could do in a sandbox that lacks a guard. */
+/** What an engine could do without a protection. */
 const dangers: Readonly<Record<Guard, string>> = {
   user: "act as the server's user",
   keys: "read the key database",
@@ -97,7 +97,7 @@ const dangers: Readonly<Record<Guard, string>> = {
   "ends with the server": "outlive a server that is killed",
 };
 
-/** In one sentence, what follows from what the sandbox lacks. */
+/** Says in one sentence what an engine could do without the missing protections. */
 function dangersOf(lacks: readonly Guard[]): string {
   const what = new Intl.ListFormat("en").format(lacks.map((guard) => dangers[guard]));
   return `an engine that was taken over could ${what}; kibitz doctor says how to prevent that`;
@@ -148,7 +148,7 @@ async function openTracing(env: Host["env"], log: Log) {
   }
 }
 
-/** The sandbox of the engines hides this folder, which it can only if it is there before them. */
+/** Creates the data folder before the engines start, because their sandbox can only hide a folder that exists. */
 function ensureFolder(dataDir: string): void {
   try {
     makeFolder(dataDir);

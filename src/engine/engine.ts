@@ -40,17 +40,16 @@ export interface EngineBuild {
   readonly selfTestNodes: number | undefined;
   /** The file that is run. For logs and digests. */
   readonly file: string;
-  /** SHA-256 of the file in lower-case hex. Read when first asked: the full network has 99 MB. */
+  /** SHA-256 of the file in lower-case hex: of a native engine as it was tested, of a WebAssembly engine as it must be. */
   sha256(): Promise<string>;
   /**
-   * That the file is the one that was found: an engine must not run under the id of another. At once where it looks
-   * as it did, else with a promise.
-   * @throws EngineFailure of the kind `no_start` if it was replaced or is gone, also as a rejection.
+   * Checks before a start that the files are still those that were found. If they look different, their content decides.
+   * @throws EngineFailure of the kind `no_start` if they were replaced or are gone
    */
-  assertUnchanged(): Promise<void> | undefined;
+  assertUnchanged(): Promise<void>;
   /**
-   * That the file is what it is known to be, where that is known: read in whole, the first time.
-   * @throws EngineFailure of the kind `no_start`, as a rejection.
+   * Checks that the files of a WebAssembly engine have their known content. The first call reads all of them.
+   * @throws EngineFailure of the kind `no_start`
    */
   assertGenuine(): Promise<void>;
 }

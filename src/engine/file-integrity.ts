@@ -1,37 +1,21 @@
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { open } from "node:fs/promises";
-import { EngineFailure } from "./engine.ts";
+import { type EngineBuild, EngineFailure } from "./engine.ts";
 
-/** The files of an engine as they were when it was found: its id and its digest are true of those only. */
-export interface FileIntegrity {
-  /** SHA-256 of the digested files in lower-case hex. Read when first asked: the full network has 99 MB. */
-  sha256(): Promise<string>;
-  /**
-   * At once where they look as they did, else with a promise.
-   * @throws EngineFailure of the kind `no_start` if they are others now, or gone.
-   */
-  assertUnchanged(): Promise<void> | undefined;
-  /**
-   * That they are what they are known to be, where that is known. Reads all of them, the first time.
-   * @throws EngineFailure of the kind `no_start`, as a rejection.
-   */
-  assertGenuine(): Promise<void>;
-}
+/** What a build says of its files. */
+export type FileIntegrity = Pick<EngineBuild, "sha256" | "assertUnchanged" | "assertGenuine">;
 
-/** SHA-256 in lower-case hex of what is digested, and of what lies alongside. */
+/** Known digests, SHA-256 in lower-case hex. */
 export interface Pin {
   readonly digested: string;
   readonly alongside: string;
 }
 
 /**
- * Looks at the files by inode, size and times of change, of which their owner can set only one; that costs nothing.
- * Where those differ, the content decides, if it is known: a file may have been put back, or have got another link.
- *
- * @param digested what the digest is of.
- * @param alongside small files that belong to it, such as the loader of a module.
- * @param pin what both are known to be.
+ * @param digested files that the digest of the build is of
+ * @param alongside files that belong to them, such as the loader of a module
+ * @param pin known digests of both; if undefined, the files have the right content now
  */
 export async function fingerprintFiles(
   digested: readonly string[],
@@ -39,53 +23,34 @@ export async function fingerprintFiles(
   pin?: Pin,
 ): Promise<FileIntegrity> {
   const files = [...digested, ...alongside];
-  let looks = fingerprintOf(files);
-  const small = await digestOf(...alongside);
-  let known: string | undefined;
-
-  function assertUnchanged(): Promise<void> | undefined {
-    const now = fingerprintOf(files);
-    return now === looks ? undefined : compareContent(now);
+  const digests = async () => ({ digested: await digestOf(digested), alongside: await digestOf(alongside) });
+  let stats = statsOf(files);
+  const known = pin ?? (await digests());
+  async function isKnown(): Promise<boolean> {
+    const found = await digests();
+    return found.digested === known.digested && found.alongside === known.alongside;
   }
-
-  async function compareContent(now: string, attempts = 3): Promise<void> {
-    const content = known ?? pin?.digested;
-    const same =
-      content !== undefined &&
-      small === (await digestOf(...alongside)) &&
-      content === (await digestOf(...digested));
-    const later = fingerprintOf(files);
-    if (same && later === now) {
-      looks = now;
-      return;
-    }
-    // A link more or less while it was read: other programs copy folders of packages so.
-    if (same && attempts > 1) {
-      return compareContent(later, attempts - 1);
-    }
-    throw new EngineFailure(
-      "no_start",
-      `${files.join(", ")}: replaced since this server was started, so not run under the old id; restart the server to list the new one`,
-    );
-  }
-
-  const digest = lazyDigestOf(digested);
-  async function sha256(): Promise<string> {
-    if (known === undefined) {
-      await assertUnchanged();
-      const read = await digest();
-      // It may have been replaced while it was read.
-      await assertUnchanged();
-      known = read;
-    }
-    return known;
-  }
+  // Pinned files are read at the first start, not at discovery: the full network has 99 MB.
+  let genuine = pin === undefined;
 
   return {
-    assertUnchanged,
-    sha256,
+    sha256: async () => known.digested,
+    async assertUnchanged() {
+      const now = statsOf(files);
+      if (now !== stats) {
+        // Only the content decides: the same package may have been installed again.
+        if (!(await isKnown())) {
+          throw new EngineFailure(
+            "no_start",
+            `${files.join(", ")}: replaced since this server was started, so not run under the old id; restart the server to list the new one`,
+          );
+        }
+        stats = now;
+      }
+    },
     async assertGenuine() {
-      if (pin && (pin.alongside !== small || pin.digested !== (await sha256()))) {
+      genuine ||= await isKnown();
+      if (!genuine) {
         throw new EngineFailure(
           "no_start",
           `${files.join(", ")}: not the build that this version of Kibitz knows under that id, so not run; npm ci installs the right one`,
@@ -95,11 +60,11 @@ export async function fingerprintFiles(
   };
 }
 
-/** In step, as it takes some microseconds: an engine that is to load while this process is busy is started at once. */
-function fingerprintOf(files: readonly string[]): string {
+/** Identity, sizes and times of change: they differ if a file was replaced. */
+function statsOf(files: readonly string[]): string {
   try {
-    const looks = files.map((file) => statSync(file, { bigint: true }));
-    return looks
+    return files
+      .map((file) => statSync(file, { bigint: true }))
       .map(({ dev, ino, size, mtimeNs, ctimeNs }) => [dev, ino, size, mtimeNs, ctimeNs].join(":"))
       .join(" ");
   } catch (cause) {
@@ -107,15 +72,11 @@ function fingerprintOf(files: readonly string[]): string {
   }
 }
 
-const chunkBytes = 256 * 1024;
-
-/**
- * SHA-256 in lower-case hex, of a file or of the parts of one put together. One buffer for all of it: a
- * stream of 99 MB would leave the process fat.
- */
-export async function digestOf(...paths: readonly string[]): Promise<string> {
+/** SHA-256 of the content of files, one after the other, in lower-case hex. */
+export async function digestOf(paths: readonly string[]): Promise<string> {
   const hash = createHash("sha256");
-  const buffer = Buffer.allocUnsafe(chunkBytes);
+  // One buffer for all chunks: a stream of 99 MB would leave the process large.
+  const buffer = Buffer.allocUnsafe(256 * 1024);
   for (const path of paths) {
     await using file = await open(path);
     for (;;) {
@@ -127,16 +88,4 @@ export async function digestOf(...paths: readonly string[]): Promise<string> {
     }
   }
   return hash.digest("hex");
-}
-
-/** The same, read once and when first asked; again after a failure. */
-export function lazyDigestOf(paths: readonly string[]): () => Promise<string> {
-  let digest: Promise<string> | undefined;
-  return () => {
-    digest ??= digestOf(...paths).catch((error) => {
-      digest = undefined;
-      throw error;
-    });
-    return digest;
-  };
 }

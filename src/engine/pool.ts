@@ -355,8 +355,8 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
 }
 
 /**
- * Starts an engine whose files are those that were found. They are compared before the engine runs, and again before a
- * caller gets it: an engine that was replaced in between may have run in its sandbox, but never answers.
+ * Starts an engine whose files are those that were found. The content of a WebAssembly engine is read while it loads, because
+ * that takes less time than loading: another engine may have run in its sandbox, but never answers.
  */
 async function startUnchanged(
   backend: EngineBackend,
@@ -365,13 +365,11 @@ async function startUnchanged(
 ): Promise<EngineSession> {
   await build.assertUnchanged();
   signal.throwIfAborted();
-  // The file is read while the engine loads, which takes longer.
   const genuine = build.assertGenuine();
   genuine.catch(() => {});
   const session = await backend.start(build, signal);
   try {
     await genuine;
-    await build.assertUnchanged();
     return session;
   } catch (error) {
     await session[Symbol.asyncDispose]();

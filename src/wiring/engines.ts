@@ -27,28 +27,23 @@ export async function openEngines(
   const { hashMb, threads, engineMemoryMb, defaultEngine, nativeEngines, searchPath } = config;
   const settings = { hashMb, threads };
   try {
-    await using opened = new AsyncDisposableStack();
-    const sandbox = opened.use(await createSandbox({ userName: config.engineUser, hide: config.dataDir }));
+    const sandbox = await createSandbox({ userName: config.engineUser, hide: config.dataDir });
     onSandbox?.(sandbox);
     const backends = [
       createWasmBackend(settings, sandbox),
       createNativeBackend(settings, { files: nativeEngines, searchPath }, sandbox, log),
     ];
-    const running = opened.use(
-      await startEngines(
-        {
-          backends,
-          defaultEngine,
-          memoryMaxBytes: engineMemoryMb * 1e6,
-          log,
-          asked,
-          onStarted,
-        },
-        signal,
-      ),
+    return await startEngines(
+      {
+        backends,
+        defaultEngine,
+        memoryMaxBytes: engineMemoryMb * 1e6,
+        log,
+        asked,
+        onStarted,
+      },
+      signal,
     );
-    const kept = opened.move();
-    return { ...running, [Symbol.asyncDispose]: () => kept.disposeAsync() };
   } catch (error) {
     if (error instanceof EngineUserUnusable) {
       throw new ConfigError(`KIBITZ_ENGINE_USER: ${error.message}.`);

@@ -27,7 +27,7 @@ export function buildOf(told: Partial<EngineBuild> = {}): EngineBuild {
     settings,
     file: "/nowhere/stockfish",
     sha256: async () => "0".repeat(64),
-    assertUnchanged: () => undefined,
+    assertUnchanged: async () => {},
     assertGenuine: async () => {},
     ...told,
   };

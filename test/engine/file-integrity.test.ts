@@ -1,134 +1,116 @@
 import { createHash } from "node:crypto";
-import { linkSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { linkSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { discoverWasm } from "../../src/engine/backends/wasm/discover.ts";
-import { fingerprintFiles } from "../../src/engine/file-integrity.ts";
+import { digestOf, fingerprintFiles } from "../../src/engine/file-integrity.ts";
 import { noSandbox } from "../../src/engine/sandbox/sandbox.ts";
 import { createFolder } from "./write-script.ts";
 
-/** A module and its loader, and what the seal says of them. */
-async function sealed() {
+const sha256 = (content: string | Buffer) => createHash("sha256").update(content).digest("hex");
+const pin = { digested: sha256("module"), alongside: sha256("loader") };
+
+/** Writes a module and its loader. */
+function writeEngine() {
   const folder = createFolder();
   const [module, loader] = [join(folder, "engine.wasm"), join(folder, "engine.js")];
-  const write = (file: string, text: string) => {
-    rmSync(file, { force: true });
-    writeFileSync(file, text);
-  };
-  write(module, "module");
-  write(loader, "loader");
-  const seal = await fingerprintFiles([module], [loader]);
-  const verdict = async () => {
-    try {
-      await seal.assertUnchanged();
-      return "unchanged";
-    } catch (error) {
-      expect(error).toMatchObject({ kind: "no_start" });
-      return String(error).includes("replaced") ? "replaced" : "gone";
-    }
-  };
-  return { module, loader, write, seal, verdict };
+  writeFileSync(module, "module");
+  writeFileSync(loader, "loader");
+  return { module, loader };
 }
 
-test("untouched files are known without a wait", async () => {
-  const { seal } = await sealed();
-  expect(seal.assertUnchanged()).toBeUndefined();
-});
-
-test("files that are gone cannot be started, until they are back", async () => {
-  const { module, write, seal, verdict } = await sealed();
-  await seal.sha256();
-  rmSync(module);
-  expect(await verdict()).toBe("gone");
-  write(module, "module");
-  expect(await verdict()).toBe("unchanged");
-  expect(seal.assertUnchanged()).toBeUndefined();
-});
-
-test.each(["module", "loader"] as const)("another %s is a replacement, whatever its name", async (which) => {
-  const files = await sealed();
-  await files.seal.sha256();
-  files.write(files[which], "other!");
-  expect(await files.verdict()).toBe("replaced");
-  files.write(files[which], which);
-  expect(await files.verdict()).toBe("unchanged");
-});
-
-test("files that only look changed are the same, if their content was read before", async () => {
-  const { module, seal, verdict } = await sealed();
-  utimesSync(module, 1, 1);
-  expect(await verdict()).toBe("replaced");
-  utimesSync(module, new Date(), new Date());
-  const other = await sealed();
-  await other.seal.sha256();
-  utimesSync(other.module, 1, 1);
-  expect(await other.verdict()).toBe("unchanged");
-  await expect(seal.sha256()).rejects.toMatchObject({ kind: "no_start" });
-});
-
-/** Other bytes in the same file, with the size and the time of modification that it had. */
-function forge(file: string, text: string): void {
-  const { atime, mtime } = statSync(file);
+/** Puts another file in the place of a file. */
+function replace(file: string, text: string): void {
+  rmSync(file, { force: true });
   writeFileSync(file, text);
-  utimesSync(file, atime, mtime);
 }
 
-test("a file whose owner has reset its time of modification is a replacement", async () => {
-  const { module, seal, verdict } = await sealed();
-  utimesSync(module, 1000, 1000);
-  await expect(seal.sha256()).rejects.toMatchObject({ kind: "no_start" });
-  const again = await fingerprintFiles([module]);
-  await again.sha256();
-  forge(module, "mod**e");
-  await expect(again.assertUnchanged()).rejects.toMatchObject({ kind: "no_start" });
-  expect(await verdict()).toBe("replaced");
-});
+const replaced = { kind: "no_start", message: expect.stringContaining("replaced since this server") };
 
-test("a file that got another link, before its content was read, is the same if its digest is known", async () => {
-  const { module, loader } = await sealed();
-  const pin = { digested: sha256("module"), alongside: sha256("loader") };
-  const seal = await fingerprintFiles([module], [loader], pin);
-  linkSync(module, `${module}.link`);
-  await seal.assertUnchanged();
-  expect(seal.assertUnchanged()).toBeUndefined();
-  forge(module, "mod**e");
-  await expect(seal.assertUnchanged()).rejects.toMatchObject({ kind: "no_start" });
-});
-
-test("a file that gets one more link while it is read is still the same", async () => {
-  const { module, loader } = await sealed();
-  const content = "m".repeat(8_000_000);
-  writeFileSync(module, content);
-  const pin = { digested: sha256(content), alongside: sha256("loader") };
-  const seal = await fingerprintFiles([module], [loader], pin);
-  linkSync(module, `${module}.before`);
-  const compared = seal.assertUnchanged();
-  linkSync(module, `${module}.meanwhile`);
-  await compared;
-  expect(seal.assertUnchanged()).toBeUndefined();
-});
-
-const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
-
-test("files are genuine if their digest is the known one, or if none is known", async () => {
-  const { module, loader, seal } = await sealed();
-  await seal.assertGenuine();
-  const pin = { digested: sha256("module"), alongside: sha256("loader") };
-  await (await fingerprintFiles([module], [loader], pin)).assertGenuine();
-});
-
-test.each(["digested", "alongside"] as const)(
-  "files are not genuine if %s is something else",
-  async (part) => {
-    const { module, loader } = await sealed();
-    const pin = { digested: sha256("module"), alongside: sha256("loader"), [part]: sha256("else") };
-    const seal = await fingerprintFiles([module], [loader], pin);
-    await expect(seal.assertGenuine()).rejects.toMatchObject({
-      kind: "no_start",
-      message: expect.stringContaining("not the build that this version of Kibitz knows under that id"),
-    });
+test.each([0, 1, 262_143, 262_144, 262_145, 1_000_000])(
+  "the digest of %i bytes is SHA-256",
+  async (bytes) => {
+    const file = join(createFolder(), "engine");
+    const content = Buffer.alloc(bytes, "kibitz");
+    writeFileSync(file, content);
+    expect(await digestOf([file])).toBe(sha256(content));
   },
 );
+
+test("the digest of two files is the digest of their content, one after the other", async () => {
+  const { module, loader } = writeEngine();
+  expect(await digestOf([module, loader])).toBe(sha256("moduleloader"));
+});
+
+test("the digest of an engine is the digest of its file at discovery", async () => {
+  const { module, loader } = writeEngine();
+  const integrity = await fingerprintFiles([module], [loader]);
+  replace(module, "other!");
+  expect(await integrity.sha256()).toBe(sha256("module"));
+});
+
+test("an engine whose file is gone cannot be started until the file is back", async () => {
+  const { module } = writeEngine();
+  const integrity = await fingerprintFiles([module]);
+  await integrity.assertUnchanged();
+  rmSync(module);
+  await expect(integrity.assertUnchanged()).rejects.toMatchObject({
+    kind: "no_start",
+    message: expect.stringContaining("file is gone"),
+  });
+  replace(module, "module");
+  await integrity.assertUnchanged();
+});
+
+test.each(["module", "loader"] as const)(
+  "an engine whose %s is replaced cannot be started until the old content is back",
+  async (which) => {
+    const files = writeEngine();
+    const integrity = await fingerprintFiles([files.module], [files.loader]);
+    replace(files[which], "other!");
+    await expect(integrity.assertUnchanged()).rejects.toMatchObject(replaced);
+    replace(files[which], which);
+    await integrity.assertUnchanged();
+  },
+);
+
+test("an engine whose file was overwritten in place cannot be started, whatever time the file has now", async () => {
+  const { module } = writeEngine();
+  utimesSync(module, 1000, 1000);
+  const integrity = await fingerprintFiles([module]);
+  writeFileSync(module, "mod**e");
+  utimesSync(module, 1000, 1000);
+  await expect(integrity.assertUnchanged()).rejects.toMatchObject(replaced);
+});
+
+test("an engine whose file only looks different can be started", async () => {
+  const { module, loader } = writeEngine();
+  const integrity = await fingerprintFiles([module], [loader], pin);
+  linkSync(module, `${module}.link`);
+  await integrity.assertUnchanged();
+  utimesSync(module, 1, 1);
+  await integrity.assertUnchanged();
+  renameSync(`${module}.link`, module);
+  await integrity.assertUnchanged();
+});
+
+test("an engine is genuine if its files have the pinned digests, or if none are pinned", async () => {
+  const { module, loader } = writeEngine();
+  await (await fingerprintFiles([module], [loader], pin)).assertGenuine();
+  await (await fingerprintFiles([module], [loader])).assertGenuine();
+});
+
+test.each([
+  ["module", "digested"],
+  ["loader", "alongside"],
+] as const)("an engine with another %s than the pinned one is not genuine", async (_, part) => {
+  const { module, loader } = writeEngine();
+  const integrity = await fingerprintFiles([module], [loader], { ...pin, [part]: sha256("else") });
+  await expect(integrity.assertGenuine()).rejects.toMatchObject({
+    kind: "no_start",
+    message: expect.stringContaining("not the build that this version of Kibitz knows under that id"),
+  });
+});
 
 test("every installed WebAssembly build has its known digest", async () => {
   const builds = await discoverWasm({ hashMb: 16, threads: 1 }, noSandbox);

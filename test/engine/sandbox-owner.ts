@@ -6,10 +6,10 @@ import { createSandbox, noSandbox } from "../../src/engine/sandbox/sandbox.ts";
 import { createChildProcess } from "../../src/engine/uci/child-process.ts";
 import { makeFolder } from "../../src/storage/sqlite/database.ts";
 
-/** Stands in for a server, run as whoever a test likes: puts a hostile engine into its sandbox and tells what that could do. */
+/** Stands in for a server of any user: runs a hostile engine in the sandbox, and reports what the engine could do. */
 const folder = mkdtempSync(join(tmpdir(), "kibitz-sandbox-"));
 process.once("exit", () => rmSync(folder, { recursive: true }));
-// Only what is hidden on purpose is to be out of reach.
+// Only the hidden folder is closed to other users.
 chmodSync(folder, 0o755);
 const hide = join(folder, "data");
 makeFolder(hide);
@@ -21,7 +21,8 @@ await new Promise((resolve) => listener.once("listening", resolve));
 const { port } = listener.address() as { port: number };
 
 const [kind, userName] = process.argv.slice(2);
-const sandbox = kind === "none" ? noSandbox : await createSandbox({ userName, hide });
+const sandbox =
+  kind === "none" ? noSandbox : await createSandbox({ userName, hide, cache: join(folder, "cache") });
 const [hostile = ""] = await sandbox.place([join(import.meta.dirname, "hostile-engine.js")]);
 const command = { file: sandbox.node, args: [hostile, keys, join(folder, "x"), String(port)] };
 const engine = createChildProcess(sandbox.around(command, { hashMb: 16, threads: 1 }));
@@ -33,5 +34,4 @@ await engine.read((line) => {
 process.stdout.write(
   JSON.stringify({ user: sandbox.user?.name, holds: sandbox.holds, lacks: sandbox.lacks, outcomes }),
 );
-await sandbox[Symbol.asyncDispose]();
 process.exit();

@@ -138,6 +138,12 @@ export function withRights(): readonly string[] {
   return process.getuid?.() === 0 ? [] : ["--user", "--map-current-user", "--keep-caps"];
 }
 
+/** Runs a command for which `unshare` is forbidden, so its engines get no namespaces. */
+export const withoutUnshare: readonly string[] = [
+  ...["unshare", "--mount", ...withRights()],
+  ...["sh", "-c", 'mount --bind /dev/null /usr/bin/unshare && exec "$@"', "sh"],
+];
+
 function mayMount(): boolean {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-mount-"));
   const may = ends("mount", "-t", "tmpfs", "-o", "size=4k", "kibitz-test", folder);

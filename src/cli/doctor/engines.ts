@@ -1,10 +1,7 @@
-import { existsSync, mkdtempSync, rmdirSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { EngineVersion } from "../../engine/catalog.ts";
 import type { EngineBuild, SearchJob } from "../../engine/engine.ts";
 import type { Engines } from "../../engine/engines.ts";
-import type { Guard } from "../../engine/sandbox/layers.ts";
+import type { Guard } from "../../engine/sandbox/links.ts";
 import { createSandbox } from "../../engine/sandbox/sandbox.ts";
 import { selfTest, speedTest } from "../../engine/self-test.ts";
 import { type Log, silentLog } from "../../log/log.ts";
@@ -15,7 +12,7 @@ import { bad, type Finding, good, messageOf, note } from "./finding.ts";
 
 const namespaces = "Install util-linux (unshare), and let the server make user namespaces";
 
-/** What to do about a guard that does not hold. */
+/** What to do about a missing protection. */
 const adviceOn: Readonly<Record<Guard, string>> = {
   user: "Start the server as a user that has nothing else.",
   keys: `${namespaces}; or start it as root: engines then run as nobody, who cannot read the keys.`,
@@ -26,31 +23,23 @@ const adviceOn: Readonly<Record<Guard, string>> = {
   "ends with the server": "Install util-linux (setpriv).",
 };
 
-/** Each layer of the engines' sandbox: that it holds, or what it would take. */
+/** Reports each protection of the engines' sandbox, and how to get a missing one. */
 export async function* lookAtSandbox(config: Config): AsyncIterable<Finding> {
   try {
-    using hide = folderToHide(config.dataDir);
-    await using cage = await createSandbox({ userName: config.engineUser, hide: hide.path });
-    const user = cage.user ? `engines run as ${cage.user.name}` : "engines run as the server's own user";
-    yield good("sandbox", user);
-    for (const guard of cage.holds) {
+    const { user, holds, lacks } = await createSandbox({
+      userName: config.engineUser,
+      hide: config.dataDir,
+    });
+    yield good("sandbox", user ? `engines run as ${user.name}` : "engines run as the server's own user");
+    for (const guard of holds) {
       yield good("sandbox", `${guard}: holds`);
     }
-    for (const guard of cage.lacks) {
+    for (const guard of lacks) {
       yield note("sandbox", `${guard}: does not hold`, adviceOn[guard]);
     }
   } catch (error) {
-    yield bad("sandbox", messageOf(error), "KIBITZ_ENGINE_USER names whom engines run as.");
+    yield bad("sandbox", messageOf(error), "KIBITZ_ENGINE_USER names the user that engines run as.");
   }
-}
-
-/** The data folder; before the first start, an empty folder in its stead: whether one can be hidden is what is tried. */
-function folderToHide(dataDir: string): Disposable & { readonly path: string } {
-  if (existsSync(dataDir)) {
-    return { path: dataDir, [Symbol.dispose]() {} };
-  }
-  const path = mkdtempSync(join(tmpdir(), "kibitz-doctor-"));
-  return { path, [Symbol.dispose]: () => rmdirSync(path) };
 }
 
 /**

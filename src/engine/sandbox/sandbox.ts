@@ -1,51 +1,41 @@
 import { execFile } from "node:child_process";
-import { accessSync, constants, existsSync, readFileSync, realpathSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, realpathSync } from "node:fs";
+import { promisify } from "node:util";
 import type { EngineSettings } from "../engine.ts";
-import type { EngineCommand, UserIds } from "../uci/child-process.ts";
-import { type EngineUser, EngineUserUnusable, nobody, reaches, userNamed } from "./engine-user.ts";
-import { type Guard, guards, type HardLimits, type Layer, layersOf, type Tool, tools } from "./layers.ts";
-import { createPlacing } from "./placing.ts";
+import type { EngineCommand } from "../uci/child-process.ts";
+import { copyOnce } from "./copies.ts";
+import { chooseEngineUser, type EngineUser, EngineUserUnusable } from "./engine-user.ts";
+import { type Guard, guards, type Link, linksFor } from "./links.ts";
 
 /**
- * Keeps engines from what is no engine's business: they are C++ that trusts its input, and a position is
- * somebody's input. Made of tools that Linux has (util-linux); where one is missing or forbidden, less of it holds.
+ * Keeps engines from everything except analysis: they are C++ that trusts its input, and callers choose the positions. A
+ * chain of Linux programs (util-linux) starts each engine. A program that is missing or forbidden is left out of the chain.
  */
-export interface Sandbox extends AsyncDisposable {
-  /** The command, run in the sandbox by an engine with these settings. */
+export interface Sandbox {
+  /** The command that starts an engine with these settings in the sandbox. */
   around(command: EngineCommand, settings: EngineSettings): EngineCommand;
-  /** The Node that engines run in, where their user can. */
+  /** The Node that WebAssembly engines run in, where the engines' user can read it. */
   readonly node: string;
-  /**
-   * Files of an engine where its user can read them, under their own names in one folder: where they are, if possible.
-   * There as long as the sandbox is.
-   */
+  /** Returns an engine's files where the engines' user can read them: unchanged, or copied together into one folder. */
   place(files: readonly string[]): Promise<readonly string[]>;
-  /** Whom engines run as; as the server itself if undefined, and then that is not root. */
+  /** Undefined if engines run as the server's own user, which is not root then. */
   readonly user: EngineUser | undefined;
-  /** What holds on this machine. */
+  /** The protections that work on this machine. */
   readonly holds: readonly Guard[];
-  /** What does not. A server that is not root has only its own user to run engines as: that is nothing it lacks. */
+  /** The missing protections. A server that is not root cannot have `user`, so it is not reported as missing. */
   readonly lacks: readonly Guard[];
 }
 
 interface SandboxOptions {
-  /** Name of the user to run engines as. If undefined, `nobody` where the server is root. */
+  /** Name of the user that engines run as. If undefined, a server that is root uses `nobody`. */
   readonly userName: string | undefined;
-  /** Folder that no engine may look into. */
+  /** Folder that engines must not enter. */
   readonly hide: string;
-  /** The Node that engines run in. */
-  readonly node?: string;
+  /** Folder for copies of the files that the engines' user cannot read. It is not under `hide`. */
+  readonly cache?: string;
 }
 
-/**
- * What an engine may take beside its hash, and for each thread: three times what the largest one takes, so that only
- * a runaway meets it.
- */
-const baseMb = 1536;
-const threadMb = 64;
-
-/** Runs engines as they are: for tests and measurements. */
+/** Runs engines without protection: for tests and measurements. */
 export const noSandbox: Sandbox = {
   around: (command) => command,
   node: process.execPath,
@@ -53,172 +43,118 @@ export const noSandbox: Sandbox = {
   user: undefined,
   holds: [],
   lacks: guards,
-  [Symbol.asyncDispose]: async () => {},
 };
 
-/** The best sandbox that this machine has. @throws EngineUserUnusable: engines are never root. */
+/**
+ * Memory of an engine beside its hash, and of each thread, in MiB: three times what the largest engine needs, so that only a
+ * runaway engine meets the limit.
+ */
+const baseMb = 1536;
+const threadMb = 64;
+
+/** @throws EngineUserUnusable */
 export async function createSandbox({
   userName,
   hide,
-  node = process.execPath,
+  cache = "/var/cache/kibitz",
 }: SandboxOptions): Promise<Sandbox> {
-  const asRoot = process.getuid?.() === 0;
-  const usual = asRoot ? nobody : undefined;
-  const user = userName === undefined ? usual : namedUser(userName, asRoot);
+  const user = chooseEngineUser(userName);
   const hidden = existsSync(hide) ? realpathSync(hide) : undefined;
-  const { layers, become, holds } = await buildCage(user, asRoot, hidden);
-  const place = createPlacing(user, (command) => works(layers, become, command));
-  try {
-    return {
-      around({ file, args }, { hashMb, threads }) {
-        const memoryMaxMb = baseMb + hashMb + threadMb * threads;
-        const [first, ...rest] = [...layers.flatMap(({ prefix }) => prefix(memoryMaxMb)), file, ...args];
-        return { file: first ?? file, args: rest, ...(become && { become }) };
-      },
-      node: await place.program(node),
-      place: place.files,
-      user,
-      holds: guards.filter((guard) => holds.includes(guard)),
-      lacks: guards.filter((guard) => !holds.includes(guard) && (asRoot || guard !== "user")),
-      [Symbol.asyncDispose]: place[Symbol.asyncDispose],
-    };
-  } catch (error) {
-    await place[Symbol.asyncDispose]();
-    throw error;
+  const chain = await buildChain(user, hidden);
+  const succeeds = (script: string, ...args: readonly string[]) =>
+    run(through(chain, shell(script, ...args), baseMb));
+
+  async function place(files: readonly string[]): Promise<readonly string[]> {
+    const areReadable = (paths: readonly string[]) =>
+      succeeds('for path; do test -r "$path" || exit 1; done', ...paths);
+    if (user === undefined || (await areReadable(files))) {
+      return files;
+    }
+    try {
+      const copies = await copyOnce(files, cache);
+      if (!(await areReadable(copies))) {
+        throw new Error(`${copies[0]} cannot be read either`);
+      }
+      return copies;
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new EngineUserUnusable(
+        `engines run as ${user.name}, who may not read ${files[0]}, and a copy for that user failed: ${reason}. Move Kibitz to a folder that every user may read, such as /opt, name a user who may read it in KIBITZ_ENGINE_USER, or start it as another user than root`,
+        { cause },
+      );
+    }
   }
+
+  const held = new Set(chain.links.flatMap((link) => link.guards));
+  if (user) {
+    held.add("user");
+  }
+  // A folder that does not exist yet cannot be tried.
+  if (hidden ? await succeeds('! test -x "$1"', hidden) : user || held.has("network")) {
+    held.add("keys");
+  }
+  const [node = process.execPath] = await place([process.execPath]);
+  return {
+    around: (command, { hashMb, threads }) => through(chain, command, baseMb + hashMb + threadMb * threads),
+    node,
+    place,
+    user,
+    holds: guards.filter((guard) => held.has(guard)),
+    lacks: guards.filter((guard) => !held.has(guard) && (user || guard !== "user")),
+  };
 }
 
-interface Built {
-  readonly layers: readonly Layer[];
-  /** Whom processes are begun as, where no layer makes them that user. */
-  readonly become?: EngineUser;
-  readonly holds: readonly Guard[];
+interface Chain {
+  readonly links: readonly Link[];
+  /** The user that Node starts the chain as; the server's own user if undefined. */
+  readonly become: EngineUser | undefined;
 }
 
-async function buildCage(
-  user: EngineUser | undefined,
-  asRoot: boolean,
-  hidden: string | undefined,
-): Promise<Built> {
-  const place = { paths: findTools(), hidden, most: hardLimits() };
-  const layers = await chooseLayers(layersOf({ ...place, asRoot, user }));
-  const holds = layers.flatMap((layer) => layer.guards);
-  if (user === undefined || holds.includes("user")) {
-    return { layers, holds };
+async function buildChain(user: EngineUser | undefined, hidden: string | undefined): Promise<Chain> {
+  const links = await workingLinks(linksFor(user, hidden));
+  if (user === undefined || links.some((link) => link.guards.includes("privileges"))) {
+    return { links, become: undefined };
   }
-  // Without setpriv they are that user from the beginning, and build the rest without root's power.
-  if (!(await works([], user))) {
+  // Without setpriv, Node starts the chain as the engines' user. The other links work without root's rights, too.
+  if (!(await run({ ...shell(":"), become: user }))) {
     throw new EngineUserUnusable(
       `this server is root, but cannot run engines as ${user.name} here (it may not change users); start it as another user than root`,
     );
   }
-  const others = await chooseLayers(layersOf({ ...place, asRoot: false, user: undefined }), user);
-  const kept: readonly Guard[] = hidden !== undefined && reaches(user, hidden) ? [] : ["keys"];
-  return {
-    layers: others,
-    become: user,
-    holds: ["user", ...kept, ...others.flatMap((layer) => layer.guards)],
-  };
+  return { links: await workingLinks(linksFor(undefined, hidden), user), become: user };
 }
 
-function namedUser(name: string, asRoot: boolean): EngineUser {
-  const user = userNamed(name);
-  if (!asRoot) {
-    throw new EngineUserUnusable("only root can run engines as another user");
-  }
-  if (user?.uid === 0) {
-    throw new EngineUserUnusable("engines must not run as root");
-  }
-  if (user === undefined) {
-    throw new EngineUserUnusable(`there is no user ${JSON.stringify(name)} on this machine`);
-  }
-  return user;
+/** Tries each link once, alone: a program that is installed may be forbidden. */
+async function workingLinks(links: readonly Link[], become?: EngineUser): Promise<readonly Link[]> {
+  const works = await Promise.all(
+    links.map((link) => run(through({ links: [link], become }, shell(":"), baseMb))),
+  );
+  return links.filter((_, index) => works[index]);
 }
 
-/**
- * Of each place the first layer that works inside those before it: what is installed may still be forbidden.
- *
- * @param become whom the processes are begun as; as the server itself if undefined.
- */
-async function chooseLayers(
-  places: readonly (readonly Layer[])[],
-  become?: UserIds | undefined,
-): Promise<readonly Layer[]> {
-  const best = places.flatMap((layers) => layers.slice(0, 1));
-  if (await works(best, become)) {
-    return best;
-  }
-  const chosen: Layer[] = [];
-  for (const layers of places) {
-    for (const layer of layers) {
-      if (await works([...chosen, layer], become)) {
-        chosen.push(layer);
-        break;
-      }
-    }
-  }
-  return chosen;
+function through(
+  { links, become }: Chain,
+  { file, args }: EngineCommand,
+  memoryMaxMb: number,
+): EngineCommand {
+  const [first = file, ...rest] = [...links.flatMap(({ command }) => command(memoryMaxMb)), file, ...args];
+  return { file: first, args: rest, become };
 }
 
-/** What a start of an engine takes in its worst case; a tool that hangs is no tool. */
-const probeMaxMs = 5000;
-
-/** Enough for anything that is tried. */
-const probeMemoryMb = 1536;
-
-const nothing = ["/bin/sh", "-c", ":"];
-
-/** Whether a command can be run within layers; if none is named, one that does nothing. */
-function works(
-  layers: readonly Layer[],
-  become?: UserIds | undefined,
-  command: readonly string[] = nothing,
-): Promise<boolean> {
-  const [file = "", ...args] = [...layers.flatMap(({ prefix }) => prefix(probeMemoryMb)), ...command];
-  return new Promise((resolve) => {
-    try {
-      execFile(
-        file,
-        args,
-        { env: {}, timeout: probeMaxMs, ...(become && { uid: become.uid, gid: become.gid }) },
-        (error) => resolve(error === null),
-      );
-    } catch {
-      // Node throws where it may not become another user.
-      resolve(false);
-    }
-  });
+function shell(script: string, ...args: readonly string[]): EngineCommand {
+  return { file: "sh", args: ["-c", script, "sh", ...args] };
 }
 
-const toolFolders = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"];
+/** Longest time of a trial, in milliseconds. */
+const trialMaxMs = 5000;
 
-/** Where the tools are that this machine has. */
-function findTools(): Partial<Record<Tool, string>> {
-  const found = tools.map((tool) => [
-    tool,
-    toolFolders.map((folder) => join(folder, tool)).find(isExecutable),
-  ]);
-  return Object.fromEntries(found.filter(([, path]) => path !== undefined));
-}
-
-function isExecutable(file: string): boolean {
+/** Whether a command succeeds. */
+async function run({ file, args, become }: EngineCommand): Promise<boolean> {
   try {
-    accessSync(file, constants.X_OK);
+    const options = { env: {}, timeout: trialMaxMs, uid: become?.uid, gid: become?.gid };
+    await promisify(execFile)(file, args, options);
     return true;
   } catch {
     return false;
-  }
-}
-
-/** As the kernel tells them; without it there is nothing to limit either. */
-function hardLimits(): HardLimits {
-  const most = { openFiles: Number.POSITIVE_INFINITY, dataBytes: Number.POSITIVE_INFINITY };
-  try {
-    const limits = readFileSync("/proc/self/limits", "utf8");
-    const hard = (name: string) =>
-      Number(new RegExp(`^${name} +\\S+ +(\\d+)`, "m").exec(limits)?.[1] ?? Infinity);
-    return { openFiles: hard("Max open files"), dataBytes: hard("Max data size") };
-  } catch {
-    return most;
   }
 }

@@ -9,7 +9,7 @@ export interface EngineCommand {
   readonly file: string;
   readonly args: readonly string[];
   /** Whom it is begun as; as this process itself if undefined. */
-  readonly become?: UserIds;
+  readonly become?: UserIds | undefined;
 }
 
 export interface UserIds {

@@ -1,16 +1,10 @@
 import { expect, test } from "vitest";
 import { spawnKibitz } from "../../cli/run-kibitz.ts";
-import { withRights } from "../../support/components.ts";
+import { withoutUnshare } from "../../support/components.ts";
 import { describeWith } from "../../support/needs.ts";
 import { logLevel, serve } from "../../support/served.ts";
 
 const mateInOne = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1";
-
-/** Runs a command without `unshare`, so that engines cannot be kept from the network. */
-const withoutUnshare = [
-  ...["unshare", "--mount", ...withRights()],
-  ...["sh", "-c", 'mount --bind /dev/null /usr/bin/unshare && exec "$@"', "sh"],
-];
 
 describeWith("namespaces", "util-linux")("a sandbox that lacks a guard", () => {
   test("a command says nothing of a sandbox that lacks a guard, because its caller owns the engines", async () => {

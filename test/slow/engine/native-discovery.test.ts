@@ -70,7 +70,7 @@ describe("files that the operator names", () => {
         file,
       },
     ] satisfies Partial<EngineBuild>[]);
-    expect(await builds[0]?.sha256()).toBe(await digestOf(file));
+    expect(await builds[0]?.sha256()).toBe(await digestOf([file]));
     expect(warnings).toEqual([]);
   });
 

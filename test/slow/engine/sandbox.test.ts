@@ -1,13 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { chmodSync, chownSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
 import { EngineUserUnusable } from "../../../src/engine/sandbox/engine-user.ts";
-import { type Guard, guards } from "../../../src/engine/sandbox/layers.ts";
+import { type Guard, guards } from "../../../src/engine/sandbox/links.ts";
 import { createSandbox } from "../../../src/engine/sandbox/sandbox.ts";
-import { createFolder } from "../../engine/write-script.ts";
+import { createFolder, writeScript } from "../../engine/write-script.ts";
 import { copyCheckout } from "../../support/copy-checkout.ts";
-import { testWith } from "../../support/needs.ts";
+import { describeWith, testWith } from "../../support/needs.ts";
 
 interface Report {
   readonly user?: string;
@@ -16,7 +16,7 @@ interface Report {
   readonly outcomes: Readonly<Record<string, "done" | "refused">>;
 }
 
-/** What each guard keeps a hostile engine from. */
+/** The attempts of a hostile engine that each protection refuses. */
 const attemptsOf: Readonly<Record<Guard, readonly string[]>> = {
   user: ["signal", "readEnvironment"],
   keys: ["readKeys"],
@@ -27,17 +27,17 @@ const attemptsOf: Readonly<Record<Guard, readonly string[]>> = {
   "ends with the server": [],
 };
 
-/** As sched(7) counts policies. */
+/** SCHED_BATCH, as in sched(7). */
 const schedBatch = "3";
 
 const isRoot = process.getuid?.() === 0;
 
-/** Of a server that runs as this user. */
+/** Runs a hostile engine under a server of this user. */
 function reportOf(
   sandbox: "none" | "best",
-  { uid, userName, limit }: { uid?: number; userName?: string; limit?: string } = {},
+  { uid, userName }: { uid?: number; userName?: string } = {},
 ): Report {
-  // Where only root may read this checkout, another user needs one of its own.
+  // Another user may not be able to read this checkout.
   const node = "node_modules/node/bin/node";
   const parts = ["package.json", "src", "test/engine", node];
   const checkout = uid === undefined ? undefined : copyCheckout(join(createFolder(), "kibitz"), parts);
@@ -49,8 +49,7 @@ function reportOf(
     ...(userName ? [userName] : []),
   ];
   const become = uid === undefined ? [] : ["setpriv", `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups"];
-  const within = limit === undefined ? [] : ["prlimit", limit, "--"];
-  const [file = "", ...args] = [...within, ...become, ...owner];
+  const [file = "", ...args] = [...become, ...owner];
   return JSON.parse(execFileSync(file, args, { encoding: "utf8", stdio: "pipe" }));
 }
 
@@ -101,37 +100,21 @@ describe("a hostile engine cannot do what the sandbox is said to keep it from", 
   );
 });
 
-testWith("util-linux").each([["--nofile=100:100"], ["--data=1600000000:1600000000"]])(
-  "limits of the operator that are stricter (%s) take nothing from the sandbox",
-  (limit) => {
-    // Root could allow its engines more than itself.
-    const user = isRoot ? { uid: 1000 } : {};
-    const report = reportOf("best", { ...user, limit });
-    expectToHold(report);
-    expect(report.holds).toEqual(reportOf("best", user).holds);
-  },
-);
-
 testWith("util-linux")(
-  "an engine is batch work to the kernel: woken by the server, it takes no core from it",
+  "an engine is batch work to the kernel, so an engine that wakes up does not preempt the server",
   async () => {
     const sandbox = await createSandbox({ userName: undefined, hide: "/nowhere" });
-    onTestFinished(() => sandbox[Symbol.asyncDispose]());
     const itself = { file: "/bin/cat", args: ["/proc/self/stat"] };
     const { file, args } = sandbox.around(itself, { hashMb: 16, threads: 1 });
     const stat = execFileSync(file, [...args], { encoding: "utf8" });
-    // The third field comes first behind the name, the policy is the 41st (proc_pid_stat(5)).
+    // The policy is field 41 of proc_pid_stat(5), and the first field after the name is field 3.
     const policy = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[41 - 3];
     expect(policy).toBe(schedBatch);
   },
 );
 
 describe("the user that the operator names", () => {
-  const create = async (userName: string) => {
-    const sandbox = await createSandbox({ userName, hide: "/nowhere" });
-    onTestFinished(() => sandbox[Symbol.asyncDispose]());
-    return sandbox;
-  };
+  const create = (userName: string) => createSandbox({ userName, hide: "/nowhere" });
 
   testWith("root")("engines run as the user that the operator names", async () => {
     expect((await create("games")).user?.name).toBe("games");
@@ -144,7 +127,6 @@ describe("the user that the operator names", () => {
   )("the operator's user cannot read the folder of the keys, even if all users can enter it", async () => {
     const open = createFolder();
     const sandbox = await createSandbox({ userName: "games", hide: open });
-    onTestFinished(() => sandbox[Symbol.asyncDispose]());
     expect(sandbox.lacks).toEqual([]);
     const listing = { file: "/bin/ls", args: ["-a", open] };
     writeFileSync(join(open, "kibitz.db"), "secret");
@@ -165,5 +147,79 @@ describe("the user that the operator names", () => {
     expect(() => reportOf("best", { ...(isRoot && { uid: 1000 }), userName: "nobody" })).toThrow(
       "only root can run engines as another user",
     );
+  });
+});
+
+const four = "65534\t65534\t65534\t65534";
+const asNobody = { printed: "up", user: "nobody", ids: [[four, four, ""]] };
+
+interface RootReport {
+  readonly placed: string;
+  readonly lacks: readonly Guard[];
+  readonly error?: string;
+}
+
+/** Runs a program as an engine of a server that is root, after a shell has changed the machine for that server alone. */
+function runAsRoot(
+  program: string,
+  { prepare = ":", unshare = ["--mount"], cache = createFolder() } = {},
+): RootReport {
+  const owner = [process.execPath, join(import.meta.dirname, "root-owner.ts"), program, cache];
+  const args = [...unshare, "--", "sh", "-ec", `${prepare}; exec "$@"`, "sh", ...owner];
+  return JSON.parse(
+    execFileSync("unshare", args, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] }),
+  );
+}
+
+/** A program in a folder that only root may enter. */
+function programOfRoot(): string {
+  const file = writeScript("echo up; exec cat", "engine");
+  chmodSync(dirname(file), 0o700);
+  return file;
+}
+
+describeWith(
+  "root",
+  "namespaces",
+  "util-linux",
+)("a server that is root", () => {
+  test("an engine that only root can read runs as nobody, from a copy of root's", () => {
+    const cache = createFolder();
+    const report = runAsRoot(programOfRoot(), { cache });
+    expect(report).toMatchObject({ ...asNobody, owner: 0 });
+    expect(dirname(dirname(report.placed))).toBe(cache);
+  });
+
+  test("an engine that its user can read is not copied", () => {
+    const program = writeScript("echo up; exec cat");
+    expect(runAsRoot(program)).toMatchObject({ ...asNobody, placed: program });
+  });
+
+  test("an engine that cannot be copied for its user is refused, and the error names the ways out", () => {
+    const cache = createFolder();
+    // Somebody else has created the folder.
+    chownSync(cache, 1000, 1000);
+    const { error } = runAsRoot(programOfRoot(), { cache });
+    // If only root can read this checkout, Node is refused first.
+    expect(error).toMatch(/engines run as nobody, who may not read \S+\/(engine|node),/);
+    expect(error).toContain(`${cache} is not a folder that only the server's user can write to; delete it`);
+    expect(error).toContain("Move Kibitz to a folder that every user may read, such as /opt");
+    expect(error).toContain("start it as another user than root");
+  });
+
+  test("a server that is root runs no engine as root if util-linux is missing", () => {
+    const prepare = "for tool in setpriv prlimit; do mount --bind /dev/null /usr/bin/$tool; done";
+    const report = runAsRoot(programOfRoot(), { prepare });
+    expect(report).toMatchObject(asNobody);
+    expect(report.lacks).toEqual(["writes", "privileges", "limits", "ends with the server"]);
+  });
+
+  test.each([
+    ["has no other user", ["--user", "--map-root-user"], ":"],
+    ["may not change users", ["--mount"], 'set -- setpriv --bounding-set=-setuid "$@"'],
+  ])("a server that is root and %s starts no engine, and names the way out", (_, unshare, prepare) => {
+    const { error } = runAsRoot(programOfRoot(), { unshare, prepare });
+    expect(error).toContain("cannot run engines as nobody here");
+    expect(error).toContain("start it as another user than root");
   });
 });

@@ -30,7 +30,7 @@ export function createRecordedBackend(recording: Recording, told: Partial<Engine
     options: [],
     file: "recording",
     sha256: async () => "0".repeat(64),
-    assertUnchanged: () => undefined,
+    assertUnchanged: async () => {},
     assertGenuine: async () => {},
     ...told,
   };

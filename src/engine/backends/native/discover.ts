@@ -123,8 +123,8 @@ async function identify(
       throw new Error("it reports no name");
     }
     const selfTestNodes = await selfTest(session, settings.threads, signal);
-    // Before anybody else can replace it: this is what was tested.
-    await integrity.sha256();
+    // The digest is of the file that was tested.
+    await integrity.assertUnchanged();
     const { name, author, options } = session.info;
     const reproducible = selfTestNodes !== undefined;
     if (!reproducible && settings.threads === 1) {

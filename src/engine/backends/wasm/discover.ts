@@ -16,7 +16,7 @@ const hashMaxMb = 1024;
 
 /**
  * The builds of the table whose npm package is installed. All of them have one thread.
- * @throws EngineUserUnusable where the engines' user cannot read them.
+ * @throws EngineUserUnusable if the engines' user cannot read them
  */
 export async function discoverWasm(
   { hashMb }: EngineSettings,

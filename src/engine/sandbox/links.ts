@@ -1,0 +1,78 @@
+import type { EngineUser } from "./engine-user.ts";
+
+/** The protections of a sandbox, in the words of the log. */
+export const guards = [
+  "user",
+  "keys",
+  "network",
+  "writes",
+  "privileges",
+  "limits",
+  "ends with the server",
+] as const;
+
+/**
+ * - `user`: the engine runs as another user than the server. It can neither signal the server nor read the server's files;
+ * - `keys`: it cannot enter the folder of the key database;
+ * - `network`: it has no network;
+ * - `writes`: it cannot write to files. Files that its user owns it can still delete, truncate and map;
+ * - `privileges`: it cannot gain privileges, whatever it executes;
+ * - `limits`: open files and memory of each process are limited, and there are no core dumps;
+ * - `ends with the server`: the kernel kills the engine when the server is killed, unless the engine has disabled that.
+ *   A process that the engine has started is not killed. It ends when it reads the end of its input.
+ */
+export type Guard = (typeof guards)[number];
+
+/** A program that protects the process it runs in, and then executes the rest of the command line in its place. */
+export interface Link {
+  readonly guards: readonly Guard[];
+  /** @param memoryMaxMb memory that the engine may write to */
+  readonly command: (memoryMaxMb: number) => readonly string[];
+}
+
+/** Open files of an engine. WebAssembly engines open about 30. */
+const openFilesMax = 256;
+
+/** Mounts an empty file system over a folder, and executes the rest of the command line. */
+const hideScript = 'mount -t tmpfs -o size=4k,mode=0 none "$1" && shift && exec "$@"';
+
+/**
+ * The links of the chain that starts an engine, the first one outside. They are programs of util-linux.
+ *
+ * @param user switched to by the chain, which root starts; if undefined, the chain is started by the user that the engine runs as
+ * @param hidden folder that engines must not enter, if it exists
+ */
+export function linksFor(user: EngineUser | undefined, hidden: string | undefined): readonly Link[] {
+  // Without root, a user namespace has the rights to make the other namespaces.
+  const asRoot = user ? [] : ["--user", "--map-current-user", "--keep-caps"];
+  const hide = hidden === undefined ? [] : ["sh", "-c", hideScript, "sh", hidden];
+  const become = user
+    ? [`--reuid=${user.uid}`, `--regid=${user.gid}`, "--clear-groups", "--bounding-set=-all"]
+    : [];
+  return [
+    fixed(["network"], ["unshare", ...asRoot, "--net", "--mount", "--", ...hide]),
+    {
+      guards: ["writes", "limits"],
+      command: (memoryMaxMb) => [
+        "prlimit",
+        "--core=0",
+        "--fsize=0",
+        `--nofile=${openFilesMax}`,
+        // Limits the data, not the address space: WebAssembly reserves far more address space than it uses.
+        `--data=${memoryMaxMb * 1024 * 1024}`,
+        "--",
+      ],
+    },
+    // SCHED_BATCH: an engine that wakes up does not preempt the server, which still answers.
+    fixed([], ["chrt", "-b", "0"]),
+    fixed(
+      ["privileges", "ends with the server"],
+      // Dropping the inheritable capabilities drops those that --keep-caps kept.
+      ["setpriv", ...become, "--inh-caps=-all", "--no-new-privs", "--pdeathsig", "KILL", "--"],
+    ),
+  ];
+}
+
+function fixed(guards: readonly Guard[], command: readonly string[]): Link {
+  return { guards, command: () => command };
+}

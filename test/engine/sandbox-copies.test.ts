@@ -1,0 +1,77 @@
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { copyOnce } from "../../src/engine/sandbox/copies.ts";
+import { createFolder } from "./write-script.ts";
+
+/** Writes a module and its loader, which no other user can read. */
+function writeEngine(): readonly string[] {
+  const folder = createFolder();
+  const files = ["engine.js", "engine.wasm"].map((name) => join(folder, name));
+  for (const file of files) {
+    writeFileSync(file, basename(file), { mode: 0o600 });
+  }
+  chmodSync(folder, 0o700);
+  return files;
+}
+
+const modeOf = (path: string) => statSync(path).mode & 0o777;
+
+test("copies of an engine's files lie in one folder that every user can read and only the server's user can write to", async () => {
+  const cache = join(createFolder(), "cache", "kibitz");
+  const copies = await copyOnce(writeEngine(), cache);
+  const folder = dirname(copies[0] ?? "");
+  expect(copies).toEqual([join(folder, "engine.js"), join(folder, "engine.wasm")]);
+  expect(copies.map((copy) => readFileSync(copy, "utf8"))).toEqual(["engine.js", "engine.wasm"]);
+  expect([cache, folder, ...copies].map(modeOf)).toEqual([0o755, 0o755, 0o555, 0o555]);
+});
+
+test("files are copied once, also if several servers start at the same time and later", async () => {
+  const cache = join(createFolder(), "kibitz");
+  const files = writeEngine();
+  const all = await Promise.all(Array.from({ length: 5 }, () => copyOnce(files, cache)));
+  const { ino } = statSync(all[0]?.[0] ?? "");
+  const later = await copyOnce(files, cache);
+  expect([...all, later]).toEqual(Array.from({ length: 6 }, () => later));
+  expect(statSync(later[0] ?? "").ino).toBe(ino);
+  expect(readdirSync(cache)).toEqual([basename(dirname(later[0] ?? ""))]);
+});
+
+test("files with another content are copied into another folder", async () => {
+  const cache = join(createFolder(), "kibitz");
+  const files = writeEngine();
+  const first = await copyOnce(files, cache);
+  writeFileSync(files[0] ?? "", "newer");
+  const second = await copyOnce(files, cache);
+  expect(dirname(second[0] ?? "")).not.toBe(dirname(first[0] ?? ""));
+  expect(readFileSync(second[0] ?? "", "utf8")).toBe("newer");
+});
+
+test("a copy with another content than its name says is not used, and the error says what to delete", async () => {
+  const cache = join(createFolder(), "kibitz");
+  const files = writeEngine();
+  const [copy = ""] = await copyOnce(files, cache);
+  chmodSync(copy, 0o755);
+  writeFileSync(copy, "damaged");
+  await expect(copyOnce(files, cache)).rejects.toThrow(
+    `${dirname(copy)} is not what its name says; delete it`,
+  );
+});
+
+test.each<[what: string, create: (cache: string) => void]>([
+  ["everybody can write to", (cache) => [mkdirSync(cache), chmodSync(cache, 0o777)]],
+  ["is a link", (cache) => symlinkSync(createFolder(), cache)],
+  ["is a file", (cache) => writeFileSync(cache, "")],
+])("a cache folder that %s is not trusted with copies", async (_, create) => {
+  const cache = join(createFolder(), "kibitz");
+  create(cache);
+  await expect(copyOnce(writeEngine(), cache)).rejects.toThrow();
+});
