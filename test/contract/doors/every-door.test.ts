@@ -94,16 +94,15 @@ function checkAnswer({ answer, absent = [], warnings = [] }: AnswerCase, outcome
 }
 
 function checkRefusal(one: RefusalCase, outcome: Outcome, column: 0 | 1): void {
-  const { code, nextAction, pointers, suggestion, jsonSuggestion } = one;
-  const suggested = suggestion ?? (column === 0 ? jsonSuggestion : undefined);
+  const { code, nextAction, pointers, suggestion } = one;
   expect(outcome).toMatchObject({
     kind: "refusal",
     status: statuses[code]?.[column],
     refusal: {
       code,
-      nextAction: suggested ? "send_suggested_request" : nextAction,
+      nextAction: suggestion ? "send_suggested_request" : nextAction,
       requestId: outcome.requestId,
-      suggestion: suggested ?? null,
+      suggestion: suggestion ?? null,
     },
   });
   if (outcome.kind === "refusal") {

@@ -93,18 +93,12 @@ describe("scripts of every origin", () => {
     },
   );
 
-  test("a script of any origin may read that its headers are too large, or its request malformed", async () => {
-    for (const [request, status] of [
-      [`GET / HTTP/1.1\r\nHost: a\r\nOrigin: ${page}\r\nX-A: ${"a".repeat(20_000)}\r\n\r\n`, "431"],
-      [`GET / HTTP/1.1\r\nHost: a\r\nOrigin: ${page}\r\nX A\r\n\r\n`, "400"],
-      [`GET / HTTP/1.1\r\nHost: a b\r\nOrigin: ${page}\r\nConnection: close\r\n\r\n`, "400"],
-    ] as const) {
-      const { socket, closed } = await open(Number(new URL(app.url).port));
-      socket.write(request);
-      const answer = await closed;
-      expect(answer).toContain(`HTTP/1.1 ${status} `);
-      expect(answer).toContain("Access-Control-Allow-Origin: *\r\n");
-    }
+  test("a script of any origin may read that its request is malformed", async () => {
+    const { socket, closed } = await open(Number(new URL(app.url).port));
+    socket.write(`GET / HTTP/1.1\r\nHost: a b\r\nOrigin: ${page}\r\nConnection: close\r\n\r\n`);
+    const answer = await closed;
+    expect(answer).toContain("HTTP/1.1 400 ");
+    expect(answer).toContain("Access-Control-Allow-Origin: *\r\n");
   });
 
   test("an OPTIONS that is no preflight gets no CORS fields", async () => {

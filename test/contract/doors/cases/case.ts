@@ -27,8 +27,6 @@ export interface RefusalCase extends CommonCase {
   readonly nextAction: string;
   /** A request that would be answered. Its action is then to send that. */
   readonly suggestion?: Plain;
-  /** The same, where only plain JSON finds one: over RPC, requests for analyses are mended and no others. */
-  readonly jsonSuggestion?: Plain;
   /** Where the faults are, in their order. */
   readonly pointers: readonly string[];
   /** Plain JSON has no way to ask this. */

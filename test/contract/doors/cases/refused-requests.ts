@@ -126,7 +126,7 @@ export const refusedRequests: readonly RefusalCase[] = [
     request: { depth: 31 },
     code: "out_of_range",
     pointers: ["/depth"],
-    jsonSuggestion: { depth: 30 },
+    suggestion: { depth: 30 },
   },
   {
     ...common,
@@ -135,7 +135,7 @@ export const refusedRequests: readonly RefusalCase[] = [
     request: { nodes: 1_000_000_001 },
     code: "out_of_range",
     pointers: ["/nodes"],
-    jsonSuggestion: { nodes: 1_000_000_000 },
+    suggestion: { nodes: 1_000_000_000 },
   },
   {
     ...common,
