@@ -17,13 +17,13 @@ import { contentOfError } from "./error-details.ts";
  * QuotaFailure for limits, RetryInfo if waiting helps, BadRequest for faults, and the Problem itself.
  */
 export function connectErrorFrom(thrown: unknown, requestId: string): ConnectError {
-  if (thrown instanceof ConnectError && thrown.code !== Code.DeadlineExceeded) {
+  if (thrown instanceof ConnectError) {
     return thrown;
   }
   if (thrown instanceof CallerLeft) {
     return new ConnectError(thrown.message, Code.Canceled, undefined, undefined, thrown);
   }
-  const error = errorFromThrown(thrown);
+  const error = errorFromUnknown(thrown);
   const code = codeFromString(errorKind(error.code).rpc) ?? Code.Internal;
   const { message, details } = contentOfError(error, requestId);
   return new ConnectError(
@@ -33,17 +33,6 @@ export function connectErrorFrom(thrown: unknown, requestId: string): ConnectErr
     details,
     thrown,
   );
-}
-
-function errorFromThrown(thrown: unknown): KibitzError {
-  return thrown instanceof ConnectError ? deadlineExceeded(thrown) : errorFromUnknown(thrown);
-}
-
-/** Connect watches the deadline of a call. */
-export function deadlineExceeded(cause: ConnectError): KibitzError {
-  return new KibitzError("deadline_exceeded", "The deadline of the call passed before the search ended.", {
-    cause,
-  });
 }
 
 /**

@@ -7,11 +7,12 @@ import { compressionGzip } from "@connectrpc/connect-node";
 import type { Call } from "../../calls/call.ts";
 import { rpcMaxBytesOf } from "../../calls/policy.ts";
 import type { Calls } from "../../calls/register.ts";
+import { KibitzError } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import { CallerLeft } from "../../request/context.ts";
 import type { createAdmittance } from "./admittance.ts";
 import { checkQuery } from "./check-message.ts";
-import { connectErrorFrom, deadlineExceeded, errorFromConnect } from "./errors.ts";
+import { connectErrorFrom, errorFromConnect } from "./errors.ts";
 import { stateKey } from "./state.ts";
 import { completeErrors, fixGrpcMessageEncoding } from "./workarounds.ts";
 
@@ -128,8 +129,9 @@ function withOwnReason(signal: AbortSignal): AbortSignal {
   const abort = () => {
     const { reason } = signal;
     if (reason instanceof ConnectError) {
+      const late = "The deadline of the call passed before the search ended.";
       const isDeadline = reason.code === Code.DeadlineExceeded;
-      controller.abort(isDeadline ? deadlineExceeded(reason) : new CallerLeft());
+      controller.abort(isDeadline ? new KibitzError("deadline_exceeded", late) : new CallerLeft());
     } else {
       controller.abort(reason);
     }

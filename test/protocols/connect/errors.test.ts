@@ -209,17 +209,4 @@ describe("an exception that is no KibitzError", () => {
     const error = new ConnectError("protocol error", Code.InvalidArgument);
     expect(connectErrorFrom(error, "id-1")).toBe(error);
   });
-
-  test("a timeout of Connect is the catalogue's deadline_exceeded", () => {
-    const error = connectErrorFrom(
-      new ConnectError("the operation timed out", Code.DeadlineExceeded),
-      "id-1",
-    );
-    expect(error.code).toBe(Code.DeadlineExceeded);
-    expect(infoOf(error)?.metadata).toEqual({
-      code: "deadline_exceeded",
-      next_action: "reduce_limits",
-      request_id: "id-1",
-    });
-  });
 });
