@@ -147,12 +147,12 @@ function openOwn(
 ): OpenedStores {
   const database = openData(config);
   let isDegraded = false;
-  const tellPart = degraded?.part("database");
-  const tellDegraded = (is: boolean) => {
+  const setPart = degraded?.part("database");
+  const setDegraded = (is: boolean) => {
     isDegraded = is;
-    tellPart?.(is);
+    setPart?.(is);
   };
-  const asking = { watch: createStoreLog(log, { tellDegraded }), busyMaxMs };
+  const asking = { watch: createStoreLog(log, { setDegraded }), busyMaxMs };
   const trial = createTrial(database, asking);
   return {
     stores: {

@@ -1,13 +1,13 @@
-/** Told when a part of the service begins to do without what it should have, and when that has ended. */
-export type TellDegraded = (isDegraded: boolean) => void;
+/** Call with true when a part of the service becomes degraded, and with false when it has recovered. */
+export type SetDegraded = (isDegraded: boolean) => void;
 
-/** Which parts of the service do without what they should have. */
+/** The parts of the service that can be degraded: the service runs on, with less than it is configured to have. */
 export interface Degraded {
-  /** Begins to know a part, which is well until it is told otherwise. */
-  part(name: string): TellDegraded;
-  /** All that are known, by name, and whether they are degraded. */
+  /** Registers a part, which is not degraded at first. */
+  part(name: string): SetDegraded;
+  /** All registered parts by name, and whether they are degraded. */
   parts(): Readonly<Record<string, boolean>>;
-  /** Those that are, as `GET /readyz` tells. */
+  /** The names of the degraded parts, for `GET /readyz`. */
   names(): readonly string[];
 }
 

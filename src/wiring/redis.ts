@@ -44,10 +44,10 @@ export async function connectRedis(
         : error;
     },
   );
-  const tellDegraded = degraded?.part("store");
+  const setDegraded = degraded?.part("store");
   const tell = () => {
     const { health } = redis;
-    tellDegraded?.(health.kind !== "up");
+    setDegraded?.(health.kind !== "up");
     switch (health.kind) {
       case "up":
         return log.info({}, "recovered: Redis can be used, and this node shares again");

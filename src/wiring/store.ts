@@ -5,7 +5,7 @@ import { findingsFromJson, findingsVersion } from "../analysis/read-findings.ts"
 import type { Log } from "../log/log.ts";
 import type { AnswerStore, AnswerStoreWatch } from "../storage/ports.ts";
 import { answerFileName, openSqliteAnswerStore } from "../storage/sqlite/answer-store.ts";
-import type { Degraded, TellDegraded } from "./degraded.ts";
+import type { Degraded, SetDegraded } from "./degraded.ts";
 import type { Config } from "./settings.ts";
 import { createStoreLog } from "./store-log.ts";
 
@@ -35,12 +35,12 @@ export function hasStore({ dataDir }: Config): boolean {
   return existsSync(join(dataDir, answerFileName));
 }
 
-function createAnswerLog(log: StoreLog, tellDegraded?: TellDegraded): AnswerStoreWatch {
+function createAnswerLog(log: StoreLog, setDegraded?: SetDegraded): AnswerStoreWatch {
   return {
     ...createStoreLog(log, {
       name: "stored answers",
       meanwhile: "what they would have answered is searched",
-      tellDegraded,
+      setDegraded,
     }),
     setAside: (file, error) =>
       log.warn(
