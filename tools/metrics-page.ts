@@ -4,7 +4,7 @@
 import { writeFileSync } from "node:fs";
 import { type DescribedFamily, describeMetrics } from "../src/metrics/metrics.ts";
 
-/** The page, as it is to be. */
+/** The content of the page. */
 export function metricsPage(): string {
   const all = describeMetrics();
   const isOurs = ({ name }: DescribedFamily) => name.startsWith("kibitz_");
@@ -13,11 +13,10 @@ export function metricsPage(): string {
 <!-- Made by \`npm run generate\` from src/metrics/families.ts. -->
 
 \`kibitz serve\` answers \`GET /metrics\` on a port of its own: 9464 on this machine alone, unless
-[\`KIBITZ_METRICS_PORT\` and \`KIBITZ_METRICS_HOST\`](settings.md) say otherwise. Where 9464 is taken there are none, and the log says
-so; a port that was named and cannot be had ends the start. The [probes](running.md#probes-and-stopping) \`/healthz\` and \`/readyz\` are
-answered there too. The text is in the format 0.0.4. For a reader whose \`Accept\` asks for it, as that of
-Prometheus does, it is OpenMetrics, with exemplars of requests whose trace is kept,
-by [this service](tracing.md) or by a caller who sent a sampled \`traceparent\`:
+[\`KIBITZ_METRICS_PORT\` and \`KIBITZ_METRICS_HOST\`](settings.md) say otherwise. If 9464 is taken, there are no metrics, and the log says
+so; if a port is named and cannot be opened, the start fails. The same port answers the [probes](running.md#probes-and-stopping) \`/healthz\`
+and \`/readyz\`. The answer is \`text/plain; version=0.0.4\`, unless \`Accept\` prefers OpenMetrics, as that of Prometheus does. OpenMetrics has
+exemplars: the traces of requests, if [this service](tracing.md) or the caller (by a sampled \`traceparent\`) keeps them.
 
 \`\`\`sh
 curl -s http://localhost:9464/metrics | grep ^kibitz_
@@ -30,20 +29,19 @@ scrape_configs:
       - targets: ["localhost:9464"]
 \`\`\`
 
-Times are in seconds and sizes in bytes. A family has at most 200 series whatever callers send: what comes beyond that is counted under
-\`other\`. Histograms have \`_bucket\`, \`_sum\` and \`_count\`, which count among those.
+Times are in seconds and sizes in bytes. Every label has a short list of values: none of them is a caller's text.
 
-## Of the service
+## Metrics of the service
 
 ${table(all.filter(isOurs))}
 
-Scale by \`kibitz_queue_expected_wait_seconds\`: it tells how long the next search would wait, which neither CPU nor the number of those
-who wait do.
+Scale by \`kibitz_queue_expected_wait_seconds\`: it says how long the next search would wait. Neither the CPU nor the number of waiting
+searches does.
 
-## Of the process and of Node.js
+## Metrics of the process and of Node.js
 
-As [prom-client](https://github.com/siimon/prom-client) names them. They are watched from the first time on that somebody asks for metrics, and those of the
-collection of garbage count from then.
+[prom-client](https://github.com/siimon/prom-client) names them. They are collected from the first request for metrics on, so garbage collections count
+from then.
 
 ${table(all.filter((family) => !isOurs(family)))}
 `;

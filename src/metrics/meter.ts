@@ -1,62 +1,62 @@
 import type { Protocol } from "../request/context.ts";
 
-/** Told what happens, for whoever counts it. All of it is quick, and none of it throws. */
+/** Counts events. Its methods are quick and never throw. */
 export interface Meter {
-  /** A request was answered or refused, or its caller has left. */
+  /** A request was answered or refused, or its client has disconnected. */
   call(call: EndedCall): void;
   /** An engine has answered. */
   search(search: EndedSearch): void;
-  /** An answer was looked for among those that are kept. */
+  /** An answer was looked up in the cache: where it was found, or undefined. */
   lookUp(found: CacheTier | undefined): void;
-  /** Redis was asked, or could not be. */
+  /** An operation of Redis ended, or was not sent. */
   redisOperation(operation: RedisOperation): void;
-  /** An engine was started, in so many seconds, where that is known. */
+  /** An engine was started, in so many seconds if that is known. */
   engineStarted(engine: MeteredEngine, seconds: number | undefined): void;
-  /** An engine is gone, or could not be started: the next search of its build starts another one. */
+  /** An engine ended or could not be started. The next search of its build starts another one. */
   engineLost(engine: MeteredEngine, reason: string): void;
 }
 
-/** Where an answer was kept: in this process, on its disk, or by all nodes together. */
+/** Where an answer was cached: in this process, on its disk, or in the store that all nodes share. */
 export type CacheTier = "memory" | "store" | "shared";
 
 export interface EndedCall {
   readonly protocol: Protocol;
-  /** Name of an RPC; undefined where the request was refused before it was known to be one. */
+  /** Name of the RPC; undefined if the request was refused before it was a call. */
   readonly method: string | undefined;
   /** `ok`, `canceled` or a code of the catalogue. */
   readonly code: string;
-  /** Which limit of which plan it was refused by, if it was. */
+  /** The plan and limit that refused the call: `keyless/minute`. */
   readonly limit?: string | undefined;
   readonly seconds: number;
-  /** The call's span, as in the header `traceparent`. */
+  /** The call's span as a `traceparent` header. */
   readonly traceparent: string | undefined;
 }
 
 interface EndedSearch {
   readonly path: string;
-  /** Milliseconds that it waited for its slot. */
+  /** Milliseconds that the search waited for its slot. */
   readonly queueMs: number;
-  /** How far it came: plies, positions, and milliseconds by the engine's clock. */
+  /** How far the search came: plies, positions, and milliseconds by the engine's clock. */
   readonly snapshot: {
     readonly depth: number;
     readonly counters: { readonly nodes: number; readonly timeMs: number };
   };
-  /** What ended it: `depth`, `nodes`, `time` or `stop`. */
+  /** The limit that ended the search: `depth`, `nodes`, `time` or `stop`. */
   readonly endedBy: string;
 }
 
-/** An engine, by what there are few of. */
+/** An engine, by labels of few values. */
 export interface MeteredEngine {
-  /** Of its build. */
+  /** Id of the build. */
   readonly id: string;
   readonly path: string;
 }
 
 interface RedisOperation {
-  /** Of a command or a script, of which there are few. */
+  /** Name of the command or script. */
   readonly name: string;
-  /** Until it was answered, or given up. */
+  /** Until the answer, or the timeout. */
   readonly seconds: number;
-  /** What it has failed by: `timeout`, or `away` where nobody was there to be asked; undefined where it has not. */
+  /** `timeout`, `away` if there was no connection, or an error code of Redis; undefined if the operation succeeded. */
   readonly failure: string | undefined;
 }

@@ -1,25 +1,25 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { collectDefaultMetrics, type OpenMetricsContentType, Registry } from "prom-client";
+import { type Counter, collectDefaultMetrics, type OpenMetricsContentType, Registry } from "prom-client";
 import { createFamilies, type Families } from "./families.ts";
 import type { EndedCall, Meter, MeteredEngine } from "./meter.ts";
 
 /** Metrics of this process, for Prometheus. */
 export interface Metrics {
-  /** What is told of as it happens. */
+  /** Counts events as they happen. */
   readonly meter: Meter;
-  /** What there is now, read when somebody looks. Of several readers of the same gauge the last one holds. */
+  /** Adds readers of the current state, called for each print. A later reader replaces an earlier one of the same name. */
   watch(readers: Readers): void;
-  /** All of it: `text` is the exposition format 0.0.4, and `openmetrics` has exemplars too. */
+  /** Prints all metrics: `text` is the exposition format 0.0.4, and `openmetrics` has exemplars too. */
   print(format?: "text" | "openmetrics"): Promise<string>;
 }
 
-/** Reads how things stand. Must be quick; undefined where there is nothing to say yet. */
+/** Readers of the current state. They must be quick. */
 interface Readers {
   readonly queue?: () => QueueStanding;
   readonly engines?: () => readonly EngineStanding[];
-  /** Callers for whom a search was begun, and who joined one under way. */
+  /** Callers for whom a search was begun, and callers who joined a search in flight. */
   readonly askers?: () => { readonly started: number; readonly joined: number };
-  /** Look-ups of API keys: answered from memory, and by the store. */
+  /** Look-ups of API keys: `hits` were answered from memory, `misses` by the store. */
   readonly keys?: () => { readonly hits: number; readonly misses: number };
   /** The parts of the service that can be degraded, and whether they are. */
   readonly degraded?: () => Readonly<Record<string, boolean>>;
@@ -29,7 +29,7 @@ interface QueueStanding {
   readonly slots: number;
   readonly running: number;
   readonly waiting: number;
-  /** Since the start: searches that got a slot, and that were refused. */
+  /** Since the start: searches that got a slot, and searches that were refused. */
   readonly admitted: number;
   readonly refused: number;
   /** Milliseconds until the next search of a new caller is expected to begin. */
@@ -40,18 +40,18 @@ interface QueueStanding {
 interface EngineStanding {
   readonly build: MeteredEngine;
   readonly available: boolean;
-  /** What each of them does. */
+  /** The activity of each engine. */
   readonly states: readonly string[];
-  /** Of all of them together. */
+  /** All engines together. */
   readonly memoryBytes: number;
 }
 
-/** @param version of the service */
+/** @param version version of the service, shown as a metric */
 export function createMetrics(version: string): Metrics {
   const { registry, families } = createRegistry();
   families.build.set({ version }, 1);
   let readers: Readers = {};
-  /** Set as soon as somebody looks. */
+  /** Set by the first print. */
   let watching: Promise<void> | undefined;
   return {
     meter: createMeter(families),
@@ -70,12 +70,12 @@ export function createMetrics(version: string): Metrics {
 
 function createRegistry() {
   const registry = new Registry<OpenMetricsContentType>();
-  // Always: prom-client (15.1) takes the endings of counters' names away when it first prints them so.
+  // Always: prom-client (15.1) renames counters for good when it prints OpenMetrics.
   registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
   return { registry, families: createFamilies(registry) };
 }
 
-/** The same in the exposition format 0.0.4: counters are described by the name that their series have, and there are no exemplars. */
+/** Translates OpenMetrics to the exposition format 0.0.4: there a counter is described under the name of its series, and exemplars do not exist. */
 function textFromOpenMetrics(openMetrics: string): string {
   const counters = new Set([...openMetrics.matchAll(/^# TYPE (\S+) counter$/gm)].map(([, name]) => name));
   return openMetrics
@@ -84,22 +84,21 @@ function textFromOpenMetrics(openMetrics: string): string {
     .replace(/# EOF\n$/, "");
 }
 
-/** Some looks of the watch over the event loop, in milliseconds. It says nothing before its second one. */
-const firstLooksMs = 25;
+/** Longer than two samples of the event loop's delay, in milliseconds. Before the second sample, the delay is NaN. */
+const firstSamplesMs = 50;
 
 /**
- * Of the process and of Node: memory, CPU, files, the delay of the event loop, garbage collection. From when somebody looks:
- * it wakes the process a hundred times a second.
+ * Collects metrics of the process and of Node: memory, CPU, files, the delay of the event loop, garbage collection. Starts with the
+ * first print, because sampling wakes the process a hundred times a second.
  */
 async function watchProcess(registry: Registry<OpenMetricsContentType>): Promise<void> {
   collectMetricsOfNode(registry);
-  await sleep(firstLooksMs);
-  await sleep(firstLooksMs);
+  await sleep(firstSamplesMs);
 }
 
 /**
- * What prom-client (15.1) knows of the process and of Node, without its sums over all types: they are gauges that have the ending of
- * counters, which `promtool check metrics` rejects, and PromQL sums as well.
+ * Registers prom-client's metrics of the process and of Node, without its totals over all types: in 15.1 they are gauges whose names
+ * end as those of counters, which `promtool check metrics` rejects, and PromQL can add them up.
  */
 function collectMetricsOfNode(registry: Registry<OpenMetricsContentType>): void {
   collectDefaultMetrics({ register: registry });
@@ -108,7 +107,7 @@ function collectMetricsOfNode(registry: Registry<OpenMetricsContentType>): void 
   }
 }
 
-/** A family, for people. */
+/** A family of metrics, for the documentation. */
 export interface DescribedFamily {
   readonly name: string;
   readonly type: string;
@@ -131,63 +130,70 @@ function createMeter(families: Families): Meter {
   return {
     call(call) {
       const { protocol, method = "none", code, limit, seconds } = call;
-      families.requests.add({ protocol, method, code });
+      families.requests.inc({ protocol, method, code });
       if (code !== "ok" && code !== "canceled") {
-        families.refusals.add({ code });
+        families.refusals.inc({ code });
       }
       if (limit !== undefined) {
-        families.limited.add({ limit });
+        families.limited.inc({ limit });
       }
-      families.requestSeconds.observe({ protocol }, seconds, traceOf(call));
+      families.requestSeconds.observe({ labels: { protocol }, value: seconds, ...exemplarOf(call) });
     },
     search({ path, queueMs, snapshot, endedBy }) {
       const { nodes, timeMs } = snapshot.counters;
-      families.searches.add({ path, ended_by: endedBy });
-      families.nodes.add({ path }, nodes);
-      families.searchSeconds.observe({ path }, timeMs / 1000);
-      families.queueSeconds.observe({}, queueMs / 1000);
-      families.searchDepth.observe({}, snapshot.depth);
+      families.searches.inc({ path, ended_by: endedBy });
+      families.nodes.inc({ path }, nodes);
+      families.searchSeconds.observe({ labels: { path }, value: timeMs / 1000 });
+      families.queueSeconds.observe({ value: queueMs / 1000 });
+      families.searchDepth.observe({ value: snapshot.depth });
     },
     lookUp(tier) {
       if (tier) {
-        families.cacheHits.add({ tier });
+        families.cacheHits.inc({ tier });
       } else {
-        families.cacheMisses.add({});
+        families.cacheMisses.inc();
       }
     },
     redisOperation({ name: operation, seconds, failure }) {
       if (failure !== "away") {
-        families.redisSeconds.observe({ operation }, seconds);
+        families.redisSeconds.observe({ labels: { operation }, value: seconds });
       }
       if (failure !== undefined) {
-        families.redisErrors.add({ operation, reason: failure });
+        families.redisErrors.inc({ operation, reason: failure });
       }
     },
     engineStarted({ id: engine, path }, seconds) {
-      families.engineStarts.add({ engine, path });
+      families.engineStarts.inc({ engine, path });
       if (seconds !== undefined) {
-        families.engineStartSeconds.observe({ path }, seconds);
+        families.engineStartSeconds.observe({ labels: { path }, value: seconds });
       }
     },
     engineLost(_engine, reason) {
-      families.engineRestarts.add({ reason });
+      families.engineRestarts.inc({ reason });
     },
   };
 }
 
-/** The request's trace, if that is kept, here or by its caller: an exemplar that leads nowhere helps nobody. */
-function traceOf({ traceparent }: EndedCall): Record<string, string> | undefined {
+/** The trace of a request as an exemplar, if this service or the caller keeps that trace. */
+function exemplarOf({ traceparent }: EndedCall): { readonly exemplarLabels?: object } {
   const [, trace_id, span_id, flags] = traceparent?.split("-") ?? [];
   const isSampled = (Number.parseInt(flags ?? "0", 16) & 1) === 1;
-  return isSampled && trace_id && span_id ? { trace_id, span_id } : undefined;
+  return isSampled ? { exemplarLabels: { trace_id, span_id } } : {};
+}
+
+/** Sets a counter whose values are counted elsewhere since the start. */
+function setTotals<L extends string>(family: Counter<L>, label: L, totals: Readonly<Record<string, number>>) {
+  family.reset();
+  for (const [value, total] of Object.entries(totals)) {
+    family.inc({ [label]: value } as Record<L, string>, total);
+  }
 }
 
 function readStandings(families: Families, { queue, engines, askers, keys, degraded }: Readers): void {
   families.clock.set(Date.now() / 1000);
   if (queue) {
     const { slots, running, waiting, admitted, refused, expectedWaitMs } = queue();
-    families.queueEntries.read({ outcome: "admitted" }, admitted);
-    families.queueEntries.read({ outcome: "refused" }, refused);
+    setTotals(families.queueEntries, "outcome", { admitted, refused });
     families.slots.set(slots);
     families.slotsBusy.set(running);
     families.queueLength.set(waiting);
@@ -195,13 +201,11 @@ function readStandings(families: Families, { queue, engines, askers, keys, degra
   }
   if (askers) {
     const { started, joined } = askers();
-    families.askers.read({ search: "begun" }, started);
-    families.askers.read({ search: "joined" }, joined);
+    setTotals(families.askers, "search", { begun: started, joined });
   }
   if (keys) {
     const { hits, misses } = keys();
-    families.keyLookUps.read({ from: "memory" }, hits);
-    families.keyLookUps.read({ from: "store" }, misses);
+    setTotals(families.keyLookUps, "from", { memory: hits, store: misses });
   }
   if (engines) {
     for (const family of [families.engines, families.engineMemory, families.enginesAvailable]) {

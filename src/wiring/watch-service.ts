@@ -7,7 +7,7 @@ import type { Service } from "./service.ts";
 
 export type ServiceMetrics = Pick<Metrics, "meter" | "watch"> & Partial<Pick<MetricsServer, "serveProbes">>;
 
-/** Has metrics read how things stand, and count what happens to engines. */
+/** Lets metrics read the current state, and count the events of engines. */
 export function watchService(
   { meter, watch }: ServiceMetrics,
   { scheduler, analyzer }: Service,
@@ -22,7 +22,7 @@ export function watchService(
     keys: access.lookUps,
     degraded: degraded.parts,
   });
-  // Those that were started before anybody looked took a time that nobody knows.
+  // Engines that are already there count as started, without a duration.
   for (const { build, states } of engines.standing()) {
     for (const _ of states) {
       meter.engineStarted(build, undefined);

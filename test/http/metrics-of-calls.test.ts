@@ -99,4 +99,20 @@ describe("metrics of a service", () => {
     expect(await counted("kibitz_engine_starts_total")).toEqual([`{${engine}} 1`]);
     expect(await counted("kibitz_engine_available")).toContain(`{${engine}} 1`);
   });
+
+  test("metrics have no label with a caller's text", async () => {
+    const text = "nobody-knows-this";
+    const agent = oldMessage("tools/call", { name: text, arguments: { [text]: text } });
+    await Promise.all([
+      post(`/${text}`, {}),
+      post(`/chess.analysis.v1.AnalysisService/${text}`, {}, { "Content-Type": "application/grpc" }),
+      post("/v1/eval", { ...request, engine: text }),
+      post("/v1/eval", request, { Authorization: `Bearer ${text}` }),
+      send(app.url, agent),
+      send(app.url, oldMessage(text, {})),
+    ]);
+    const all = await metrics.print();
+    expect(all).toContain('code="unknown_engine"');
+    expect(all).not.toContain(text);
+  });
 });
