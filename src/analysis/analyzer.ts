@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import {
+  type EngineBuild,
   EngineFailure,
   type SearchDone,
   type SearchEvent,
@@ -7,8 +8,9 @@ import {
   type SearchProgress,
 } from "../engine/engine.ts";
 import type { SearchWithRetry } from "../engine/search-with-retry.ts";
-import type { Meter } from "../metrics/meter.ts";
+import type { CacheTier, Meter } from "../metrics/meter.ts";
 import type { AnswerStore, InstantCache } from "../storage/ports.ts";
+import { beginSpan, inSpan } from "../tracing/spans.ts";
 import {
   type Analysis,
   analysisFromFindings,
@@ -23,8 +25,8 @@ import {
   restrictionOf,
 } from "./analysis.ts";
 import { type CoalescerCounters, createCoalescer, type SharedWork, type Sharers } from "./coalesce.ts";
-import { errorFromFailure } from "./error-from-failure.ts";
 import { type Asker, createAsker, type RunTimes } from "./engine-time.ts";
+import { errorFromFailure } from "./error-from-failure.ts";
 import { createExpectedTimes, type ExpectedTimes, type SearchTime } from "./expected-time.ts";
 import type { Flight, Followed, SharedEvent, SharedState, Sharing, Terms } from "./flight.ts";
 import type { Scheduler, Slot, Standing } from "./scheduler.ts";
@@ -69,28 +71,37 @@ interface AnalyzerOptions {
   readonly sharing?: Sharing | undefined;
   /** When a search ends that sets no time of its own and about which nothing is agreed, in milliseconds. */
   readonly movetimeMaxMs: number;
-  /** Makes of a search one that is watched, too. */
-  readonly watched?: ((work: SharedWork<SharedEvent, Asker>) => typeof work) | undefined;
 }
 
 /** Of what is kept; undefined for what is not. */
 type Key = string | undefined;
 
 export function createAnalyzer({
-  search,
+  search: searchOnEngine,
   scheduler,
   cache,
   store,
   sharing,
   meter,
   movetimeMaxMs,
-  watched = (work) => work,
 }: AnalyzerOptions): Analyzer {
   const expectedTimes = createExpectedTimes();
   const coalescer = createCoalescer<SharedEvent, Asker>();
   sharing?.serve((flightKey, signal, wantsStates) =>
     coalescer.join(flightKey, createAsker("another node"), signal, wantsStates),
   );
+
+  const search: SearchWithRetry = (build, job, signal, ...told) =>
+    inSpan("engine search", { signal, attributes: searchAttributes(build, job) }, async (span) => {
+      const done = await searchOnEngine(build, job, signal, ...told);
+      span?.setAttributes({
+        "kibitz.depth": done.snapshot.depth,
+        "kibitz.nodes": done.snapshot.counters.nodes,
+        "kibitz.engine_ms": done.snapshot.counters.timeMs,
+        "kibitz.ended_by": done.endedBy,
+      });
+      return done;
+    });
 
   /** The cache key of a request. Undefined if the engine's file cannot be read: its start fails by the same, and says so. */
   async function keyOf(request: JudgedRequest): Promise<Key> {
@@ -100,13 +111,13 @@ export function createAnalyzer({
 
   /** What is known of a search: from memory, else from the store, and then from memory. */
   function lookUp(key: string, request: JudgedRequest): Findings | undefined {
-    const found = cache.get(key);
+    const found = lookIn("memory", () => cache.get(key));
     const storing = isWorthStoring(request) ? store : undefined;
     if (found) {
       meter?.lookUp("memory");
       return found;
     }
-    const stored = storing?.get(key);
+    const stored = storing && lookIn("store", () => storing.get(key));
     if (stored) {
       cache.set(key, stored);
       meter?.lookUp("store");
@@ -164,7 +175,9 @@ export function createAnalyzer({
     const tellStanding = (standing: Standing) => publish({ kind: "waiting", standing });
     const expectMs = () => expectedTimes.expect(build, job);
     const enter = (isAdmitted: boolean) =>
-      scheduler.enter({ flow, expectMs, isAdmitted }, signal, tellStanding);
+      inSpan("queue", { signal }, () =>
+        scheduler.enter({ flow, expectMs, isAdmitted }, signal, tellStanding),
+      );
 
     async function searchIn(entered: Slot, tell: typeof publish): Promise<SharedState> {
       const done = await searchHolding(entered, tell);
@@ -212,7 +225,8 @@ export function createAnalyzer({
     const flightKey = key === undefined ? undefined : flightKeyOf(key, time.longestMs);
     const asker = createAsker(flow);
     const flight = { asker, request, time, key, flightKey };
-    return { asker, flightKey, work: watched((...joint) => run(flight, ...joint)) };
+    const work: SharedWork<SharedEvent, Asker> = (...joint) => run(flight, ...joint);
+    return { asker, flightKey, work };
   }
 
   /** @param toldMs what they have been told already that it took. */
@@ -306,6 +320,26 @@ export function createAnalyzer({
     },
   };
   return analyzer;
+}
+
+/** Looks an answer up in its own span. */
+function lookIn<T>(tier: CacheTier, look: () => T | undefined): T | undefined {
+  const span = beginSpan(`cache ${tier}`, { attributes: { "kibitz.cache.tier": tier } });
+  const found = look();
+  span?.setAttribute("kibitz.cache.hit", found !== undefined).end();
+  return found;
+}
+
+/** The engine and the limits of a search, and nothing of its position. */
+function searchAttributes({ id, path }: EngineBuild, { depth, nodes, movetimeMs, multipv }: SearchJob) {
+  return {
+    "kibitz.engine": id,
+    "kibitz.path": path,
+    "kibitz.limit.depth": depth,
+    "kibitz.limit.nodes": nodes,
+    "kibitz.limit.movetime_ms": movetimeMs,
+    "kibitz.multipv": multipv,
+  };
 }
 
 /** Who joins a search that waits already waits less than that. */

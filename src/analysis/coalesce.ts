@@ -1,3 +1,5 @@
+import type { Span } from "@opentelemetry/api";
+import { beginSpan, inSpan } from "../tracing/spans.ts";
 import { requestBounds } from "./analysis.ts";
 
 /**
@@ -91,8 +93,15 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
 
   function join(known: SharedRun<T, W>, reader: Reader<T, W>, signal: AbortSignal): () => void {
     joined++;
+    // The search is in the trace of the caller that began it.
+    const { span: search } = known;
+    const span = beginSpan("join search", { links: search ? [{ context: search.spanContext() }] : [] });
     known.enter(reader);
-    return stay(known, reader, signal);
+    const leave = stay(known, reader, signal);
+    return () => {
+      leave();
+      span?.end();
+    };
   }
 
   function stay(run: SharedRun<T, W>, reader: Reader<T, W>, signal: AbortSignal): () => void {
@@ -176,6 +185,7 @@ class SharedRun<T, W> implements Sharers<W> {
   readonly #over: () => void;
   readonly #wanted = Promise.withResolvers<void>();
   #newest: { readonly state: T } | undefined;
+  #span: Span | undefined;
 
   /** @param over called once, as soon as nobody should join any more. */
   constructor(over: () => void) {
@@ -191,10 +201,19 @@ class SharedRun<T, W> implements Sharers<W> {
       }
     };
     // Failures go to the readers, and when all have left there is nobody to be told.
-    work(publish, this.#left.signal, this).then(
+    const { signal } = this.#left;
+    inSpan("search", { signal }, (span) => {
+      this.#span = span;
+      return work(publish, signal, this);
+    }).then(
       (last) => this.#end((reader) => reader.end(last)),
       (error) => this.#end((reader) => reader.fail(error)),
     );
+  }
+
+  /** The span of the work, if it is recorded. */
+  get span(): Span | undefined {
+    return this.#span;
   }
 
   get statesWanted(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { AnalysisCache, SharedSearches } from "../storage/ports.ts";
+import { inSpan } from "../tracing/spans.ts";
 import type { Findings } from "./analysis.ts";
 import type { SharedEvent, SharedFlight, SharedState, Sharing } from "./flight.ts";
 
@@ -15,6 +16,13 @@ export interface SharingOptions {
  * follows has none. Where anything goes wrong between nodes, each searches for itself.
  */
 export function createSharing({ searches, answers, cache }: SharingOptions): Sharing {
+  const lookUp = (key: string, signal: AbortSignal) =>
+    inSpan("cache shared", { attributes: { "kibitz.cache.tier": "shared" } }, async (span) => {
+      const found = await answers.get(key, signal);
+      span?.setAttribute("kibitz.cache.hit", found !== undefined);
+      return found;
+    });
+
   function known(key: string, findings: Findings, cached: boolean): SharedState {
     cache.set(key, findings);
     return stateOf(findings, cached);
@@ -47,7 +55,7 @@ export function createSharing({ searches, answers, cache }: SharingOptions): Sha
       for (;;) {
         if (!flight.hasFreeSlot()) {
           // It would wait for what another node may know: that is looked up first.
-          const [found, isLed] = await Promise.all([answers.get(key, signal), searches.isLed(flightKey)]);
+          const [found, isLed] = await Promise.all([lookUp(key, signal), searches.isLed(flightKey)]);
           signal.throwIfAborted();
           if (found) {
             return known(key, found, !followed);
@@ -62,7 +70,7 @@ export function createSharing({ searches, answers, cache }: SharingOptions): Sha
         letIn = true;
         // In this order, and at once: who gets the claim sees what the one before has found.
         const claiming = searches.claim(flightKey);
-        const found = await answers.get(key, signal);
+        const found = await lookUp(key, signal);
         using claim = await claiming;
         if (found || claim === undefined || signal.aborted) {
           slot[Symbol.dispose]();

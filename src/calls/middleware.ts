@@ -13,6 +13,7 @@ import { createRequestWriter } from "./plain/write-message.ts";
 import { batchMethods, isCounted, requestMaxBytes } from "./policy.ts";
 import type { Rules } from "./rules.ts";
 import { createSuggest, type PreflightMessage } from "./suggest.ts";
+import { inOwnSpan } from "./trace-call.ts";
 
 /** Wraps the handler of a method in a handler that does something more. */
 export type Middleware = (handler: Handler, method: DescMethod) => Handler;
@@ -27,7 +28,14 @@ export function apiMiddleware(
   judge: PreflightMessage,
   write: CallLine,
 ): readonly Middleware[] {
-  return [withLog(write), withSuggestions(judge), withLimits(limits), withRules(rules), withEtag()];
+  return [
+    inOwnSpan,
+    withLog(write),
+    withSuggestions(judge),
+    withLimits(limits),
+    withRules(rules),
+    withEtag(),
+  ];
 }
 
 /**

@@ -1,9 +1,10 @@
 import { once } from "node:events";
+import manifest from "../../package.json" with { type: "json" };
 import type { Guard } from "../engine/sandbox/links.ts";
 import { createLog } from "../log/create-log.ts";
 import type { Log } from "../log/log.ts";
 import { makeFolder } from "../storage/sqlite/database.ts";
-import { tracingAsked } from "../tracing/settings.ts";
+import { tracingFrom } from "../tracing/settings.ts";
 import { ConfigError, describeSettings, loadConfig, settingsForLog } from "../wiring/config.ts";
 import { openEngines } from "../wiring/engines.ts";
 import type { Config } from "../wiring/settings.ts";
@@ -54,8 +55,8 @@ export const serveCommand: Command = {
       await opening.then((engines) => engines[Symbol.asyncDispose]()).catch(() => {});
       throw error;
     });
-    await using tracing = await openTracing(host.env, log);
-    const app = await startApp(config, log, opening, { metrics, tracing });
+    await using _ = await startTracing(host.env, log);
+    const app = await startApp(config, log, opening, { metrics });
     const startMs = Math.round(performance.now());
     const { latest, versions } = (await opening).catalog;
     const others = versions.filter((version) => version !== latest);
@@ -129,20 +130,24 @@ async function openMetrics(config: Config, log: Log) {
   return wiring.openMetrics(config, log);
 }
 
-/** Where nobody asks for traces, nothing of what keeps them is read. */
-async function openTracing(env: Host["env"], log: Log) {
-  const asked = tracingAsked(env);
-  for (const warning of asked.warnings) {
+/** Loads OpenTelemetry's SDK only if the environment wants traces. */
+async function startTracing(env: Host["env"], log: Log): Promise<AsyncDisposable | undefined> {
+  const wanted = tracingFrom(env);
+  for (const warning of wanted.warnings) {
     log.warn({}, warning);
   }
-  if (asked.kind === "off") {
+  if (wanted.kind === "off") {
     return undefined;
   }
+  const { settings } = wanted;
+  const { sampler, ratio } = settings;
   try {
-    const wiring = await import("../wiring/tracing.ts");
-    return wiring.startTracing(asked.settings, log);
+    const { openTracing } = await import("../tracing/open.ts");
+    const tracing = openTracing({ settings, version: manifest.version, log });
+    log.info({}, `traces are kept: ${sampler}${sampler.endsWith("ratio") ? ` of ${ratio}` : ""}`);
+    return tracing;
   } catch (thrown) {
-    // An address that is none: a service without traces is better than none.
+    // The exporter rejects some settings: a service without traces is better than none.
     log.warn({ error: thrown instanceof Error ? thrown.message : String(thrown) }, "no traces");
     return undefined;
   }

@@ -2,6 +2,7 @@ import { EventEmitter } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
+import { beginSpan } from "../tracing/spans.ts";
 import { type Backoff, createBackoff } from "./backoff.ts";
 import {
   beforeAbort,
@@ -46,8 +47,6 @@ export interface EngineEvents {
   started: [EngineBuild, number];
   /** An engine failed, or could not be started. */
   lost: [EngineBuild, FailureKind];
-  /** An engine failed in a search. `isLast` is true if the search is not retried, and fails with this engine. */
-  failed: [EngineBuild, { readonly kind: FailureKind; readonly attempt: number; readonly isLast: boolean }];
 }
 
 /** `waiting` for the end of a backoff. Engines that wait or close are not counted as memory. */
@@ -145,6 +144,10 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
         changes.emit("change", build);
       }
       changes.emit("started", build, ms / 1000);
+      beginSpan("engine start", {
+        startTime: begunAt,
+        attributes: { "kibitz.engine": engine, "kibitz.path": path },
+      })?.end();
       void session.exited.then((failure) => onExit(entry, failure));
       offer(entry);
     } catch (error) {

@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Log } from "../log/log.ts";
+import { activeSpan } from "../tracing/spans.ts";
 import {
   type Audience,
   type EngineBuild,
@@ -98,12 +99,17 @@ export function createSearchWithRetry(
         quarantine.note(build, job, error);
         const { kind } = error;
         const isLast = attempt === attemptsMax || final.has(kind);
-        pool.changes.emit("failed", build, { kind, attempt, isLast });
+        const { id: engine, path } = build;
+        activeSpan()?.addEvent(isLast ? "engine failed" : "engine failed, search tried again", {
+          "kibitz.engine": engine,
+          "kibitz.path": path,
+          "kibitz.failure": kind,
+          "kibitz.attempt": attempt,
+        });
         if (isLast) {
           throw error;
         }
         signal.throwIfAborted();
-        const { id: engine, path } = build;
         log.warn({ engine, path, fen: job.position.fen, kind, attempt }, "search tried again");
         if (!gone.has(kind)) {
           endsAt = begunAt + job.movetimeMs + lateMaxMs;

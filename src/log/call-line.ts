@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import type { Meter } from "../metrics/meter.ts";
 import { contextOf, outcomeOf, type RequestContext } from "../request/context.ts";
 import { echo } from "../text/plain-text.ts";
+import { traceCallEnd } from "../tracing/server-span.ts";
 import type { Log, LogFields } from "./log.ts";
 
 /** How a call ended. */
@@ -22,7 +23,7 @@ export type CallFields = Pick<
   "method" | "request" | "key" | "limit" | "engine" | "depth" | "cached" | "queueMs" | "engineMs" | "err"
 >;
 
-/** Logs and counts a call: once for each request, also if it was refused before it became a call. */
+/** Logs, counts and traces a call: once for each request, also if it was refused before it became a call. */
 export type CallLine = (request: RequestContext, end: CallEnd) => void;
 
 export function createCallLine(
@@ -31,7 +32,9 @@ export function createCallLine(
   level: "info" | "debug" = "info",
   meter?: Pick<Meter, "call">,
 ): CallLine {
-  return ({ id: requestId, protocol, traceparent }, { code, startedAt, endedAt, address, fields }) => {
+  return (context, end) => {
+    const { id: requestId, protocol, traceparent } = context;
+    const { code, startedAt, endedAt, address, fields } = end;
     const exactMs = (endedAt ?? performance.now()) - startedAt;
     const ms = Math.round(exactMs * 10) / 10;
     const [, trace_id, span_id] = traceparent?.split("-") ?? [];
@@ -50,6 +53,7 @@ export function createCallLine(
     // A request that was refused before it became a call has a path, and the HTTP method as `method`.
     const called = request === undefined ? method : undefined;
     meter?.call({ protocol, method: called, code, limit, seconds: exactMs / 1000, traceparent });
+    traceCallEnd(context, end);
   };
 }
 

@@ -1,6 +1,7 @@
 import * as crypto from "node:crypto";
 import { randomBytes } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
+import type { Span } from "@opentelemetry/api";
 import { v7 } from "uuid";
 import { holdsKey } from "../text/plain-text.ts";
 
@@ -34,12 +35,41 @@ export interface RequestContext {
   readonly hasXApiKey: boolean;
 }
 
-/** The recorded span of a request. Only `tracing` knows the rest of it. */
+/**
+ * The recorded span of a request, from its headers to the end of its answer. It ends when the answer has ended and the request's log
+ * line is written, and has the facts of that line.
+ */
 export interface RequestSpan {
+  /** The span as a `traceparent` header. */
   readonly traceparent: string;
+  readonly span: Span;
+  /** Call when the request's log line is written. */
+  logged(end: TracedEnd): void;
+  /**
+   * Call when the answer has ended.
+   *
+   * @param status HTTP status of the answer; undefined if none was sent
+   * @param hasLine true if the request has a log line, which may be written later
+   */
+  answered(status: number | undefined, hasLine: boolean): void;
 }
 
-/** Begins the span of a request, if its trace is recorded. */
+/** The facts of a log line that spans have, too. */
+export interface TracedEnd {
+  readonly code: string;
+  /** By `performance.now()`. */
+  readonly startedAt: number;
+  readonly fields: {
+    /** Name of the RPC; HTTP method if the request was refused before it was a call. */
+    readonly method?: string | undefined;
+    /** The path, if the request was refused before it was a call. */
+    readonly request?: string | undefined;
+    readonly depth?: number | undefined;
+    readonly cached?: boolean | undefined;
+  };
+}
+
+/** Begins the span of a request. Undefined if the request's trace is not recorded. */
 export type BeginSpan = (
   request: Pick<RawRequest, "method" | "headers">,
   about: Pick<RequestContext, "protocol" | "path">,

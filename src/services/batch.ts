@@ -11,13 +11,13 @@ import { createSuggest } from "../calls/suggest.ts";
 import type { ErrorCode } from "../errors/catalogue.ts";
 import { errorFromUnknown } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
+import { activeSpan, inSpan } from "../tracing/spans.ts";
 import {
   atOnceOf,
   flowOf,
   retryOverloaded,
   runConcurrently,
   type SearchingOptions,
-  unwatched,
 } from "./many-searches.ts";
 
 export interface BatchOptions extends SearchingOptions {
@@ -39,7 +39,7 @@ const lasting: ReadonlySet<ErrorCode> = new Set(["rate_limited", "quota_exhauste
 
 /** Answers the requests of a batch as they are ready. An item that is refused has its error in its own answer. */
 export function createBatchEvaluation(options: BatchOptions) {
-  const { analyzer, judge, gate, access, beginWork, searchesAtOnce, log, watched = unwatched } = options;
+  const { analyzer, judge, gate, access, beginWork, searchesAtOnce, log } = options;
   const readItem = createMessageReader(single.input);
   const writeItem = createRequestWriter(single.input);
   const suggest = createSuggest(single, judge.message, readItem);
@@ -89,6 +89,7 @@ export function createBatchEvaluation(options: BatchOptions) {
           return analysis;
         };
         const analysis = await retryOverloaded(search, either, { progressedAt: () => progressedAt });
+        activeSpan()?.setAttribute("kibitz.code", "ok");
         return { index, outcome: { case: "result", value: messageFromAnalysis(analysis) } };
       } catch (thrown) {
         either.throwIfAborted();
@@ -105,12 +106,17 @@ export function createBatchEvaluation(options: BatchOptions) {
         if (error.cost > 1 || ++faults <= faultsMax) {
           access.limits.refusals.count(account, error);
         }
+        activeSpan()?.setAttribute("kibitz.code", error.code);
         return { index, outcome: { case: "problem", value: problemMessage(error, requestId) } };
       } finally {
         progressedAt = performance.now();
       }
     };
     const atOnce = atOnceOf(account, searchesAtOnce);
-    yield* runConcurrently(requests.length, atOnce, watched("batch item", answer), signal);
+    const answerInSpan = (index: number, either: AbortSignal) =>
+      inSpan("batch item", { attributes: { "kibitz.index": index }, signal: either }, () =>
+        answer(index, either),
+      );
+    yield* runConcurrently(requests.length, atOnce, answerInSpan, signal);
   };
 }

@@ -13,7 +13,6 @@ export function createGameService({
   access,
   beginWork,
   searchesAtOnce,
-  watched,
 }: SearchingOptions): Implementation<typeof GameService> {
   let reading: Promise<Openings> | undefined;
 
@@ -50,7 +49,6 @@ export function createGameService({
           searchesAtOnce: atOnceOf(account, searchesAtOnce),
           turn: beginWork(() => signal.throwIfAborted()),
           ...(admitted && { admit: admitted.admit }),
-          ...(watched && { watched }),
         },
         signal,
       );

@@ -19,16 +19,7 @@ export interface SearchingOptions {
   readonly beginWork: BeginWork;
   /** How many searches of one call may be under way: one more than the slots keeps them all busy. */
   readonly searchesAtOnce: number;
-  /** Wraps each search, for tracing. */
-  readonly watched?: EachWatched | undefined;
 }
-
-/** Wraps the task that makes each search. @param name of one search, in the trace */
-export type EachWatched = <T>(name: "batch item" | "position", start: Start<T>) => Start<T>;
-
-type Start<T> = (index: number, signal: AbortSignal) => Promise<T>;
-
-export const unwatched: EachWatched = (_, start) => start;
 
 /** The queue's flow of a call with many searches: beside its caller's single requests it is one more caller, not two hundred. */
 export function flowOf({ account, request }: Call): string {
@@ -49,7 +40,7 @@ export function atOnceOf({ plan }: Account, searchesAtOnce: number): number {
 export async function* runConcurrently<T>(
   count: number,
   atOnce: number,
-  start: Start<T>,
+  start: (index: number, signal: AbortSignal) => Promise<T>,
   signal: AbortSignal,
 ): AsyncGenerator<T> {
   const left = new AbortController();

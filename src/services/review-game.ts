@@ -9,8 +9,9 @@ import { annotate } from "../game/annotate.ts";
 import type { Openings } from "../game/openings.ts";
 import { createReviewer, type MoveReview } from "../game/review.ts";
 import { inTurns, type Turn } from "../thread/event-loop.ts";
+import { inSpan } from "../tracing/spans.ts";
 import type { JudgedReview } from "./judge-review.ts";
-import { type EachWatched, retryOverloaded, runConcurrently, unwatched } from "./many-searches.ts";
+import { retryOverloaded, runConcurrently } from "./many-searches.ts";
 
 /** A step of a review: first its place in the queue, then its moves in order, at last the whole review. */
 export type ReviewStep =
@@ -35,8 +36,6 @@ export interface ReviewOptions {
   ) => Promise<{ readonly terms: Terms } & Disposable>;
   /** Called after each evaluated position. */
   readonly onPosition?: () => void;
-  /** Wraps the evaluation of a position, for tracing. */
-  readonly watched?: EachWatched | undefined;
 }
 
 /**
@@ -47,7 +46,7 @@ export interface ReviewOptions {
  */
 export async function* reviewGame(
   { game, requests }: Pick<JudgedReview, "game" | "requests">,
-  { analyzer, openings, flow, searchesAtOnce, turn, admit, onPosition, watched = unwatched }: ReviewOptions,
+  { analyzer, openings, flow, searchesAtOnce, turn, admit, onPosition }: ReviewOptions,
   signal: AbortSignal,
 ): AsyncGenerator<ReviewStep> {
   const reviewer = createReviewer(game, openings.find(game.positions));
@@ -106,7 +105,11 @@ export async function* reviewGame(
   const done = runConcurrently(
     requests.length,
     searchesAtOnce,
-    watched("position", evaluate),
+    (index, either) =>
+      inSpan("position", { attributes: { "kibitz.index": index }, signal: either }, async (span) => {
+        await evaluate(index, either);
+        span?.setAttribute("kibitz.code", "ok");
+      }),
     AbortSignal.any([signal, left.signal]),
   );
   const ask = () => {

@@ -1,22 +1,20 @@
-/** What of the standard variables of OpenTelemetry is read here; what the exporter sends where, it reads itself. */
+/** The standard variables of OpenTelemetry that are read here. The exporter reads its own: address, headers, compression. */
 export interface TracingSettings {
   readonly sampler: SamplerName;
-  /** Of traces that begin here, or of all, as the sampler says: 0 to 1. */
+  /** Share of the traces that `traceidratio` keeps, 0 to 1. */
   readonly ratio: number;
-  /** Of the spans that wait to be sent, in milliseconds and numbers; the SDK's own where undefined. */
+  /** Milliseconds between two exports, and numbers of spans; the SDK's defaults if undefined. */
   readonly scheduledDelayMillis: number | undefined;
   readonly maxQueueSize: number | undefined;
   readonly maxExportBatchSize: number | undefined;
-  /** How long it is tried to send some, in milliseconds; undefined where the exporter's own setting says so. */
+  /** How long one export is tried, in milliseconds; undefined if a variable of the exporter says so. */
   readonly exportMaxMs: number | undefined;
 }
 
-/** What the variables ask for. `warnings` are for the log: by the specification none of them ends a start. */
-type TracingAsked =
+/** The traces that the environment wants. `warnings` are for the log: by the specification none of them ends a start. */
+type WantedTracing =
   | { readonly kind: "off"; readonly warnings: readonly string[] }
   | { readonly kind: "on"; readonly settings: TracingSettings; readonly warnings: readonly string[] };
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 const samplers = [
   "always_on",
@@ -29,64 +27,61 @@ const samplers = [
 
 export type SamplerName = (typeof samplers)[number];
 
-/** Less than the exporter's default of ten seconds: a stop waits for the last spans so long. */
+/** Less than the exporter's default of ten seconds, because a stop waits for the last spans that long. */
 const exportMaxMs = 3000;
 
 /**
- * Traces are on where an exporter or an address to export to is named, and OTEL_SDK_DISABLED does not say otherwise. By
- * the specification they would always be: but a service that nobody has told of a collector has none.
+ * Traces are on if the environment names an exporter or the address of a collector, and OTEL_SDK_DISABLED is not set. By the
+ * specification they would always be on, but most servers have no collector.
  */
-export function tracingAsked(environment: Environment): TracingAsked {
-  const warnings: string[] = [];
-  // By the specification an empty variable is one that is not set.
-  const read = (name: string) => environment[name]?.trim() || undefined;
+export function tracingFrom(environment: Readonly<Record<string, string | undefined>>): WantedTracing {
+  // By the specification an empty variable counts as not set.
+  const read = (...names: readonly string[]) =>
+    names.map((name) => environment[name]?.trim()).find(Boolean) || undefined;
   const exporter = read("OTEL_TRACES_EXPORTER")?.toLowerCase();
-  const address = read("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") ?? read("OTEL_EXPORTER_OTLP_ENDPOINT");
-  const off = { kind: "off", warnings } as const;
+  const address = read("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT");
+  const protocol = read("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL");
+  const off = (...warnings: readonly string[]) => ({ kind: "off", warnings }) as const;
   if (read("OTEL_SDK_DISABLED")?.toLowerCase() === "true" || exporter === "none") {
-    return off;
+    return off();
   }
-  if (exporter === undefined ? address === undefined : exporter !== "otlp") {
-    if (exporter !== undefined) {
-      warnings.push("no traces: of the exporters that OTEL_TRACES_EXPORTER may name there are otlp and none");
-    }
-    return off;
+  if (exporter !== undefined && exporter !== "otlp") {
+    return off(`no traces: OTEL_TRACES_EXPORTER is "${exporter}", but must be otlp or none`);
+  }
+  if (exporter === undefined && address === undefined) {
+    return off();
   }
   if (address !== undefined && !/^https?:$/.test(URL.parse(address)?.protocol ?? "")) {
-    warnings.push("no traces: OTEL_EXPORTER_OTLP_ENDPOINT must be the URL of a collector, http://host:4318");
-    return off;
+    return off("no traces: OTEL_EXPORTER_OTLP_ENDPOINT must be the URL of a collector, http://host:4318");
   }
-  const protocol = read("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") ?? read("OTEL_EXPORTER_OTLP_PROTOCOL");
   if (protocol !== undefined && protocol !== "http/protobuf") {
-    warnings.push(
+    return off(
       "no traces: OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf, which collectors take at port 4318",
     );
-    return off;
   }
-  const number = (name: string, isSane: (value: number) => boolean): number | undefined => {
+  const warnings: string[] = [];
+  const number = (name: string, isValid: (value: number) => boolean): number | undefined => {
     const text = read(name);
-    if (text === undefined || isSane(Number(text))) {
-      return text === undefined ? undefined : Number(text);
+    if (text !== undefined && !isValid(Number(text))) {
+      warnings.push(`${name} is not a valid number: its default is used`);
+      return undefined;
     }
-    warnings.push(`${name} is no number that can be used: the default is`);
-    return undefined;
+    return text === undefined ? undefined : Number(text);
   };
   const isCount = (value: number) => Number.isSafeInteger(value) && value > 0;
   const named = read("OTEL_TRACES_SAMPLER")?.toLowerCase();
-  const sampler = samplers.find((one) => one === named);
+  const sampler = samplers.find((name) => name === named);
   if (named !== undefined && sampler === undefined) {
     warnings.push(`OTEL_TRACES_SAMPLER is none of ${samplers.join(", ")}: parentbased_always_on is used`);
   }
-  const hasTimeout = ["OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT"].some(
-    (name) => read(name) !== undefined,
-  );
+  const timeout = read("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT");
   const settings: TracingSettings = {
     sampler: sampler ?? "parentbased_always_on",
     ratio: number("OTEL_TRACES_SAMPLER_ARG", (value) => value >= 0 && value <= 1) ?? 1,
     scheduledDelayMillis: number("OTEL_BSP_SCHEDULE_DELAY", isCount),
     maxQueueSize: number("OTEL_BSP_MAX_QUEUE_SIZE", isCount),
     maxExportBatchSize: number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", isCount),
-    exportMaxMs: hasTimeout ? undefined : exportMaxMs,
+    exportMaxMs: timeout === undefined ? exportMaxMs : undefined,
   };
   return { kind: "on", settings, warnings };
 }

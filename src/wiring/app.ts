@@ -27,7 +27,7 @@ import { contextOf, outcomeOf, type RequestContext } from "../request/context.ts
 import { apiServices, createToolImplementations, serviceNames } from "../services/routes.ts";
 import type { Redis } from "../storage/redis/connection.ts";
 import { createEventLoopLag, createTimeSlicer, type EventLoopLag } from "../thread/event-loop.ts";
-import { type Tracing, untraced } from "../tracing/tracing.ts";
+import { createBeginSpan } from "../tracing/server-span.ts";
 import { accessTimes, connectionLimits, openAccess } from "./access.ts";
 import { type AgentsOptions, agentsTools, createAgentsEndpoint } from "./agents.ts";
 import { type AppState, appTransitions, notServing, type Opened } from "./app-state.ts";
@@ -39,6 +39,7 @@ import { checkCredential, refuse, refuseUnknown } from "./refuse.ts";
 import { createService, type Service } from "./service.ts";
 import type { Config } from "./settings.ts";
 import { openStore } from "./store.ts";
+import { tracedPaths } from "./traced-paths.ts";
 import { type ServiceMetrics, watchService } from "./watch-service.ts";
 import { wayOut } from "./way-out.ts";
 
@@ -56,8 +57,6 @@ export type AppTimes = { readonly [Time in keyof typeof appTimes]: number };
 export interface AppOptions extends Partial<AppTimes> {
   /** What happens is counted there. */
   readonly metrics?: ServiceMetrics | undefined;
-  /** Traces of requests are kept there. */
-  readonly tracing?: Tracing | undefined;
   /** Tells when calls are refused because the thread is too busy to read them. Ended with the app. */
   readonly lag?: EventLoopLag;
   readonly redis?: Partial<SharingTimes>;
@@ -93,14 +92,7 @@ export async function startApp(
   config: Config,
   log: Log,
   opening: Promise<Engines>,
-  {
-    lag = createEventLoopLag(),
-    metrics,
-    tracing = untraced,
-    redis: redisTimes,
-    heartbeatMs,
-    ...times
-  }: AppOptions = {},
+  { lag = createEventLoopLag(), metrics, redis: redisTimes, heartbeatMs, ...times }: AppOptions = {},
 ): Promise<App> {
   const { drainMs, ...storeTimes } = { ...appTimes, ...times };
   let state: AppState = { kind: "opening" };
@@ -117,7 +109,7 @@ export async function startApp(
   const meter = metrics?.meter;
   const degraded = createDegraded();
   const beginWork = createTimeSlicer();
-  const writeLine = tracing.callLine(createCallLine(log, showAddress, "info", meter));
+  const writeLine = createCallLine(log, showAddress, "info", meter);
   const addressOf = (request: RequestContext) => opened().access?.addressOf(request) ?? request.address;
   const bodies = createBodyBudget({
     addressOf,
@@ -139,7 +131,7 @@ export async function startApp(
   const connections = connectionLimits(config);
   const plans = () => opened().access?.plans ?? [];
   const listener = createListener({
-    handlers: tracing.handlers([
+    handlers: [
       // These look at credentials themselves, and refuse in their protocol.
       door(jsonDoor),
       probes,
@@ -156,7 +148,7 @@ export async function startApp(
       }),
       (req, res) => state.kind !== "serving" && refuse(notServing(state.kind), req, res),
       refuseUnknown,
-    ]),
+    ],
     isProbe: (path) => probePaths.has(path),
     ...connections,
     // A caller may have as many calls under way as its plan allows.
@@ -164,7 +156,7 @@ export async function startApp(
       Math.max(connections.connectionsPerAddress, ...plans().map(({ limits }) => limits.concurrent ?? 0)),
     refuse,
     isRpcPath,
-    beginSpan: tracing.beginSpan,
+    beginSpan: createBeginSpan(tracedPaths),
     logRefused: createRefusalLog(writeLine, addressOf),
     cors: createCors(config.corsOrigins ?? (config.access === "public" ? ["*"] : [])),
     log,
@@ -176,7 +168,7 @@ export async function startApp(
       );
     });
     const connected = await connectRedis(config, log, { times: redisTimes, degraded, meter });
-    redis = connected && tracing.redis(open.use(connected));
+    redis = connected && open.use(connected);
     const node = redis && open.use((await import("./nodes.ts")).joinOthers(redis, log, redisTimes));
     const sharing = redis && node && { redis, nodes: () => node.count };
     const access = open.use(await openAccess(config, log, storeTimes, { sharing, degraded }));
@@ -193,7 +185,6 @@ export async function startApp(
       shared,
       writeLine,
       meter,
-      tracing,
       beginWork,
     });
     node?.present(engines, service, config, port);

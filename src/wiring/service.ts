@@ -19,7 +19,6 @@ import { createImplementations } from "../services/routes.ts";
 import { createMemoryCache } from "../storage/memory/cache.ts";
 import type { AnswerStore, InstantCache } from "../storage/ports.ts";
 import { type BeginWork, createTimeSlicer } from "../thread/event-loop.ts";
-import { type Tracing, untraced } from "../tracing/tracing.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 
@@ -45,7 +44,6 @@ export interface ServiceOptions {
   /** Writes the line of a call; as the settings say if undefined. */
   readonly writeLine?: CallLine;
   readonly meter?: Meter | undefined;
-  readonly tracing?: Tracing | undefined;
   /** The time slices of the process, if others share them. */
   readonly beginWork?: BeginWork;
 }
@@ -59,25 +57,21 @@ export function createService(
     store,
     shared,
     meter,
-    tracing = untraced,
     beginWork = createTimeSlicer(),
     writeLine = createCallLine(log, createAddressShower(config.logAddresses), "info", meter),
   }: ServiceOptions = {},
 ): Service {
   const scheduler = createScheduler({ slots: config.slots, maxWaitMs: config.queueMaxWaitMs });
   const cache = openCache(config);
-  const answers = shared && tracing.cache("shared", shared.answers);
   const analyzer = createAnalyzer({
-    search: tracing.search(running.search),
-    scheduler: tracing.scheduler(scheduler),
-    cache: tracing.cache("memory", cache),
-    store: tracing.cache("store", store),
+    search: running.search,
+    scheduler,
+    cache,
+    store,
     meter,
-    sharing: shared && answers && createSharing({ ...shared, answers, cache }),
+    sharing: shared && createSharing({ ...shared, cache }),
     movetimeMaxMs: openPlan.limits.movetimeMaxMs,
-    watched: tracing.work,
   });
-  tracing.engines(running);
   const engines: KnownEngines = {
     catalog: running.catalog,
     available: running.available,
@@ -94,13 +88,9 @@ export function createService(
     gate,
     beginWork,
     searchesAtOnce: config.slots + 1,
-    watched: tracing.each,
     log,
   });
-  const calls = createCalls(
-    implementations,
-    tracing.middleware(apiMiddleware(access, rules, judge.message, writeLine)),
-  );
+  const calls = createCalls(implementations, apiMiddleware(access, rules, judge.message, writeLine));
   const rulebook = createRulebook({ beginWork, gate });
   return { analyzer, scheduler, engines, rules, judge, rulebook, beginWork, calls };
 }

@@ -1,10 +1,8 @@
 import { InMemorySpanExporter, type ReadableSpan } from "@opentelemetry/sdk-trace";
-import { afterAll, beforeEach, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, vi } from "vitest";
 import { silentLog } from "../../src/log/log.ts";
-import { openTracing } from "../../src/tracing/open-tracing.ts";
+import { openTracing } from "../../src/tracing/open.ts";
 import type { TracingSettings } from "../../src/tracing/settings.ts";
-import type { Tracing } from "../../src/tracing/tracing.ts";
-import { tracedPaths } from "../../src/wiring/tracing.ts";
 import { patienceMs } from "./patience.ts";
 
 const settings: TracingSettings = {
@@ -18,33 +16,33 @@ const settings: TracingSettings = {
 
 /** Spans that have ended, as a collector would get them. */
 export interface KeptSpans {
-  readonly tracing: Tracing;
-  /** Of the test so far. */
+  /** All spans of the test so far. */
   readonly all: readonly ReadableSpan[];
-  /** The spans of one trace, as soon as the one of its request is among them, its first one. */
+  /** The spans of one trace, as soon as the span of its request has ended. */
   trace(traceId: string): Promise<SpanTree>;
 }
 
-/** A span, and those below it by the order in which they began. */
+/** A span, and the spans below it in the order in which they began. */
 export interface SpanTree {
   readonly span: ReadableSpan;
   readonly below: readonly SpanTree[];
 }
 
-/** @param otherwise of the settings */
-export function useKeptSpans(otherwise: Partial<TracingSettings> = {}): KeptSpans {
+/** Records the spans of this process during the tests of a file or a `describe`. */
+export function useKeptSpans(overrides: Partial<TracingSettings> = {}): KeptSpans {
   const exporter = new InMemorySpanExporter();
-  const tracing = openTracing({
-    settings: { ...settings, ...otherwise },
-    version: "1.2.3",
-    log: silentLog,
-    paths: tracedPaths,
-    exporter,
+  let tracing: AsyncDisposable | undefined;
+  beforeAll(() => {
+    tracing = openTracing({
+      settings: { ...settings, ...overrides },
+      version: "1.2.3",
+      log: silentLog,
+      exporter,
+    });
   });
   beforeEach(() => exporter.reset());
-  afterAll(() => tracing[Symbol.asyncDispose]());
+  afterAll(() => tracing?.[Symbol.asyncDispose]());
   return {
-    tracing,
     get all() {
       return exporter.getFinishedSpans();
     },
@@ -65,7 +63,7 @@ const namesOf = (spans: readonly ReadableSpan[]) => spans.map(({ name }) => name
 function treeOf(span: ReadableSpan, all: readonly ReadableSpan[]): SpanTree {
   const { spanId } = span.spanContext();
   const below = all.filter(({ parentSpanContext }) => parentSpanContext?.spanId === spanId);
-  // They begin at whole milliseconds.
+  // Start times are whole milliseconds.
   const begun = below.toSorted(
     (one, other) =>
       one.startTime[0] - other.startTime[0] ||
@@ -77,21 +75,21 @@ function treeOf(span: ReadableSpan, all: readonly ReadableSpan[]): SpanTree {
 
 const indexOf = ({ attributes }: ReadableSpan) => Number(attributes["kibitz.index"] ?? 0);
 
-/** The names of a tree, each with those below it. */
+/** The names of a tree: each with the names below it. */
 export type Shape = string | readonly [string, ...Shape[]];
 
 export function shapeOf({ span, below }: SpanTree): Shape {
   return below.length === 0 ? span.name : [span.name, ...below.map(shapeOf)];
 }
 
-/** Every span of a tree, itself first. */
+/** Every span of a tree, the first one first. */
 export function spansOf({ span, below }: SpanTree): readonly ReadableSpan[] {
   return [span, ...below.flatMap(spansOf)];
 }
 
 let callers = 0;
 
-/** Somebody who sends a trace of their own. */
+/** A caller that sends its own trace. */
 export function caller({ sampled = true } = {}) {
   const traceId = (++callers).toString(16).padStart(32, "a");
   const traceparent = `00-${traceId}-b7ad6b7169203331-0${Number(sampled)}`;

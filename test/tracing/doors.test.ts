@@ -15,10 +15,7 @@ import { useApp } from "../support/running-app.ts";
 const patient = { timeout: patienceMs };
 
 const kept = useKeptSpans();
-const app = useApp(
-  { KIBITZ_ACCESS: "public", KIBITZ_SLOTS: "1" },
-  { engines: createEnginesInProcess(), tracing: kept.tracing },
-);
+const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_SLOTS: "1" }, { engines: createEnginesInProcess() });
 
 const service = "chess.analysis.v1.AnalysisService";
 /** What a search that an engine is asked for is made of. */
@@ -230,12 +227,20 @@ describe("what is no call", () => {
     ]);
   });
 
-  test("probes have no span", async () => {
+  test.each([
+    ["probes", "GET", "/healthz", {}],
+    [
+      "preflights",
+      "OPTIONS",
+      "/v1/eval",
+      { Origin: "https://a.example", "Access-Control-Request-Method": "POST" },
+    ],
+  ])("%s have no span", async (_, method, path, own) => {
     const { traceId, headers } = caller();
-    const answer = await fetch(`${app.url}/healthz`, { headers });
+    const answer = await fetch(app.url + path, { method, headers: { ...headers, ...own } });
     expect(answer.headers.get("traceparent")).toMatch(new RegExp(`^00-${traceId}`));
     await fetch(`${app.url}/`, { headers });
-    await expect.poll(() => kept.all, patient).toHaveLength(1);
+    await expect.poll(() => kept.all.map(({ name }) => name), patient).toEqual(["GET"]);
   });
 });
 

@@ -1,15 +1,17 @@
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
 import { afterEach, describe, expect, test } from "vitest";
 import { silentLog } from "../../src/log/log.ts";
-import { openTracing } from "../../src/tracing/open-tracing.ts";
-import { tracingAsked } from "../../src/tracing/settings.ts";
+import { openTracing } from "../../src/tracing/open.ts";
+import { tracingFrom } from "../../src/tracing/settings.ts";
+import { tracer } from "../../src/tracing/spans.ts";
 import { patienceMs } from "../support/patience.ts";
 
 /** The machine may do much else. */
 const patient = { timeout: patienceMs };
 
-const asked = tracingAsked({ OTEL_TRACES_EXPORTER: "otlp", OTEL_BSP_SCHEDULE_DELAY: "1" });
+const wanted = tracingFrom({ OTEL_TRACES_EXPORTER: "otlp", OTEL_BSP_SCHEDULE_DELAY: "1" });
 const open: AsyncDisposable[] = [];
+const endSpan = () => tracer().startSpan("GET /").end();
 afterEach(async () => {
   await Promise.all(open.splice(0).map((each) => each[Symbol.asyncDispose]()));
 });
@@ -18,27 +20,14 @@ function tracingWith(exporter: Pick<SpanExporter, "export">, flushMaxMs?: number
   const lines: string[] = [];
   const write = (_: object, message: string) => void lines.push(message);
   const tracing = openTracing({
-    settings: asked.kind === "on" ? asked.settings : expect.fail("there are no traces"),
+    settings: wanted.kind === "on" ? wanted.settings : expect.fail("there are no traces"),
     version: "1.2.3",
-    paths: { isCall: (path) => path === "/", isLeftOut: () => false },
     log: { ...silentLog, info: write, warn: write },
     exporter: { shutdown: async () => {}, ...exporter },
     ...(flushMaxMs !== undefined && { flushMaxMs }),
   });
   open.push(tracing);
-  const request = { method: "GET", headers: {} };
-  /** As a request that is answered. */
-  const ask = () => {
-    const span = tracing.beginSpan?.(request, { protocol: "json", path: "/" });
-    const context = { id: "1", protocol: "json", path: "/", address: "", span } as never;
-    tracing.callLine(() => {})(context, {
-      code: "ok",
-      startedAt: 0,
-      address: "",
-      fields: { method: "Evaluate" },
-    });
-  };
-  return { lines, ask, tracing };
+  return { lines, tracing };
 }
 
 describe("an exporter", () => {
@@ -51,10 +40,10 @@ describe("an exporter", () => {
         done(fails ? { code: 1, error: new Error("nobody is there") } : { code: 0 });
       },
     };
-    const { lines, ask } = tracingWith(exporter);
+    const { lines } = tracingWith(exporter);
     for (const times of [1, 2, 3, 4]) {
       fails = times < 3;
-      ask();
+      endSpan();
       await expect.poll(() => sent, patient).toHaveLength(times);
     }
     expect(lines).toEqual([
@@ -72,21 +61,21 @@ describe("an exporter", () => {
         isAsked = true;
       },
     };
-    const { ask, tracing } = tracingWith(exporter, flushMaxMs);
-    ask();
+    const { tracing } = tracingWith(exporter, flushMaxMs);
+    endSpan();
     await tracing[Symbol.asyncDispose]();
     expect(isAsked).toBe(true);
   });
 
   test("an exporter is given at the stop what waits", async () => {
     const sent: ReadableSpan[] = [];
-    const { ask, tracing } = tracingWith({
+    const { tracing } = tracingWith({
       export(spans, done) {
         sent.push(...spans);
         done({ code: 0 });
       },
     });
-    ask();
+    endSpan();
     await tracing[Symbol.asyncDispose]();
     expect(sent.map(({ name }) => name)).toEqual(["GET /"]);
     expect(sent[0]?.resource.attributes).toMatchObject({

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { tracingAsked } from "../../src/tracing/settings.ts";
+import { tracingFrom } from "../../src/tracing/settings.ts";
 
 const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://localhost:4318" };
 
 /** The settings where traces are on. */
 function settingsOf(environment: Readonly<Record<string, string>>) {
-  const asked = tracingAsked({ ...endpoint, ...environment });
+  const asked = tracingFrom({ ...endpoint, ...environment });
   return asked.kind === "on" ? asked.settings : expect.fail("there are no traces");
 }
 
@@ -17,7 +17,7 @@ describe("traces are kept", () => {
     { ...endpoint, OTEL_SDK_DISABLED: "false" },
     { ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf" },
   ])("traces are kept if %o asks for it", (environment) => {
-    expect(tracingAsked(environment)).toMatchObject({ kind: "on", warnings: [] });
+    expect(tracingFrom(environment)).toMatchObject({ kind: "on", warnings: [] });
   });
 
   test.each<Record<string, string>>([
@@ -28,15 +28,18 @@ describe("traces are kept", () => {
     { OTEL_EXPORTER_OTLP_ENDPOINT: "" },
     { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: "http://localhost:4318" },
   ])("traces are not kept with %o", (environment) => {
-    expect(tracingAsked(environment)).toEqual({ kind: "off", warnings: [] });
+    expect(tracingFrom(environment)).toEqual({ kind: "off", warnings: [] });
   });
 
   test.each<[Record<string, string>, RegExp]>([
-    [{ OTEL_TRACES_EXPORTER: "zipkin" }, /^no traces: of the exporters .* otlp and none$/],
+    [
+      { OTEL_TRACES_EXPORTER: "zipkin" },
+      /^no traces: OTEL_TRACES_EXPORTER is "zipkin", but must be otlp or none$/,
+    ],
     [{ ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }, /^no traces: .* http\/protobuf, .* port 4318$/],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: "localhost:4318" }, /^no traces: .* must be the URL of a collector/],
   ])("traces are not kept if %o asks for an unknown exporter, and the log says so", (environment, said) => {
-    expect(tracingAsked(environment)).toEqual({ kind: "off", warnings: [expect.stringMatching(said)] });
+    expect(tracingFrom(environment)).toEqual({ kind: "off", warnings: [expect.stringMatching(said)] });
   });
 });
 
@@ -56,7 +59,7 @@ describe("the sampler", () => {
     { OTEL_TRACES_SAMPLER_ARG: "some" },
     { OTEL_BSP_SCHEDULE_DELAY: "-1" },
   ])("the sampler %o is unknown: the log warns, and the default is used", (environment) => {
-    const asked = tracingAsked({ ...endpoint, ...environment });
+    const asked = tracingFrom({ ...endpoint, ...environment });
     expect(asked).toMatchObject({
       kind: "on",
       settings: { sampler: "parentbased_always_on", ratio: 1, scheduledDelayMillis: undefined },

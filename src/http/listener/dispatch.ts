@@ -2,6 +2,7 @@ import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import type { Log } from "../../log/log.ts";
 import { type BeginSpan, contextOf, endCall, identifyRequest, outcomeOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
+import { withSpan } from "../../tracing/spans.ts";
 import {
   cutShort,
   isGone,
@@ -24,7 +25,7 @@ export interface DispatchOptions {
   /** Called when the answer to a request has ended: logs it if it did not become a call. */
   readonly logRefused: (req: Pick<NodeRequest, "method">, startedAt: number) => void;
   readonly refuse: Refuse;
-  /** Begins the spans of requests; none is kept if unset. */
+  /** Begins the spans of requests, except preflights. */
   readonly beginSpan?: BeginSpan | undefined;
 }
 
@@ -96,16 +97,20 @@ export function createDispatch({
     // Writing after the end is a mistake in a handler, but one that would end the process.
     res.on("error", (err) => log.error({ err }, "writing an answer failed"));
     takeAbsoluteTarget(req);
-    const { traceparent } = identifyRequest(req, isRpcPath, beginSpan);
+    const { traceparent, span } = identifyRequest(req, isRpcPath, isPreflight(req) ? undefined : beginSpan);
     if (traceparent !== undefined) {
       res.setHeader("traceparent", traceparent);
     }
     const startedAt = performance.now();
     res.once("close", () => {
+      const outcome = outcomeOf(req);
       logRefused(req, startedAt);
-      endCall(outcomeOf(req));
+      span?.answered(res.headersSent ? res.statusCode : undefined, outcome.hasLine);
+      endCall(outcome);
     });
-    answer(req, res, refusal).catch((thrown: unknown) => fail(req, res, thrown));
+    // Also without a span: requests on one connection must not run in each other's span.
+    const answered = withSpan(span?.span, () => answer(req, res, refusal));
+    answered.catch((thrown: unknown) => fail(req, res, thrown));
   };
 }
 

@@ -154,12 +154,12 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     },
     changes: kept.changes,
     ask: (command, keys, args = [], maxMs = operationMaxMs) =>
-      operate(command.toLowerCase(), () =>
+      operate(command, undefined, () =>
         send([command, ...keys.map((key) => prefix + key), ...args.map(String)], maxMs),
       ),
     run({ name, source, sha1 }, keys, args = [], maxMs = operationMaxMs) {
       const rest = [String(keys.length), ...keys.map((key) => prefix + key), ...args.map(String)];
-      return operate(name, async () => {
+      return operate("EVALSHA", name, async () => {
         try {
           return await send(["EVALSHA", sha1, ...rest], maxMs);
         } catch (error) {
@@ -172,11 +172,16 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     },
     channelOf,
     tell: async (channel, message) =>
-      Number(await operate("publish", () => send(["PUBLISH", channelOf(channel), message], operationMaxMs))),
+      Number(
+        await operate("PUBLISH", undefined, () =>
+          send(["PUBLISH", channelOf(channel), message], operationMaxMs),
+        ),
+      ),
     listen(channel, hear) {
       const { hearers, tellAll, ...known } = channels.get(channel) ?? createChannel();
       hearers.add(hear);
-      const heard = known.heard ?? operate("subscribe", async () => subscribe(now(), channel, tellAll));
+      const heard =
+        known.heard ?? operate("SUBSCRIBE", undefined, async () => subscribe(now(), channel, tellAll));
       // Whoever does not care hears it when Redis is back.
       heard.catch(() => {});
       channels.set(channel, { hearers, tellAll, heard });

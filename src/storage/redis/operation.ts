@@ -1,4 +1,6 @@
+import { SpanKind } from "@opentelemetry/api";
 import type { Meter } from "../../metrics/meter.ts";
+import { inSpan } from "../../tracing/spans.ts";
 import { StoreUnavailable } from "../ports.ts";
 
 /** Redis was not asked, has not answered, or refuses. */
@@ -13,18 +15,33 @@ export class RedisUnavailable extends StoreUnavailable {
 }
 
 /**
- * Does one operation of Redis, which has a name: that of its command in small letters, or of its script. The one place that all of
- * them pass on their way, and where whoever counts or follows them stands.
+ * Runs, counts and traces one operation of Redis.
+ *
+ * @param command in capitals, as `GET`
+ * @param script the name of the script that the command runs
  */
-type Operate = <T>(name: string, work: () => Promise<T>) => Promise<T>;
+type Operate = <T>(command: string, script: string | undefined, work: () => Promise<T>) => Promise<T>;
 
 export function createOperations(meter: Pick<Meter, "redisOperation"> | undefined): Operate {
-  return async (name, work) => {
+  return async (command, script, work) => {
+    const name = script ?? command.toLowerCase();
     const startedAt = performance.now();
     const told = (failure: string | undefined) =>
       meter?.redisOperation({ name, seconds: (performance.now() - startedAt) / 1000, failure });
     try {
-      const answer = await work();
+      const answer = await inSpan(
+        script === undefined ? command : `${command} ${script}`,
+        {
+          kind: SpanKind.CLIENT,
+          // The conventions of databases have more: they would show what is asked about.
+          attributes: {
+            "db.system.name": "redis",
+            "db.operation.name": command,
+            "db.stored_procedure.name": script,
+          },
+        },
+        work,
+      );
       told(undefined);
       return answer;
     } catch (error) {

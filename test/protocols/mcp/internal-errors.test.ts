@@ -1,30 +1,28 @@
 import { expect, test, vi } from "vitest";
+import type { EngineBackend } from "../../../src/engine/engine.ts";
 import { analyzePosition } from "../../../src/protocols/mcp/tools/analyze-position.ts";
 import { playMoves } from "../../../src/protocols/mcp/tools/play-moves.ts";
-import { untraced } from "../../../src/tracing/tracing.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { newMessage, send } from "./messages.ts";
 
 let isSearchBroken = false;
-const app = useApp(
-  { KIBITZ_ACCESS: "public" },
-  {
-    engines: createEnginesInProcess(),
-    mayFail: true,
-    tracing: {
-      ...untraced,
-      search:
-        (search) =>
-        (...asked) => {
-          if (isSearchBroken) {
-            throw new Error("the search is broken");
-          }
-          return search(...asked);
-        },
-    },
+const inProcess = createEnginesInProcess();
+const engines: EngineBackend = {
+  ...inProcess,
+  async start(build, signal) {
+    const session = await inProcess.start(build, signal);
+    const search = session.search.bind(session);
+    session.search = async (...asked) => {
+      if (isSearchBroken) {
+        throw new Error("the search is broken");
+      }
+      return search(...asked);
+    };
+    return session;
   },
-);
+};
+const app = useApp({ KIBITZ_ACCESS: "public" }, { engines, mayFail: true });
 
 /** Calls a tool with an id of the request, and returns the text of the result with the log lines of the request. */
 async function ask(requestId: string, name: string, args: object) {

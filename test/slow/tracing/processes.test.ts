@@ -38,7 +38,7 @@ async function openReceiver() {
   return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** Packages of OpenTelemetry that a server has read when it has answered a call. */
+/** Packages of OpenTelemetry that a server has loaded when it has answered a call. */
 async function packagesRead(name: string, env: Readonly<Record<string, string>>) {
   const file = join(folder, name);
   const listing = fileURLToPath(new URL("../../support/list-modules.ts", import.meta.url));
@@ -52,11 +52,13 @@ async function packagesRead(name: string, env: Readonly<Record<string, string>>)
 }
 
 describe("the packages of OpenTelemetry", () => {
-  test("a server reads no package of OpenTelemetry if nobody asks for traces", async () => {
-    expect(await packagesRead("off", { OTEL_SERVICE_NAME: "kibitz" })).toEqual(new Set());
+  test("a server loads only the API of OpenTelemetry, not the SDK, if no collector is named", async () => {
+    expect(await packagesRead("off", { OTEL_SERVICE_NAME: "kibitz" })).toEqual(
+      new Set(["@opentelemetry/api"]),
+    );
   });
 
-  test("a server reads the packages of OpenTelemetry if somebody asks for traces", async () => {
+  test("a server loads the SDK of OpenTelemetry if a collector is named", async () => {
     const { url } = await openReceiver();
     expect(await packagesRead("on", { OTEL_EXPORTER_OTLP_ENDPOINT: url })).toContain(
       "@opentelemetry/sdk-trace",

@@ -41,7 +41,7 @@ describe("a search", () => {
   const kept = useKeptSpans();
   const engines = createEnginesInProcess();
   const metrics = createMetrics("1.2.3");
-  const app = useApp({ KIBITZ_SLOTS: "1" }, { engines, tracing: kept.tracing, metrics });
+  const app = useApp({ KIBITZ_SLOTS: "1" }, { engines, metrics });
 
   test("a search that others join is one search in the trace of its first caller, to which the others are linked", async () => {
     const [first, second, third] = [caller(), caller(), caller()];
@@ -100,10 +100,7 @@ describe("a search", () => {
 describe("a search that is refused, because others wait", () => {
   const kept = useKeptSpans();
   const engines = createEnginesInProcess();
-  const app = useApp(
-    { KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "0" },
-    { engines, tracing: kept.tracing },
-  );
+  const app = useApp({ KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "0" }, { engines });
 
   test("a search that is refused because others wait is a failure of the server, with its code", async () => {
     const [first, second] = [caller(), caller()];
@@ -127,7 +124,6 @@ describe("a search whose engine dies", () => {
   const app = useApp(
     { KIBITZ_DEFAULT_ENGINE: "stockfish-19" },
     {
-      tracing: kept.tracing,
       engines: createFakeEngines({
         builds: [buildOf({ id: "stockfish-19" })],
         conduct: (number) => (number === 1 ? "exited" : "answer"),
@@ -165,7 +161,6 @@ describe("a search whose engine does not end it", () => {
   const app = useApp(
     { KIBITZ_DEFAULT_ENGINE: "stockfish-19" },
     {
-      tracing: kept.tracing,
       engines: createFakeEngines({ builds: [buildOf({ id: "stockfish-19" })], conduct: () => "overtime" }),
     },
   );
@@ -187,10 +182,7 @@ describe("a search whose engine does not end it", () => {
 describe("where one of a hundred traces would be kept, and by chance none is", () => {
   const kept = useKeptSpans({ sampler: "parentbased_traceidratio", ratio: 0 });
   const metrics = createMetrics("1.2.3");
-  const app = useApp(
-    { KIBITZ_SLOTS: "1" },
-    { engines: createEnginesInProcess(), tracing: kept.tracing, metrics },
-  );
+  const app = useApp({ KIBITZ_SLOTS: "1" }, { engines: createEnginesInProcess(), metrics });
   const exemplars = async () =>
     [...(await metrics.print("openmetrics")).matchAll(/trace_id="([0-9a-f]+)",span_id="([0-9a-f]+)"/g)].map(
       ([, traceId, spanId]) => ({ traceId, spanId }),
@@ -220,7 +212,7 @@ describe("where one of a hundred traces would be kept, and by chance none is", (
 describe("where all traces are kept", () => {
   const kept = useKeptSpans({ sampler: "always_on" });
   const metrics = createMetrics("1.2.3");
-  const app = useApp({}, { engines: createEnginesInProcess(), tracing: kept.tracing, metrics });
+  const app = useApp({}, { engines: createEnginesInProcess(), metrics });
 
   test("a trace that begins here is in the answer, the log line and the exemplar", async () => {
     const { headers } = await evaluate(app.url, { depth: 1 }, {});
@@ -235,7 +227,7 @@ describe("where all traces are kept", () => {
 
 describeWith("redis")("nodes with one Redis", () => {
   const redis = useRedis();
-  const kept = [useKeptSpans(), useKeptSpans()] as const;
+  const kept = useKeptSpans();
   const settings = {
     KIBITZ_ACCESS: "public",
     get KIBITZ_REDIS_URL() {
@@ -245,14 +237,14 @@ describeWith("redis")("nodes with one Redis", () => {
   const patient = { operationMaxMs: 10_000, connectMaxMs: 10_000, askMaxMs: 10_000 };
   const nodes = useNodes(
     settings,
-    ...kept.map(({ tracing }) => ({ engines: createEnginesInProcess(), tracing, redis: patient })),
+    ...[1, 2].map(() => ({ engines: createEnginesInProcess(), redis: patient })),
   );
   const [mine, other] = [() => nodes[0]?.url ?? "", () => nodes[1]?.url ?? ""];
 
   test("nodes with one Redis have spans for their commands, and no content in them", async () => {
     const { traceId, headers } = caller();
     await evaluate(mine(), { depth: 16 }, headers);
-    const tree = await kept[0].trace(traceId);
+    const tree = await kept.trace(traceId);
     const asked = spansOf(tree).filter(({ kind }) => kind === SpanKind.CLIENT);
     expect(asked.map(({ name }) => name)).toEqual(expect.arrayContaining(["EVALSHA enter", "SET", "GET"]));
     const enter = asked.find(({ name }) => name === "EVALSHA enter");
@@ -273,7 +265,7 @@ describeWith("redis")("nodes with one Redis", () => {
     await sleep(200);
     const { traceId, headers } = caller();
     await evaluate(other(), { depth: 17 }, headers);
-    const tree = await kept[1].trace(traceId);
+    const tree = await kept.trace(traceId);
     expect(tree.span.attributes["kibitz.cached"]).toBe(true);
     expect(one(tree, "cache shared").attributes).toEqual({
       "kibitz.cache.tier": "shared",

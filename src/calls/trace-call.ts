@@ -1,0 +1,35 @@
+import type { Message } from "@bufbuild/protobuf";
+import type { Span } from "@opentelemetry/api";
+import { beginSpan, withSpan } from "../tracing/spans.ts";
+import type { Handler } from "./call.ts";
+
+/**
+ * Middleware that runs a call in the span of its request. A body arrives in events of the connection, in which no span is active. A
+ * request of an agent may make several calls, so each of them gets a span below the request's; its log line ends it.
+ */
+export function inOwnSpan(handler: Handler): Handler {
+  return (request, call) => {
+    const own = call.request.span?.span;
+    if (own === undefined) {
+      return handler(request, call);
+    }
+    const isAgent = call.request.protocol === "mcp";
+    const span = isAgent ? withSpan(own, () => beginSpan(call.method.name)) : own;
+    const answer = withSpan(span, () => handler(request, call));
+    return Symbol.asyncIterator in answer ? streamInSpan(span, answer) : answer;
+  };
+}
+
+/** Enters the span for each message, because a stream works when it is read. */
+function streamInSpan(span: Span | undefined, messages: AsyncIterable<Message>): AsyncIterable<Message> {
+  return {
+    [Symbol.asyncIterator]() {
+      const reading = messages[Symbol.asyncIterator]();
+      return {
+        next: () => withSpan(span, () => reading.next()),
+        return: async (value) =>
+          (await withSpan(span, () => reading.return?.(value))) ?? { done: true, value },
+      };
+    },
+  };
+}

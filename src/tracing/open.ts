@@ -1,0 +1,144 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Context, type ContextManager, context, ROOT_CONTEXT, trace } from "@opentelemetry/api";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  resourceFromAttributes,
+} from "@opentelemetry/resources";
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  type SpanExporter,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from "@opentelemetry/sdk-trace";
+import type { Log } from "../log/log.ts";
+import type { TracingSettings } from "./settings.ts";
+
+interface TracingOptions {
+  readonly settings: TracingSettings;
+  /** Version of Kibitz. */
+  readonly version: string;
+  readonly log: Pick<Log, "info" | "warn">;
+  /** OTLP as the environment says if unset. */
+  readonly exporter?: SpanExporter;
+  /** How long the end waits for spans that have not been sent, in milliseconds. */
+  readonly flushMaxMs?: number;
+}
+
+/**
+ * Registers OpenTelemetry's SDK, so that the spans of this process are recorded and sent. Only a process that wants traces imports
+ * this file. Disposing of the result sends the spans that wait, and gives up after a while.
+ */
+export function openTracing({
+  settings,
+  version,
+  log,
+  exporter = otlpExporter(settings),
+  flushMaxMs = 4000,
+}: TracingOptions): AsyncDisposable {
+  const { scheduledDelayMillis, maxQueueSize, maxExportBatchSize } = settings;
+  const provider = new TracerProvider({
+    resource: resourceOf(version),
+    sampler: samplerOf(settings),
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: reporting(exporter, log),
+        ...(scheduledDelayMillis !== undefined && { scheduledDelayMillis }),
+        ...(maxQueueSize !== undefined && { maxQueueSize }),
+        ...(maxExportBatchSize !== undefined && { maxExportBatchSize }),
+      }),
+    ],
+  });
+  trace.setGlobalTracerProvider(provider);
+  context.setGlobalContextManager(createContexts());
+  return {
+    async [Symbol.asyncDispose]() {
+      trace.disable();
+      context.disable();
+      // An export that fails is in the log by then.
+      const sent = provider.shutdown().catch(() => {});
+      await Promise.race([sent, sleep(flushMaxMs, undefined, { ref: false })]);
+    },
+  };
+}
+
+/** Holds the active span of asynchronous code. */
+function createContexts(): ContextManager {
+  const running = new AsyncLocalStorage<Context>();
+  const contexts: ContextManager = {
+    active: () => running.getStore() ?? ROOT_CONTEXT,
+    with: (active, work, receiver, ...args) => running.run(active, () => work.apply(receiver, args)),
+    bind: <T>(active: Context, target: T) =>
+      typeof target === "function"
+        ? (((...args: unknown[]) => running.run(active, () => target(...args))) as T)
+        : target,
+    enable: () => contexts,
+    disable() {
+      running.disable();
+      return contexts;
+    },
+  };
+  return contexts;
+}
+
+function otlpExporter({ exportMaxMs }: TracingSettings): SpanExporter {
+  return new OTLPTraceExporter(exportMaxMs === undefined ? {} : { timeoutMillis: exportMaxMs });
+}
+
+/**
+ * Logs once when spans cannot be sent, and once when they can again. The SDK learns that all of them are sent: its own complaints
+ * would be a line for every few.
+ */
+function reporting(exporter: SpanExporter, log: TracingOptions["log"]): SpanExporter {
+  let failing = false;
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        const failed = result.code !== 0;
+        if (failed && !failing) {
+          const error = result.error?.message ?? "no reason was given";
+          log.warn({ error }, "degraded: traces cannot be sent, and are lost until they can");
+        } else if (failing && !failed) {
+          log.info({}, "recovered: traces are sent again");
+        }
+        failing = failed;
+        done({ code: 0 });
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+    forceFlush: async () => exporter.forceFlush?.(),
+  };
+}
+
+/** OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override and extend it. */
+function resourceOf(version: string) {
+  const own = resourceFromAttributes({
+    "service.name": "kibitz",
+    "service.version": version,
+    "service.instance.id": randomUUID(),
+  });
+  return defaultResource()
+    .merge(own)
+    .merge(detectResources({ detectors: [envDetector] }));
+}
+
+function samplerOf({ sampler, ratio }: TracingSettings): Sampler {
+  const [root, isParentBased] = sampler.startsWith("parentbased_")
+    ? [sampler.slice("parentbased_".length), true]
+    : [sampler, false];
+  const sample =
+    root === "traceidratio"
+      ? new TraceIdRatioBasedSampler(ratio)
+      : root === "always_off"
+        ? new AlwaysOffSampler()
+        : new AlwaysOnSampler();
+  return isParentBased ? new ParentBasedSampler({ root: sample }) : sample;
+}
