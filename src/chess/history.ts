@@ -7,7 +7,7 @@ export interface History {
   readonly root: string;
   /** UCI moves from `root` to the position on the board. */
   readonly moves: readonly string[];
-  /** How often the position stood on the board since `root`, this time included. */
+  /** The number of times that the position stood on the board since `root`, this time included. */
   readonly occurrences: number;
 }
 
@@ -16,7 +16,7 @@ export interface HistoryTracker extends History {
   add(uci: string): void;
 }
 
-/** Follows a game on its board, which begins with the position that is on it now. */
+/** Tracks a game that begins with the position on the board. */
 export function trackHistory(chess: Chess, chess960: boolean): HistoryTracker {
   let root = normalFen(chess, chess960);
   let moves: string[] = [];

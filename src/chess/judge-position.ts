@@ -7,6 +7,7 @@ import { COLORS, type Color, type Role } from "chessops/types";
 import { makeSquare, opposite } from "chessops/util";
 import { quote } from "../text/plain-text.ts";
 import { type History, trackHistory } from "./history.ts";
+import { legalMovesOf } from "./legal-moves.ts";
 import { faultOfMove, moveFromText, normalFen, uciFromMove, whyNotPlayed } from "./moves.ts";
 import type {
   DrawClaim,
@@ -22,12 +23,12 @@ import { maxFenCharacters, readFen } from "./read-fen.ts";
 
 export { maxFenCharacters, standardStart } from "./read-fen.ts";
 
-/** Moves that are played in one piece: about a quarter of a millisecond, two at the worst. */
+/** Moves that are played in one time slice: about a quarter of a millisecond, two at the worst. */
 export const movesAtOnce = 50;
 
 /** The only way to make a `Position`, so that no other code needs to check one. */
 export function judgePosition(input: PositionInput): Judgement {
-  // `inOneGo` would do, but its module imports timers of Node, and the page runs this in browsers.
+  // `inOneGo` does the same, but its module imports timers of Node, and the page runs this in browsers.
   const pieces = judgePositionInPieces(input);
   let piece = pieces.next();
   while (!piece.done) {
@@ -36,7 +37,7 @@ export function judgePosition(input: PositionInput): Judgement {
   return piece.value;
 }
 
-/** {@link judgePosition} that yields now and then while it plays many moves. */
+/** {@link judgePosition} that yields after each time slice while it plays many moves. */
 export function* judgePositionInPieces(input: PositionInput): Generator<void, Judgement> {
   const reading = readFen(input.fen, input.chess960);
   if (reading.kind === "problems") {
@@ -73,7 +74,7 @@ export function* judgePositionInPieces(input: PositionInput): Generator<void, Ju
   return { kind: "position", position: { ...position, warnings } };
 }
 
-/** The FEN that a misspelt text means, such as one copied from the address of a web page. */
+/** The FEN that a misspelt text means, such as a FEN copied from the address of a web page. */
 function misspeltFen(text: string): { readonly problem: string; readonly fen: string } | undefined {
   const written = text.slice(0, maxFenCharacters).trim();
   if (written.toLowerCase() === "startpos") {
@@ -90,7 +91,7 @@ function misspeltFen(text: string): { readonly problem: string; readonly fen: st
     : undefined;
 }
 
-/** The position on a board that is judged, with the warnings about its clock; the board is its own from now on. */
+/** Judges a position on a board by the rules, and adds the warnings about its clock. The position keeps the board. */
 export function positionFromBoard(
   chess: Chess,
   { root, moves, occurrences }: History,
@@ -115,7 +116,6 @@ function refusal(code: "invalid_fen" | "illegal_position", problems: readonly st
   return { kind: "faults", faults } as const;
 }
 
-/** A finished game needs neither: no engine is asked about it. */
 function warningsOfClock(halfmoves: number, moveCount: number): Warning[] {
   const warnings: Warning[] = [];
   // Four plies are the fewest that bring a position back.
@@ -137,12 +137,12 @@ type SetupJudgement =
   | { kind: "problems"; problems: readonly string[] };
 
 /**
- * Refuses what no engine searches: kings missing or capturable, pawns where none can stand, material that promotion
- * cannot explain. Positions that no game leads to, like impossible checks, are played on.
+ * Refuses positions that no engine searches: a king is missing or can be captured, a pawn stands on rank 1 or 8, or promotion cannot
+ * explain the material. Accepts other positions that no game leads to, such as impossible checks.
  */
 function judgeSetup(setup: Setup): SetupJudgement {
   const { board, epSquare } = setup;
-  // chessops does not ask whether the en passant square is empty.
+  // chessops does not check that the en passant square is empty.
   const epAsked = epSquare !== undefined && board.occupied.has(epSquare) ? undefined : epSquare;
   return Chess.fromSetup({ ...setup, epSquare: epAsked }).unwrap<SetupJudgement, SetupJudgement>(
     (chess) => {
@@ -196,7 +196,7 @@ function problemsOfSide(board: Board, color: Color): string[] {
     problems.push(`${side} has ${pawns} pawns; a side never has more than 8.`);
   }
 
-  // By kind, as Stockfish counts: two bishops on one colour are searched, even beside eight pawns.
+  // Counted by kind, as Stockfish does: two bishops on one colour are searched, even beside eight pawns.
   const promoted =
     Math.max(count("queen") - 1, 0) +
     Math.max(count("rook") - 2, 0) +
@@ -229,17 +229,17 @@ interface Outcome {
   readonly drawClaim: DrawClaim | undefined;
 }
 
-/** Plies without capture or pawn move from which a draw may be claimed (FIDE 9.3), and at which it is one (9.6.2). */
+/** Plies without capture or pawn move after which a draw may be claimed (FIDE 9.3), and after which the game is drawn (9.6.2). */
 const claimablePlies = 100;
 const drawnPlies = 150;
 
-/** How often a position must have stood on the board for the same two draws (FIDE 9.2, 9.6.1). */
+/** Occurrences of a position after which a draw may be claimed (FIDE 9.2), and after which the game is drawn (9.6.1). */
 const claimableOccurrences = 3;
 const drawnOccurrences = 5;
 
-/** Judges by the rules if the game is over; checkmate comes before every draw. `occurrences` includes the present one. */
+/** Judges by the rules if the game is over; checkmate comes before every draw. @param occurrences of the position, this one included */
 function judgeOutcome(chess: Chess, occurrences: number): Outcome {
-  const legalMoveCount = countLegalMoves(chess);
+  const legalMoveCount = legalMovesOf(chess).length;
   const terminal = terminalOf(chess, legalMoveCount, occurrences);
   return { legalMoveCount, terminal, drawClaim: terminal ? undefined : drawClaimOf(chess, occurrences) };
 }
@@ -276,18 +276,4 @@ function drawClaimOf(chess: Chess, occurrences: number): DrawClaim | undefined {
 
 function drawBy(reason: Exclude<TerminalReason, "checkmate">): Terminal {
   return { reason, winner: undefined, result: "1/2-1/2" };
-}
-
-function countLegalMoves(chess: Chess): number {
-  const context = chess.ctx();
-  let count = 0;
-  for (const from of chess.board[chess.turn]) {
-    const targets = chess.dests(from, context);
-    count += targets.size();
-    // A pawn that arrives becomes one of four pieces.
-    if (chess.board.pawn.has(from)) {
-      count += 3 * targets.intersect(SquareSet.backranks()).size();
-    }
-  }
-  return count;
 }

@@ -1,29 +1,47 @@
-import { describeMove } from "./moves.ts";
+import type { Chess } from "chessops/chess";
+import { makeSan } from "chessops/san";
+import { SquareSet } from "chessops/squareSet";
+import { type LegalMove, uciFromMove } from "./moves.ts";
 import type { Position } from "./position.ts";
-import { legalMoves } from "./search-moves.ts";
 
-/** A move as people write it, and as programs do. */
+/** All legal moves; none if the game is over by mate or stalemate. */
+export function legalMovesOf(chess: Chess): readonly LegalMove[] {
+  const moves: LegalMove[] = [];
+  for (const [from, targets] of chess.allDests()) {
+    const isPawn = chess.board.pawn.has(from);
+    for (const to of targets) {
+      const promotes = isPawn && SquareSet.backranks().has(to);
+      moves.push(...(promotes ? promotions.map((promotion) => ({ from, to, promotion })) : [{ from, to }]));
+    }
+  }
+  return moves;
+}
+
+const promotions = ["queen", "rook", "bishop", "knight"] as const;
+
+/** All legal moves, in the UCI that an engine expects for the position's variant. */
+export function legalUcisOf({ board, chess960 }: Position): readonly string[] {
+  return legalMovesOf(board).map((move) => uciFromMove(board, move, chess960));
+}
+
+/** The names of a move for people and for programs. */
 export interface MoveName {
   readonly san: string;
   /** Castling is e1g1, in Chess960 king takes rook, e1h1. */
   readonly uci: string;
 }
 
-/** Moves that are named in one piece: about half a millisecond. */
+/** Moves that are named in one time slice: about half a millisecond. */
 const movesAtOnce = 20;
 
-/**
- * All legal moves by their names, in the alphabetical order of SAN; none where the game is over by mate or stalemate.
- * Yields now and again.
- */
-export function* nameLegalMoves(position: Position): Generator<void, readonly MoveName[]> {
+/** The names of all legal moves, in the alphabetical order of SAN. Yields after each time slice. */
+export function* nameLegalMoves({ board, chess960 }: Position): Generator<void, readonly MoveName[]> {
   const names: MoveName[] = [];
-  for (const [index, uci] of legalMoves(position).entries()) {
+  for (const [index, move] of legalMovesOf(board).entries()) {
     if (index > 0 && index % movesAtOnce === 0) {
       yield;
     }
-    const { san = uci } = describeMove(position, uci) ?? {};
-    names.push({ san, uci });
+    names.push({ san: makeSan(board, move), uci: uciFromMove(board, move, chess960) });
   }
   return names.toSorted((one, other) => (one.san < other.san ? -1 : 1));
 }

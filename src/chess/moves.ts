@@ -7,13 +7,13 @@ import { kingCastlesTo, makeSquare, makeUci, parseUci, squareFile } from "chesso
 import { quote } from "../text/plain-text.ts";
 import type { Position, PositionFault } from "./position.ts";
 
-/** @param why as {@link whyNotPlayed} says it of the position `fen` */
+/** @param why the words of {@link whyNotPlayed} @param fen the position before the move */
 export function faultOfMove(text: string, index: number, why: string, fen: string): PositionFault {
   const message = sentenceOf(text, why, `moves[${index}]`, fen);
   return { code: "illegal_move", field: "moves", index, message };
 }
 
-/** Why a text names no legal move, and the moves that it may mean, in UCI. `place` is where it stands in the request. */
+/** Explains why a text names no legal move, and finds the moves that it may mean, in UCI. @param place of the text in the request */
 export function explainMove(
   chess: Chess,
   text: string,
@@ -65,7 +65,7 @@ function moveFromUci(chess: Chess, text: string): LegalMove | undefined {
     return chess.isLegal(move) ? move : undefined;
   }
 
-  // Not by chessops' isLegal(): it takes any king move of two squares, like f1d1 in Chess960, for castling.
+  // chessops' isLegal() takes any king move of two squares, like f1d1 in Chess960, for castling.
   const to = rookOfCastling(chess, move.from, move.to) ?? move.to;
   const legal = move.promotion === undefined && chess.dests(move.from).has(to);
   return legal ? { from: move.from, to } : undefined;
@@ -82,7 +82,7 @@ function moveFromSan(chess: Chess, text: string): LegalMove | undefined {
   return isCastling(chess, move) === san.startsWith("O") ? move : undefined;
 }
 
-/** The legal moves that a text in SAN may mean, in UCI; more than one where it does not say which of two pieces moves. */
+/** The legal moves that a text in SAN may mean, in UCI; several if it does not say which of two pieces moves. */
 function movesMeant(chess: Chess, text: string, chess960: boolean): readonly string[] {
   const [, role, file = "", rank = "", target] =
     /^([NBRQ])([a-h])?([1-8])?[-x]?([a-h][1-8])[+#]?$/.exec(text) ?? [];
@@ -94,7 +94,7 @@ function movesMeant(chess: Chess, text: string, chess960: boolean): readonly str
   });
 }
 
-/** Before the move is played. */
+/** To be called before the move is played. */
 function isCastling(chess: Chess, move: LegalMove): boolean {
   return chess.board[chess.turn].has(move.to);
 }
@@ -107,7 +107,7 @@ function targetSquare(chess: Chess, move: LegalMove, chess960: boolean): Square 
   return kingCastlesTo(chess.turn, move.to < move.from ? "a" : "h");
 }
 
-/** Before the move is played. */
+/** To be called before the move is played. */
 export function uciFromMove(chess: Chess, move: LegalMove, chess960: boolean): string {
   return makeUci({ ...move, to: targetSquare(chess, move, chess960) });
 }
@@ -122,18 +122,18 @@ function rookOfCastling(chess: Chess, from: Square, to: Square): Square | undefi
 }
 
 /**
- * The one way a position is written: six fields, the en passant square only where a capture on it is legal.
+ * Writes a position in the only form that Kibitz writes: six fields, the en passant square only if a capture on it is legal.
  * Castling is `KQkq` in standard chess and file letters (Shredder-FEN) in Chess960, so that a FEN from an answer
  * means the same when it is sent back alone.
  */
 export function normalFen(chess: Chess, chess960: boolean): string {
-  const castling = chess960 ? shredderCastling(chess) : castlingField(chess);
+  const castling = chess960 ? shredderCastling(chess) : castlingOfStandard(chess);
   return `${placementFields(chess, castling)} ${clockOf(chess.halfmoves)} ${clockOf(chess.fullmoves)}`;
 }
 
-/** Equal for positions that are the same for repetition: board, turn, castling rights, legal en passant. */
+/** Equal for positions that count as a repetition: board, turn, castling rights, legal en passant. */
 export function repetitionKey(chess: Chess): string {
-  return placementFields(chess, castlingField(chess));
+  return placementFields(chess, castlingOfStandard(chess));
 }
 
 /** Clocks of a FEN have at most four digits. */
@@ -142,15 +142,14 @@ function clockOf(moves: number): number {
 }
 
 function placementFields(chess: Chess, castling: string): string {
-  // Only after a move of two squares is there anything to find out.
+  // `epSquare` is set after every double step; toSetup() checks if a capture is legal.
   const square = chess.epSquare === undefined ? undefined : chess.toSetup().epSquare;
   const enPassant = square === undefined ? "-" : makeSquare(square);
   return `${makeBoardFen(chess.board)} ${chess.turn === "white" ? "w" : "b"} ${castling} ${enPassant}`;
 }
 
-function castlingField({ board, castles }: Chess): string {
-  const { castlingRights } = castles;
-  return castlingRights.isEmpty() ? "-" : makeCastlingFen(board, castlingRights);
+function castlingOfStandard({ board, castles }: Chess): string {
+  return makeCastlingFen(board, castles.castlingRights);
 }
 
 function shredderCastling(chess: Chess): string {
@@ -185,12 +184,12 @@ export function isLegal(position: Position, uci: string): boolean {
   return moveFromUci(position.board, uci) !== undefined;
 }
 
-/** Undefined when the move is not legal. */
+/** Undefined if the move is not legal. */
 export function describeMove(position: Position, uci: string): MoveDescription | undefined {
   return describeVariation(position, [uci], 1).first[0];
 }
 
-/** Describes the move after `uci`, as for an engine's ponder move. Undefined when one of the two is not legal. */
+/** Describes the move after `uci`, such as an engine's ponder move. Undefined if one of the two is not legal. */
 export function describeReply(
   position: Position,
   uci: string,
@@ -199,16 +198,11 @@ export function describeReply(
   return describeVariation(position, [uci, replyUci], 2).first[1];
 }
 
-/** Both lists have the same length, and end before the first move that is not legal. */
-export function describeLine(
-  position: Position,
-  ucis: readonly string[],
-): { moves: string[]; san: string[] } {
-  const { moves, san } = describeVariation(position, ucis, 0);
-  return { moves, san };
-}
-
-/** {@link describeLine}, with the first so many of the moves in full: played once for both. */
+/**
+ * Plays a line once for its notation. `moves` and `san` have the same length, and end before the first move that is not legal.
+ *
+ * @param inFull so many moves are described in full, in `first`
+ */
 export function describeVariation(
   position: Position,
   ucis: readonly string[],

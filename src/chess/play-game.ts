@@ -6,13 +6,13 @@ import type { Position } from "./position.ts";
 /** The longest game that is read, in plies. A review searches each position, and a request plays as many moves at most. */
 export const pliesMax = 600;
 
-/** Moves that were played on one board. */
+/** A game that was played on one board. */
 export interface ReplayedGame {
   readonly start: Position;
   readonly moves: readonly MoveDescription[];
   /** After the last of `moves`. */
   readonly last: Position;
-  /** Why the next move is not legal, in the words of {@link whyNotPlayed}; undefined if all moves were played. */
+  /** The reason why the next move is not legal, in the words of {@link whyNotPlayed}; undefined if all moves were played. */
   readonly refused: string | undefined;
 }
 
@@ -21,10 +21,10 @@ interface PlayedGame extends ReplayedGame {
   readonly positions: readonly Position[];
 }
 
-/** Moves that are played in one piece: about a millisecond. */
+/** Moves that are played in one time slice: about a millisecond. */
 const movesAtOnce = 20;
 
-/** {@link replayGame}, which keeps each position: for a game of which every position is searched. */
+/** {@link replayGame} that keeps each position, to search them all. */
 export function* playGame(start: Position, texts: readonly string[]): Generator<void, PlayedGame> {
   const positions = [start];
   const replayed = yield* replayGame(start, texts, (position) => positions.push(position));
@@ -32,11 +32,10 @@ export function* playGame(start: Position, texts: readonly string[]): Generator<
 }
 
 /**
- * Plays moves in UCI or SAN on one board; stops at the first one that is not legal. Yields now and again.
+ * Plays moves in UCI or SAN on one board; stops at the first move that is not legal. Yields after each time slice.
  *
  * The history of each position is short (see {@link trackHistory}), so that positions which games have in common are the same search. A
- * finished one has none, because no engine is asked about it. A game may go on after a draw by the rules, as some did that were played
- * before these rules.
+ * finished position has no history, because no engine searches it. A game may go on after a draw by the rules: older games did.
  *
  * @param start has no moves
  * @param onPosition gets the position after each move; without it, only the last position is made
@@ -54,7 +53,7 @@ export function* replayGame(
 
   function currentPosition(): Position {
     const position = positionFromBoard(chess.clone(), history, chess960);
-    // Copied only if it is short: of a game that is not over, 149 moves at most.
+    // The history of a game that is not over has 149 moves at most.
     return position.terminal
       ? { ...position, root: position.fen, moves: [] }
       : { ...position, moves: history.moves.slice() };

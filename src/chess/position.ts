@@ -7,8 +7,8 @@ export interface Position {
   /** Normal six-field FEN of the position analysed, after `moves`. */
   readonly fen: string;
   /**
-   * Normal FEN that the history starts from: after the last capture or pawn move, before which nothing can be repeated, or the start if
-   * there was none. Equals `fen` when there are no moves.
+   * Normal FEN that the history starts from: after the last capture or pawn move, before which nothing can be repeated, or the start of the
+   * game. Equals `fen` if there are no moves.
    */
   readonly root: string;
   /** UCI moves from `root` to `fen`, castling as an engine in the right mode expects it: e1g1, in Chess960 e1h1. */
@@ -20,11 +20,11 @@ export interface Position {
   readonly legalMoveCount: number;
   /** Set when the game is over, judged by the rules and by no engine. */
   readonly terminal: Terminal | undefined;
-  /** Only while the game is not over. */
+  /** Undefined if the game is over. */
   readonly drawClaim: DrawClaim | undefined;
   /** Corrections of the input, and cautions about the answer. */
   readonly warnings: readonly Warning[];
-  /** The position as chessops plays it; for the notation of moves, and nobody outside `chess/`. Never played on. */
+  /** The position in chessops, for the notation of moves inside `chess/`. No move is played on it. */
   readonly board: Chess;
 }
 
@@ -60,7 +60,7 @@ export interface Warning {
 export interface PositionFault {
   readonly code: "invalid_fen" | "illegal_position" | "illegal_move";
   readonly field: "fen" | "moves";
-  /** Which of the moves, from 0; only where `field` is `moves`. */
+  /** Index of the move, from 0; set only if `field` is `moves`. */
   readonly index?: number;
   readonly message: string;
 }
@@ -70,11 +70,11 @@ export interface PositionInput {
   readonly fen: string;
   /** Moves played from `fen`, UCI or SAN. */
   readonly moves: readonly string[];
-  /** True when the caller asks for Chess960; a Shredder-FEN is Chess960 without. */
+  /** True if the caller asks for Chess960; a Shredder-FEN is Chess960 anyway. */
   readonly chess960: boolean;
 }
 
-/** Faults come in the order of reading. `suggestedFen` is set where filling in missing fields gives a good position. */
+/** Faults come in the order of reading. `suggestedFen` is set if filling in missing fields gives a valid position. */
 export type Judgement =
   | { readonly kind: "position"; readonly position: Position }
   | { readonly kind: "faults"; readonly faults: readonly PositionFault[]; readonly suggestedFen?: string };

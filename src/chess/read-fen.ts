@@ -17,7 +17,7 @@ type FenReading =
 
 /**
  * Reads FEN, X-FEN and Shredder-FEN strictly: every field has a grammar of its own, and together they are the
- * allow-list of what may pass. All problems are reported, the first one first.
+ * allow-list. All problems are reported, in their order.
  */
 export function readFen(text: string, askedForChess960: boolean): FenReading {
   const split = splitFen(text);
@@ -144,9 +144,9 @@ function problemsOfBoard(text: string): readonly string[] {
 }
 
 function problemOfRank(rank: string): string | undefined {
-  const stranger = /[^1-8KQRBNPkqrbnp]/.exec(rank);
-  if (stranger) {
-    return `has '${stranger[0]}', which is neither a piece (KQRBNP, kqrbnp) nor a digit 1-8`;
+  const unexpected = /[^1-8KQRBNPkqrbnp]/.exec(rank);
+  if (unexpected) {
+    return `has '${unexpected[0]}', which is neither a piece (KQRBNP, kqrbnp) nor a digit 1-8`;
   }
   if (/\d\d/.test(rank)) {
     return "has two digits in a row; adjacent empty squares are written as one number";
@@ -161,7 +161,7 @@ function problemOfRank(rank: string): string | undefined {
   return undefined;
 }
 
-/** `rooks` are the squares of the rooks that may castle; `removed` the letters that no king and rook stand behind. */
+/** `rooks` are the squares of the rooks that may castle, `removed` the letters without a king and a rook in place. */
 type CastlingReading =
   | { kind: "castling"; rooks: SquareSet; removed: string }
   | { kind: "problem"; problem: string };
@@ -172,12 +172,12 @@ interface Right {
   readonly rook: Square;
 }
 
-/** A letter that names a rook's file (Shredder-FEN) exists in Chess960 only. */
+/** Letters that name the file of a rook (Shredder-FEN) exist in Chess960 only. */
 function namesRookFiles(castling: string): boolean {
   return /[A-Ha-h]/.test(castling);
 }
 
-/** The text and the order of a castling field, before the board is known. */
+/** Checks the text of a castling field, without the board. */
 function problemOfCastlingText(text: string): string | undefined {
   if (text === "-") {
     return undefined;
@@ -194,7 +194,7 @@ function problemOfCastlingText(text: string): string | undefined {
 /**
  * Reads a castling field whose text is well formed. Standard: king on the e-file, rook in the corner. Chess960: a file
  * letter names the rook, `K` and `Q` mean the outermost rook on that side of the king (X-FEN), and the king, which
- * begins between its rooks, is not on the a- or h-file: Stockfish drops the right there, and so must we.
+ * begins between its rooks, is not on the a- or h-file: Stockfish drops the right there, so Kibitz must, too.
  */
 function readCastling(text: string, board: Board, chess960: boolean): CastlingReading {
   const rights: Right[] = [];
@@ -238,7 +238,7 @@ function rookOnFile(file: string, rooks: SquareSet, color: Color): Square | unde
   return square !== undefined && rooks.has(square) ? square : undefined;
 }
 
-/** The longest FEN that is read, in characters; the longest that means something has about 90. */
+/** The longest FEN that is read, in characters; a meaningful FEN has about 90 at most. */
 export const maxFenCharacters = 128;
 
 type FenSplit = { kind: "fields"; fields: readonly string[] } | { kind: "problem"; problem: string };
@@ -246,19 +246,19 @@ type FenSplit = { kind: "fields"; fields: readonly string[] } | { kind: "problem
 /** The start position, `startpos` in UCI. */
 export const standardStart = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/** Splits a FEN into its one to six fields. After a problem found here, nothing else about the text is worth saying. */
+/** Splits a FEN into its one to six fields. A problem found here is reported alone. */
 function splitFen(text: string): FenSplit {
   if (text.length > maxFenCharacters) {
     return splitProblem(`The FEN has ${text.length} characters; the maximum is ${maxFenCharacters}.`);
   }
-  // String.trim() and \s also take Unicode blanks, and a line break between fields is two lines to an engine.
+  // String.trim() and \s match Unicode blanks, too, and a line break between fields makes two lines for an engine.
   const fen = text.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, "");
   if (fen === "") {
     return splitProblem("The FEN is empty.");
   }
-  const stranger = /[^ -~]/u.exec(fen)?.[0].codePointAt(0);
-  if (stranger !== undefined) {
-    const name = `U+${stranger.toString(16).toUpperCase().padStart(4, "0")}`;
+  const unexpected = /[^ -~]/u.exec(fen)?.[0].codePointAt(0);
+  if (unexpected !== undefined) {
+    const name = `U+${unexpected.toString(16).toUpperCase().padStart(4, "0")}`;
     return splitProblem(`The FEN contains ${name}; it must be plain ASCII, its fields separated by spaces.`);
   }
 

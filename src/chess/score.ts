@@ -15,7 +15,7 @@ export type ScoreValue =
   | { readonly kind: "cp"; readonly cp: number }
   | { readonly kind: "mate"; readonly mate: number };
 
-/** From whose view is said by whoever hands it over: engines score for the side to move, callers see White's view. */
+/** A score in the view of one side: an engine's score is in the view of the side to move, a caller's in White's view. */
 export interface Score {
   readonly value: ScoreValue;
   readonly bound: Bound;
@@ -73,7 +73,7 @@ export function scoreOfTerminal(terminal: Terminal): Score & { readonly bound: "
   };
 }
 
-/** By subtraction: a unary minus makes -0 of 0. */
+/** A unary minus would make -0 of 0. */
 function opposite(number: number): number {
   return 0 - number;
 }
@@ -114,7 +114,7 @@ export function summarize(input: SummaryInput): string {
   if (bestMoveSan === undefined) {
     return sentence;
   }
-  // After "White mates in 3", a bare move of Black's would be taken for White's.
+  // After "White mates in 3", a reader would take a move of Black for White's.
   const whose = ahead !== undefined && ahead !== turn ? ` for ${names[turn]}` : "";
   return `${sentence} Best move${whose}: ${bestMoveSan}.`;
 }

@@ -1,6 +1,6 @@
 import { Chess, type Move } from "chess.js";
 import { describe, expect, test } from "vitest";
-import { describeLine, describeMove } from "../../src/chess/moves.ts";
+import { describeMove, describeVariation } from "../../src/chess/moves.ts";
 import { createRandom } from "../support/random.ts";
 import { positionOf, startFen } from "./judged.ts";
 
@@ -97,7 +97,7 @@ describe("chess.js, as an independent referee,", () => {
         expect(position.terminal?.reason === "checkmate").toBe(game.isCheckmate());
         expect(position.terminal?.reason === "stalemate").toBe(game.isStalemate());
       }
-      expect(describeLine(positionOf(fen), ucis)).toEqual({ moves: ucis, san: game.history() });
+      expect(describeVariation(positionOf(fen), ucis, 0)).toMatchObject({ moves: ucis, san: game.history() });
     },
   );
 

@@ -1,6 +1,6 @@
 import { Chess } from "chess.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { describeLine, describeMove } from "../../src/chess/moves.ts";
+import { describeMove, describeVariation } from "../../src/chess/moves.ts";
 import type { ScoreValue } from "../../src/chess/score.ts";
 import type {
   EngineBackend,
@@ -219,7 +219,7 @@ export function testBackend(
       const { bestMove, snapshot } = await session.search(job, forever);
       expect(describeMove(job.position, bestMove)?.uci).toBe(bestMove);
       const moves = snapshot.lines[0]?.moves ?? [];
-      expect(describeLine(job.position, moves).moves).toEqual(moves);
+      expect(describeVariation(job.position, moves, 0).moves).toEqual(moves);
     });
 
     testDeterminism(name, () => ({ backend, build, session }), depth);

@@ -4,7 +4,7 @@ import { makeSquare } from "chessops/util";
 import fc from "fast-check";
 import { test } from "vitest";
 import { judgePosition } from "../../src/chess/judge-position.ts";
-import { describeLine, describeMove } from "../../src/chess/moves.ts";
+import { describeMove, describeVariation } from "../../src/chess/moves.ts";
 import type { Position, PositionFault, PositionInput } from "../../src/chess/position.ts";
 import { threadMs } from "../support/thread-time.ts";
 import { corpusOf, knownFens } from "./corpus.ts";
@@ -166,7 +166,7 @@ function checkPosition(position: Position, input: PositionInput): void {
       equal(same.position.chess960, chess960);
     }
   }
-  ok(describeLine(position, input.moves).moves.length <= input.moves.length);
+  ok(describeVariation(position, input.moves, 0).moves.length <= input.moves.length);
   if (!chess960) {
     checkWithChessJs(position);
   }

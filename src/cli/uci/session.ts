@@ -1,5 +1,6 @@
+import { legalUcisOf } from "../../chess/legal-moves.ts";
 import type { Position } from "../../chess/position.ts";
-import { legalMoves, readSearchMoves } from "../../chess/search-moves.ts";
+import { readSearchMoves } from "../../chess/search-moves.ts";
 import type { KibitzError } from "../../errors/errors.ts";
 import type { Analyst, Introduction, Limits, Question, State } from "./analyst.ts";
 import { createOptions, type Options } from "./options.ts";
@@ -198,7 +199,7 @@ export function createSession({ analyst, say, version, overheadMs }: SessionSett
 
   /** If the game went as the last search expected, its move; else any. */
   function fallbackFor(asked: Position, searchMoves: readonly string[]): SearchSetting["fallback"] {
-    const moves = searchMoves.length > 0 ? searchMoves : legalMoves(asked);
+    const moves = searchMoves.length > 0 ? searchMoves : legalUcisOf(asked);
     const went = expected?.fen === game.fen ? expected.moves : [];
     const isExpected = game.moves.every((move, index) => move === went[index]);
     const next = isExpected ? moves.find((move) => move === went[game.moves.length]) : undefined;

@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { positionOf, startFen } from "./judged.ts";
+
+const bothCastle = "r3k2r/pppppppp/8/8/8/8/PPPPPPPP/R3K2R w KQkq - 0 1";
+
+const shuffle = ["Nf3", "Nf6", "Ng1", "Ng8"];
+const times = (count: number) => Array.from({ length: count }, () => shuffle).flat();
+
+test("a third repetition in the history can be claimed as a draw", () => {
+  expect(positionOf(startFen, { moves: times(1) }).drawClaim).toBeUndefined();
+  expect(positionOf(startFen, { moves: times(2) })).toMatchObject({
+    drawClaim: "threefold_repetition",
+    terminal: undefined,
+  });
+});
+
+test("a fifth repetition in the history ends the game", () => {
+  expect(positionOf(startFen, { moves: times(3) }).terminal).toBeUndefined();
+  expect(positionOf(startFen, { moves: times(4) })).toMatchObject({
+    drawClaim: undefined,
+    terminal: { reason: "fivefold_repetition", winner: undefined, result: "1/2-1/2" },
+  });
+});
+
+test("a repetition counts for the position at the end of the history, not for one on the way", () => {
+  expect(positionOf(startFen, { moves: [...times(2), "e4"] }).drawClaim).toBeUndefined();
+});
+
+test("positions with other castling rights are no repetition", () => {
+  const moves = ["Rg1", "Rg8", "Rh1", "Rh8", "Rg1", "Rg8", "Rh1", "Rh8"];
+  expect(positionOf(bothCastle, { moves }).drawClaim).toBeUndefined();
+  expect(positionOf(bothCastle, { moves: [...moves, "Rg1", "Rg8", "Rh1", "Rh8"] }).drawClaim).toBe(
+    "threefold_repetition",
+  );
+});
+
+test("positions with and without a legal en passant capture are no repetition", () => {
+  const walk = ["Ke2", "Ke7", "Ke1", "Ke8"];
+  const open = "4k3/3p4/8/4P3/8/8/8/4K3 b - - 0 1";
+  const alone = "4k3/3p4/8/8/8/8/4P3/4K3 b - - 0 1";
+  expect(positionOf(open, { moves: ["d5", ...walk, ...walk] }).drawClaim).toBeUndefined();
+  expect(
+    positionOf(alone, { moves: ["d5", "Kf2", "Ke7", "Ke1", "Ke8", "Kf2", "Ke7", "Ke1", "Ke8"] }).drawClaim,
+  ).toBe("threefold_repetition");
+});
+
+test("the 50-move claim comes before the repetition", () => {
+  const fen = "r3k3/8/8/8/8/8/8/4K2R w - - 92 80";
+  const moves = ["Rh2", "Ra7", "Rh1", "Ra8", "Rh2", "Ra7", "Rh1", "Ra8"];
+  expect(positionOf(fen, { moves }).drawClaim).toBe("fifty_moves");
+  expect(positionOf(fen.replace("92", "91"), { moves }).drawClaim).toBe("threefold_repetition");
+});
+
+test("a game ends with the 75th move of each side without capture or pawn move, before the fifth repetition", () => {
+  const fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 134 90";
+  expect(positionOf(fen, { moves: times(3) })).toMatchObject({ terminal: undefined, halfmoves: 146 });
+  expect(positionOf(fen, { moves: times(4) }).terminal?.reason).toBe("seventyfive_moves");
+});
