@@ -3,7 +3,7 @@ import type { ScoreValue } from "../chess/score.ts";
 
 /**
  * The formulas of Lichess as they are in 2026: https://lichess.org/page/accuracy, and in its code `eval.scala` of
- * scalachess, `AccuracyPercent.scala` and `AccuracyCP.scala` of lila. Centipawns are White's view, wherever no other is
+ * scalachess, `AccuracyPercent.scala` and `AccuracyCP.scala` of lila. Centipawns are in White's view unless another is
  * named; chances of winning are 0 to 100.
  */
 export const reviewMethod = "lichess-2026";
@@ -11,7 +11,7 @@ export const reviewMethod = "lichess-2026";
 /** Evaluation that is assumed for the standard start, in centipawns. */
 export const standardStartCp = 15;
 
-/** Beyond it, no centipawn makes a difference; a mate counts as much. */
+/** More centipawns make no difference; a mate counts as much. */
 const ceilingCp = 1000;
 
 /** A score in centipawns for the formulas: at most 1000 either way. Not for a game that is over by mate. */
@@ -25,7 +25,7 @@ export function winningChances(cp: number): number {
   return 2 / (1 + Math.exp(-0.00368208 * cp)) - 1;
 }
 
-/** Chances of winning on the scale of reviews, where a mate is 97.54 and not 100, of centipawns within the ceiling. */
+/** Chances of winning of centipawns within the ceiling, on the scale of reviews: a mate is 97.54 and not 100. */
 export function reviewWinPercent(cp: number): number {
   return 50 + 50 * winningChances(cp);
 }
@@ -35,15 +35,15 @@ export function moveAccuracy(before: number, after: number): number {
   if (after >= before) {
     return 100;
   }
-  // The fitted curve, and one for analyses that are not perfect.
+  // The fitted curve, plus 1 because analyses are not perfect.
   const accuracy =
     103.1668100711649 * Math.exp(-0.04354415386753951 * (before - after)) - 3.166924740191411 + 1;
   return Math.max(0, Math.min(100, accuracy));
 }
 
 /**
- * Accuracy of both sides, 0 to 100: the mean of a mean that is weighted by how much was going on around each move, and
- * of the harmonic mean, which a single bad move pulls down. Undefined unless both have moved.
+ * Accuracy of both sides, 0 to 100. It is the mean of two means: one weighted by the changes of the evaluation around each move, and the
+ * harmonic mean, which a single bad move pulls down. Undefined unless both sides have moved.
  *
  * @param cps the evaluation before the first move and after each, within the ceiling
  */
@@ -60,7 +60,7 @@ export function gameAccuracy(
     const before = percents[ply] ?? 0;
     const after = percents[ply + 1] ?? 0;
     const accuracy = mover === "white" ? moveAccuracy(before, after) : moveAccuracy(after, before);
-    // The first moves share the first window, and each move after them has the one that ends with it.
+    // The first moves share the first window. The window of each later move ends with that move.
     const windowStart = Math.max(0, ply + 2 - size);
     const weight = deviation(percents.slice(windowStart, windowStart + size));
     bySide[mover].push({ accuracy, weight: Math.max(0.5, Math.min(12, weight)) });
@@ -96,7 +96,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** Standard deviation of a whole population. */
+/** Standard deviation of a population. */
 function deviation(numbers: readonly number[]): number {
   const middle = mean(numbers) ?? 0;
   return Math.sqrt(sum(numbers.map((number) => (number - middle) ** 2)) / numbers.length);

@@ -1,4 +1,4 @@
-import { ChildNode, type Game as GameTree, Node, type PgnNodeData } from "chessops/pgn";
+import { ChildNode, extend, type Game as GameTree, Node, type PgnNodeData } from "chessops/pgn";
 import { standardStart } from "../chess/judge-position.ts";
 import type { ScoreValue } from "../chess/score.ts";
 import type { Game } from "./game.ts";
@@ -10,13 +10,13 @@ const nagOf: Readonly<Record<Judgement, number>> = { mistake: 2, blunder: 4, ina
 /** The length is bounded, so that a comment with a thousand unfinished commands is searched in linear time. */
 const evaluation = /\[%eval\s[^\]]{1,32}\]\s?/g;
 
-/** Tokens that are written in one piece: less than a millisecond. */
+/** Tokens that are written in one time slice: less than a millisecond. */
 const tokensAtOnce = 256;
 
 /**
- * The game in PGN with its review: `[%eval]` after each move, in the place of what evaluations there were; judged moves
- * with a NAG, a comment and the line of the best move. Everything else of the PGN is kept, with moves in proper SAN. What
- * a review has put there, the next does not put there again.
+ * Writes the game in PGN with its review: `[%eval]` after each move replaces earlier evaluations; judged moves get a NAG, a comment
+ * and the line of the best move. Everything else of the PGN is kept, with moves in proper SAN. A second review does not repeat the
+ * comments and lines of the first.
  */
 export function* annotate(game: Game, review: GameReview): Generator<void, string> {
   const tree = annotatedTree(game, review.moves);
@@ -38,7 +38,7 @@ export function* annotate(game: Game, review: GameReview): Generator<void, strin
   return text.join("");
 }
 
-/** The tags of the game, and those that other programs need to set up its start. */
+/** The tags of the game, and the tags that other programs need to set up its start. */
 function tagsOf({ tags, positions: [start] }: Game): ReadonlyMap<string, string> {
   const all = new Map(tags);
   const add = (name: string, value: string) => all.set(name, all.get(name) ?? value);
@@ -52,7 +52,7 @@ function tagsOf({ tags, positions: [start] }: Game): ReadonlyMap<string, string>
   return all;
 }
 
-/** The variations are shared with the game's own tree. */
+/** Makes a tree that shares the variations of the game's own tree. */
 function annotatedTree(game: Game, moves: readonly MoveReview[]): GameTree<PgnNodeData> {
   const root = new Node<PgnNodeData>();
   let from: Node<PgnNodeData> = game.tree.moves;
@@ -79,7 +79,7 @@ function annotated(data: PgnNodeData, move: MoveReview, mates: boolean): PgnNode
     const kept = comment.includes("[%eval") ? comment.replaceAll(evaluation, "").trim() : comment;
     return kept === "" ? [] : [kept];
   });
-  // Commands stand in one comment, as Lichess writes them.
+  // Lichess writes all commands into one comment.
   const commands = written[0]?.startsWith("[%") ? written.slice(0, 1) : [];
   const evaluated = mates ? [] : [`[%eval ${evaluationText(move.evaluation.value)}]`];
   const first = [...evaluated, ...commands].join(" ");
@@ -91,17 +91,17 @@ function annotated(data: PgnNodeData, move: MoveReview, mates: boolean): PgnNode
     ...data,
     san: move.move.san,
     comments,
-    // A second glyph would contradict the author's: theirs stays, and the comment has ours.
+    // A second glyph would contradict the author's, so the comment alone has this judgement.
     nags: nag === undefined || nags.some(judgesMove) ? nags : [nag, ...nags],
   };
 }
 
-/** Good move, mistake, brilliant, blunder, interesting, dubious: `!` to `?!` are $1 to $6. */
+/** `!`, `?`, `!!`, `??`, `!?` and `?!` are $1 to $6. */
 function judgesMove(nag: number): boolean {
   return nag >= 1 && nag <= 6;
 }
 
-/** White's view, in pawns; a mate in moves. */
+/** An evaluation in White's view: in pawns, or a mate in moves. */
 function evaluationText(value: ScoreValue): string {
   return value.kind === "cp" ? (value.cp / 100).toFixed(2) : `#${value.mate}`;
 }
@@ -115,24 +115,21 @@ function addLine(
   const isThere = variations.some((variation) =>
     [variation.data.san, ...[...variation.mainline()].map(({ san }) => san)].join(" ").startsWith(line),
   );
-  if (isThere) {
-    return;
-  }
-  let end = parent;
-  for (const san of sans) {
-    const child = new ChildNode<PgnNodeData>({ san });
-    end.children.push(child);
-    end = child;
+  if (!isThere) {
+    extend(
+      parent,
+      sans.map((san) => ({ san })),
+    );
   }
 }
 
-/** Work that is left to write: the moves after a node, a variation, or the end of one. */
+/** A part of the tree that is still to be written: the moves after a node, a variation, or its end. */
 type Rest =
   | { readonly kind: "line"; readonly from: Node<PgnNodeData>; readonly ply: number }
   | { readonly kind: "variation"; readonly move: ChildNode<PgnNodeData>; readonly ply: number }
   | { readonly kind: "end" };
 
-/** Without recursion: variations may lie deep inside each other. */
+/** Has no recursion, because variations may lie deep inside each other. */
 function* tokensOf(tree: GameTree<PgnNodeData>, startFen: string): Generator<string, void> {
   const [, turn, , , , fullmoves] = startFen.split(" ");
   const startPly = (Number(fullmoves) - 1) * 2 + (turn === "b" ? 1 : 0);

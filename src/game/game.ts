@@ -1,5 +1,5 @@
 import {
-  ChildNode,
+  extend,
   type Game as GameTree,
   Node,
   type PgnNodeData,
@@ -21,19 +21,19 @@ import type { Result } from "./read-word.ts";
 export interface Game {
   /** The tags of the PGN, in its order; none for a game that was sent as moves. */
   readonly tags: ReadonlyMap<string, string>;
-  /** Before the first move and after each: one more than there are moves. */
+  /** The positions before the first move and after each: one more than there are moves. */
   readonly positions: readonly Position[];
   /** At least one. */
   readonly moves: readonly MoveDescription[];
   /** The clock of the mover after each move, in milliseconds; undefined if the PGN does not have it. */
   readonly clocksMs: readonly (number | undefined)[];
-  /** With the comments, variations and NAGs of the PGN. */
+  /** The moves, comments, variations and NAGs of the PGN. */
   readonly tree: GameTree<PgnNodeData>;
   /** From the PGN; from the rules if the PGN has none. */
   readonly result: Result;
 }
 
-/** A game that was sent as a position and moves. A FEN whose castling rights only Chess960 knows is one of Chess960. */
+/** A game that was sent as a position and moves. If its castling rights exist in Chess960 only, the game is Chess960. */
 type MovesOfGame = Pick<PositionInput, "fen" | "moves">;
 
 /** Plays moves from a start: {@link playGame} keeps each position, {@link replayGame} only the last. */
@@ -68,12 +68,10 @@ export function replayPgn(pgn: PgnGame): Generator<void, ReplayedGame> {
 export function* gameFromMoves(input: MovesOfGame): Generator<void, Game> {
   const { positions, moves, last } = yield* playMoves(input, playGame);
   const tree = { headers: new Map(), moves: new Node<PgnNodeData>() };
-  let end = tree.moves;
-  for (const { san } of moves) {
-    const child = new ChildNode<PgnNodeData>({ san });
-    end.children.push(child);
-    end = child;
-  }
+  extend(
+    tree.moves,
+    moves.map(({ san }) => ({ san })),
+  );
   const clocksMs = moves.map(() => undefined);
   return { tags: new Map(), positions, moves, clocksMs, tree, result: resultOf(last) };
 }
@@ -101,7 +99,7 @@ function* playMoves<Played extends ReplayedGame>(
  * Plays the game of a PGN.
  *
  * @throws KibitzError for the field `pgn`: `illegal_move`, with the game up to there as a suggestion; `invalid_fen` or
- * `illegal_position` for its tag FEN; `invalid_pgn` for its variant, or move numbers that do not go together
+ * `illegal_position` for its tag FEN; `invalid_pgn` for its variant, or for contradictory move numbers
  */
 export function* gameFromPgn(pgn: PgnGame): Generator<void, Game> {
   const { positions, moves, last } = yield* playPgn(pgn, playGame);
@@ -188,7 +186,7 @@ function startOf({ source, tags }: PgnGame): Position {
   });
 }
 
-/** @param isChess960 as the game says. Undefined: programs that know one chess only leave it out, and castling rights decide. */
+/** @param isChess960 the variant that the game names. If it names none, castling rights decide, because programs without Chess960 leave it out */
 function judgeStart(fen: string, isChess960?: boolean): Judgement {
   const judge = (chess960: boolean) => judgePosition({ fen, moves: [], chess960 });
   const judgement = judge(isChess960 ?? false);
@@ -208,13 +206,13 @@ interface WrongNumber {
   readonly move: WrittenMove;
   /** The rest of a sentence that begins with the move. */
   readonly why: string;
-  /** True if the dots after the number announce the other side. */
+  /** True if the dots after the number announce a move of the other side. */
   readonly isTurn: boolean;
 }
 
 /**
- * The first move whose number says that moves are missing, or that games have run together. Where a game begins with a
- * position, the first number may be any: many count from 1, whatever the FEN says.
+ * The first move whose number shows that moves are missing, or that games have run together. If a game begins with a FEN, its first
+ * number may be any, because many programs count from 1.
  */
 function wrongNumberIn({ source, tags, moves }: PgnGame, { turn }: Position): WrongNumber | undefined {
   const blackFirst = turn === "black" ? 1 : 0;

@@ -4,10 +4,10 @@ import { winningChances } from "./accuracy.ts";
 
 export type Judgement = "inaccuracy" | "mistake" | "blunder";
 
-/** A move that is blamed, as Lichess blames it: `Advice.scala` of lila. */
+/** The judgement of a bad move, as Lichess judges it: `Advice.scala` of lila. */
 interface Advice {
   readonly judgement: Judgement;
-  /** Without its end: `Inaccuracy`, or what has become of a mate. */
+  /** The beginning of the comment: `Inaccuracy`, or the change of a forced mate. */
   readonly comment: string;
 }
 
@@ -18,8 +18,8 @@ const names: Readonly<Record<Judgement, string>> = {
 };
 
 /**
- * Judges a move by the scores before and after it, in White's view; undefined if the move is not a mistake. Not for a move that ends
- * the game by mate.
+ * Judges a move by the scores before and after it, in White's view; undefined if the move is not bad. The move must not end the game
+ * by mate.
  */
 export function adviseOn(before: ScoreValue, after: ScoreValue, mover: Color): Advice | undefined {
   const previous = viewOf(before, mover);
@@ -43,7 +43,7 @@ function judgementOfLoss(loss: number): Judgement | undefined {
   return loss >= 0.3 ? "blunder" : loss >= 0.2 ? "mistake" : loss >= 0.1 ? "inaccuracy" : undefined;
 }
 
-/** @param cp of the side that is as good as won with a mate or without */
+/** @param cp how far the side is ahead that had the mate, or got it */
 function judgementOfMate(cp: number): Judgement {
   return cp > 999 ? "inaccuracy" : cp > 700 ? "mistake" : "blunder";
 }

@@ -14,21 +14,21 @@ export interface Opening {
 /** Names openings, by lichess-org/chess-openings. */
 export interface Openings {
   /**
-   * The opening of a game: its last position that has a name, whatever the order of the moves before. Undefined if none
-   * has one, and in Chess960.
+   * The opening of a game: its last position that has a name, in whatever order the moves were played. Undefined if no position
+   * has a name, and in Chess960.
    *
    * @param positions of the game, the start first
    */
   find(positions: readonly Position[]): Opening | undefined;
 }
 
-/** Made by `tools/openings.ts`: a row is `key;eco name`. */
+/** `tools/openings.ts` makes the file. A row is `key;eco name`. */
 const file = new URL("../../gen/openings.json", import.meta.url);
 
-/** Rows that are read in one piece: about a third of a millisecond. */
+/** Rows that are read in one time slice: about a third of a millisecond. */
 const rowsAtOnce = 256;
 
-/** Reads the table of 450 kB, in some ten milliseconds and in turns; it takes 1.4 MB of memory. */
+/** Reads the table of 450 kB in time slices. It takes about ten milliseconds, and 1.4 MB of memory. */
 export async function readOpenings(turn: Turn): Promise<Openings> {
   const text = await readFile(file, "utf8");
   return inTurns(openingsFromTable(text), turn);

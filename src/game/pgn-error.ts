@@ -1,12 +1,12 @@
 import { errorFromFaults, type Fault, type KibitzError } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 
-/** The text of one game in PGN, and where it stands in the file that it was taken from. */
+/** The text of one game in PGN, and its place in the file that it was taken from. */
 export interface PgnSource {
   readonly text: string;
   /** Set if the game comes from a file of games. */
   readonly file?: {
-    /** Which game of the file, from 1. */
+    /** Number of the game in the file, from 1. */
     readonly game: number;
     /** Offset of the game's first character, in UTF-16 units. */
     readonly offset: number;
@@ -17,11 +17,11 @@ export interface PgnSource {
 
 export interface PgnFault {
   readonly code: "invalid_pgn" | "illegal_move" | "invalid_fen" | "illegal_position" | "out_of_range";
-  /** A sentence without its full stop: the place is appended. */
+  /** A sentence without its full stop, because the place is appended. */
   readonly message: string;
   /** The text at that place. */
   readonly token: string;
-  /** In `PgnSource.text`. */
+  /** Offset in `PgnSource.text`. */
   readonly offset: number;
   /** Number of the move in the main line that is at fault or comes next, from 1. */
   readonly ply: number;

@@ -1,17 +1,17 @@
 import { readWord, type WordToken, whyNoWord } from "./read-word.ts";
 
-/** A piece of a PGN, with where it stands: in UTF-16 units from the beginning. */
+/** A token of a PGN. `offset` is in UTF-16 units from the beginning. */
 export type Token = { readonly offset: number } & (
   | (WordToken & { readonly text: string })
   | { readonly kind: "tag"; readonly name: string; readonly value: string }
-  /** Without its braces, and one space beside each. */
+  /** The text between the braces, without a space beside each. */
   | { readonly kind: "comment"; readonly comment: string }
   | { readonly kind: "open" | "close" }
-  /** Text that is no token of PGN. `why` is the rest of a sentence that begins with it. */
-  | { readonly kind: "stranger"; readonly text: string; readonly why: string }
+  /** Text that is no token of PGN. `why` is the rest of a sentence that begins with the text. */
+  | { readonly kind: "unexpected"; readonly text: string; readonly why: string }
 );
 
-/** Characters that people do not see: blanks, and those without width. */
+/** Invisible characters: blanks, and characters without width. */
 const blank = /[\s\u200b-\u200d\u2060]+/y;
 const word = /[^\s\u200b-\u200d\u2060{}();]+/y;
 const tagName = /\[[ \t]*([A-Za-z0-9][A-Za-z0-9_+#=:-]{0,63})[ \t]*"/y;
@@ -24,7 +24,7 @@ const lineBreak = /[\n\r]/g;
 const tagMaxCharacters = 4096;
 
 /**
- * Splits the text of a PGN into tokens. Text that is no token becomes a `stranger`. Only blanks are skipped, and lines that begin
+ * Splits the text of a PGN into tokens. Text that is no token becomes an `unexpected` one. Only blanks are skipped, and lines that begin
  * with `%`, which PGN reserves for other programs.
  */
 export function createScanner(text: string): { read(): readonly Token[] | undefined } {
@@ -46,11 +46,11 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     const lineEnd = Math.min(endOfLine(text, at), offset + tagMaxCharacters);
     if (opening === undefined || name === undefined) {
       at = lineEnd;
-      return stranger(offset, wordAt(text, offset));
+      return unexpectedWord(offset, wordAt(text, offset));
     }
     const start = offset + opening.length;
     let end = text.indexOf('"', start);
-    // A quotation mark that nothing but the value can follow is one of its characters, though it should be escaped.
+    // A quotation mark that does not end the tag is part of the value, although it should be escaped.
     while (end !== -1 && end < lineEnd) {
       tagEnd.lastIndex = end;
       const ending = isEscaped(text, end, start) ? undefined : tagEnd.exec(text)?.[0];
@@ -62,7 +62,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     }
     at = lineEnd;
     return {
-      kind: "stranger",
+      kind: "unexpected",
       offset,
       text: `[${name}`,
       why: `begins a tag pair that does not end on its line, or is longer than ${tagMaxCharacters} characters`,
@@ -74,7 +74,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     const end = text.indexOf("}", offset);
     if (end === -1) {
       at = text.length;
-      return { kind: "stranger", offset, text: "{", why: "begins a comment that does not end" };
+      return { kind: "unexpected", offset, text: "{", why: "begins a comment that does not end" };
     }
     at = end + 1;
     const comment = text
@@ -100,7 +100,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     const tokens = readWord(written);
     return (
       tokens?.map((token) => ({ ...token, offset: offset + token.at, text: written.slice(token.at) })) ?? [
-        stranger(offset, written),
+        unexpectedWord(offset, written),
       ]
     );
   }
@@ -133,7 +133,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
         return [{ kind: "close", offset }];
       case "}":
         at++;
-        return [{ kind: "stranger", offset, text: "}", why: "ends a comment that has not begun" }];
+        return [{ kind: "unexpected", offset, text: "}", why: "ends a comment that has not begun" }];
       default:
         return readTokens();
     }
@@ -142,8 +142,8 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
   return { read };
 }
 
-function stranger(offset: number, text: string): Token {
-  return { kind: "stranger", offset, text, why: whyNoWord(text) };
+function unexpectedWord(offset: number, text: string): Token {
+  return { kind: "unexpected", offset, text, why: whyNoWord(text) };
 }
 
 function wordAt(text: string, at: number): string {

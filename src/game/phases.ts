@@ -49,7 +49,7 @@ function count(squares: string | undefined, side: RegExp): number {
   return squares?.match(side)?.length ?? 0;
 }
 
-/** How close the sides are to each other, summed up over all squares of two by two. */
+/** A measure of how close the sides are to each other: the sum over all squares of two by two. */
 function mixedness(ranks: readonly string[]): number {
   let sum = 0;
   for (let y = 0; y < 7; y++) {
@@ -61,7 +61,7 @@ function mixedness(ranks: readonly string[]): number {
   return sum;
 }
 
-/** @param y the lower rank of the square, from 1 on White's side */
+/** @param y the lower rank of the two by two squares, from 1 on White's side */
 function pointsOf(whites: number, blacks: number, y: number): number {
   switch (`${whites}${blacks}`) {
     case "01":

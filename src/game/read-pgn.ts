@@ -44,16 +44,16 @@ const movesMax = 5000;
 /** More tags than any program writes. */
 const tagsMax = 200;
 
-/** Variations inside each other: more than anybody can follow. */
+/** Variations inside each other: more than people can follow. */
 const nestingMax = 100;
 
 /** A longer text is not sent back as a suggestion. */
 const suggestionMaxCharacters = 64 * 1024;
 
-/** Tokens that are read in one piece: about a third of a millisecond. */
+/** Tokens that are read in one time slice: about a third of a millisecond. */
 const tokensAtOnce = 100;
 
-/** A variation that is being read, or the main line. */
+/** The main line or a variation, while it is read. */
 interface Line {
   readonly offset: number;
   /** The node before the last move. A variation of that move, or the first move, is attached there. */
@@ -67,7 +67,7 @@ interface Line {
 export const noMoves = "There are no moves";
 
 /**
- * The text of a game before a move, to suggest a game that ends there; undefined if that text is long or has no move.
+ * The text of a game before a move, to suggest a shorter game; undefined if that text is long or has no move.
  *
  * @param ply of the move, from 1
  */
@@ -80,8 +80,8 @@ export function textBefore(
 }
 
 /**
- * Reads the PGN of one game, and stops at the first ply or move too many. Nothing is skipped in silence: a word that is no
- * token of PGN is refused.
+ * Reads the PGN of one game, and stops at the first ply or move too many. Nothing is skipped: a word that is no token of PGN
+ * is refused.
  *
  * @throws KibitzError `invalid_pgn`, with the place of the first thing that is wrong; `out_of_range` for a game with more
  * than {@link pliesMax} plies
@@ -241,7 +241,7 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
           readResult(token);
         }
         break;
-      case "stranger":
+      case "unexpected":
         throw refuse(`'${echo(token.text)}' ${token.why}`, token.text, token.offset);
     }
   }
@@ -263,7 +263,7 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
     throw refuse("A variation does not end", "(", line.offset);
   }
   if (moves.length === 0) {
-    // The place where moves are missing: there may be a result, or the next game of a file.
+    // The place of the missing moves: a result may stand there, or the next game of a file.
     throw refuse(noMoves, "", resultAt ?? source.text.trimEnd().length);
   }
   const tree = {

@@ -1,22 +1,22 @@
 /** A token in a word of the move text. `at` is its offset in the word. */
 export type WordToken = { readonly at: number } & (
   | { readonly kind: "number"; readonly number: MoveNumber }
-  /** `san` is written as chessops reads it: SAN or UCI, or `--` for a move that is none. */
+  /** `san` is written as chessops reads it: SAN or UCI, or `--` for a null move. */
   | { readonly kind: "move"; readonly san: string }
   | { readonly kind: "nag"; readonly nag: number }
   | { readonly kind: "result"; readonly result: Result }
 );
 
 export interface MoveNumber {
-  /** Undefined where there are only dots. */
+  /** Undefined if there are only dots. */
   readonly value: number | undefined;
-  /** Two and more announce a move of Black's. */
+  /** Two and more announce a move of Black. */
   readonly dots: number;
 }
 
 export type Result = "1-0" | "0-1" | "1/2-1/2" | "*";
 
-/** Longer than anything that is a word of a game: `123...Qa1xb2=Q++e.p.!?$146`. */
+/** No word of a game is longer: `123...Qa1xb2=Q++e.p.!?$146`. */
 const wordMaxCharacters = 40;
 
 /** The NAGs of the glyphs that people and programs write after moves. */
@@ -67,11 +67,11 @@ const figurines: Readonly<Record<string, string>> = Object.fromEntries(
 );
 
 /**
- * Reads a word, of which a game may write several things without a space between: `12.Nf3!?$14`. Figurines, zeros for
- * castling and dashes of every length are known; letters of other languages are not, for many of them are also English
- * ones: the rook of a Frenchman is T, and his king R.
+ * Reads the tokens of a word, which a game may write without spaces between them: `12.Nf3!?$14`. Figurines, zeros for
+ * castling and dashes of every length are known. Letters of other languages are not, because many of them are also English
+ * letters: in French a rook is T, and a king R.
  *
- * @returns undefined for what is nothing that a game has
+ * @returns undefined if the word is nothing that a game has
  */
 export function readWord(word: string): readonly WordToken[] | undefined {
   if (word.length > wordMaxCharacters) {
@@ -157,7 +157,7 @@ function resultOf(word: string): Result | undefined {
   }
 }
 
-/** With letters for figurines, and one kind of dash. */
+/** Writes letters for figurines, and one kind of dash. */
 function plainForm(word: string): string {
   if (!/[^!-~]/.test(word)) {
     return word;
@@ -168,7 +168,7 @@ function plainForm(word: string): string {
     .replaceAll(/[‐-―−]/g, "-");
 }
 
-/** Why a word is refused, as the rest of a sentence that begins with it. */
+/** The reason why a word is refused, as the rest of a sentence that begins with the word. */
 export function whyNoWord(word: string): string {
   if (word.startsWith("[%")) {
     return "is a command outside of a comment; commands stand in braces";

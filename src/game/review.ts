@@ -34,10 +34,10 @@ interface EvaluatedLine {
 }
 
 /**
- * - `book`: not behind the last position of the game that has a name among the openings
+ * - `book`: not after the last position of the game that has a name among the openings
  * - `forced`: the only legal move
  * - `best`: the move that the engine named best
- * - `only_move`: that move, where the second line leaves at least 10 points of `winPercent` less
+ * - `only_move`: the best move, if the second line has at least 10 points of `winPercent` less
  */
 type Label = "book" | "forced" | "best" | "only_move";
 
@@ -48,16 +48,16 @@ export interface MoveReview {
   readonly move: MoveDescription;
   /** After the move, White's view. */
   readonly evaluation: Score;
-  /** White's chances after the move on the scale of reviews, where a mate is 97.54 or 2.46. */
+  /** White's chances after the move, on the scale of reviews: a mate is 97.54 or 2.46. */
   readonly winPercent: number;
   /** Loss of the mover, at least 0. */
   readonly centipawnLoss: number;
   readonly winPercentLoss: number;
   /** 0 to 100. */
   readonly accuracy: number;
-  /** Undefined where there is nothing to blame. */
+  /** Undefined if the move is not bad. */
   readonly judgement: Judgement | undefined;
-  /** In the words of Lichess: `(0.36 → -0.36) Inaccuracy. Ngf3 was best.` */
+  /** Worded as on Lichess: `(0.36 → -0.36) Inaccuracy. Ngf3 was best.` */
   readonly comment: string | undefined;
   readonly labels: readonly Label[];
   /** Phase of the position before the move. */
@@ -78,13 +78,13 @@ export interface BestMove {
 }
 
 interface Alternative {
-  /** Its place among the lines, from 1. */
+  /** Rank among the lines, from 1. */
   readonly rank: number;
   readonly move: MoveDescription;
   readonly score: Score;
 }
 
-/** How well a side played. */
+/** Figures of a side: in a whole game, or in a phase. */
 export interface Play {
   /** 0 to 100, four decimals. */
   readonly accuracy: number | undefined;
@@ -124,25 +124,25 @@ export interface Reviewer {
   game(moves: readonly MoveReview[], evaluations: readonly EvaluatedPosition[]): GameReview;
 }
 
-/** Lichess shows as much of a line. */
+/** Lichess shows as many plies of a line. */
 const linePliesMax = 12;
 
 /** Least difference of `winPercent` between the first line and the second. */
 const onlyMovePoints = 10;
 
-/** The same evaluations make the same review. By the formulas of {@link reviewMethod}. */
+/** Reviews by the formulas of {@link reviewMethod}. The same evaluations make the same review. */
 export function createReviewer(game: Game, opening: Opening | undefined): Reviewer {
   const divide = createDivider();
   const phases: Phase[] = [];
   const start = positionAt(game, 0);
   const isStandardStart = openingKey(start.fen) === openingKey(standardStart);
 
-  /** The formulas' evaluation of a position: Lichess assumes one for the start that everybody knows. */
+  /** The evaluation that the formulas use: Lichess assumes one for the standard start. */
   const assumed = (index: number, { score }: EvaluatedPosition): ScoreValue =>
     index === 0 && isStandardStart ? { kind: "cp", cp: standardStartCp } : score.value;
 
   function reviewMove(index: number, before: EvaluatedPosition, after: EvaluatedPosition): MoveReview {
-    // Each with its move: to compare all squares of 600 positions at once would hold the thread.
+    // Computed move by move, because 600 positions at once would hold the thread.
     while (phases.length <= index) {
       phases.push(divide(positionAt(game, phases.length).fen));
     }
@@ -159,7 +159,7 @@ export function createReviewer(game: Game, opening: Opening | undefined): Review
     const cpBefore = mates ? 0 : centipawnsOf(value);
     const cpAfter = mates ? 0 : centipawnsOf(after.score.value);
     const [percentBefore, percentAfter] = [percentOf(cpBefore, mover), percentOf(cpAfter, mover)];
-    // Noise of the search can make the best move look like a loss.
+    // Noise of the search can make the best move look like a mistake.
     const advice = mates || isBest ? undefined : adviseOn(value, after.score.value, mover);
     const named = before.best === undefined ? "" : ` ${before.best.san} was best.`;
     const scores = `(${scoreText(value)} → ${scoreText(after.score.value)})`;

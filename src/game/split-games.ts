@@ -5,20 +5,19 @@ import { gameMaxCharacters } from "./read-pgn.ts";
 const tagLine = /^[ \t\ufeff]*\[[ \t]*([A-Za-z0-9][A-Za-z0-9_+#=:-]*)[ \t]*"/;
 /** A line without moves. */
 const quietLine = /^\s*($|[%;])/;
-/** A comment that has its line for itself: before the tags it is of their game. */
+/** A comment alone on its line. Before the tags, it belongs to their game. */
 const commentLine = /^[\s\ufeff]*\{[^}]*\}\s*$/;
 
-/** A carriage return alone ends a line, too, as on old Macs; the last one may be the first half of two. */
+/** A carriage return alone ends a line, too, as on old Macs. */
 const lineEnds = /(?<=\n|\r(?!\n))/;
 
-/** Characters of a line that are read to see how it begins. */
+/** Characters that are read of a line to find out how it begins. */
 const lineMaxCharacters = 64 * 1024;
 
 /**
- * Takes a file apart, game by game, however large: a game ends where a tag pair begins a line behind moves, so that neither
- * a blank line within the moves nor a comment that does not end makes another game of what follows. One without moves ends where
- * the tags begin anew behind a blank line. Each is for `readPgn` to read, which also refuses a game that is too long: no
- * more of it is kept than shows that.
+ * Splits a file of any size into games. A game ends where a tag pair begins a line after moves: a blank line within the moves, or a
+ * comment that does not end, does not end the game. A game without moves ends where a tag of it comes again after a blank line. `readPgn`
+ * reads each game, and refuses a game that is too long: only a little more than its maximum is kept of such a game.
  */
 export async function* splitGames(chunks: AsyncIterable<string>): AsyncGenerator<PgnSource, void> {
   let game = 1;
@@ -26,9 +25,9 @@ export async function* splitGames(chunks: AsyncIterable<string>): AsyncGenerator
   let line = 1;
   let text = "";
   let hasMoves = false;
-  /** Names of the game's tags. */
+  /** The names of the game's tags. */
   const tags = new Set<string>();
-  let isBehindBlank = false;
+  let isAfterBlank = false;
   let nextOffset = 0;
   let nextLine = 1;
   /** True if the next part begins a line. */
@@ -36,14 +35,14 @@ export async function* splitGames(chunks: AsyncIterable<string>): AsyncGenerator
 
   function take(part: string): PgnSource | undefined {
     const tag = isFresh ? tagLine.exec(part)?.[1] : undefined;
-    const begins = tag !== undefined && (hasMoves || (isBehindBlank && tags.has(tag)));
+    const begins = tag !== undefined && (hasMoves || (isAfterBlank && tags.has(tag)));
     const finished = begins ? end() : undefined;
     if (tag !== undefined) {
       tags.add(tag);
     } else if (isFresh) {
       hasMoves ||= !quietLine.test(part) && !(tags.size === 0 && commentLine.test(part));
     }
-    isBehindBlank = isFresh && part.trim() === "";
+    isAfterBlank = isFresh && part.trim() === "";
     if (text.length <= gameMaxCharacters) {
       text += part;
     }
@@ -68,6 +67,7 @@ export async function* splitGames(chunks: AsyncIterable<string>): AsyncGenerator
   for await (const chunk of chunks) {
     const parts = `${rest}${chunk}`.split(lineEnds);
     const last = parts.at(-1) ?? "";
+    // A carriage return at the end of a chunk may be half of a line end.
     rest = last.endsWith("\n") || last.length > lineMaxCharacters ? "" : last;
     for (const part of rest === "" ? parts : parts.slice(0, -1)) {
       const finished = take(part);

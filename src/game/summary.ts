@@ -3,8 +3,7 @@ import type { Game } from "./game.ts";
 import type { GameReview, MoveReview } from "./review.ts";
 
 /**
- * A review in one sentence: how well both played, and the mistake or blunder that cost most winning chances, the first of
- * equal ones.
+ * A review in one sentence: the accuracies, and the mistake or blunder that cost the most winning chances; among equal ones, the first.
  */
 export function summarizeReview({ positions }: Pick<Game, "positions">, review: GameReview): string {
   return `${playedOf(review)}; ${turnedOf(positions, review)}.`;
@@ -30,7 +29,7 @@ function isGrave({ judgement }: MoveReview): boolean {
   return judgement === "mistake" || judgement === "blunder";
 }
 
-/** `12.` and `12...`, by the position. */
+/** `12.` before a move of White, `12...` before a move of Black. */
 function numberOf(positions: readonly Position[], { ply }: MoveReview): string {
   const before = positions[ply - 1];
   return `${before?.fen.split(" ").at(-1)}.${before?.turn === "black" ? ".." : ""}`;
