@@ -11,7 +11,6 @@ import {
 } from "../../../gen/google/rpc/error_details_pb.ts";
 import { createMetrics } from "../../../src/metrics/metrics.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
-import { patienceMs } from "../../support/patience.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { useTurnedClock } from "../../support/turned-clock.ts";
@@ -24,10 +23,15 @@ import { get, post } from "./post.ts";
 let callers = 0;
 const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 
+/** Longer than a test may take: a window ends only when a test turns the clock. */
+const burstS = 60;
+/** What is left of such a window that has begun, in seconds. */
+const left = "(?:[1-9]|[1-5]\\d|60)";
+
 const plans = usePlansFile(
   {
     id: "keyless",
-    limits: { movetime_ms_max: 1000, rates: [rateOf("burst", 3, 2), rateOf("hour", 100, 3600)] },
+    limits: { movetime_ms_max: 1000, rates: [rateOf("burst", 3, burstS), rateOf("hour", 100, 3600)] },
   },
   { id: "free", limits: { movetime_ms_max: 2000 } },
 );
@@ -55,16 +59,13 @@ const ask = (request: Plain, caller: Readonly<Record<string, string>>, path = "/
   post(`${app.url}${path}`, request, { ...json, ...caller });
 const quick = { fen: startFen, depth: 1 };
 
-const expectSearches = (count: number) =>
-  expect.poll(() => engines.searching, { timeout: patienceMs, interval: 2 }).toBe(count);
-
 const fields = ({ headers }: { readonly headers: Headers }) => [
   headers.get("ratelimit-policy"),
   headers.get("ratelimit"),
 ];
 
 describe.each(heads)("through $name", ({ ask: askHeads, ...kind }) => {
-  const policy = '"burst";q=3;w=2, "hour";q=100;w=3600';
+  const policy = `"burst";q=3;w=${burstS}, "hour";q=100;w=3600`;
 
   test(`every answer through ${kind.name} reports the windows in headers`, async () => {
     const caller = newCaller();
@@ -72,14 +73,14 @@ describe.each(heads)("through $name", ({ ask: askHeads, ...kind }) => {
     expect(answer.status).toBe(kind.ok);
     expect(fields(answer)).toEqual([
       policy,
-      expect.stringMatching(/^"burst";r=2;t=[12], "hour";r=99;t=3[56]\d\d$/),
+      expect.stringMatching(new RegExp(`^"burst";r=2;t=${left}, "hour";r=99;t=3[56]\\d\\d$`)),
     ]);
     expect(answer.trailers.get("ratelimit")).toBeNull();
   });
 
   test(`a refusal that costs nothing reports the windows through ${kind.name}, too`, async () => {
     const caller = newCaller();
-    const full = ['"burst";q=3;w=2, "hour";q=100;w=3600', '"burst";r=3;t=2, "hour";r=100;t=3600'];
+    const full = [policy, `"burst";r=3;t=${burstS}, "hour";r=100;t=3600`];
     expect(fields(await askHeads(app.url, { fen: "8/8/8/8/8/8/8/8 w - - 0 1" }, caller))).toEqual(full);
     const over = await askHeads(app.url, { ...quick, depth: 30 }, caller);
     expect(over.status).toBe(kind.upgrade);
@@ -96,14 +97,15 @@ test.each(heads)(
     }
     const refused = await askHeads(app.url, quick, caller);
     expect(refused.status).toBe(kind.later);
-    expect(fields(refused)[1]).toMatch(/^"burst";r=0;t=[12], "hour";r=97;/);
+    const waitS = new RegExp(`^"burst";r=0;t=(${left}), "hour";r=97;`).exec(fields(refused)[1] ?? "")?.[1];
     const retryAfter = refused.headers.get("retry-after") ?? refused.trailers.get("retry-after");
-    expect(retryAfter).toEqual(kind.errorsHaveHeaders ? expect.stringMatching(/^[12]$/) : null);
-    passMs(Number(retryAfter ?? 2) * 1000);
+    expect(waitS).toBeDefined();
+    expect(retryAfter).toBe(kind.errorsHaveHeaders ? waitS : null);
+    passMs(Number(waitS) * 1000);
     const again = await askHeads(app.url, quick, caller);
     expect([again.status, fields(again)[1]]).toEqual([
       kind.ok,
-      expect.stringMatching(/^"burst";r=2;t=[12], "hour";r=96;/),
+      expect.stringMatching(new RegExp(`^"burst";r=2;t=${left}, "hour";r=96;`)),
     ]);
   },
 );
@@ -198,26 +200,6 @@ test("a search without a time limit ends at the longest time of its caller's pla
   expect(engines.newest).toMatchObject({ movetimeMs: 1000 });
 });
 
-test("a caller runs no more searches at a time than the plan allows, and Retry-After lasts until one has ended", async () => {
-  const caller = newCaller();
-  const long = (fen: string) => ask({ fen, depth: 20, multipv: 5, movetime_ms: 700 }, caller);
-  const running = [long(startFen), long("4k3/pppppppp/8/8/8/8/PPPPPPPP/4K3 w - - 0 1")];
-  await expectSearches(2);
-  const refused = await ask({ fen: startFen, depth: 20, multipv: 4 }, caller);
-  expect(refused.body).toMatchObject({
-    status: 429,
-    code: "concurrency_limited",
-    next_action: "retry_later",
-  });
-  // It has cost nothing.
-  expect(refused.headers.get("ratelimit")).toMatch(/^"burst";r=1/);
-  const other = ask({ fen: startFen, depth: 1, multipv: 3 }, newCaller());
-  expect((await other).status).toBe(200);
-  expect(Number(refused.headers.get("retry-after")) * 1000).toBeGreaterThanOrEqual(700);
-  expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200]);
-  expect((await ask({ fen: startFen, depth: 2, multipv: 3 }, caller)).status).toBe(200);
-});
-
 describe("a batch", () => {
   const items = (count: number) =>
     Array.from({ length: count }, (_, index) => ({ fen: startFen, depth: 1, multipv: 1 + (index % 5) }));
@@ -231,7 +213,7 @@ describe("a batch", () => {
     await ask(quick, caller);
     const { status, headers, body } = await ask({ requests: items(3) }, caller, "/v1/eval/batch");
     expect([status, codesOf(body)]).toEqual([200, ["ok", "ok", "rate_limited"]]);
-    expect(headers.get("ratelimit-policy")).toContain('"burst";q=3;w=2');
+    expect(headers.get("ratelimit-policy")).toContain(`"burst";q=3;w=${burstS}`);
     expect((body as unknown as readonly Plain[])[2]?.problem).toMatchObject({
       status: 429,
       next_action: "retry_later",
@@ -265,16 +247,6 @@ describe("a batch", () => {
     ]);
     const again = await ask(body.suggested_request as Plain, caller, "/v1/eval/batch");
     expect([again.status, codesOf(again.body)]).toEqual([200, ["ok", "ok", "ok"]]);
-  });
-
-  test("a batch waits if single searches of the caller are running, instead of failing", async () => {
-    const caller = newCaller();
-    const fens = [startFen, "4k3/pppppppp/8/8/8/8/PPPPPPPP/4K3 w - - 0 1"];
-    const running = fens.map((fen) => ask({ fen, depth: 20, multipv: 5, movetime_ms: 600 }, caller));
-    await expectSearches(2);
-    const { body } = await ask({ requests: [{ ...quick, multipv: 2 }] }, caller, "/v1/eval/batch");
-    expect(codesOf(body)).toEqual(["ok"]);
-    await Promise.all(running);
   });
 });
 
@@ -312,7 +284,7 @@ test("GET /price shows the plans that are enforced, and where keys are issued", 
           review_plies_max: 120,
           batch_max: 3,
           concurrent: 2,
-          rates: [rateOf("burst", 3, 2), rateOf("hour", 100, 3600)],
+          rates: [rateOf("burst", 3, burstS), rateOf("hour", 100, 3600)],
         },
       },
       { id: "free", requires_key: true, limits: { movetime_ms_max: 2000, concurrent: 4 } },

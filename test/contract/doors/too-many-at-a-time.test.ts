@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { patienceMs } from "../../support/patience.ts";
@@ -5,27 +6,76 @@ import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { post } from "./post.ts";
 
-/** With a key, a search may take a minute. */
-const app = useApp({ KIBITZ_ACCESS: "public" }, { engines: createEnginesInProcess({ quickPlies: 10 }) });
+/** With a key, four searches at a time, each of which may take a minute: longer than a test. */
+const engines = createEnginesInProcess({ quickPlies: 10 });
+const app = useApp(
+  { KIBITZ_ACCESS: "public", KIBITZ_SLOTS: "6", KIBITZ_TRUST_PROXY: "127.0.0.1" },
+  { engines },
+);
+
+const json = { "Content-Type": "application/json" };
+const quick = { fen: startFen, depth: 1 };
+
+/** All keys of an address are one caller, so each caller has an address of its own. */
+let callers = 0;
+async function newCaller() {
+  const address = { "X-Forwarded-For": `198.51.100.${++callers}` };
+  const { body } = await post(`${app.url}/v1/keys`, {}, { ...json, ...address });
+  return { ...json, ...address, Authorization: `Bearer ${body.key}` };
+}
+
+/** Searches of a caller, each of another number of lines, that run until the caller disconnects. */
+function startSearches(count: number, headers: Readonly<Record<string, string>>) {
+  const leaving = new AbortController();
+  const answers: Response[] = [];
+  const asked = Array.from({ length: count }, async (_, index) => {
+    const body = JSON.stringify({ fen: startFen, depth: 14, multipv: index + 1 });
+    const request = { method: "POST", headers, body, signal: leaving.signal };
+    answers.push(await fetch(`${app.url}/v1/eval`, request));
+  });
+  return {
+    answers,
+    async [Symbol.asyncDispose]() {
+      leaving.abort();
+      await Promise.allSettled(asked);
+      await expect.poll(() => engines.searching, { timeout: patienceMs }).toBe(0);
+    },
+  };
+}
 
 test("Retry-After of too many searches at a time is the time that they are expected to take, not the longest", async () => {
-  const { body } = await post(`${app.url}/v1/keys`, {});
-  const leaving = new AbortController();
-  const refused: Response[] = [];
-  const asked = [1, 2, 3, 4, 5, 6].map(async (multipv) => {
-    const response = await fetch(`${app.url}/v1/eval`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json", Authorization: `Bearer ${body.key}` },
-      body: JSON.stringify({ fen: startFen, depth: 14, multipv }),
-      signal: leaving.signal,
-    });
-    refused.push(response);
-  });
-  await expect.poll(() => refused.length, { timeout: patienceMs }).toBe(2);
-  for (const response of refused) {
-    expect([response.status, await response.json()]).toMatchObject([429, { code: "concurrency_limited" }]);
+  await using searches = startSearches(6, await newCaller());
+  const { answers } = searches;
+  await expect.poll(() => answers.length, { timeout: patienceMs }).toBe(2);
+  for (const response of answers) {
+    expect([response.status, await response.json()]).toMatchObject([
+      429,
+      { code: "concurrency_limited", next_action: "retry_later" },
+    ]);
     expect(response.headers.get("retry-after")).toMatch(/^[1-5]$/);
   }
-  leaving.abort();
-  await Promise.allSettled(asked);
+});
+
+test("a caller runs no more searches at a time than the plan allows, a refused search costs nothing, and others are not refused", async () => {
+  const caller = await newCaller();
+  {
+    await using _ = startSearches(4, caller);
+    await expect.poll(() => engines.searching, { timeout: patienceMs }).toBe(4);
+    const refused = await post(`${app.url}/v1/eval`, quick, caller);
+    expect(refused.body).toMatchObject({ status: 429, code: "concurrency_limited" });
+    expect(refused.headers.get("ratelimit")).toMatch(/^"minute";r=236;/);
+    expect((await post(`${app.url}/v1/eval`, quick, json)).status).toBe(200);
+  }
+  expect((await post(`${app.url}/v1/eval`, quick, caller)).status).toBe(200);
+});
+
+test("a batch waits while single searches of its caller are running, instead of failing", async () => {
+  const caller = await newCaller();
+  const searches = startSearches(4, caller);
+  await expect.poll(() => engines.searching, { timeout: patienceMs }).toBe(4);
+  const batch = post(`${app.url}/v1/eval/batch`, { requests: [quick] }, caller);
+  const waits = Symbol("the batch waits");
+  expect(await Promise.race([batch, sleep(100, waits)])).toBe(waits);
+  await searches[Symbol.asyncDispose]();
+  expect((await batch).body).toMatchObject([{ result: {} }]);
 });
