@@ -2,33 +2,23 @@ import { KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
 import type { RequestContext } from "../request/context.ts";
 import { createMemoryKeyStore } from "../storage/memory/key-store.ts";
-import { createMemoryUsageStore } from "../storage/memory/usage-store.ts";
-import {
-  type KeyRecord,
-  type KeyStore,
-  OutcomeUnknown,
-  StoreUnavailable,
-  type UsageStore,
-} from "../storage/ports.ts";
-import { type Account, localAccount, subjectOfKey } from "./account.ts";
-import {
-  type AuthenticatorCounters,
-  createAuthenticator,
-  type KeyGrace,
-  wrongHeader,
-} from "./authenticate.ts";
-import { type CallRates, createCallRates } from "./call-rates.ts";
+import { createMemoryLimitStore } from "../storage/memory/limit-store.ts";
+import { type KeyStore, OutcomeUnknown, StoreUnavailable, type UsageStore } from "../storage/ports.ts";
+import { type Account, type KeyRecord, localAccount, subjectOfKey } from "./account.ts";
+import { type AuthenticatorCounters, createAuthenticator, wrongHeader } from "./authenticate.ts";
 import { createClientAddress } from "./client-address.ts";
-import { createKeyExpiry, createKeyIssuer, type KeyIssuer } from "./keys.ts";
-import { refuseSpent } from "./limit-errors.ts";
-import { createMemoryLimits, type Limits } from "./limits.ts";
+import { createKeyIssuer, createSelfService, type KeyIssuer, type SelfService } from "./key-issuer.ts";
+import { createKeyExpiry } from "./keys.ts";
+import { createLimits, type Limits, type SharedLimitStore } from "./limits.ts";
 import { createLongCalls, type LongCalls } from "./long-calls.ts";
 import { freePlan, keylessPlan, openPlan, type Plan, planOf } from "./plans.ts";
-import { createSelfService, type SelfService } from "./self-service.ts";
 
 /** Authentication, plans, limits and keys. */
 export interface Access {
-  /** @throws KibitzError `invalid_api_key`; `rate_limited` for a key that is not in memory if its address has used up its error quota */
+  /**
+   * @throws KibitzError `invalid_api_key`; `rate_limited` for a key that is not in memory if its address has used up its error quota;
+   * `store_unavailable`
+   */
   accountOf(request: Origin): Promise<Account>;
   /** The address that a caller is known by, with or without a key. */
   addressOf(request: Origin): string;
@@ -40,12 +30,10 @@ export interface Access {
   readonly selfService: SelfService | undefined;
   readonly limits: Limits;
   readonly longCalls: LongCalls;
-  /** The rate of calls that are not analyses, by address. */
-  readonly callRates: CallRates;
   readonly keys: KeyIssuer;
   /** Counted since the start. */
   readonly lookUps: () => AuthenticatorCounters;
-  /** Writes the uses of keys and the engine time since the last time. Rejects if that fails: then it is kept for the next time. */
+  /** Stores the uses of keys and the engine time since the last time. Rejects if that fails: then it is stored the next time. */
   flush(): Promise<void>;
   /** Deletes a few of the keys and windows that have ended. To be called regularly, because each call is short. */
   prune(): Promise<void>;
@@ -72,7 +60,7 @@ export interface AccessOptions {
   readonly knownMs?: number;
   readonly stores: {
     readonly keys: KeyStore;
-    /** Undefined if limits are shared: their store keeps engine time. */
+    /** Undefined if limits are shared: their store has the engine time. */
     readonly usage?: UsageStore;
   };
   /** Set if other nodes answer the same callers. */
@@ -82,8 +70,7 @@ export interface AccessOptions {
 
 /** State that is shared by nodes which answer the same callers. */
 export interface SharedAccess {
-  readonly limits: Limits;
-  readonly grace: KeyGrace;
+  readonly limits: SharedLimitStore;
   /** Calls `hear` with the id of each key that another node revokes or renews. */
   onKeyEnded(hear: (id: string) => void): void;
   /** The time by a clock that all nodes share, in milliseconds since 1970; undefined until it was first read. */
@@ -95,64 +82,55 @@ const prunedAtOnce = 20;
 
 export async function createAccess(options: AccessOptions): Promise<Access> {
   const { mode, keysPerDay, pepper, knownMs, stores, shared, log } = options;
-  const keys = mapStoreErrors(stores.keys);
+  const { keys } = stores;
+  const isOpen = mode === "open";
   const plans = plansIn(mode, options.plans);
-  const keyless = planOf(options.plans, keylessPlan.id) ?? keylessPlan;
+  const keyless = isOpen ? openPlan : (planOf(options.plans, keylessPlan.id) ?? keylessPlan);
   // Keys of a plan that the operator has removed fall back to the free plan.
-  const planOfKey = ({ plan }: KeyRecord) => planOf(plans, plan) ?? planOf(plans, freePlan.id) ?? freePlan;
+  const planOfKey = ({ plan }: KeyRecord) =>
+    isOpen ? openPlan : (planOf(plans, plan) ?? planOf(plans, freePlan.id) ?? freePlan);
   const clientAddress = createClientAddress(options.trustedProxies, log);
+
   const now = () => Math.floor(shared?.now() ?? Date.now());
   const expiry = createKeyExpiry(options.keyExpiryDays, now);
-  const authenticator = createAuthenticator({
-    keys,
-    pepper,
-    expiry,
-    ...(knownMs && { knownMs }),
-    now,
-    ...(shared && { grace: shared.grace }),
-  });
-  shared?.onKeyEnded((id) => authenticator.forget(id));
-  const issuer = createKeyIssuer({ keys, pepper, onEnded: (id) => authenticator.forget(id), now });
-  const limits =
-    shared?.limits ?? (await createMemoryLimits(plans, stores.usage ?? createMemoryUsageStore()));
-  const isOpen = mode === "open";
-  const callRates = createCallRates();
+  const authenticator = createAuthenticator({ keys, pepper, expiry, ...(knownMs && { knownMs }), now });
+  const forget = (id: string) => authenticator.forget(id);
+  shared?.onKeyEnded(forget);
+  const issuer = explained(createKeyIssuer({ keys, pepper, onEnded: forget, now }));
 
-  const keylessAt = (address: string): Account => ({
-    subject: address,
-    address,
-    plan: isOpen ? openPlan : keyless,
-    key: undefined,
-  });
+  const memory = createMemoryLimitStore(stores.usage);
+  await memory.restore();
+  const limits = createLimits(memory, shared?.limits);
 
   /** An unknown key costs a look-up, so it counts in the error quota of its address. */
-  async function keyOf(authorization: string, address: string): Promise<KeyRecord> {
-    const caller = keylessAt(address);
+  async function keyOf(authorization: string, caller: Account): Promise<KeyRecord> {
     let isLookedUp = false;
     try {
       return await authenticator.keyOf(authorization, () => {
-        refuseSpent(limits, caller);
+        limits.errorQuota.check(caller);
         isLookedUp = true;
       });
     } catch (error) {
       if (isLookedUp && error instanceof KibitzError && error.code === "invalid_api_key") {
-        limits.refusals.add(caller, 1);
+        limits.errorQuota.add(caller, 1);
       }
-      throw error;
+      return explain(error);
     }
   }
 
   return {
     async accountOf(request) {
+      const { authorization, hasXApiKey } = request;
       const address = clientAddress(request);
-      if (request.authorization === undefined) {
-        if (request.hasXApiKey && !isOpen) {
+      const caller: Account = { subject: address, address, plan: keyless, key: undefined };
+      if (authorization === undefined) {
+        if (hasXApiKey && !isOpen) {
           throw wrongHeader("has an X-API-Key header");
         }
-        return keylessAt(address);
+        return caller;
       }
-      const key = await keyOf(request.authorization, address);
-      return { subject: subjectOfKey(key), address, plan: isOpen ? openPlan : planOfKey(key), key };
+      const key = await keyOf(authorization, caller);
+      return { subject: subjectOfKey(key), address, plan: planOfKey(key), key };
     },
     addressOf: clientAddress,
     keysOnly: mode === "keys",
@@ -163,7 +141,6 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
         : undefined,
     limits,
     longCalls: createLongCalls(),
-    callRates,
     keys: issuer,
     lookUps: () => authenticator.counters,
     async flush() {
@@ -192,7 +169,7 @@ function plansIn(mode: AccessOptions["mode"], plans: readonly Plan[]): readonly 
   }
 }
 
-/** For calls from this process: without limits, and nothing is kept. */
+/** For calls from this process: without limits, and nothing is stored. */
 export async function createLocalAccess(): Promise<Access> {
   const stores = { keys: createMemoryKeyStore() };
   const log = { warn() {} };
@@ -201,19 +178,19 @@ export async function createLocalAccess(): Promise<Access> {
   return { ...(await createAccess({ mode: "open", ...rest })), accountOf: async () => localAccount };
 }
 
-/** In milliseconds: the store has already waited for a lock, and a full disk takes an operator. */
-const retryAfterMs = 5000;
-
-/** The same keys for calls: if the store cannot be asked, its errors become `store_unavailable`. */
-export function mapStoreErrors(keys: KeyStore): KeyStore {
+/** The same issuer for calls. */
+function explained(issuer: KeyIssuer): KeyIssuer {
   return {
-    ...keys,
-    create: (record, terms) => keys.create(record, terms).catch(explain),
-    findByHash: (hash) => keys.findByHash(hash).catch(explain),
-    revoke: (id, at) => keys.revoke(id, at).catch(explain),
+    ...issuer,
+    issue: (wish) => issuer.issue(wish).catch(explain),
+    revoke: (id) => issuer.revoke(id).catch(explain),
   };
 }
 
+/** In milliseconds: the store has already waited for a lock, and a full disk takes an operator. */
+const retryAfterMs = 5000;
+
+/** @throws KibitzError `store_unavailable` if a store is unavailable; all other errors as they are */
 function explain(cause: unknown): never {
   if (!(cause instanceof StoreUnavailable)) {
     throw cause;

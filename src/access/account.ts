@@ -6,8 +6,8 @@ export type { KeyRecord };
 /** A caller, as the limits see it. */
 export interface Account {
   /**
-   * The name under which limits count, and the queue shares: of a call without a key the address, of an operator's key its id, and
-   * of all self-service keys of an address the same one.
+   * The name under which limits count and the queue is shared: without a key the address, for an operator's key its id, and
+   * for all self-service keys of an address the same name.
    */
   readonly subject: string;
   /** IPv4 address or IPv6 network of the caller. */

@@ -1,19 +1,19 @@
 import { timingSafeEqual } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { KibitzError } from "../errors/errors.ts";
-import type { KeyRecord, KeyStore } from "../storage/ports.ts";
+import { type KeyRecord, type KeyStore, StoreUnavailable } from "../storage/ports.ts";
 import { hashOfApiKey, isApiKey, type KeyExpiry } from "./keys.ts";
 
-/** Finds the key of an Authorization header, mostly in memory. */
+/** Finds the key of an Authorization header, usually in memory. */
 interface Authenticator {
   /**
    * @param beforeLookUp called before the store is asked for a key that is not in memory; may throw
-   * @throws KibitzError `invalid_api_key`; the error of the store if it cannot be asked
+   * @throws KibitzError `invalid_api_key`; StoreUnavailable
    */
   keyOf(authorization: string, beforeLookUp?: () => void): Promise<KeyRecord>;
   /** Removes a key from memory: it was revoked, or has another secret. */
   forget(id: string): void;
-  /** Writes when keys were used since the last time. If that fails, it is kept for the next time. */
+  /** Stores when keys were used since the last time. If that fails, it is stored the next time. */
   flush(): Promise<void>;
   readonly counters: AuthenticatorCounters;
 }
@@ -31,22 +31,15 @@ interface AuthenticatorOptions {
   readonly expiry?: KeyExpiry;
   /** For how long a key is not looked up again, in milliseconds: a key that another process has revoked works for so long. */
   readonly knownMs?: number;
-  /** For a store that may be away. */
-  readonly grace?: KeyGrace;
   /** The time at which keys are used, in milliseconds since 1970. Default: that of this machine. */
   readonly now?: () => number;
 }
 
-/** For how long keys in memory stay valid while the store cannot be asked. */
-export interface KeyGrace {
-  /** Since when the store cannot be asked, by `performance.now()`; undefined while it can. */
-  awaySince(): number | undefined;
-  /** Milliseconds from then on, for keys that were looked up at most as long before. */
-  readonly ms: number;
-}
-
 /** Revocation is promised to work within 5 s. */
 export const defaultKnownMs = 3000;
+
+/** For how long after its last look-up a key stays valid if the store is unavailable, in milliseconds. */
+const graceMs = 60_000;
 
 /** Keys in memory. */
 const keysMax = 10_000;
@@ -54,10 +47,8 @@ const keysMax = 10_000;
 /** A key as the store had it. */
 interface FoundKey {
   readonly record: KeyRecord;
-  /** When the store was asked, by `performance.now()`. */
-  readonly askedAt: number;
-  /** When it is to be asked again. */
-  readonly knownUntil: number;
+  /** By `performance.now()`. */
+  readonly lookedUpAt: number;
 }
 
 export function createAuthenticator({
@@ -65,43 +56,38 @@ export function createAuthenticator({
   pepper,
   expiry,
   knownMs = defaultKnownMs,
-  grace = { awaySince: () => undefined, ms: 0 },
   now = () => Date.now(),
 }: AuthenticatorOptions): Authenticator {
   // By the key itself, so that a request with a key in memory costs no hash. The key never leaves this memory.
   const found = new LRUCache<string, FoundKey>({ max: keysMax });
   /** Requests with the same key share one look-up. */
-  const lookUps = new Map<string, Promise<FoundKey>>();
+  const lookUps = new Map<string, Promise<KeyRecord>>();
   let uses = new Map<string, number>();
   let hits = 0;
   let misses = 0;
 
-  function lookUp(key: string): Promise<FoundKey> {
-    const known = lookUps.get(key);
-    if (known) {
-      return known;
+  function lookUp(key: string): Promise<KeyRecord> {
+    const running = lookUps.get(key);
+    if (running) {
+      return running;
     }
-    const looking = find(key).finally(() => lookUps.delete(key));
-    lookUps.set(key, looking);
-    return looking;
+    const started = find(key).finally(() => lookUps.delete(key));
+    lookUps.set(key, started);
+    return started;
   }
 
-  async function find(key: string): Promise<FoundKey> {
+  async function find(key: string): Promise<KeyRecord> {
     const hash = hashOfApiKey(key, pepper);
-    const askedAt = performance.now();
-    const knownUntil = askedAt + knownMs;
+    const lookedUpAt = performance.now();
     let record: KeyRecord | undefined;
     try {
       record = await keys.findByHash(hash);
     } catch (error) {
       const before = found.get(key);
-      const awaySince = grace.awaySince() ?? askedAt;
-      const validUntil = awaySince + grace.ms;
-      if (before === undefined || awaySince - before.askedAt > grace.ms || askedAt > validUntil) {
-        throw error;
+      if (error instanceof StoreUnavailable && before && lookedUpAt < before.lookedUpAt + graceMs) {
+        return before.record;
       }
-      found.set(key, { ...before, knownUntil: Math.min(knownUntil, validUntil) });
-      return before;
+      throw error;
     }
     found.delete(key);
     if (record === undefined || record.revokedAt !== undefined || !isEqual(record.hash, hash)) {
@@ -110,32 +96,29 @@ export function createAuthenticator({
     if (expiry?.hasExpired(record)) {
       throw expired(expiry.days);
     }
-    const fresh = { record, askedAt, knownUntil };
-    found.set(key, fresh);
-    return fresh;
+    found.set(key, { record, lookedUpAt });
+    return record;
   }
 
   return {
     get counters() {
       return { hits, misses };
     },
-    async keyOf(authorization, beforeLookUp) {
+    async keyOf(authorization, beforeLookUp = () => {}) {
       const key = keyFromHeader(authorization);
-      let known = found.get(key);
-      if (known && performance.now() < known.knownUntil) {
-        hits++;
-      } else {
+      const known = found.get(key);
+      const isFresh = known !== undefined && performance.now() < known.lookedUpAt + knownMs;
+      if (known === undefined) {
         if (!isApiKey(key)) {
           throw invalid("This is not a valid API key: it may be mistyped or truncated.");
         }
-        if (known === undefined) {
-          beforeLookUp?.();
-        }
-        misses++;
-        known = await lookUp(key);
+        beforeLookUp();
       }
-      uses.set(known.record.id, now());
-      return known.record;
+      hits += isFresh ? 1 : 0;
+      misses += isFresh ? 0 : 1;
+      const record = isFresh ? known.record : await lookUp(key);
+      uses.set(record.id, now());
+      return record;
     },
     forget(id) {
       const itsKeys = [...found.entries()].filter(([, { record }]) => record.id === id);

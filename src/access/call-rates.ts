@@ -1,6 +1,6 @@
-import { type Plan, type RatePolicy, ratesOf } from "./plans.ts";
+import { createWindows } from "../storage/memory/windows.ts";
+import { type Plan, ratesOf } from "./plans.ts";
 import { type RateWindow, windowFrom } from "./rate-limit-fields.ts";
-import { createWindows } from "./windows.ts";
 
 /** Counts calls that are not analyses, by the address of their callers and on this node alone: they cost little. */
 export interface CallRates {
@@ -13,27 +13,28 @@ export interface CallRates {
 export function createCallRates(): CallRates {
   const windows = createWindows();
   /** Without the plan, because callers with different plans at one address share a window. */
-  const windowOf = (address: string, { windowS }: RatePolicy) => ({
-    rate: "calls",
-    subject: address,
-    windowMs: windowS * 1000,
-  });
-  const add = (address: string, plan: Plan, count: number) => {
-    for (const policy of ratesOf(plan, "call")) {
-      windows.add(windowOf(address, policy), count);
-    }
-  };
+  const windowsOf = (subject: string, plan: Plan) =>
+    ratesOf(plan, "call").map((policy) => ({
+      policy,
+      window: { rate: "calls", subject, windowMs: policy.windowS * 1000 },
+    }));
   return {
     take(address, plan) {
-      for (const policy of ratesOf(plan, "call")) {
-        const use = windows.of(windowOf(address, policy));
-        if (use.used >= policy.quota) {
-          return windowFrom(policy, use);
+      const counted = windowsOf(address, plan);
+      const usedUp = counted
+        .map(({ policy, window }) => windowFrom(policy, windows.of(window)))
+        .find(({ remaining }) => remaining === 0);
+      if (usedUp === undefined) {
+        for (const { window } of counted) {
+          windows.add(window, 1);
         }
       }
-      add(address, plan, 1);
-      return undefined;
+      return usedUp;
     },
-    giveBack: (address, plan) => add(address, plan, -1),
+    giveBack(address, plan) {
+      for (const { window } of windowsOf(address, plan)) {
+        windows.add(window, -1);
+      }
+    },
   };
 }

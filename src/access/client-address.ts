@@ -1,8 +1,8 @@
-import { BlockList, isIP } from "node:net";
+import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Log } from "../log/log.ts";
 
-/** The peer of a connection, and the address that the request says it was forwarded for. */
+/** The peer of a connection, and the addresses that the request says it was forwarded for. */
 interface Origin {
   readonly address: string;
   /** The header X-Forwarded-For, verbatim. */
@@ -22,11 +22,11 @@ export function createClientAddress(
   const isProxy = createProxyTest(trusted);
   let warned = false;
   return (origin) => {
-    const { address, forwardedFor } = origin;
-    if (!warned && forwardedFor !== undefined && isIP(address) !== 0 && !isProxy(address)) {
+    const peer = readAddress(origin.address);
+    if (!warned && origin.forwardedFor !== undefined && peer && !isProxy(origin.address)) {
       warned = true;
       log.warn(
-        { proxy: plainAddress(address) },
+        { proxy: peer.toString() },
         "a request was forwarded by an untrusted proxy: all callers behind it count as one. If the proxy is yours, name it in KIBITZ_TRUST_PROXY.",
       );
     }
@@ -62,6 +62,9 @@ function withoutPort(entry: string): string {
   return bracketed ?? dotted ?? entry;
 }
 
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type Network = [start: Address, bits: number];
+
 /**
  * Tests if an address is that of a trusted proxy.
  *
@@ -69,34 +72,25 @@ function withoutPort(entry: string): string {
  * @throws TypeError if one of them is neither
  */
 export function createProxyTest(trusted: readonly string[]): (address: string) => boolean {
-  // Apart, because a BlockList takes an IPv4 address for one of IPv6, too: trust in `::/0` is none in IPv4.
-  const proxies = { 4: new BlockList(), 6: new BlockList() };
-  for (const text of trusted) {
-    const [start = "", prefix] = text.split("/");
-    const address = plainAddress(start);
-    const bits = Number(prefix ?? (start.includes(":") ? 128 : 32));
-    if (isIP(address) === 0) {
-      throw new TypeError(`${text} is neither an address nor a network`);
-    }
-    if (!start.includes(":")) {
-      proxies[4].addSubnet(address, bits, "ipv4");
-    } else if (isIP(address) === 4 && bits >= 96) {
-      proxies[4].addSubnet(address, bits - 96, "ipv4");
-    } else {
-      proxies[6].addSubnet(withoutZone(start), bits, "ipv6");
-    }
-  }
+  const networks = trusted.map(networkFrom);
   return (text) => {
-    const address = plainAddress(text);
-    switch (isIP(address)) {
-      case 4:
-        return proxies[4].check(address, "ipv4");
-      case 6:
-        return proxies[6].check(address, "ipv6");
-      default:
-        return false;
-    }
+    const address = readAddress(text);
+    return address !== undefined && ipaddr.subnetMatch(address, { trusted: networks }, "other") === "trusted";
   };
+}
+
+function networkFrom(text: string): Network {
+  const [start = "", prefix] = text.split("/");
+  const address = readAddress(start);
+  if (address === undefined) {
+    throw new TypeError(`${text} is neither an address nor a network`);
+  }
+  if (isIP(start) === 4) {
+    return [address, Number(prefix ?? 32)];
+  }
+  const bits = Number(prefix ?? 128);
+  const isIPv4 = address instanceof ipaddr.IPv4 && bits >= ipv4Prefix;
+  return isIPv4 ? [address, bits - ipv4Prefix] : [ipv6From(start), bits];
 }
 
 /**
@@ -104,8 +98,8 @@ export function createProxyTest(trusted: readonly string[]): (address: string) =
  * is stored with the keys that an address was issued.
  */
 function nameOf(text: string): string {
-  const address = plainAddress(text);
-  return isIP(address) === 6 ? networkName(ipv6From(address), 4) : address;
+  const address = readAddress(text);
+  return address instanceof ipaddr.IPv6 ? networkName(address, 4) : (address?.toString() ?? text);
 }
 
 /** The /48 around a /64 as {@link createClientAddress} names it: many customers are given one. Undefined for others. */
@@ -118,27 +112,26 @@ function networkName({ parts }: ipaddr.IPv6, groups: number): string {
   return `${start.join(":")}::/${groups * 16}`;
 }
 
-/** The address without its zone; an IPv4 address as such, however it is written. Other text is returned as it is. */
-function plainAddress(text: string): string {
-  if (isIP(text) !== 6) {
-    return text;
+/** IPv6 addresses whose last 32 bits are an IPv4 address: those of sockets for both families (RFC 4291), and of a NAT64 (RFC 6052). */
+const ipv4Networks = ["::ffff:0:0", "64:ff9b::"].map((start) => ipaddr.IPv6.parse(start));
+const ipv4Prefix = 96;
+
+/** An IPv4 address is read as such, however it is written. Undefined if the text is no address. */
+function readAddress(text: string): Address | undefined {
+  switch (isIP(text)) {
+    case 4:
+      return ipaddr.IPv4.parse(text);
+    case 6: {
+      const address = ipv6From(text);
+      const isIPv4 = ipv4Networks.some((network) => address.match(network, ipv4Prefix));
+      return isIPv4 ? new ipaddr.IPv4(address.toByteArray().slice(12)) : address;
+    }
+    default:
+      return undefined;
   }
-  const address = ipv6From(text);
-  return hasIPv4Behind(address)
-    ? new ipaddr.IPv4(address.toByteArray().slice(12)).toString()
-    : withoutZone(text);
 }
 
-const withoutZone = (text: string) => text.replace(/%.*/s, "");
-
-/** ipaddr.js knows few zones, and takes `::192.0.2.1` for a mapped IPv4 address. */
+/** Zones are left out. ipaddr.js takes `::192.0.2.1` for a mapped IPv4 address. */
 function ipv6From(text: string): ipaddr.IPv6 {
-  return ipaddr.IPv6.parse(withoutZone(text).replace(/^::(?=\d+\.)/, "0::"));
-}
-
-/** If the address is that of a socket for both families (RFC 4291), or of a NAT64 (RFC 6052), an IPv4 address follows 96 bits. */
-function hasIPv4Behind(address: ipaddr.IPv6): boolean {
-  const [first, second, ...rest] = address.parts;
-  const isNat64 = first === 0x64 && second === 0xff9b && rest.slice(0, 4).every((part) => part === 0);
-  return isNat64 || address.isIPv4MappedAddress();
+  return ipaddr.IPv6.parse(text.replace(/%.*/s, "").replace(/^::(?=\d+\.)/, "0::"));
 }

@@ -1,132 +1,33 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { uuidv7 } from "../request/context.ts";
-import type { EndedKeys, Issued, IssueTerms, KeyRecord, KeyStore } from "../storage/ports.ts";
-
-/** Issues, rotates and revokes keys. */
-export interface KeyIssuer {
-  /** Issues a new key, which is stored before it is returned. Only its hash is kept. */
-  issue(wish: KeyWish): Promise<IssuedKey>;
-  /** Replaces a key by a new one, and revokes it. Undefined if there is no such valid key. */
-  rotate(id: string): Promise<IssuedKey | undefined>;
-  /** False if there is no such key. */
-  revoke(id: string): Promise<boolean>;
-  list(): Promise<readonly KeyRecord[]>;
-}
-
-interface KeyWish {
-  readonly name: string | undefined;
-  /** Id of a plan. */
-  readonly plan: string;
-  /** For self-service keys: the address of the caller. */
-  readonly issuedTo?: string | undefined;
-  /** The conditions for issuing it; none if undefined. */
-  readonly terms?: IssueTerms;
-}
-
-export type IssuedKey =
-  | { readonly kind: "issued"; readonly key: string; readonly record: KeyRecord }
-  | TooManyKeys
-  | Extract<Issued, { readonly kind: "full" }>;
-
-/** All `max` keys of the window are issued; the oldest of them leaves the window after `waitMs`. */
-export interface TooManyKeys extends Omit<Extract<Issued, { readonly kind: "too_many" }>, "againAt"> {
-  readonly waitMs: number;
-}
-
-interface KeyIssuerOptions {
-  readonly keys: KeyStore;
-  readonly pepper: string | undefined;
-  /** Called with the id of a key whose secret is no longer valid. */
-  readonly onEnded?: (id: string) => void;
-  /** The time in milliseconds since 1970. Default: that of this machine. */
-  readonly now?: () => number;
-}
-
-export function createKeyIssuer({
-  keys,
-  pepper,
-  onEnded = () => {},
-  now = () => Date.now(),
-}: KeyIssuerOptions): KeyIssuer {
-  const issuer: KeyIssuer = {
-    async issue({ name, plan, issuedTo, terms }) {
-      const key = createApiKey();
-      const record: KeyRecord = {
-        id: uuidv7(),
-        hash: hashOfApiKey(key, pepper),
-        name,
-        plan,
-        createdAt: now(),
-        issuedTo,
-        lastUsedAt: undefined,
-        revokedAt: undefined,
-      };
-      const issued = await keys.create(record, terms);
-      switch (issued.kind) {
-        case "created":
-          return { kind: "issued", key, record };
-        case "renewed":
-          onEnded(issued.record.id);
-          return { kind: "issued", key, record: issued.record };
-        case "too_many": {
-          const { kind, of, max, againAt } = issued;
-          return { kind, of, max, waitMs: againAt - record.createdAt };
-        }
-        case "full":
-          return issued;
-      }
-    },
-    async rotate(id) {
-      const record = await keys.findById(id);
-      if (record === undefined || record.revokedAt !== undefined) {
-        return undefined;
-      }
-      // If the process dies in between, two keys remain, which is better than none.
-      const { name, plan, issuedTo } = record;
-      const issued = await issuer.issue({ name, plan, issuedTo });
-      await issuer.revoke(id);
-      return issued;
-    },
-    async revoke(id) {
-      const known = await keys.revoke(id, now());
-      onEnded(id);
-      return known;
-    },
-    list: () => keys.list(),
-  };
-  return issuer;
-}
+import type { EndedKeys, KeyRecord } from "../storage/ports.ts";
 
 /** An API key: `kbz_`, 30 random characters (178 bits), and their checksum in 6, so that a mistyped or truncated key is refused without a look-up. */
 const prefix = "kbz_";
-const chanceLength = 30;
+const randomLength = 30;
 const checksumLength = 6;
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-const shape = /^kbz_[0-9A-Za-z]{36}$/;
+const shape = /^kbz_([0-9A-Za-z]{30})([0-9A-Za-z]{6})$/;
 
 export function createApiKey(): string {
-  let chance = "";
-  while (chance.length < chanceLength) {
-    for (const byte of randomBytes(chanceLength)) {
+  let random = "";
+  while (random.length < randomLength) {
+    for (const byte of randomBytes(randomLength)) {
       // 248 is the greatest multiple of 62 in a byte: with greater bytes, some characters would be more frequent.
-      if (byte < 248 && chance.length < chanceLength) {
-        chance += alphabet[byte % 62];
+      if (byte < 248 && random.length < randomLength) {
+        random += alphabet[byte % 62];
       }
     }
   }
-  return prefix + chance + checksumOf(chance);
+  return prefix + random + checksumOf(random);
 }
 
 /** Tests the shape and the checksum of a key. */
 export function isApiKey(text: string): boolean {
-  if (!shape.test(text)) {
-    return false;
-  }
-  const checksumAt = prefix.length + chanceLength;
-  return text.slice(checksumAt) === checksumOf(text.slice(prefix.length, checksumAt));
+  const [, random, checksum] = shape.exec(text) ?? [];
+  return random !== undefined && checksum === checksumOf(random);
 }
 
 /** The hash under which a key is stored: SHA-256 in hex, with a pepper HMAC-SHA-256. */
@@ -142,8 +43,8 @@ export function checkValueOf(pepper: string | undefined): string {
 }
 
 /** CRC32 in base 62. */
-function checksumOf(chance: string): string {
-  let rest = crc32(chance);
+function checksumOf(random: string): string {
+  let rest = crc32(random);
   let digits = "";
   for (let count = 0; count < checksumLength; count++) {
     digits = alphabet[rest % 62] + digits;
@@ -152,10 +53,10 @@ function checksumOf(chance: string): string {
   return digits;
 }
 
-const dayMs = 86_400_000;
+export const dayMs = 86_400_000;
 
-/** For how long keys that have ended are kept, so that their refusal can say why. */
-const toldMs = 30 * dayMs;
+/** For how long ended keys are stored, so that their refusal can say why. */
+const endedMs = 30 * dayMs;
 
 /** When unused self-service keys expire. Keys of the operator do not. */
 export interface KeyExpiry {
@@ -170,11 +71,15 @@ export interface KeyExpiry {
   endedAtLast(): EndedKeys;
 }
 
-/** @param sharedNow the clock that nodes share: then a key has expired only if it has by both clocks */
+/** @param sharedNow the clock that nodes share: a key has expired only if it has by both clocks */
 export function createKeyExpiry(days: number, sharedNow?: () => number): KeyExpiry {
   const unusedMaxMs = days * dayMs;
-  const ownNow = createCautiousClock();
-  const now = () => Math.min(ownNow(), sharedNow?.() ?? Number.POSITIVE_INFINITY);
+  const startedAt = Date.now() - performance.now();
+  /** A wall clock that jumps ahead must expire and delete no key. */
+  const now = () =>
+    Math.floor(
+      Math.min(Date.now(), startedAt + performance.now(), sharedNow?.() ?? Number.POSITIVE_INFINITY),
+    );
   const expiresAt = ({ issuedTo, createdAt, lastUsedAt = 0 }: KeyRecord) =>
     days === 0 || issuedTo === undefined ? undefined : Math.max(createdAt, lastUsedAt) + unusedMaxMs;
   const endedFor = (ms: number): EndedKeys => ({
@@ -185,16 +90,7 @@ export function createKeyExpiry(days: number, sharedNow?: () => number): KeyExpi
     days,
     expiresAt,
     hasExpired: (key) => (expiresAt(key) ?? Number.POSITIVE_INFINITY) <= now(),
-    ended: () => endedFor(toldMs),
+    ended: () => endedFor(endedMs),
     endedAtLast: () => endedFor(dayMs),
   };
-}
-
-/**
- * Milliseconds since 1970, rather too few than too many: a wall clock that jumps ahead while this process runs expires no
- * key, and a clock that was ahead when the process started does so only until it is corrected.
- */
-function createCautiousClock(): () => number {
-  const startedAt = Date.now() - performance.now();
-  return () => Math.floor(Math.min(Date.now(), startedAt + performance.now()));
 }

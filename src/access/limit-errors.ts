@@ -1,87 +1,93 @@
+import { restMs } from "../analysis/expected-time.ts";
+import type { ErrorCode } from "../errors/catalogue.ts";
 import { KibitzError } from "../errors/errors.ts";
+import type { RunningSearch } from "../storage/ports.ts";
 import { durationText } from "../text/plain-text.ts";
 import type { Account } from "./account.ts";
-import type { Limits, Refusal } from "./limits.ts";
-import type { Plan } from "./plans.ts";
+import { nameOf, type Plan, type RatePolicy } from "./plans.ts";
 import type { RateWindow } from "./rate-limit-fields.ts";
 
-/** Retry-After counts whole seconds: rounded up and at least one, so that a caller who waits exactly so long is not too early. */
-const secondsOf = (ms: number) => Math.max(1, Math.ceil(ms / 1000));
+export interface Refusal {
+  readonly code: "rate_limited" | "quota_exhausted" | "concurrency_limited";
+  /** The name of the exceeded limit, such as `minute`, and its number. */
+  readonly limit: string;
+  readonly quota: number;
+  /** When the same request would be admitted: exact for windows, an estimate for searches at a time. */
+  readonly retryAfterMs: number;
+}
+
+/**
+ * Retry-After counts whole seconds: rounded up and at least one, so that a caller who waits exactly so long is not too early.
+ *
+ * @param detail gets the wait in words
+ */
+function limitError(
+  code: ErrorCode,
+  quota: string,
+  waitMs: number,
+  detail: (wait: string) => string,
+): KibitzError {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1000));
+  return new KibitzError(code, detail(durationText(seconds)), { retryAfterMs: seconds * 1000, quota });
+}
+
+const counted = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
 
 /** The error for a request that the limits refuse now. */
-export function errorFromRefusal(refusal: Refusal, { plan }: Account, requests = 1): KibitzError {
-  const seconds = secondsOf(refusal.retryAfterMs);
-  const options = { retryAfterMs: seconds * 1000, quota: `${plan.id}/${refusal.limit}` };
-  const { code, quota } = refusal;
-  const wait = durationText(seconds);
-  switch (code) {
-    case "rate_limited":
-      return new KibitzError(
-        code,
-        requests > 1
+export function errorFromRefusal(
+  { code, limit, quota, retryAfterMs }: Refusal,
+  { plan }: Account,
+  requests = 1,
+): KibitzError {
+  return limitError(code, `${plan.id}/${limit}`, retryAfterMs, (wait) => {
+    switch (code) {
+      case "rate_limited":
+        return requests > 1
           ? `This review counts for ${requests} requests, and fewer are left of the ${quota} in this window. Try again in ${wait}.`
-          : `The limit of ${quota} ${quota === 1 ? "request" : "requests"} in this window is reached. Try again in ${wait}.`,
-        options,
-      );
-    case "quota_exhausted":
-      return new KibitzError(
-        code,
-        `The ${quota / 1000} s of engine time in this window are used up: more is available in ${wait}.`,
-        options,
-      );
-    case "concurrency_limited":
-      return new KibitzError(
-        code,
-        `The plan's maximum of ${quota} ${quota === 1 ? "search" : "searches"} at a time is reached: one of them should end within ${wait}.`,
-        options,
-      );
-  }
+          : `The limit of ${counted(quota, "request", "requests")} in this window is reached. Try again in ${wait}.`;
+      case "quota_exhausted":
+        return `The ${quota / 1000} s of engine time in this window are used up: more is available in ${wait}.`;
+      case "concurrency_limited":
+        return `The plan's maximum of ${counted(quota, "search", "searches")} at a time is reached: one of them should end within ${wait}.`;
+    }
+  });
 }
 
-/** Checks if the caller could make any request now. @throws KibitzError `rate_limited`, `quota_exhausted` */
-export async function refuseUsedUp(limits: Pick<Limits, "allWindowsOf">, account: Account): Promise<void> {
-  const windows = await limits.allWindowsOf(account);
-  const usedUp = windows.filter(({ policy, remaining }) => remaining === 0 && policy.unit !== "refusal");
-  // If several windows are used up, the caller has to wait for the last one.
-  const last = usedUp.toSorted((one, other) => other.resetMs - one.resetMs)[0];
-  if (last) {
-    const { name: limit, quota, unit } = last.policy;
-    const code = unit === "request" ? "rate_limited" : "quota_exhausted";
-    throw errorFromRefusal({ code, limit, quota, retryAfterMs: last.resetMs }, account);
-  }
-}
-
-/** @throws KibitzError `rate_limited` if the caller has used up its error quota */
-export function refuseSpent({ refusals }: Limits, account: Account): void {
-  const spent = refusals.spentBy(account);
-  if (spent) {
-    const { limit, quota, retryAfterMs } = spent;
-    const seconds = secondsOf(retryAfterMs);
-    throw new KibitzError(
-      "rate_limited",
-      `The limit of ${quota} ${quota === 1 ? "refusal" : "refusals"} in this window is reached: too many requests were wrong, beyond the plan, or had an unknown API key. Try again in ${durationText(seconds)}, with requests that can be answered.`,
-      { retryAfterMs: seconds * 1000, quota: `${account.plan.id}/${limit}` },
-    );
-  }
+/** The error for a caller who has used up its error quota. */
+export function errorQuotaExceeded(policy: RatePolicy, waitMs: number, plan: Plan): KibitzError {
+  return limitError(
+    "rate_limited",
+    nameOf(plan.id, policy),
+    waitMs,
+    (wait) =>
+      `The limit of ${counted(policy.quota, "refusal", "refusals")} in this window is reached: too many requests were wrong, beyond the plan, or had an unknown API key. Try again in ${wait}, with requests that can be answered.`,
+  );
 }
 
 /** The error for a call that exceeds the rate of its address. */
-export function tooManyCalls({ policy, resetMs }: RateWindow, { id }: Plan): KibitzError {
-  const seconds = secondsOf(resetMs);
-  return new KibitzError(
+export function tooManyCalls({ policy, resetMs }: RateWindow, plan: Plan): KibitzError {
+  return limitError(
     "rate_limited",
-    `The limit of ${policy.quota} calls in ${durationText(policy.windowS)} is reached for your address (analyses have limits of their own). Try again in ${durationText(seconds)}.`,
-    { retryAfterMs: seconds * 1000, quota: `${id}/${policy.name}` },
+    nameOf(plan.id, policy),
+    resetMs,
+    (wait) =>
+      `The limit of ${policy.quota} calls in ${durationText(policy.windowS)} is reached for your address (analyses have limits of their own). Try again in ${wait}.`,
   );
 }
 
 /** The error for a caller who has as many batches and reviews under way as its plan allows. */
 export function tooManyLongCalls(max: number, waitMs: number, { id }: Plan): KibitzError {
-  const seconds = secondsOf(waitMs);
-  const what = max === 1 ? "batch or review" : "batches and reviews";
-  return new KibitzError(
+  const calls = counted(max, "batch or review", "batches and reviews");
+  return limitError(
     "concurrency_limited",
-    `The plan's maximum of ${max} ${what} at a time is reached: one of them should end within ${durationText(seconds)}.`,
-    { retryAfterMs: seconds * 1000, quota: `${id}/concurrent` },
+    `${id}/concurrent`,
+    waitMs,
+    (wait) => `The plan's maximum of ${calls} at a time is reached: one of them should end within ${wait}.`,
   );
+}
+
+/** Milliseconds until the first of these searches or calls should end. */
+export function firstFreeMs(running: readonly RunningSearch[]): number {
+  const rests = running.map(({ expectedMs, elapsedMs }) => restMs(expectedMs, elapsedMs));
+  return rests.length === 0 ? 0 : Math.min(...rests);
 }

@@ -1,11 +1,17 @@
 import type { SearchTime } from "../analysis/expected-time.ts";
-import type { EntryAsked, LimitStore, QuotaWindow, UsageStore, WindowUse } from "../storage/ports.ts";
+import type { MemoryLimitStore } from "../storage/memory/limit-store.ts";
+import {
+  type AdmissionRequest,
+  type LimitStore,
+  type QuotaWindow,
+  StoreUnavailable,
+  type WindowUse,
+} from "../storage/ports.ts";
 import type { Account } from "./account.ts";
-import { createMemoryLimitStore, type MemoryLimitStore } from "./memory-limit-store.ts";
-import { firstFreeMs } from "./places.ts";
-import { nameOf, type Plan, type RatePolicy, ratesOf, windowOf } from "./plans.ts";
+import { createErrorQuota, type ErrorQuota } from "./error-quota.ts";
+import { errorFromRefusal, firstFreeMs, type Refusal } from "./limit-errors.ts";
+import { type Plan, type RatePolicy, ratesOf, windowOf } from "./plans.ts";
 import { type RateWindow, windowFrom } from "./rate-limit-fields.ts";
-import { createRefusals, type Refusals } from "./refusals.ts";
 
 /**
  * Counts what callers use. Requests and searches at a time are counted by caller, engine time by caller and by address:
@@ -13,26 +19,33 @@ import { createRefusals, type Refusals } from "./refusals.ts";
  */
 export interface Limits {
   /**
-   * Counts a request, before an engine is used. A refused request costs nothing. Rejects if it could not be counted.
+   * Counts a request before an engine is used. A refused request costs nothing. Rejects if it could not be counted.
    *
    * @param time how long its search takes
-   * @param requests how many requests it counts as: none if it is part of one that was counted
    */
-  enter(account: Account, time: SearchTime, requests?: number): Promise<LimitDecision>;
-  readonly refusals: Refusals;
-  /** How the request windows of a caller stand. */
+  enter(account: Account, time: SearchTime, options?: EnterOptions): Promise<LimitDecision>;
+  readonly errorQuota: ErrorQuota;
+  /** Checks if the caller could make any request now. @throws KibitzError `rate_limited`, `quota_exhausted` */
+  refuseUsedUp(account: Account): Promise<void>;
+  /** The request windows of a caller. */
   windowsOf(account: Account): Promise<readonly RateWindow[]>;
-  /** How all windows of a caller stand. Of engine time it is that of the caller or of the address, whichever has less left. */
+  /** All windows of a caller. Of engine time, the window of the caller or of the address, whichever has less left. */
   allWindowsOf(account: Account): Promise<readonly RateWindow[]>;
-  /** Resolves when the caller may have one more search under way. Rejects with the reason of `signal`. */
-  placeFree(account: Account, signal: AbortSignal): Promise<void>;
-  /** Writes the engine time that was used since the last time. If that fails, it is kept for the next time. */
+  /** Stores the engine time that was used since the last time. If that fails, it is stored the next time. */
   flush(): Promise<void>;
+}
+
+interface EnterOptions {
+  /** How many requests it counts as: none if it is part of a request that was counted. Default: 1. */
+  readonly requests?: number;
+  /** If the caller has too many searches under way, the request waits for a place until this is aborted. Without it, it is refused. */
+  readonly waiting?: AbortSignal | undefined;
 }
 
 export type LimitDecision =
   | { readonly kind: "admitted"; readonly admission: Admission; readonly windows: readonly RateWindow[] }
-  | { readonly kind: "refused"; readonly refusal: Refusal };
+  /** `windows` are the request windows if one of them refuses. */
+  | { readonly kind: "refused"; readonly refusal: Refusal; readonly windows: readonly RateWindow[] };
 
 /** An admitted request, until it ends. */
 export interface Admission {
@@ -46,13 +59,129 @@ export interface Admission {
   freePlace(): void;
 }
 
-export interface Refusal {
-  readonly code: "rate_limited" | "quota_exhausted" | "concurrency_limited";
-  /** The name of the exceeded limit, such as `minute`, and its number. */
-  readonly limit: string;
-  readonly quota: number;
-  /** When the same request would be admitted: exact for windows, an estimate for searches at a time. */
-  readonly retryAfterMs: number;
+/** Limits that hold over all nodes. */
+export interface SharedLimitStore {
+  readonly store: LimitStore;
+  /** How many nodes there are, or were when the store was last available. */
+  nodes(): number;
+}
+
+/**
+ * @param memory counts if there is no shared store, and while the shared store is not available: then this node admits its share,
+ * which is every quota divided by the number of nodes, rounded up
+ */
+export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore): Limits {
+  async function ask<T>(
+    account: Account,
+    run: (store: LimitStore, account: Account) => Promise<T>,
+  ): Promise<T> {
+    // A plan without limits costs no operation of the shared store.
+    if (shared?.store.available && hasLimits(account.plan)) {
+      try {
+        return await run(shared.store, account);
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) {
+          throw error;
+        }
+      }
+    }
+    return run(memory, shared ? shareOf(account, shared.nodes()) : account);
+  }
+
+  const windowsOf = (account: Account, units: readonly CountedUnit[]) =>
+    ask(account, async (store, counted) => {
+      const windows = units.flatMap((unit) => countedWindows(counted, unit));
+      const uses = await store.usesOf(
+        windows.map(({ policy, window }) => ({ ...window, unit: policy.unit as CountedUnit })),
+      );
+      const states = Map.groupBy(statesOf(windows, uses), ({ policy }) => policy);
+      return Array.from(states.values(), tightest);
+    });
+
+  const limits: Limits = {
+    enter: (account, time, options) => ask(account, (store, counted) => enter(store, counted, time, options)),
+    errorQuota: createErrorQuota((account, refusals) =>
+      ask(account, (store, counted) =>
+        Promise.all(
+          countedWindows(counted, "refusal").map(async ({ policy, window }) => ({
+            policy,
+            use: await store.addRefusals(window, refusals),
+          })),
+        ),
+      ),
+    ),
+    async refuseUsedUp(account) {
+      const usedUp = (await limits.allWindowsOf(account)).filter(
+        ({ policy, remaining }) => remaining === 0 && policy.unit !== "refusal",
+      );
+      if (usedUp.length > 0) {
+        throw errorFromRefusal(refusalBy(usedUp), account);
+      }
+    },
+    windowsOf: (account) => windowsOf(account, ["request"]),
+    allWindowsOf: (account) => windowsOf(account, ["request", "engine_ms", "refusal"]),
+    flush: memory.flush,
+  };
+  return limits;
+}
+
+async function enter(
+  store: LimitStore,
+  account: Account,
+  time: SearchTime,
+  { requests = 1, waiting }: EnterOptions = {},
+): Promise<LimitDecision> {
+  const { subject, plan } = account;
+  const { concurrent } = plan.limits;
+  const engineTime = countedWindows(account, "engine_ms");
+  const taken = requests > 0 ? countedWindows(account, "request") : [];
+  const asked: AdmissionRequest = {
+    subject,
+    concurrent,
+    expectedMs: upperTime(time),
+    engineTime: engineTime.map(({ window }) => window),
+    requests: taken.map(({ window }) => window),
+    count: requests,
+  };
+  for (;;) {
+    const answer = await store.enter(asked);
+    switch (answer.kind) {
+      case "busy": {
+        const quota = concurrent ?? 0;
+        if (waiting) {
+          await store.placeFree(subject, quota, waiting);
+          break;
+        }
+        const retryAfterMs = firstFreeMs(answer.running);
+        const refusal = { code: "concurrency_limited", limit: "concurrent", quota, retryAfterMs } as const;
+        return { kind: "refused", refusal, windows: [] };
+      }
+      case "exhausted": {
+        const usedUp = statesOf(engineTime, answer.engineTime).filter(({ remaining }) => remaining === 0);
+        return { kind: "refused", refusal: refusalBy(usedUp), windows: [] };
+      }
+      case "full": {
+        const windows = statesOf(taken, answer.requests);
+        const full = windows.filter(({ remaining }) => remaining < requests);
+        return { kind: "refused", refusal: refusalBy(full), windows };
+      }
+      case "admitted": {
+        const { place, requests: uses } = answer;
+        const freePlace = () => place[Symbol.dispose]();
+        const leave: Admission["leave"] = (engineMs, answered) => {
+          freePlace();
+          if (engineMs > 0) {
+            for (const { window } of engineTime) {
+              store.addEngineTime(window, engineMs);
+            }
+          } else if (!answered) {
+            place.giveBack();
+          }
+        };
+        return { kind: "admitted", admission: { leave, freePlace }, windows: statesOf(taken, uses) };
+      }
+    }
+  }
 }
 
 /** How much longer than its own limit a search can take before the watchdog ends it. */
@@ -65,139 +194,52 @@ function upperTime({ expectedMs, longestMs }: SearchTime): number {
   return Math.min(expectedMs * generosity, longestMs + watchdogMs);
 }
 
-/** The limits of one process. They begin with the engine time that an earlier process has kept in `usage`. */
-export async function createMemoryLimits(plans: readonly Plan[], usage: UsageStore): Promise<Limits> {
-  const store = createMemoryLimitStore(usage);
-  const lengths = plans.flatMap(({ id, limits }) =>
-    limits.rates.map((rate) => [nameOf(id, rate), rate.windowS * 1000] as const),
-  );
-  store.restore(await usage.current(Date.now()), new Map(lengths));
-  return createLimits(store);
-}
-
-/** Limits that a store in this process counts. @param other holds the places, too */
-export function createLimits(store: MemoryLimitStore, other?: Pick<LimitStore, "hold">): Limits {
-  return {
-    ...createStoreLimits(store, other),
-    placeFree: ({ subject, plan }, signal) =>
-      store.placeFree(subject, plan.limits.concurrent ?? Number.POSITIVE_INFINITY, signal),
-    flush: store.flush,
-  };
-}
-
-/** Limits that any store counts. @param other holds the places of searches, too, for when it has to decide */
-export function createStoreLimits(
-  store: LimitStore,
-  other?: Pick<LimitStore, "hold">,
-): Omit<Limits, "placeFree" | "flush"> {
-  async function standing(account: Account, units: readonly CountedUnit[]): Promise<readonly RateWindow[]> {
-    const rates = units.flatMap((unit) => ratesOf(account.plan, unit).map((policy) => ({ unit, policy })));
-    const windows = rates.map(({ unit, policy }) =>
-      countedWindows(account, policy).map((window) => ({ ...window, unit })),
-    );
-    const uses = (await store.standing(windows.flat())).values();
-    return rates.map(({ policy }, index) =>
-      tightest(
-        policy,
-        Array.from(windows[index] ?? [], () => uses.next().value as WindowUse),
-      ),
-    );
-  }
-
-  return {
-    async enter(account, time, requests = 1) {
-      const { subject, plan } = account;
-      const { concurrent } = plan.limits;
-      const engineTime = ratesOf(plan, "engine_ms");
-      const taken = requests > 0 ? ratesOf(plan, "request") : [];
-      const asked: EntryAsked = {
-        subject,
-        concurrent,
-        expectedMs: upperTime(time),
-        engineTime: engineTime.flatMap((policy) => countedWindows(account, policy)),
-        requests: taken.flatMap((policy) => countedWindows(account, policy)),
-        count: requests,
-      };
-      const answer = await store.enter(asked);
-      switch (answer.kind) {
-        case "busy": {
-          const refusal = {
-            code: "concurrency_limited",
-            limit: "concurrent",
-            quota: concurrent ?? 0,
-          } as const;
-          return { kind: "refused", refusal: { ...refusal, retryAfterMs: firstFreeMs(answer.running) } };
-        }
-        case "spent": {
-          const policies = engineTime.flatMap((policy) => countedWindows(account, policy).map(() => policy));
-          return refused("quota_exhausted", policies, answer.engineTime, 0);
-        }
-        case "full":
-          return refused("rate_limited", taken, answer.requests, requests);
-        case "in": {
-          const { place, requests: uses } = answer;
-          const held = concurrent === undefined ? undefined : other?.hold(subject, asked.expectedMs);
-          const freePlace = () => {
-            held?.[Symbol.dispose]();
-            place[Symbol.dispose]();
-          };
-          const leave: Admission["leave"] = (engineMs, answered) => {
-            freePlace();
-            if (engineMs > 0) {
-              for (const window of asked.engineTime) {
-                store.addEngineTime(window, engineMs);
-              }
-            } else if (!answered) {
-              place.giveBack();
-            }
-          };
-          const windows = taken.map((policy, index) => windowFrom(policy, uses[index] as WindowUse));
-          return { kind: "admitted", admission: { leave, freePlace }, windows };
-        }
-      }
-    },
-    refusals: createRefusals(store),
-    windowsOf: (account) => standing(account, ["request"]),
-    allWindowsOf: (account) => standing(account, ["request", "engine_ms", "refusal"]),
-  };
-}
-
-/** Calls that are not analyses are counted apart. */
+/** Calls that are not analyses are counted elsewhere. */
 type CountedUnit = Exclude<RatePolicy["unit"], "call">;
 
-/** The windows of a rate: of engine time by caller and by address, else by caller. */
-function countedWindows({ plan, subject, address }: Account, policy: RatePolicy): readonly QuotaWindow[] {
-  const subjects = policy.unit === "engine_ms" ? new Set([subject, address]) : [subject];
-  return Array.from(subjects, (counted) => windowOf(plan, policy, counted));
+interface CountedWindow {
+  readonly policy: RatePolicy;
+  readonly window: QuotaWindow;
 }
 
-/** Returns the window of a rate with the least left; among equal ones, the one that ends last. */
-function tightest(policy: RatePolicy, uses: readonly WindowUse[]): RateWindow {
-  const [first, ...others] = uses.map((use) => windowFrom(policy, use));
-  return others.reduce((least, next) => {
-    const isTighter =
-      next.remaining < least.remaining ||
-      (next.remaining === least.remaining && next.resetMs > least.resetMs);
-    return isTighter ? next : least;
-  }, first as RateWindow);
+/** The windows in which a caller counts: of engine time by caller and by address, else by caller. */
+function countedWindows({ plan, subject, address }: Account, unit: CountedUnit): readonly CountedWindow[] {
+  const subjects = unit === "engine_ms" ? [...new Set([subject, address])] : [subject];
+  return ratesOf(plan, unit).flatMap((policy) =>
+    subjects.map((counted) => ({ policy, window: windowOf(plan, policy, counted) })),
+  );
 }
 
-/** A caller that several windows refuse has to wait for the last one. @param count of the requests that need room */
-function refused(
-  code: Refusal["code"],
-  policies: readonly RatePolicy[],
-  uses: readonly WindowUse[],
-  count: number,
-): LimitDecision {
-  const refusals = policies.flatMap(({ name, quota }, index) => {
-    const { used, endsInMs } = uses[index] as WindowUse;
-    return used >= quota || used + count > quota
-      ? [{ code, limit: name, quota, retryAfterMs: endsInMs }]
-      : [];
-  });
-  const [refusal] = refusals.toSorted((one, other) => other.retryAfterMs - one.retryAfterMs);
-  if (refusal === undefined) {
-    throw new TypeError("a request was refused for a window that is not used up");
-  }
-  return { kind: "refused", refusal };
+function statesOf(windows: readonly CountedWindow[], uses: readonly WindowUse[]): readonly RateWindow[] {
+  return windows.map(({ policy }, index) => windowFrom(policy, uses[index] as WindowUse));
+}
+
+/** The window with the least left; among equal ones, the one that ends last. */
+function tightest(windows: readonly RateWindow[]): RateWindow {
+  const [first] = windows.toSorted((a, b) => a.remaining - b.remaining || b.resetMs - a.resetMs);
+  return first as RateWindow;
+}
+
+/** If several windows refuse a caller, it has to wait for the last one. @param windows at least one */
+function refusalBy(windows: readonly RateWindow[]): Refusal {
+  const [last] = windows.toSorted((a, b) => b.resetMs - a.resetMs);
+  const { policy, resetMs } = last as RateWindow;
+  const code = policy.unit === "request" ? "rate_limited" : "quota_exhausted";
+  return { code, limit: policy.name, quota: policy.quota, retryAfterMs: resetMs };
+}
+
+function hasLimits({ limits: { concurrent, rates } }: Plan): boolean {
+  return concurrent !== undefined || rates.length > 0;
+}
+
+function shareOf(account: Account, nodes: number): Account {
+  const { plan } = account;
+  const share = (quota: number) => Math.ceil(quota / Math.max(1, nodes));
+  const { concurrent, rates } = plan.limits;
+  const limits = {
+    ...plan.limits,
+    concurrent: concurrent === undefined ? undefined : share(concurrent),
+    rates: rates.map((rate) => ({ ...rate, quota: share(rate.quota) })),
+  };
+  return { ...account, plan: { ...plan, limits } };
 }

@@ -1,8 +1,8 @@
 import { KibitzError } from "../errors/errors.ts";
 import type { RequestOutcome } from "../request/context.ts";
+import { createPlaces } from "../storage/memory/places.ts";
 import type { Account } from "./account.ts";
-import { tooManyLongCalls } from "./limit-errors.ts";
-import { createPlaces, firstFreeMs } from "./places.ts";
+import { firstFreeMs, tooManyLongCalls } from "./limit-errors.ts";
 
 /**
  * Batches and reviews under way on this node, by caller. A caller has as many as its plan has searches at a time, because each
@@ -39,6 +39,9 @@ const waitingMax = 4;
  */
 const unlimitedMax = 64;
 
+/** The callers whose plan has no limit are counted together, under this name. */
+const unlimited = "callers without a limit";
+
 /** Expected duration of a batch or review, in milliseconds: a review of 40 moves at depth 14 on two slots. */
 const expectedMs = 10_000;
 
@@ -47,7 +50,6 @@ export function createLongCalls(): LongCalls {
   const waiting = createPlaces();
   /** The calls that have a place. */
   const holders = new WeakSet<RequestOutcome>();
-  let unlimited = 0;
   return {
     begin({ subject, plan }, outcome) {
       const release = new DisposableStack();
@@ -55,25 +57,14 @@ export function createLongCalls(): LongCalls {
         return release;
       }
       const max = plan.limits.concurrent;
-      const begun = places.of(subject);
-      if (max === undefined && unlimited >= unlimitedMax) {
-        throw new KibitzError(
-          "overloaded",
-          `This node runs its maximum of ${unlimitedMax} batches and reviews already. Retry later.`,
-          { retryAfterMs: 1000 },
-        );
+      const counted = max === undefined ? unlimited : subject;
+      const begun = places.of(counted);
+      if (begun.length >= (max ?? unlimitedMax)) {
+        throw max === undefined ? tooManyTogether() : tooManyLongCalls(max, firstFreeMs(begun), plan);
       }
-      if (max !== undefined && begun.length >= max) {
-        throw tooManyLongCalls(max, firstFreeMs(begun), plan);
-      }
-      const unbounded = max === undefined ? 1 : 0;
       holders.add(outcome);
-      unlimited += unbounded;
-      release.use(places.take(subject, expectedMs));
-      release.defer(() => {
-        holders.delete(outcome);
-        unlimited -= unbounded;
-      });
+      release.use(places.take(counted, expectedMs));
+      release.defer(() => holders.delete(outcome));
       return release;
     },
     async between(subject, signal, admit) {
@@ -85,4 +76,9 @@ export function createLongCalls(): LongCalls {
       return await admit(signal);
     },
   };
+}
+
+function tooManyTogether(): KibitzError {
+  const detail = `This node runs its maximum of ${unlimitedMax} batches and reviews already. Retry later.`;
+  return new KibitzError("overloaded", detail, { retryAfterMs: 1000 });
 }

@@ -2,7 +2,7 @@ import { batchItemsMax, requestBounds } from "../analysis/analysis.ts";
 import type { SearchLimits } from "../analysis/expected-time.ts";
 import type { NextAction } from "../errors/catalogue.ts";
 import { type Fault, KibitzError } from "../errors/errors.ts";
-import type { Plan, PlanLimits } from "./plans.ts";
+import { freePlan, type Plan, type PlanLimits } from "./plans.ts";
 
 /** The path where callers get self-service keys. */
 export const keyUrl = "/v1/keys";
@@ -49,7 +49,7 @@ export function excessOfBatch(items: number, { limits }: Plan): readonly Excess[
     : [];
 }
 
-/** The values of a review that plans limit. */
+/** The values of a review that a plan limits. */
 export interface AskedReview extends Pick<SearchLimits, "depth" | "nodes"> {
   readonly lines: number;
   readonly plies: number;
@@ -100,24 +100,31 @@ function faultOver(pointer: string, asked: number, maximum: number, allowed: Fau
   };
 }
 
-/** The caller's plan, and those that it could have. */
 interface Upgrading {
+  /** The caller's plan. */
   readonly plan: Plan;
   /** The plans of the service, smallest first. */
   readonly plans: readonly Plan[];
-  /** Plan of self-service keys; undefined if callers cannot get any. */
-  readonly selfServicePlan: string | undefined;
-  /** Tests if a plan could run the request. */
-  readonly runs: (plan: Plan) => boolean;
+  /** True if callers can get keys of the free plan by themselves. */
+  readonly hasSelfService: boolean;
 }
 
-/** The error for a request that exceeds its caller's plan: with the plan that allows it, and what to do. */
+/**
+ * The error for a request that exceeds its caller's plan, with the plan that allows it and the way to get there; undefined if the
+ * plan allows it.
+ *
+ * @param excessIn the violations of the request in a plan
+ */
 export function upgradeNeeded(
-  excess: readonly Excess[],
-  { plan, plans, selfServicePlan, runs }: Upgrading,
-): KibitzError {
-  const better = plans.find((other) => other.requiresKey && other !== plan && runs(other));
-  const canGet = better !== undefined && better.id === selfServicePlan && !plan.requiresKey;
+  excessIn: (plan: Plan) => readonly Excess[],
+  { plan, plans, hasSelfService }: Upgrading,
+): KibitzError | undefined {
+  const excess = excessIn(plan);
+  if (excess.length === 0) {
+    return undefined;
+  }
+  const better = plans.find((other) => other.requiresKey && other !== plan && excessIn(other).length === 0);
+  const canGet = hasSelfService && better?.id === freePlan.id && !plan.requiresKey;
   const nextAction: NextAction = canGet ? "get_api_key" : "reduce_limits";
   const who = plan.requiresKey ? `Keys of the plan "${plan.id}"` : "Keyless calls";
   const allowed = excess.map((one) => one.allowed).join(", ");
@@ -130,21 +137,17 @@ export function upgradeNeeded(
   });
 }
 
-/** Tests if a plan could run a request of these limits. */
-export const couldRun = (asked: SearchLimits) => (plan: Plan) => excessOf(asked, plan).length === 0;
-
 /** Expected time of the search in milliseconds, and which plans allow it as written. */
 export interface Estimate {
   readonly typicalMs: number;
-  /** Of every plan, in their order. */
+  /** One for each plan, in their order. */
   readonly allowed: readonly { readonly plan: string; readonly allowed: boolean }[];
 }
 
 /** @param expectedMs of such a search on this machine */
 export function estimateOf(asked: SearchLimits, plans: readonly Plan[], expectedMs: number): Estimate {
-  const runs = couldRun(asked);
   return {
     typicalMs: Math.round(expectedMs),
-    allowed: plans.map((plan) => ({ plan: plan.id, allowed: runs(plan) })),
+    allowed: plans.map((plan) => ({ plan: plan.id, allowed: excessOf(asked, plan).length === 0 })),
   };
 }

@@ -1,7 +1,7 @@
 import { requestBounds } from "../analysis/analysis.ts";
 import type { QuotaWindow } from "../storage/ports.ts";
 
-/** The limits of a group of callers. The same data is enforced and shown by `GET /price`. */
+/** The limits of a group of callers. `GET /price` shows the same data that is enforced. */
 export interface Plan {
   readonly id: string;
   readonly requiresKey: boolean;
@@ -35,7 +35,7 @@ export interface RatePolicy {
   readonly unit: "request" | "engine_ms" | "refusal" | "call";
 }
 
-/** The error quota: a caller who has used it up is refused unread, because finding out that a request is wrong costs as much as finding out that it is right. */
+/** The error quota. */
 const refusals: RatePolicy = { name: "refusals", quota: 120, windowS: 60, unit: "refusal" };
 
 /** The rate of calls that are not analyses: 20 a second are more than any client needs, and take a few per cent of the thread. */
@@ -106,7 +106,7 @@ export function ratesOf({ limits }: Plan, unit: RatePolicy["unit"]): readonly Ra
   return limits.rates.filter((rate) => rate.unit === unit);
 }
 
-/** The name of a rate where the rates of all plans are counted together. */
+/** The name of a rate among those of all plans. */
 export function nameOf(planId: string, { name }: RatePolicy): string {
   return `${planId}/${name}`;
 }

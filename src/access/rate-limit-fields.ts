@@ -2,7 +2,7 @@ import type { RequestOutcome } from "../request/context.ts";
 import type { WindowUse } from "../storage/ports.ts";
 import type { RatePolicy } from "./plans.ts";
 
-/** How a window stands. */
+/** The state of a window. */
 export interface RateWindow {
   readonly policy: RatePolicy;
   readonly remaining: number;

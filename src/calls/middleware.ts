@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type DescMethod, type Message, toBinary } from "@bufbuild/protobuf";
 import type { Access } from "../access/access.ts";
-import { countRefusal, tellWindows } from "../access/entrance.ts";
+import { countError, reportWindows } from "../access/admit-call.ts";
 import type { Limits } from "../access/limits.ts";
 import { hasRateLimitHeaders } from "../access/rate-limit-fields.ts";
 import { errorFromFaults, errorFromUnknown, KibitzError } from "../errors/errors.ts";
@@ -19,8 +19,8 @@ import { inOwnSpan } from "./trace-call.ts";
 export type Middleware = (handler: Handler, method: DescMethod) => Handler;
 
 /**
- * The middleware of every method of the API, outermost first. `access/entrance` has authenticated the caller by the headers before the
- * body was read.
+ * The middleware of every method of the API, outermost first. `access/admit-call` has authenticated the caller by the headers before
+ * the body was read.
  */
 export function apiMiddleware(
   { limits }: Pick<Access, "limits">,
@@ -120,14 +120,14 @@ function withLimits(limits: Limits): Middleware {
     try {
       for await (const message of messages()) {
         if (!hasRateLimitHeaders(outcome)) {
-          await tellWindows(limits, account, outcome);
+          await reportWindows(limits, account, outcome);
         }
         yield message;
       }
     } catch (thrown) {
       await (thrown instanceof KibitzError
-        ? countRefusal(limits, account, outcome, thrown)
-        : tellWindows(limits, account, outcome));
+        ? countError(limits, account, outcome, thrown)
+        : reportWindows(limits, account, outcome));
       throw thrown;
     }
   });

@@ -1,7 +1,7 @@
 import { type DescMethod, isMessage, type Message } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
-import type { CallKind } from "../access/entrance.ts";
+import type { CallKind } from "../access/admit-call.ts";
 import { costOfMoves } from "../errors/errors.ts";
 
 const { evaluate, findBestMove, streamEvaluate, evaluateBatch } = AnalysisService.method;

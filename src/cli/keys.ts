@@ -1,13 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import { CreateKeyRequestSchema } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import type { KeyRecord } from "../access/account.ts";
-import {
-  createKeyExpiry,
-  createKeyIssuer,
-  type IssuedKey,
-  type KeyExpiry,
-  type KeyIssuer,
-} from "../access/keys.ts";
+import { createKeyIssuer, type IssuedKey, type KeyIssuer } from "../access/key-issuer.ts";
+import { createKeyExpiry, type KeyExpiry } from "../access/keys.ts";
 import { freePlan, planOf } from "../access/plans.ts";
 import { createRules } from "../calls/rules.ts";
 import { type OpenedKeys, openKeys } from "../wiring/access.ts";

@@ -3,7 +3,7 @@ import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { Access } from "../access/access.ts";
 import type { Account } from "../access/account.ts";
-import { errorFromRefusal, refuseSpent, refuseUsedUp } from "../access/limit-errors.ts";
+import { errorFromRefusal } from "../access/limit-errors.ts";
 import type { Admission, Limits } from "../access/limits.ts";
 import {
   excessOf,
@@ -54,19 +54,15 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
     { waiting, requests = 1, counted }: AdmissionOptions = {},
   ): Promise<Admitted> {
     const time = timeOf(request, account.plan.limits.movetimeMaxMs);
-    for (;;) {
-      const entry = await limits.enter(account, time, requests);
-      if (entry.kind === "admitted") {
-        counted?.();
-        setRateLimitHeaders(outcome, entry.windows);
-        return new Admitted(entry.admission, time);
-      }
-      if (waiting === undefined || entry.refusal.code !== "concurrency_limited") {
-        const error = errorFromRefusal(entry.refusal, account, requests);
-        throw withCost(error, costOfMoves(request.movesPlayed));
-      }
-      await limits.placeFree(account, waiting);
+    const decision = await limits.enter(account, time, { requests, waiting });
+    if (decision.kind === "refused") {
+      setRateLimitHeaders(outcome, decision.windows);
+      const error = errorFromRefusal(decision.refusal, account, requests);
+      throw withCost(error, costOfMoves(request.movesPlayed));
     }
+    counted?.();
+    setRateLimitHeaders(outcome, decision.windows);
+    return new Admitted(decision.admission, time);
   }
 
   return {
@@ -105,15 +101,15 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
     /** Admits a request that the rules of chess answer. It counts as one request and takes no engine time. */
     async admitRules({ account, outcome }: Admissible): Promise<void> {
       // It needs no engine, so the limit on searches under way does not apply.
-      const entry = await limits.enter({ ...account, plan: withoutConcurrent(account.plan) }, noTime);
-      if (entry.kind === "refused") {
-        throw errorFromRefusal(entry.refusal, account);
+      const decision = await limits.enter({ ...account, plan: withoutConcurrent(account.plan) }, noTime);
+      setRateLimitHeaders(outcome, decision.windows);
+      if (decision.kind === "refused") {
+        throw errorFromRefusal(decision.refusal, account);
       }
-      setRateLimitHeaders(outcome, entry.windows);
-      entry.admission.leave(0, true);
+      decision.admission.leave(0, true);
     },
     /** Rejects if the account could make no request now, with the time until it could. */
-    refuseUsedUp: (account: Account) => refuseUsedUp(limits, account),
+    refuseUsedUp: (account: Account) => limits.refuseUsedUp(account),
   };
 }
 
@@ -185,15 +181,10 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
    * @param excessIn what is too much for a plan
    * @param cost of the refusal
    */
-  function refuseExcess(
-    excessIn: (plan: Plan) => Parameters<typeof upgradeNeeded>[0],
-    plan: Plan,
-    cost: number,
-  ): void {
-    const excess = excessIn(plan);
-    if (excess.length > 0) {
-      const runs = (other: Plan) => excessIn(other).length === 0;
-      throw withCost(upgradeNeeded(excess, { plans, plan, runs, selfServicePlan: selfService?.plan }), cost);
+  function refuseExcess(excessIn: Parameters<typeof upgradeNeeded>[0], plan: Plan, cost: number): void {
+    const error = upgradeNeeded(excessIn, { plans, plan, hasSelfService: selfService !== undefined });
+    if (error) {
+      throw withCost(error, cost);
     }
   }
 
@@ -207,7 +198,7 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
   /** Checks a request that keeps the rules of the proto: its position, engine, path and options, then the plan. */
   async function request(message: RequestMessage, account: Account): Promise<JudgedRequest> {
     // While a long game is played, other calls of the same caller may use up its error quota.
-    const check = () => refuseSpent(access.limits, account);
+    const check = () => access.limits.errorQuota.check(account);
     try {
       const judged = await judgeRequest(requestFromMessage(message), engines, check);
       refuseExcess((one) => excessOf(judged, one), account.plan, costOf(message));
@@ -229,7 +220,7 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
 
   /** Checks a review that keeps the rules of the proto: the game, engine and path, then the plan. */
   async function review(message: ReviewMessage, account: Account): Promise<JudgedReview> {
-    const turn = beginWork(() => refuseSpent(access.limits, account));
+    const turn = beginWork(() => access.limits.errorQuota.check(account));
     const judged = await judgeReview(reviewFromMessage(message), engines, turn);
     const cost = costOfMoves(judged.game.moves.length);
     refuseExcess((one) => excessOfReview(judged.asked, one), account.plan, cost);

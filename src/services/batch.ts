@@ -1,7 +1,6 @@
 import type { MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { tellWindows } from "../access/entrance.ts";
-import { refuseSpent } from "../access/limit-errors.ts";
+import { reportWindows } from "../access/admit-call.ts";
 import type { Call } from "../calls/call.ts";
 import { messageFromAnalysis } from "../calls/convert.ts";
 import { problemMessage } from "../calls/convert-problem.ts";
@@ -76,7 +75,7 @@ export function createBatchEvaluation(options: BatchOptions) {
     const answer = async (index: number, either: AbortSignal): Promise<Item> => {
       try {
         await turn();
-        refuseSpent(access.limits, account);
+        access.limits.errorQuota.check(account);
         if (used) {
           await gate.refuseUsedUp(account);
         }
@@ -97,14 +96,14 @@ export function createBatchEvaluation(options: BatchOptions) {
         const { code } = refusal;
         used ||= lasting.has(code);
         settle(index);
-        await tellWindows(access.limits, account, outcome);
+        await reportWindows(access.limits, account, outcome);
         if (code === "internal") {
           log.error({ err: thrown, requestId, index }, "an item of a batch failed");
         }
         await turn();
         const error = await suggest(refusal, sentOf(index), account);
         if (error.cost > 1 || ++faults <= faultsMax) {
-          access.limits.refusals.count(account, error);
+          access.limits.errorQuota.count(account, error);
         }
         activeSpan()?.setAttribute("kibitz.code", error.code);
         return { index, outcome: { case: "problem", value: problemMessage(error, requestId) } };

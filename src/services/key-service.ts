@@ -1,7 +1,7 @@
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import type { Access } from "../access/access.ts";
-import { keyRequired } from "../access/entrance.ts";
-import type { TooManyKeys } from "../access/keys.ts";
+import { keyRequired } from "../access/admit-call.ts";
+import type { TooManyKeys } from "../access/key-issuer.ts";
 import type { Call, Implementation } from "../calls/call.ts";
 import { messageFromKey, messageFromNewKey } from "../calls/convert-access.ts";
 import { errorFromFaults, KibitzError } from "../errors/errors.ts";

@@ -193,80 +193,74 @@ export interface UsageStore {
   prune(now: number, max: number): Promise<number>;
 }
 
-/** A window of a rate that several nodes count together. */
-export interface SharedWindow {
+/** A window in which the use of a rate is counted. It begins with its first use. */
+export interface LimitWindow {
   /** Plan and name of the rate. */
   readonly rate: string;
-  /** Who is counted. */
+  /** The caller that is counted. */
   readonly subject: string;
   readonly windowMs: number;
 }
 
-export interface QuotaWindow extends SharedWindow {
+export interface QuotaWindow extends LimitWindow {
   readonly quota: number;
 }
 
-/** A window, and what is counted in it. */
-export interface UnitWindow extends SharedWindow {
+export interface UnitWindow extends LimitWindow {
   readonly unit: "engine_ms" | "request" | "refusal";
 }
 
-/** How such a window stands. */
 export interface WindowUse {
   readonly used: number;
-  /** Milliseconds until it ends, by the store's clock; all that it lasts where it has not begun. */
+  /** Milliseconds until the window ends, by the store's clock; its whole length if it has not begun. */
   readonly endsInMs: number;
 }
 
-/** A request that wants to be let in. */
-export interface EntryAsked {
+export interface AdmissionRequest {
   readonly subject: string;
   /** Searches at a time; undefined for any number. */
   readonly concurrent: number | undefined;
-  /** What its search takes, as far as one can tell. */
+  /** How long the search is expected to take. */
   readonly expectedMs: number;
-  /** Windows of engine time: one that is used up lets nobody in. */
+  /** Windows of engine time. If one is used up, the request is refused. */
   readonly engineTime: readonly QuotaWindow[];
-  /** Windows of requests, of which it takes so many. */
+  /** Windows of requests. The request takes `count` of each. */
   readonly requests: readonly QuotaWindow[];
   readonly count: number;
 }
 
-export type EntryAnswer =
-  | { readonly kind: "in"; readonly place: SharedPlace; readonly requests: readonly WindowUse[] }
-  /** So many searches are under way: these. */
+export type AdmissionAnswer =
+  | { readonly kind: "admitted"; readonly place: TakenPlace; readonly requests: readonly WindowUse[] }
+  /** As many searches as allowed are under way. */
   | { readonly kind: "busy"; readonly running: readonly RunningSearch[] }
-  | { readonly kind: "spent"; readonly engineTime: readonly WindowUse[] }
+  | { readonly kind: "exhausted"; readonly engineTime: readonly WindowUse[] }
   | { readonly kind: "full"; readonly requests: readonly WindowUse[] };
 
-/** In milliseconds. */
-interface RunningSearch {
+/** Times are in milliseconds. */
+export interface RunningSearch {
   readonly expectedMs: number;
   readonly elapsedMs: number;
 }
 
-/** A search under way. Disposing of it gives its place back, for all nodes. */
-export interface SharedPlace extends Disposable {
-  /** What was taken of windows goes back to those that have not ended. */
+/** The place of an admitted request among the searches at a time. Disposing of it frees the place. */
+export interface TakenPlace extends Disposable {
+  /** Gives the requests back to the windows that have not ended. */
   giveBack(): void;
 }
 
 /**
- * Counts for all nodes what callers use. What has been sent once counts once, whether or not it was heard that it
- * arrived; what a node holds that has died is given back within seconds. Methods reject with StoreUnavailable
- * where the store cannot be asked.
+ * Counts what callers use: in this process, or for all nodes. A message that was sent once counts once, even if its acknowledgement was lost.
+ * A node that dies frees its places within seconds. Methods reject with StoreUnavailable if the store is not available.
  */
 export interface LimitStore {
-  /** Whether it can be asked, as far as is known. */
+  /** False if the store is known to be unavailable. */
   readonly available: boolean;
-  /** Lets a request in, or takes nothing: all in one step. One that rejects has taken nothing, or gives it back. */
-  enter(asked: EntryAsked): Promise<EntryAnswer>;
-  /** Holds a place for a search that was let in while the store could not be asked: it counts from when it can be. */
-  hold(subject: string, expectedMs: number): Disposable;
-  /** Adds refusals to a window. Resolves with how it stands, or undefined where that is not known. */
-  addRefusals(window: SharedWindow, count: number): Promise<WindowUse | undefined>;
-  /** Adds engine time to a window. */
-  addEngineTime(window: SharedWindow, engineMs: number): void;
-  /** How windows stand. */
-  standing(windows: readonly UnitWindow[]): Promise<readonly WindowUse[]>;
+  /** Admits a request, or takes nothing: in one step. If it rejects, it has taken nothing, or gives it back. */
+  enter(request: AdmissionRequest): Promise<AdmissionAnswer>;
+  /** Resolves when the subject may have fewer than `max` places, which another call may take first. Rejects with the reason of `signal`. */
+  placeFree(subject: string, max: number, signal: AbortSignal): Promise<void>;
+  /** Adds refusals to a window. Resolves with its use, or undefined if that is not known. */
+  addRefusals(window: LimitWindow, count: number): Promise<WindowUse | undefined>;
+  addEngineTime(window: LimitWindow, engineMs: number): void;
+  usesOf(windows: readonly UnitWindow[]): Promise<readonly WindowUse[]>;
 }

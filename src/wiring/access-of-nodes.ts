@@ -1,5 +1,4 @@
 import type { AccessOptions, SharedAccess } from "../access/access.ts";
-import { createSharedLimits } from "../access/limits-of-nodes.ts";
 import type { Log } from "../log/log.ts";
 import { createRedisClock } from "../storage/redis/clock.ts";
 import type { Redis } from "../storage/redis/connection.ts";
@@ -20,9 +19,6 @@ export interface Sharing {
   nodes(): number;
 }
 
-/** How long keys that a node has seen go on being valid there while Redis is away, in milliseconds. */
-const graceMs = 60_000;
-
 /** Keys and limits that all nodes with this Redis share. */
 export async function openSharedAccess(
   { redis, nodes }: Sharing,
@@ -34,12 +30,11 @@ export async function openSharedAccess(
   const onForgotten = (entries: number) =>
     log.warn({}, `Redis was not told what was used before this node has ended (${entries} entries)`);
   const store = open.use(createRedisLimitStore(redis, clock, { onForgotten }));
-  const watch = open.use(watchHealth(redis, log));
+  open.use(reportPolicy(redis, log));
   return {
     stores: { keys },
     shared: {
-      limits: createSharedLimits({ store, nodes }),
-      grace: { awaySince: watch.awaySince, ms: graceMs },
+      limits: { store, nodes },
       onKeyEnded: keys.onEnded,
       now: clock.now,
     },
@@ -47,29 +42,24 @@ export async function openSharedAccess(
   };
 }
 
-/** Since when Redis is away; and says once, as soon as it is there, whether it may forget keys. */
-function watchHealth(redis: Redis, log: Pick<Log, "info" | "warn">) {
-  let awaySince: number | undefined;
-  let isPolicyTold = false;
-  const look = () => {
-    awaySince = redis.health.kind === "down" ? (awaySince ?? performance.now()) : undefined;
-    if (redis.health.kind === "up" && !isPolicyTold) {
-      isPolicyTold = true;
-      tellPolicy(redis, log).catch(() => {
-        isPolicyTold = false;
+/** Logs once, as soon as Redis is up, whether Redis may evict keys. */
+function reportPolicy(redis: Redis, log: Pick<Log, "info" | "warn">): Disposable {
+  let isReported = false;
+  const report = () => {
+    if (redis.health.kind === "up" && !isReported) {
+      isReported = true;
+      logPolicy(redis, log).catch(() => {
+        isReported = false;
       });
     }
   };
-  look();
-  redis.changes.on("change", look);
-  return {
-    awaySince: () => awaySince,
-    [Symbol.dispose]: () => void redis.changes.off("change", look),
-  };
+  report();
+  redis.changes.on("change", report);
+  return { [Symbol.dispose]: () => void redis.changes.off("change", report) };
 }
 
-/** API keys are nowhere else: what Redis evicts of them is gone. */
-async function tellPolicy(redis: Redis, log: Pick<Log, "info" | "warn">): Promise<void> {
+/** API keys are stored nowhere else: a key that Redis evicts is lost. */
+async function logPolicy(redis: Redis, log: Pick<Log, "info" | "warn">): Promise<void> {
   const info = String(await redis.ask("INFO", [], ["memory"]));
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
   if (policy === undefined || policy === "noeviction") {

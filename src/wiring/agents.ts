@@ -1,14 +1,14 @@
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import manifest from "../../package.json" with { type: "json" };
+import type { AdmitCall } from "../access/admit-call.ts";
 import { createProxyTest } from "../access/client-address.ts";
-import type { Entrance } from "../access/entrance.ts";
+import { createPlainCalls } from "../calls/plain/plain-calls.ts";
 import { readMaxBytesOf } from "../calls/policy.ts";
 import type { BodyBudget } from "../http/body-budget.ts";
 import type { RequestHandler } from "../http/message.ts";
 import type { CallLine } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
 import { readJsonObject } from "../protocols/json/json-text.ts";
-import { createPlainCalls } from "../calls/plain/plain-calls.ts";
 import { readJsonText } from "../protocols/json/read-json.ts";
 import { createMcpEndpoint } from "../protocols/mcp/endpoint.ts";
 import { allowedHosts } from "../protocols/mcp/senders.ts";
@@ -26,7 +26,7 @@ export async function agentsTools(): Promise<
 
 export interface AgentsOptions {
   readonly service: Service;
-  readonly entrance: Entrance;
+  readonly admitCall: AdmitCall;
   readonly bodies: BodyBudget;
   readonly config: Pick<Config, "host" | "allowedHosts" | "corsOrigins" | "trustProxy">;
   readonly writeLine: CallLine;
@@ -36,7 +36,7 @@ export interface AgentsOptions {
 /** The MCP endpoint, in front of the same calls as every other protocol. */
 export function createAgentsEndpoint({
   service,
-  entrance,
+  admitCall,
   bodies,
   config,
   writeLine,
@@ -55,8 +55,9 @@ export function createAgentsEndpoint({
     // A client that is no trusted proxy may have invented the header.
     schemeOf: (req) =>
       req.headers["x-forwarded-proto"] === "https" && isProxy(contextOf(req).address) ? "https" : "http",
-    enter: (req, kind) => entrance.enter(contextOf(req), outcomeOf(req), kind),
-    readBody: async (req, entry) => readJsonObject(await readJsonText(req, entry, maxBytes, bodies), wanted),
+    admit: (req, kind) => admitCall(contextOf(req), outcomeOf(req), kind),
+    readBody: async (req, admitted) =>
+      readJsonObject(await readJsonText(req, admitted, maxBytes, bodies), wanted),
     version: manifest.version,
     writeLine,
     log,

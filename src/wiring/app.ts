@@ -1,6 +1,6 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Access } from "../access/access.ts";
-import { createEntrance } from "../access/entrance.ts";
+import { createAdmitCall } from "../access/admit-call.ts";
 import { withLog } from "../calls/middleware.ts";
 import { kindOfCall } from "../calls/policy.ts";
 import { createCalls } from "../calls/register.ts";
@@ -261,12 +261,12 @@ function createDoors(
   { access, lag, bodies, config, heartbeatMs, writeLine, log }: DoorsOptions,
 ): readonly RequestHandler[] {
   const { rules, judge, beginWork, calls } = service;
-  const entrance = createEntrance(access, lag.isLasting);
-  const enter = (req: NodeRequest, method: DescMethod | undefined) =>
-    entrance.enter(contextOf(req), outcomeOf(req), method === undefined ? "call" : kindOfCall(method));
+  const admitCall = createAdmitCall(access, lag.isLasting);
+  const admit = (req: NodeRequest, method: DescMethod | undefined) =>
+    admitCall(contextOf(req), outcomeOf(req), method === undefined ? "call" : kindOfCall(method));
   const gateway = createGateway({
     services: apiServices,
-    enter,
+    admit,
     calls,
     faultsOf: rules,
     judge: judge.message,
@@ -275,7 +275,7 @@ function createDoors(
     log,
     ...(heartbeatMs !== undefined && { heartbeatMs }),
   });
-  const admittance = createAdmittance(entrance, access.limits);
+  const admittance = createAdmittance(admitCall, access.limits);
   const connect = createConnectAdapter({
     handlers: createHandlers({
       services: apiServices,
@@ -299,7 +299,7 @@ function createDoors(
   };
   const rpc: RequestHandler = (req, res) =>
     connect(req, res) || (isApiPath(contextOf(req).path) && rejectUnknown(req, res));
-  return [gateway, rpc, createAgentsEndpoint({ service, entrance, bodies, config, writeLine, log })];
+  return [gateway, rpc, createAgentsEndpoint({ service, admitCall, bodies, config, writeLine, log })];
 }
 
 /**

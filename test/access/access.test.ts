@@ -1,29 +1,30 @@
 import { expect, test, vi } from "vitest";
-import { createAccess, mapStoreErrors } from "../../src/access/access.ts";
-import { createAuthenticator } from "../../src/access/authenticate.ts";
-import { createKeyIssuer } from "../../src/access/keys.ts";
-import { createMemoryLimits } from "../../src/access/limits.ts";
+import { createAccess } from "../../src/access/access.ts";
 import { builtInPlans } from "../../src/access/plans.ts";
 import { createMemoryKeyStore } from "../../src/storage/memory/key-store.ts";
-import { createMemoryUsageStore } from "../../src/storage/memory/usage-store.ts";
+import { createMemoryLimitStore } from "../../src/storage/memory/limit-store.ts";
 import { OutcomeUnknown, StoreUnavailable } from "../../src/storage/ports.ts";
 import { keyRecord } from "../contract/access-stores.ts";
 
 const dayMs = 86_400_000;
+
+const options = {
+  mode: "public",
+  ...{ plans: builtInPlans, trustedProxies: [], log: { warn() {} } },
+  ...{ keysPerDay: 3, selfServiceKeysMax: 100, pepper: undefined },
+} as const;
 
 /** A node that shares its keys with others, and whose own clock is so much ahead. */
 async function startNode(aheadMs: number) {
   const sharedNow = Date.now();
   vi.useFakeTimers({ toFake: ["Date"], now: sharedNow + aheadMs });
   const keys = createMemoryKeyStore();
-  const rest = { keysPerDay: 3, keyExpiryDays: 90, selfServiceKeysMax: 100, pepper: undefined };
   const access = await createAccess({
-    ...{ mode: "public", plans: builtInPlans, trustedProxies: [], log: { warn() {} } },
-    ...rest,
+    ...options,
+    keyExpiryDays: 90,
     stores: { keys },
     shared: {
-      limits: await createMemoryLimits([], createMemoryUsageStore()),
-      grace: { awaySince: () => undefined, ms: 0 },
+      limits: { store: createMemoryLimitStore(), nodes: () => 1 },
       onKeyEnded() {},
       now: () => sharedNow,
     },
@@ -72,37 +73,33 @@ test.each([-100 * dayMs, 100 * dayMs])(
 );
 
 const unavailable = { code: "store_unavailable", nextAction: "retry_later", retryAfterMs: 5000 };
+const origin = { address: "192.0.2.1", forwardedFor: undefined };
 
-/** A store that has one key, and keys behind it as calls see them. */
-async function openKeys() {
-  const store = createMemoryKeyStore();
-  const keys = mapStoreErrors(store);
-  const issued = await createKeyIssuer({ keys, pepper: undefined }).issue({ name: undefined, plan: "free" });
-  if (issued.kind !== "issued") {
-    throw new Error("not issued");
-  }
-  return { store, keys, ...issued };
+/** Access over a store that has one key. */
+async function openWithKey() {
+  const keys = createMemoryKeyStore();
+  const access = await createAccess({ ...options, keyExpiryDays: 0, stores: { keys } });
+  const issued = await access.keys.issue({ name: undefined, plan: "free" });
+  return issued.kind === "issued" ? { access, keys, ...issued } : expect.fail("not issued");
 }
 
-test("a key that cannot be looked up is neither valid nor invalid, and a known key stays valid", async () => {
-  const { store, keys, key, record } = await openKeys();
-  const fails = vi.spyOn(store, "findByHash").mockRejectedValue(new StoreUnavailable("the disk is gone"));
-  const known = createAuthenticator({ keys, pepper: undefined });
-  await expect(known.keyOf(`Bearer ${key}`)).rejects.toMatchObject(unavailable);
-  fails.mockRestore();
-  await known.keyOf(`Bearer ${key}`);
-  vi.spyOn(store, "findByHash").mockRejectedValue(new StoreUnavailable("the disk is gone"));
-  expect(await known.keyOf(`Bearer ${key}`)).toMatchObject({ id: record.id });
+test("a key that cannot be looked up is neither valid nor invalid", async () => {
+  const { access, keys, key } = await openWithKey();
+  vi.spyOn(keys, "findByHash").mockRejectedValue(new StoreUnavailable("the disk is gone"));
+  await expect(access.accountOf({ ...origin, authorization: `Bearer ${key}` })).rejects.toMatchObject(
+    unavailable,
+  );
 });
 
 test.each(["create", "revoke"] as const)(
   "callers are told that the store cannot %s, and nothing about its inside",
   async (method) => {
-    const { store, keys, record } = await openKeys();
-    const desk = createKeyIssuer({ keys, pepper: undefined });
+    const { access, keys, record } = await openWithKey();
     const ask = () =>
-      method === "create" ? desk.issue({ name: undefined, plan: "free" }) : desk.revoke(record.id);
-    const fails = vi.spyOn(store, method).mockRejectedValue(new StoreUnavailable("/data/kibitz.db is full"));
+      method === "create"
+        ? access.keys.issue({ name: undefined, plan: "free" })
+        : access.keys.revoke(record.id);
+    const fails = vi.spyOn(keys, method).mockRejectedValue(new StoreUnavailable("/data/kibitz.db is full"));
     await expect(ask()).rejects.toMatchObject(unavailable);
     await expect(ask()).rejects.not.toThrow(/kibitz\.db/);
     await expect(ask()).rejects.toThrow(/Nothing was changed/);

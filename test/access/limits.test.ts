@@ -1,13 +1,15 @@
 import { describe, expect, test, vi } from "vitest";
-import { createMemoryLimits } from "../../src/access/limits.ts";
-import type { Plan } from "../../src/access/plans.ts";
+import { createLimits } from "../../src/access/limits.ts";
 import type { SearchTime } from "../../src/analysis/expected-time.ts";
+import { createMemoryLimitStore } from "../../src/storage/memory/limit-store.ts";
 import { createMemoryUsageStore } from "../../src/storage/memory/usage-store.ts";
+import { StoreUnavailable } from "../../src/storage/ports.ts";
 import {
   engine,
   keyed,
   keyless,
   leave,
+  memoryLimits,
   minute,
   planWith,
   remainingOf,
@@ -16,9 +18,7 @@ import {
   timeOf,
 } from "../contract/limits.ts";
 
-const never = new AbortController().signal;
-
-const limitsOf = (...plans: readonly Plan[]) => createMemoryLimits(plans, createMemoryUsageStore());
+const limitsOf = () => memoryLimits();
 
 testLimits("memory", limitsOf);
 
@@ -27,7 +27,7 @@ describe("requests", () => {
     vi.useFakeTimers();
     try {
       const plan = planWith([minute]);
-      const limits = await limitsOf(plan);
+      const limits = await limitsOf();
       const account = keyless(plan);
       await run(limits, account);
       await vi.advanceTimersByTimeAsync(20_000);
@@ -48,7 +48,7 @@ describe("requests", () => {
     vi.useFakeTimers();
     try {
       const plan = planWith([minute]);
-      const limits = await limitsOf(plan);
+      const limits = await limitsOf();
       const entry = await limits.enter(keyless(plan), timeOf(1000));
       expect(entry.kind).toBe("admitted");
       await vi.advanceTimersByTimeAsync(61_000);
@@ -67,7 +67,7 @@ describe("searches at a time", () => {
   async function waitMsAfter(elapsedMs: number, ...times: readonly SearchTime[]): Promise<number> {
     vi.useFakeTimers();
     try {
-      const limits = await limitsOf(plan);
+      const limits = await limitsOf();
       for (const time of times) {
         await limits.enter(keyless(plan), time);
       }
@@ -91,31 +91,102 @@ describe("searches at a time", () => {
     expect(await waitMsAfter(8000, timeOf(400, 60_000), timeOf(400, 60_000))).toBe(2000);
   });
 
-  test("a search that ends wakes all callers that wait for its place", async () => {
-    const limits = await limitsOf(plan);
-    const account = keyless(plan);
-    await limits.placeFree(account, never);
-    await limits.enter(account, timeOf(700));
-    await limits.placeFree(account, never);
-    const entry = await limits.enter(account, timeOf(700));
-    const waiting = [limits.placeFree(account, never), limits.placeFree(account, never)];
-    const leaving = new AbortController();
-    const left = limits.placeFree(account, leaving.signal);
-    leaving.abort(new Error("left"));
-    await expect(left).rejects.toThrow("left");
-    leave(entry);
-    await Promise.all(waiting);
+  test("searches that end let as many waiting requests in as they make room for", async () => {
+    const limits = await limitsOf();
+    const enter = (waiting?: AbortSignal) => limits.enter(keyless(plan), timeOf(700), { waiting });
+    const running = [await enter(), await enter()];
+    const { signal } = new AbortController();
+    const waiting = [enter(signal), enter(signal), enter(signal)];
+    for (const entry of running) {
+      leave(entry);
+    }
+    const [first, second] = await Promise.all(waiting.slice(0, 2));
+    expect([first?.kind, second?.kind]).toEqual(["admitted", "admitted"]);
+    leave(first);
+    expect((await waiting[2])?.kind).toBe("admitted");
   });
 
-  test("no caller waits for a place that came free during its refusal", async () => {
-    const limits = await limitsOf(plan);
-    const account = keyless(plan);
-    const [first] = [await limits.enter(account, timeOf(700)), await limits.enter(account, timeOf(700))];
-    const refused = limits.enter(account, timeOf(700));
+  test("no request waits for a place that came free during its refusal", async () => {
+    const limits = await limitsOf();
+    const enter = (waiting?: AbortSignal) => limits.enter(keyless(plan), timeOf(700), { waiting });
+    const [first] = [await enter(), await enter()];
+    const waiting = enter(new AbortController().signal);
     leave(first);
-    expect(await refused).toMatchObject({ refusal: { code: "concurrency_limited" } });
-    await limits.placeFree(account, AbortSignal.timeout(1000));
-    expect((await limits.enter(account, timeOf(700))).kind).toBe("admitted");
+    expect((await waiting).kind).toBe("admitted");
+  });
+});
+
+describe("a store of several nodes", () => {
+  const plan = planWith([{ ...minute, quota: 7 }, engine], 5);
+  const account = keyed(plan, "key", "a");
+
+  /** A store that other nodes share, and that goes away and comes back. */
+  function startNode(nodes: number) {
+    const counted = createMemoryLimitStore();
+    let available = true;
+    let isLost = false;
+    const store = {
+      ...counted,
+      get available() {
+        return available;
+      },
+      enter: vi.fn(async (...asked: Parameters<typeof counted.enter>) => {
+        if (isLost) {
+          throw new StoreUnavailable("it has not answered");
+        }
+        return counted.enter(...asked);
+      }),
+    };
+    const limits = createLimits(createMemoryLimitStore(), { store, nodes: () => nodes });
+    const set = (is: { available: boolean; isLost: boolean }) => {
+      ({ available, isLost } = is);
+    };
+    return { limits, store, set };
+  }
+
+  test("while the shared store is away, a node admits its share of each quota, rounded up, and says what is left of it", async () => {
+    const { limits, set } = startNode(3);
+    await run(limits, account, 100);
+    expect(await remainingOf(limits, account)).toEqual([6, 900]);
+    set({ available: false, isLost: true });
+    const entries = [];
+    for (let count = 0; count < 4; count++) {
+      entries.push(await run(limits, account));
+    }
+    expect(entries.map(({ kind }) => kind)).toEqual(["admitted", "admitted", "admitted", "refused"]);
+    expect(entries[2]).toMatchObject({ windows: [{ policy: { quota: 3 }, remaining: 0 }] });
+    expect(entries[3]).toMatchObject({ refusal: { code: "rate_limited", quota: 3 } });
+    expect(await remainingOf(limits, account)).toEqual([0, 334]);
+    set({ available: true, isLost: false });
+    expect(await remainingOf(limits, account)).toEqual([6, 900]);
+  });
+
+  test("while the shared store is away, a node runs its share of the searches at a time", async () => {
+    const { limits, set } = startNode(3);
+    set({ available: false, isLost: true });
+    const enter = () => limits.enter(account, timeOf(700));
+    const [first] = [await enter(), await enter()];
+    expect(await enter()).toMatchObject({ refusal: { code: "concurrency_limited", quota: 2 } });
+    leave(first);
+    expect((await enter()).kind).toBe("admitted");
+  });
+
+  test("a request whose shared store fails to answer is counted by its node alone", async () => {
+    const { limits, set } = startNode(1);
+    set({ available: true, isLost: true });
+    expect(await run(limits, account)).toMatchObject({ windows: [{ remaining: 6 }] });
+  });
+
+  test("a failure of the shared store that is a bug is not hidden", async () => {
+    const { limits, store } = startNode(1);
+    store.enter.mockRejectedValueOnce(new TypeError("a bug"));
+    await expect(run(limits, account)).rejects.toThrow("a bug");
+  });
+
+  test("a plan without limits is not counted in the shared store", async () => {
+    const { limits, store } = startNode(2);
+    expect((await run(limits, keyless(planWith([])))).kind).toBe("admitted");
+    expect(store.enter).not.toHaveBeenCalled();
   });
 });
 
@@ -124,13 +195,13 @@ describe("engine time", () => {
 
   test("engine time survives a restart, to the end of its window", async () => {
     const usage = createMemoryUsageStore();
-    const before = await createMemoryLimits([plan], usage);
+    const before = await memoryLimits(usage);
     const account = keyed(plan, "key", "a");
     await run(before, account, 300);
     await before.flush();
     await run(before, account, 500);
     await before.flush();
-    const after = await createMemoryLimits([plan], usage);
+    const after = await memoryLimits(usage);
     expect(await remainingOf(after, account)).toEqual([200]);
     const [own] = await after.allWindowsOf(account);
     expect(own?.resetMs).toBeGreaterThan(86_390_000);
@@ -140,7 +211,7 @@ describe("engine time", () => {
 
   test("engine time that cannot be written is written later, and once", async () => {
     const usage = createMemoryUsageStore();
-    const limits = await createMemoryLimits([plan], usage);
+    const limits = await memoryLimits(usage);
     vi.spyOn(usage, "add").mockRejectedValueOnce(new Error("full"));
     await run(limits, keyed(plan, "key", "a"), 300);
     await expect(limits.flush()).rejects.toThrow("full");

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import {
   batchMaxOf,
-  couldRun,
   estimateOf,
   excessOf,
   excessOfBatch,
@@ -17,8 +16,12 @@ const asked = { depth: 25, multipv: 1, movetimeMs: undefined, nodes: undefined }
 const gold: Plan = { ...freePlan, id: "gold" };
 const small: Plan = { ...freePlan, limits: { ...freePlan.limits, depthMax: 20 } };
 
-const upgradeOf = (plan: Plan, plans: readonly Plan[], selfServicePlan?: string) =>
-  upgradeNeeded(excessOf(asked, plan), { plan, plans, selfServicePlan, runs: couldRun(asked) });
+const upgradeOf = (
+  plan: Plan,
+  plans: readonly Plan[],
+  hasSelfService = false,
+  limits: SearchLimits = asked,
+) => upgradeNeeded((other) => excessOf(limits, other), { plan, plans, hasSelfService });
 
 test("a plan allows everything up to its last ply and node", () => {
   expect(excessOf({ depth: 20, nodes: 2_000_000, multipv: 5, movetimeMs: 5000 }, keylessPlan)).toEqual([]);
@@ -51,19 +54,16 @@ test("a plan allows a search without a depth limit, and refuses one node too man
   const byNodes = { depth: undefined, nodes: 2_000_001, multipv: 1, movetimeMs: undefined };
   expect(excessOf({ ...byNodes, nodes: 2_000_000 }, keylessPlan)).toEqual([]);
   expect(excessOf(byNodes, freePlan)).toEqual([]);
-  const { message, faults, upgrade } = upgradeNeeded(excessOf(byNodes, keylessPlan), {
-    plan: keylessPlan,
-    plans: builtInPlans,
-    selfServicePlan: "free",
-    runs: couldRun(byNodes),
+  expect(upgradeOf(keylessPlan, builtInPlans, true, { ...byNodes, nodes: 2_000_000 })).toBeUndefined();
+  expect(upgradeOf(keylessPlan, builtInPlans, true, byNodes)).toMatchObject({
+    message: "Keyless calls may ask for nodes up to 2000000; this request asks for 2000001.",
+    faults: [{ pointer: "/nodes", allowed: { minimum: 1, maximum: 2_000_000 } }],
+    upgrade: { plan: "free", url: "/v1/keys" },
   });
-  expect(message).toBe("Keyless calls may ask for nodes up to 2000000; this request asks for 2000001.");
-  expect(faults).toMatchObject([{ pointer: "/nodes", allowed: { minimum: 1, maximum: 2_000_000 } }]);
-  expect(upgrade).toEqual({ plan: "free", url: "/v1/keys" });
 });
 
 test("a caller who can get a key is told to, and others are told to ask for less", () => {
-  expect(upgradeOf(keylessPlan, builtInPlans, "free")).toMatchObject({
+  expect(upgradeOf(keylessPlan, builtInPlans, true)).toMatchObject({
     nextAction: "get_api_key",
     upgrade: { plan: "free", url: "/v1/keys" },
   });
@@ -74,11 +74,11 @@ test("a caller who can get a key is told to, and others are told to ask for less
 });
 
 test("the named plan is the smallest that can run the request, and no plan is named if none can", () => {
-  expect(upgradeOf(keylessPlan, [keylessPlan, small, gold], "free")).toMatchObject({
+  expect(upgradeOf(keylessPlan, [keylessPlan, small, gold], true)).toMatchObject({
     nextAction: "reduce_limits",
     upgrade: { plan: "gold", url: "/price" },
   });
-  expect(upgradeOf(small, [keylessPlan, small], "free")).toMatchObject({
+  expect(upgradeOf(small, [keylessPlan, small], true)).toMatchObject({
     nextAction: "reduce_limits",
     upgrade: undefined,
     message: 'Keys of the plan "free" may ask for depth up to 20; this request asks for 25.',

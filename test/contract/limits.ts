@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Account } from "../../src/access/account.ts";
-import type { LimitDecision, Limits } from "../../src/access/limits.ts";
+import { createLimits, type LimitDecision, type Limits } from "../../src/access/limits.ts";
 import { freePlan, keylessPlan, openPlan, type Plan, type RatePolicy } from "../../src/access/plans.ts";
 import type { SearchTime } from "../../src/analysis/expected-time.ts";
-import type { KeyRecord } from "../../src/storage/ports.ts";
+import { createMemoryLimitStore } from "../../src/storage/memory/limit-store.ts";
+import type { KeyRecord, UsageStore } from "../../src/storage/ports.ts";
 
 export function planWith(rates: readonly RatePolicy[], concurrent?: number): Plan {
   return { ...freePlan, limits: { ...freePlan.limits, concurrent, rates } };
@@ -22,6 +23,13 @@ export const keyed = (plan: Plan, id: string, address: string): Account => ({
   plan,
   key: { id } as KeyRecord,
 });
+
+/** The limits of one process, with the engine time that an earlier process has stored. */
+export async function memoryLimits(usage?: UsageStore): Promise<Limits> {
+  const store = createMemoryLimitStore(usage);
+  await store.restore();
+  return createLimits(store);
+}
 
 /** Admits a request, ends it after so much engine time, and returns the decision. */
 export async function run(
@@ -51,12 +59,12 @@ export const hour: RatePolicy = { name: "hour", quota: 3, windowS: 3600, unit: "
 export const engine: RatePolicy = { name: "engine", quota: 1000, windowS: 86_400, unit: "engine_ms" };
 
 /** The contract of limits, in every store and with any number of nodes. @param create returns unused limits */
-export function testLimits(name: string, create: (...plans: readonly Plan[]) => Promise<Limits>): void {
+export function testLimits(name: string, create: () => Promise<Limits>): void {
   const limitsOf = create;
   describe(`limits counted in ${name}: requests`, () => {
     test(`requests counted in ${name} count by caller, in windows that begin with the first`, async () => {
       const plan = planWith([minute]);
-      const limits = await limitsOf(plan);
+      const limits = await limitsOf();
       await run(limits, keyless(plan, "a"));
       await run(limits, keyless(plan, "a"));
       expect(await run(limits, keyless(plan, "a"))).toMatchObject({
@@ -69,7 +77,7 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
 
     test(`requests counted in ${name} that are refused cost nothing, in no window`, async () => {
       const plan = planWith([minute, hour]);
-      const limits = await limitsOf(plan);
+      const limits = await limitsOf();
       const account = keyless(plan);
       for (let count = 0; count < 10; count++) {
         await run(limits, account);
@@ -79,7 +87,7 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
 
     test(`requests counted in ${name} wait for the longest window`, async () => {
       const plan = planWith([hour, { ...minute, quota: 3 }]);
-      const limits = await limitsOf(plan);
+      const limits = await limitsOf();
       for (let count = 0; count < 3; count++) {
         await run(limits, keyless(plan));
       }
@@ -90,7 +98,7 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
 
     test(`requests counted in ${name} that failed without engine time are given back, and others are not`, async () => {
       const plan = planWith([hour]);
-      const limits = await limitsOf(plan);
+      const limits = await limitsOf();
       const account = keyless(plan);
       await run(limits, account, 0, false);
       expect(await remainingOf(limits, account)).toEqual([3]);
@@ -100,7 +108,7 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
     });
 
     test(`requests counted in ${name} do not count in a plan without limits`, async () => {
-      const limits = await limitsOf(openPlan);
+      const limits = await limitsOf();
       for (let count = 0; count < 1000; count++) {
         expect((await run(limits, keyless(openPlan), 1e9)).kind).toBe("admitted");
       }
@@ -112,7 +120,7 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
     const plan = planWith([], 2);
 
     test(`searches at a time counted in ${name} are bounded for each caller, and each gives its place back once`, async () => {
-      const limits = await limitsOf(plan);
+      const limits = await limitsOf();
       const enter = () => limits.enter(keyless(plan), timeOf(700));
       const [first] = [await enter(), await enter()];
       expect(await enter()).toMatchObject({ refusal: { code: "concurrency_limited", quota: 2 } });
@@ -123,7 +131,7 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
     });
 
     test(`searches at a time counted in ${name} are refused until one of them should have ended`, async () => {
-      const limits = await limitsOf(plan);
+      const limits = await limitsOf();
       await limits.enter(keyless(plan), timeOf(50_000, 600_000));
       await limits.enter(keyless(plan), timeOf(10_000, 600_000));
       const entry = await limits.enter(keyless(plan), timeOf(1));
@@ -134,7 +142,7 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
 
     test(`a caller without a bound on searches at a time takes no place counted in ${name}`, async () => {
       const counted = planWith([{ ...hour, quota: 10 }], 2);
-      const limits = await limitsOf(counted);
+      const limits = await limitsOf();
       const enter = (concurrent: number | undefined) => {
         const { limits: bounds } = counted;
         return limits.enter(keyless({ ...counted, limits: { ...bounds, concurrent } }), timeOf(700));
@@ -147,17 +155,16 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
     });
 
     test(`a search that ends makes room in ${name} for a waiting caller, who may leave before`, async () => {
-      const limits = await limitsOf(plan);
-      const account = keyless(plan);
-      const enter = () => limits.enter(account, timeOf(700));
+      const limits = await limitsOf();
+      const enter = (waiting?: AbortSignal) => limits.enter(keyless(plan), timeOf(700), { waiting });
       const [first] = [await enter(), await enter()];
       const leaving = new AbortController();
-      const left = limits.placeFree(account, leaving.signal);
+      const left = enter(leaving.signal);
       leaving.abort(new Error("left"));
       await expect(left).rejects.toThrow("left");
+      const waiting = enter(new AbortController().signal);
       leave(first);
-      await limits.placeFree(account, AbortSignal.timeout(5000));
-      expect((await enter()).kind).toBe("admitted");
+      expect((await waiting).kind).toBe("admitted");
     });
   });
 
@@ -165,7 +172,7 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
     const plan = planWith([engine]);
 
     test(`engine time counted in ${name} counts when it was used, and a search that is begun is finished`, async () => {
-      const limits = await limitsOf(plan);
+      const limits = await limitsOf();
       const account = keyed(plan, "key", "a");
       await run(limits, account, 400);
       expect(await remainingOf(limits, account)).toEqual([600]);
@@ -177,7 +184,7 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
     });
 
     test(`engine time counted in ${name} is counted by address, too: more keys are not more time`, async () => {
-      const limits = await limitsOf(plan);
+      const limits = await limitsOf();
       await run(limits, keyed(plan, "one", "a"), 600);
       await run(limits, keyed(plan, "two", "a"), 600);
       expect((await run(limits, keyed(plan, "three", "a"))).kind).toBe("refused");
@@ -185,7 +192,7 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
     });
 
     test(`engine time counted in ${name} is counted by key, too: more addresses are not more time`, async () => {
-      const limits = await limitsOf(plan);
+      const limits = await limitsOf();
       await run(limits, keyed(plan, "one", "a"), 600);
       await run(limits, keyed(plan, "one", "b"), 600);
       expect((await run(limits, keyed(plan, "one", "c"))).kind).toBe("refused");
@@ -193,14 +200,14 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
 
     test(`engine time counted in ${name} of one plan does not count in another, at the same address`, async () => {
       const gold: Plan = { ...plan, id: "gold" };
-      const limits = await limitsOf(plan, gold);
+      const limits = await limitsOf();
       await run(limits, keyed(gold, "one", "a"), 5000);
       expect((await run(limits, keyed(plan, "two", "a"))).kind).toBe("admitted");
     });
 
     test(`engine time counted in ${name} of a caller without a key is counted once`, async () => {
       const keylessEngine: Plan = { ...keylessPlan, limits: plan.limits };
-      const limits = await limitsOf(keylessEngine);
+      const limits = await limitsOf();
       await run(limits, keyless(keylessEngine), 400);
       expect(await remainingOf(limits, keyless(keylessEngine))).toEqual([600]);
     });
@@ -208,12 +215,12 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
 }
 
 /** The contract of rate limit windows over real time. A test with a turned clock proves the same to the millisecond. */
-export function testWindows(name: string, create: (...plans: readonly Plan[]) => Promise<Limits>): void {
+export function testWindows(name: string, create: () => Promise<Limits>): void {
   const windowS = 2;
   const plan = planWith([{ ...minute, windowS }]);
 
   test(`a request counted in ${name} is admitted again after exactly as long as its refusal says`, async () => {
-    const [limits, account] = [await create(plan), keyless(plan)];
+    const [limits, account] = [await create(), keyless(plan)];
     const startedAt = performance.now();
     await run(limits, account);
     await run(limits, account);
@@ -225,7 +232,7 @@ export function testWindows(name: string, create: (...plans: readonly Plan[]) =>
   });
 
   test(`a request counted in ${name} is not given back to a later window`, async () => {
-    const limits = await create(plan);
+    const limits = await create();
     const entry = await limits.enter(keyless(plan), timeOf(1000));
     expect(entry.kind).toBe("admitted");
     await sleep(windowS * 1000 + 10);

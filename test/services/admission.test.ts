@@ -1,14 +1,14 @@
 import { expect, test, vi } from "vitest";
 import type { Account } from "../../src/access/account.ts";
-import { createMemoryLimits, type Limits } from "../../src/access/limits.ts";
-import { createSharedLimits } from "../../src/access/limits-of-nodes.ts";
-import { keylessPlan } from "../../src/access/plans.ts";
+import { countError } from "../../src/access/admit-call.ts";
+import { createLimits, type Limits } from "../../src/access/limits.ts";
+import { keylessPlan, type Plan } from "../../src/access/plans.ts";
 import type { JudgedRequest } from "../../src/analysis/analysis.ts";
 import type { Call } from "../../src/calls/call.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { createOutcome } from "../../src/request/context.ts";
 import { createAdmissionControl } from "../../src/services/admission.ts";
-import { createMemoryUsageStore } from "../../src/storage/memory/usage-store.ts";
+import { createMemoryLimitStore } from "../../src/storage/memory/limit-store.ts";
 import type { LimitStore } from "../../src/storage/ports.ts";
 
 const position = { position: { moves: [] } } as unknown as JudgedRequest;
@@ -20,7 +20,7 @@ const asker = {
 /** Lets a review in, and tells what its parts left with: engine time, and whether something was answered. */
 async function admitReview() {
   const left: (readonly [requests: number, engineMs: number, answered: boolean])[] = [];
-  const enter: Limits["enter"] = async (_account, _time, requests = 1) => ({
+  const enter: Limits["enter"] = async (_account, _time, { requests = 1 } = {}) => ({
     kind: "admitted",
     windows: [],
     admission: { leave: (...end) => left.push([requests, ...end]), freePlace: vi.fn() },
@@ -56,15 +56,14 @@ test.each([
   },
 );
 
-const storeAway = {
-  available: false,
-  hold: () => ({ [Symbol.dispose]() {} }),
-  addEngineTime() {},
-} as unknown as LimitStore;
+const storeAway = { available: false } as LimitStore;
 
 test.each([
-  ["of one process", await createMemoryLimits([], createMemoryUsageStore())],
-  ["of nodes whose store is away", createSharedLimits({ store: storeAway, nodes: () => 2 })],
+  ["of one process", createLimits(createMemoryLimitStore())],
+  [
+    "of nodes whose store is away",
+    createLimits(createMemoryLimitStore(), { store: storeAway, nodes: () => 2 }),
+  ],
 ])("a caller without limits on searches is only checked against the rules: limits %s", async (_, limits) => {
   const account: Account = { subject: "1.2.3.4", address: "1.2.3.4", plan: keylessPlan, key: undefined };
   const somebody = { account, outcome: createOutcome() } as unknown as Call;
@@ -83,4 +82,23 @@ test.each([
   for (const each of searching) {
     each[Symbol.dispose]();
   }
+});
+
+test("a caller whose window is used up gets the same time in Retry-After and in RateLimit", async () => {
+  let now = 0;
+  using _ = vi.spyOn(performance, "now").mockImplementation(() => now);
+  const minute = { name: "minute", quota: 1, windowS: 60, unit: "request" } as const;
+  const plan: Plan = { ...keylessPlan, limits: { ...keylessPlan.limits, rates: [minute] } };
+  const account: Account = { subject: "a", address: "a", plan, key: undefined };
+  const outcome = createOutcome();
+  const limits = createLimits(createMemoryLimitStore());
+  const control = createAdmissionControl(limits, () => ({ expectedMs: 1, longestMs: 1 }));
+  await control.admitRules({ account, outcome });
+  now = 999.5;
+  const refusal = await control.admitRules({ account, outcome }).catch((error: KibitzError) => error);
+  // A second ends between the refusal and its answer.
+  now = 1001;
+  await countError(limits, account, outcome, refusal as KibitzError);
+  expect(refusal).toMatchObject({ code: "rate_limited", retryAfterMs: 60_000 });
+  expect(outcome.answerHeaders.get("ratelimit")).toBe('"minute";r=0;t=60');
 });

@@ -4,7 +4,7 @@
  *     node killed-writer.ts <folder>
  */
 import { writeSync } from "node:fs";
-import { createKeyIssuer } from "../../src/access/keys.ts";
+import { createKeyIssuer } from "../../src/access/key-issuer.ts";
 import { openDatabase } from "../../src/storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "../../src/storage/sqlite/key-store.ts";
 import { createSqliteUsageStore } from "../../src/storage/sqlite/usage-store.ts";

@@ -1,6 +1,6 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
-import { type Entrance, tellWindows } from "../../access/entrance.ts";
+import { type AdmitCall, reportWindows } from "../../access/admit-call.ts";
 import type { Limits } from "../../access/limits.ts";
 import { isCounted, kindOfCall } from "../../calls/policy.ts";
 import { errorFromUnknown, type KibitzError } from "../../errors/errors.ts";
@@ -13,16 +13,16 @@ import { stateKey } from "./state.ts";
  * Admits calls before Connect reads their bodies. Connect rejects a broken, too large or unknown message before any
  * handler is called: here such a call gets its account, its RateLimit fields and its place in the error quota.
  */
-export function createAdmittance(entrance: Entrance, limits: Limits) {
+export function createAdmittance(admitCall: AdmitCall, limits: Limits) {
   /** Authenticates the caller by the headers, and checks its error quota. @throws ConnectError */
   async function admit({ values, method, responseHeader }: HandlerContext): Promise<void> {
     const state = values.get(stateKey);
     const { request, outcome } = state;
     try {
-      const { account } = await entrance.enter(request, outcome, kindOfCall(method));
+      const { account } = await admitCall(request, outcome, kindOfCall(method));
       state.account = account;
       if (isCounted(method)) {
-        await tellWindows(limits, account, outcome);
+        await reportWindows(limits, account, outcome);
       }
     } catch (thrown) {
       const error = errorFromUnknown(thrown);
@@ -43,14 +43,14 @@ export function createAdmittance(entrance: Entrance, limits: Limits) {
      */
     async refusing(req: NodeRequest, method: DescMethod | undefined, error: KibitzError): Promise<void> {
       const kind = method === undefined || isCounted(method) ? "limited" : "call";
-      const entry = await entrance.enter(contextOf(req), outcomeOf(req), kind);
-      await entry.refused(error);
+      const admitted = await admitCall(contextOf(req), outcomeOf(req), kind);
+      await admitted.refused(error);
     },
     /** Counts an error of a call that did not reach the service. */
     countRefusal(error: KibitzError, { values, method }: HandlerContext): void {
       if (isCounted(method)) {
         const { account, outcome } = values.get(stateKey);
-        limits.refusals.count(account, error, outcome.readBytes);
+        limits.errorQuota.count(account, error, outcome.readBytes);
       }
     },
   };

@@ -4,7 +4,6 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import type { ContextValues, HandlerContext } from "@connectrpc/connect";
 import { compressionGzip } from "@connectrpc/connect-node";
-import { refuseSpent } from "../../access/limit-errors.ts";
 import type { Limits } from "../../access/limits.ts";
 import { boundBinary, boundJson } from "../../calls/bound-request.ts";
 import { requestMaxBytes } from "../../calls/policy.ts";
@@ -31,7 +30,7 @@ export function createMessageCheck(beginWork: BeginWork, limits: Limits): CheckM
       // Connect decodes it in one go: no two long messages in one turn of the event loop.
       const turn = beginWork(() => {
         refuseLeft(outcome);
-        refuseSpent(limits, account);
+        limits.errorQuota.check(account);
       });
       await turn();
     }

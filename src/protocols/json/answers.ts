@@ -1,5 +1,5 @@
 import type { Message } from "@bufbuild/protobuf";
-import type { Entry } from "../../access/entrance.ts";
+import type { AdmittedCall } from "../../access/admit-call.ts";
 import type { Call } from "../../calls/call.ts";
 import type { Calls, StreamHandler } from "../../calls/register.ts";
 import { KibitzError } from "../../errors/errors.ts";
@@ -25,7 +25,7 @@ import { kindOfRoute, type Route, streamOfRoute } from "./routes.ts";
 import { sendAnswer, sendEmpty } from "./send-answer.ts";
 
 /** Answers the requests of one route. Rejects with the error for the client. */
-export type RouteHandler = (req: NodeRequest, res: NodeResponse, entry: Entry) => Promise<void>;
+export type RouteHandler = (req: NodeRequest, res: NodeResponse, admitted: AdmittedCall) => Promise<void>;
 
 export interface AnswerOptions extends RequestReaderOptions {
   readonly calls: Calls;
@@ -61,7 +61,7 @@ export function createRouteHandler(
   const ways = waysOf(route, routes, options);
   const mediaTypes = ways.map(({ framer }) => framer.mediaType);
 
-  return async (req, res, entry) => {
+  return async (req, res, admitted) => {
     const startedAt = performance.now();
     const mediaType = preferredType(req.headers.accept, mediaTypes);
     const way = ways.find(({ framer }) => framer.mediaType === mediaType);
@@ -73,8 +73,8 @@ export function createRouteHandler(
       );
     }
     const { framer } = way;
-    const { message, unreadable } = await way.read(req, entry);
-    const call = callOf(req, res, entry, way.route, unreadable);
+    const { message, unreadable } = await way.read(req, admitted);
+    const call = callOf(req, res, admitted, way.route, unreadable);
     const messages = await begin(way.call(message, call), framer.isWaiting);
     if (call.isGet) {
       addVary(res, "Authorization");
@@ -140,7 +140,7 @@ async function begin(
 function callOf(
   req: NodeRequest,
   res: NodeResponse,
-  { account }: Entry,
+  { account }: AdmittedCall,
   { method, verb }: Route,
   unreadable: Call["unreadable"],
 ): Call {

@@ -1,5 +1,5 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
-import type { Entry } from "../../access/entrance.ts";
+import type { AdmittedCall } from "../../access/admit-call.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import {
   cancelOnLeave,
@@ -20,11 +20,11 @@ import { kindOfRoute, type Route, routesFromServices } from "./routes.ts";
 import { sendEmpty } from "./send-answer.ts";
 
 /** Authenticates and admits a call of a method, or a request that is no call, before its body is read. @throws KibitzError */
-type Enter = (req: NodeRequest, method: DescMethod | undefined) => Promise<Entry>;
+type Admit = (req: NodeRequest, method: DescMethod | undefined) => Promise<AdmittedCall>;
 
 interface GatewayOptions extends AnswerOptions {
   readonly services: readonly DescService[];
-  readonly enter: Enter;
+  readonly admit: Admit;
   readonly log: Pick<Log, "error">;
 }
 
@@ -54,14 +54,14 @@ export function createGateway(options: GatewayOptions): RequestHandler {
 
   async function answer({ route, answer }: Answering, req: NodeRequest, res: NodeResponse): Promise<boolean> {
     cancelOnLeave(res, outcomeOf(req));
-    let entry: Entry | undefined;
+    let admitted: AdmittedCall | undefined;
     try {
-      entry = await options.enter(req, route.method);
+      admitted = await options.admit(req, route.method);
       // A request that was closed before anybody read it emits nothing.
       if (isGone(res)) {
         return true;
       }
-      await answer(req, res, entry);
+      await answer(req, res, admitted);
     } catch (thrown) {
       if (thrown instanceof CallerLeft) {
         return true;
@@ -79,8 +79,8 @@ export function createGateway(options: GatewayOptions): RequestHandler {
       }
       // The errors of calls are counted by the middleware.
       const { hasLine, answerHeaders } = outcomeOf(req);
-      if (entry && !hasLine) {
-        await entry.refused(error);
+      if (admitted && !hasLine) {
+        await admitted.refused(error);
       }
       sendProblem(req, res, error, [...answerHeaders]);
     }
@@ -95,7 +95,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     headers: readonly (readonly [string, string])[] = [],
   ) {
     try {
-      await options.enter(req, undefined);
+      await options.admit(req, undefined);
       sendProblem(req, res, error, headers);
     } catch (thrown) {
       sendProblem(req, res, errorFromUnknown(thrown), [...outcomeOf(req).answerHeaders]);

@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { gunzip, inflate } from "node:zlib";
 import { parse } from "content-type";
-import type { Entry } from "../../access/entrance.ts";
+import type { AdmittedCall } from "../../access/admit-call.ts";
 import { errorFromFaults, type Fault, KibitzError } from "../../errors/errors.ts";
 import { type BodyBudget, readBytes } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
@@ -17,7 +17,7 @@ import { textFromBytes } from "./json-text.ts";
  */
 export async function readJsonText(
   req: NodeRequest,
-  entry: Pick<Entry, "check">,
+  admitted: Pick<AdmittedCall, "check">,
   maxBytes: number,
   bodies: BodyBudget,
 ): Promise<string> {
@@ -27,7 +27,7 @@ export async function readJsonText(
   }
   const bytes = await readBody(req, maxBytes, bodies);
   // While it was sent, other requests of the same caller may have been refused.
-  entry.check();
+  admitted.check();
   return textFromBytes(bytes);
 }
 

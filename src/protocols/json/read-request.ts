@@ -1,6 +1,6 @@
 import { create, type DescMessage, type DescMethod, type Message } from "@bufbuild/protobuf";
 import type { Account } from "../../access/account.ts";
-import type { Entry } from "../../access/entrance.ts";
+import type { AdmittedCall } from "../../access/admit-call.ts";
 import { boundJson, listOfBatch } from "../../calls/bound-request.ts";
 import type { Call } from "../../calls/call.ts";
 import { createMessageReader } from "../../calls/plain/read-message.ts";
@@ -33,7 +33,7 @@ export interface RequestReaderOptions extends PlainReaderOptions {
 export function createRequestReader(
   route: Route,
   options: RequestReaderOptions,
-): (req: NodeRequest, entry: Entry) => Promise<ReadRequest> {
+): (req: NodeRequest, admitted: AdmittedCall) => Promise<ReadRequest> {
   const { method, body } = route;
   if (!body) {
     const readPlain = createPlainReader(method, options);
@@ -44,25 +44,26 @@ export function createRequestReader(
   }
 
   const maxBytes = readMaxBytesOf(method);
-  const textOf = (req: NodeRequest, entry: Entry) => readJsonText(req, entry, maxBytes, options.bodies);
+  const textOf = (req: NodeRequest, admitted: AdmittedCall) =>
+    readJsonText(req, admitted, maxBytes, options.bodies);
   const wanted = `a JSON object such as ${JSON.stringify(exampleOf(method.input))}`;
   if (kindOfRoute(route) !== "batch") {
     const readPlain = createPlainReader(method, options);
-    return async (req, entry) => {
-      const sent = readJsonObject(await textOf(req, entry), wanted);
-      return { message: await readPlain(sent, entry.account) };
+    return async (req, admitted) => {
+      const sent = readJsonObject(await textOf(req, admitted), wanted);
+      return { message: await readPlain(sent, admitted.account) };
     };
   }
 
   const readBatch = createBatchReader(method, options, wanted);
-  return async (req, entry) => {
-    const text = await textOf(req, entry);
+  return async (req, admitted) => {
+    const text = await textOf(req, admitted);
     // While the batch is read, other requests of the same caller may be refused.
     const turn = options.beginWork(() => {
       refuseLeft(outcomeOf(req));
-      entry.check();
+      admitted.check();
     });
-    return readBatch(text, entry.account, turn);
+    return readBatch(text, admitted.account, turn);
   };
 }
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { CallKind, Entry } from "../../access/entrance.ts";
+import type { AdmittedCall, CallKind } from "../../access/admit-call.ts";
 import type { ErrorCode } from "../../errors/catalogue.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import {
@@ -22,11 +22,11 @@ import type { Peer } from "./server.ts";
 
 export interface McpEndpointOptions extends SendersOptions, Answerers {
   /** Admits requests before their bodies are read. */
-  readonly enter: (req: NodeRequest, kind: CallKind) => Promise<Entry>;
+  readonly admit: (req: NodeRequest, kind: CallKind) => Promise<AdmittedCall>;
   /** The scheme by which the caller reads pages of this server. */
   readonly schemeOf: (req: NodeRequest) => Scheme;
   /** Reads a body that is one JSON object. @throws KibitzError; CallerLeft if the client disconnects before its end */
-  readonly readBody: (req: NodeRequest, entry: Entry) => Promise<Plain>;
+  readonly readBody: (req: NodeRequest, admitted: AdmittedCall) => Promise<Plain>;
   /** The version of Kibitz. */
   readonly version: string;
   readonly writeLine: CallLine;
@@ -46,37 +46,37 @@ const unreadable: readonly ErrorCode[] = ["malformed_json", "invalid_type", "out
  * the first message.
  */
 export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
-  const { enter, schemeOf, readBody, version } = options;
+  const { admit, schemeOf, readBody, version } = options;
   const checkSender = createSenderCheck(options);
 
   async function answer(req: NodeRequest, res: NodeResponse): Promise<void> {
     const outcome = outcomeOf(req);
-    let entry: Entry | undefined;
+    let admitted: AdmittedCall | undefined;
     try {
       checkSender(req.headers, schemeOf(req));
       if (req.method !== "POST") {
-        await enter(req, "call");
+        await admit(req, "call");
         refuseMethod(req, res);
         return;
       }
-      entry = await enter(req, "message");
+      admitted = await admit(req, "message");
       // A request that was closed before its body was read emits nothing.
       if (isGone(res)) {
         return;
       }
-      const sent = await readBody(req, entry);
+      const sent = await readBody(req, admitted);
       const refused = refusalOfLongId(sent);
       if (refused) {
         outcome.code = "out_of_range";
-        await entry.refused(new KibitzError("out_of_range", refused.error.message));
+        await admitted.refused(new KibitzError("out_of_range", refused.error.message));
         await sendResponse(res, Response.json(refused, { status: 400 }), outcome);
         return;
       }
       if (sent.method === "tools/call" && sent.id !== undefined) {
         // Each tool counts as a request. Without an id the message is a notification, which calls no tool.
-        entry.isLimited();
+        admitted.countAsAnalysis();
       }
-      await answerMessage(req, res, sent, entry);
+      await answerMessage(req, res, sent, admitted);
     } catch (thrown) {
       // If the client has disconnected, there is no one to answer.
       if (thrown instanceof CallerLeft || isGone(res)) {
@@ -87,8 +87,8 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
         // The listener logs and answers it.
         throw thrown;
       }
-      if (entry && !outcome.hasLine) {
-        await entry.refused(error);
+      if (admitted && !outcome.hasLine) {
+        await admitted.refused(error);
       }
       if (unreadable.includes(error.code)) {
         outcome.code ??= error.code;
@@ -105,14 +105,14 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
     req: NodeRequest,
     res: NodeResponse,
     sent: Plain,
-    entry: Entry,
+    admitted: AdmittedCall,
   ): Promise<void> {
     const leaving = new AbortController();
     onLeave(res, () => leaving.abort(new CallerLeft()));
     const working = setInterval(() => keepOpen(res), keepOpenMs);
     try {
       const { exchange } = await import("./exchange.ts");
-      const peer = peerOf(req, entry, leaving.signal, options);
+      const peer = peerOf(req, admitted, leaving.signal, options);
       const response = await exchange(req, sent, peer, version);
       // A call that its client has left ends with a status, too, which is no fault of the client.
       if (response.status >= 400 && !isGone(res)) {
@@ -146,13 +146,13 @@ function refuseMethod(req: NodeRequest, res: NodeResponse): void {
 /** The client of one request. */
 function peerOf(
   req: NodeRequest,
-  entry: Entry,
+  admitted: AdmittedCall,
   left: AbortSignal,
   { plain, rulebook, writeLine, log }: McpEndpointOptions,
 ) {
   const request = contextOf(req);
   const outcome = outcomeOf(req);
-  const { account } = entry;
+  const { account } = admitted;
   let counting: Promise<void> | undefined;
   return {
     left,
@@ -162,7 +162,7 @@ function peerOf(
         plain,
         rulebook,
         context: { request, outcome, account, signal },
-        check: () => entry.check(),
+        check: () => admitted.check(),
         hasPlayed() {
           outcome.hasLine = true;
           const fields = { method: "PlayMoves", ...(account.key && { key: account.key.id }) };
@@ -178,7 +178,7 @@ function peerOf(
       // The middleware of a call has counted its error. Other errors of a message count once.
       if (!outcome.hasLine && counting === undefined) {
         outcome.code ??= error.code;
-        counting = entry.refused(error);
+        counting = admitted.refused(error);
       }
       await counting;
     },

@@ -54,8 +54,8 @@ const late = (node: string, sequence: string, deadline: string) =>
  * that it is held, requests, how many windows of engine time, until when it is to be carried out or nothing; then for each
  * window of engine time the quota, and for each of requests quota and length.
  *
- * Answers `late`; `busy`, the time and the places; `spent` with the windows of engine time; `full` with those of requests; or
- * `in`, the place and the windows of requests.
+ * Answers `late`; `busy`, the time and the places; `exhausted` with the windows of engine time; `full` with those of requests; or
+ * `admitted`, the place and the windows of requests.
  */
 export const enterScript = redisScript(
   "enter",
@@ -75,7 +75,7 @@ for index = 1, timed do
   isSpent = isSpent or used >= tonumber(ARGV[8 + index])
 end
 if isSpent then
-  return {'spent', spent}
+  return {'exhausted', spent}
 end
 local uses, isFull = {}, false
 for index = 3 + timed, #KEYS do
@@ -94,7 +94,7 @@ redis.call('ZREMRANGEBYSCORE', places, '-inf', whole(now))
 for index = 1, #uses do
   uses[index] = add(KEYS[2 + timed + index], count, tonumber(ARGV[8 + timed + 2 * index]))
 end
-return {'in', place, uses}
+return {'admitted', place, uses}
 `,
 );
 

@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
-  type EntryAnswer,
-  type EntryAsked,
+  type AdmissionAnswer,
+  type AdmissionRequest,
   type LimitStore,
+  type LimitWindow,
   type QuotaWindow,
-  type SharedPlace,
-  type SharedWindow,
   StoreUnavailable,
+  type TakenPlace,
   type WindowUse,
 } from "../ports.ts";
 import type { RedisClock } from "./clock.ts";
@@ -21,6 +22,9 @@ const defaultHeldMs = 8000;
 /** How often within that time a node says that it lives. */
 const saidIn = 4;
 
+/** A caller that waits for a place asks again after so many milliseconds. */
+const pollMs = 100;
+
 const scripts = [enterScript, holdScript, settleScript, standingScript];
 
 /** Places that one script is asked to hold. */
@@ -30,12 +34,6 @@ export interface LimitStoreOptions {
   readonly heldMs?: number;
   /** Told at the end how much could not be told Redis, if that is anything. */
   readonly onForgotten?: (entries: number) => void;
-}
-
-/** A place, and whether Redis may know it. */
-interface Held {
-  readonly key: string;
-  isTold: boolean;
 }
 
 interface RedisLimitStore extends LimitStore, AsyncDisposable {}
@@ -48,7 +46,8 @@ export function createRedisLimitStore(
 ): RedisLimitStore {
   const node = `outbox:${randomUUID()}`;
   const outbox = createOutbox(redis, node);
-  const held = new Map<string, Held>();
+  /** The keys of the places that this node holds, by their names. */
+  const held = new Map<string, string>();
   let count = 0;
 
   /** Soon enough that this node still knows what to take back. */
@@ -58,9 +57,9 @@ export function createRedisLimitStore(
   const nextName = () => `${node}.${++count}:`;
 
   function free(name: string): void {
-    const place = held.get(name);
-    if (place && held.delete(name) && place.isTold) {
-      void outbox.put({ key: place.key, work: "free", words: [name], validMs: heldMs });
+    const key = held.get(name);
+    if (key !== undefined && held.delete(name)) {
+      void outbox.put({ key, work: "free", words: [name], validMs: heldMs });
     }
   }
 
@@ -71,10 +70,7 @@ export function createRedisLimitStore(
     const all = [...held];
     for (let at = 0; at < all.length; at += heldAtOnce) {
       const some = all.slice(at, at + heldAtOnce).filter(([name]) => held.has(name));
-      for (const [, place] of some) {
-        place.isTold = true;
-      }
-      const keys = [node, ...some.map(([, { key }]) => key)];
+      const keys = [node, ...some.map(([, key]) => key)];
       await redis.run(holdScript, keys, [
         ...[outbox.sequence, heldMs, deadline()],
         ...some.map(([name]) => name),
@@ -97,10 +93,10 @@ export function createRedisLimitStore(
   const timer = setInterval(sayHeld, heldMs / saidIn).unref();
   redis.changes.on("change", prepare);
 
-  function placeOf(name: string, asked: EntryAsked, ends: readonly number[]) {
+  function placeOf(name: string, asked: AdmissionRequest, ends: readonly number[]) {
     const { requests, count: taken } = asked;
-    held.set(name, { key: placesFor(asked), isTold: true });
-    const place: SharedPlace = {
+    held.set(name, placesFor(asked));
+    const place: TakenPlace = {
       giveBack() {
         for (const [index, window] of requests.entries()) {
           const validMs = (ends[index] ?? 0) - performance.now();
@@ -113,7 +109,7 @@ export function createRedisLimitStore(
   }
 
   /** Takes back what a script may have given that was not heard of. */
-  function undo(name: string, asked: EntryAsked): void {
+  function undo(name: string, asked: AdmissionRequest): void {
     const { requests, count: taken } = asked;
     const validMs = Math.max(heldMs, ...requests.map(({ windowMs }) => windowMs));
     void outbox.put({ key: placesFor(asked), work: "undo", words: [name], validMs });
@@ -123,7 +119,7 @@ export function createRedisLimitStore(
     }
   }
 
-  async function tryToEnter(asked: EntryAsked): Promise<EntryAnswer | undefined> {
+  async function tryToEnter(asked: AdmissionRequest): Promise<AdmissionAnswer | undefined> {
     const { concurrent, expectedMs, engineTime, requests, count: taken } = asked;
     const name = nextName();
     const keys = [node, placesFor(asked), ...engineTime.map(usageOf), ...requests.map(windowOf)];
@@ -139,14 +135,14 @@ export function createRedisLimitStore(
     });
     const [kind, first, second] = listOf(answer);
     switch (kind) {
-      case "in": {
+      case "admitted": {
         const uses = usesFrom(second, requests);
         const ends = uses.map(({ endsInMs }) => askedAt + endsInMs);
         return { kind, place: placeOf(String(first), asked, ends), requests: uses };
       }
       case "busy":
         return { kind, running: textsOf(second).map((place) => runningFrom(place, Number(first))) };
-      case "spent":
+      case "exhausted":
         return { kind, engineTime: usesFrom(first, engineTime) };
       case "full":
         return { kind, requests: usesFrom(first, requests) };
@@ -175,10 +171,9 @@ export function createRedisLimitStore(
       }
       return again;
     },
-    hold(subject, expectedMs) {
-      const name = `${nextName()}:${Math.round(expectedMs)}`;
-      held.set(name, { key: placesOf(subject), isTold: false });
-      return { [Symbol.dispose]: () => free(name) };
+    async placeFree(_subject, _max, signal) {
+      // Another node that frees a place sends no message.
+      await sleep(pollMs, undefined, { signal }).catch(() => signal.throwIfAborted());
     },
     async addRefusals(window, refusals) {
       const words = [refusals, window.windowMs];
@@ -194,7 +189,7 @@ export function createRedisLimitStore(
       const words = [Math.round(engineMs), window.windowMs];
       void outbox.put({ key: usageOf(window), work: "add", words, validMs: window.windowMs });
     },
-    async standing(windows) {
+    async usesOf(windows) {
       const keys = windows.map((window) =>
         window.unit === "engine_ms" ? usageOf(window) : windowOf(window),
       );
@@ -214,14 +209,13 @@ export function createRedisLimitStore(
   };
 }
 
-const placesOf = (subject: string) => `places:${subject}`;
 /** What is no search takes none of their places, and is known all the same, until it ends: it may have to be undone. */
-const placesFor = ({ subject, concurrent }: EntryAsked) =>
-  concurrent === undefined ? `entries:${subject}` : placesOf(subject);
-const windowOf = ({ rate, subject }: SharedWindow) => `window:${rate} ${subject}`;
-const usageOf = ({ rate, subject }: SharedWindow) => `usage:${rate} ${subject}`;
+const placesFor = ({ subject, concurrent }: AdmissionRequest) =>
+  concurrent === undefined ? `entries:${subject}` : `places:${subject}`;
+const windowOf = ({ rate, subject }: LimitWindow) => `window:${rate} ${subject}`;
+const usageOf = ({ rate, subject }: LimitWindow) => `usage:${rate} ${subject}`;
 
-function usesFrom(reply: unknown, windows: readonly (SharedWindow | QuotaWindow)[]): readonly WindowUse[] {
+function usesFrom(reply: unknown, windows: readonly (LimitWindow | QuotaWindow)[]): readonly WindowUse[] {
   const uses = listOf(reply).map((use) => listOf(use).map(Number));
   return windows.map(({ windowMs }, index) => {
     const [used = 0, left = -1] = uses[index] ?? [];
@@ -229,9 +223,8 @@ function usesFrom(reply: unknown, windows: readonly (SharedWindow | QuotaWindow)
   });
 }
 
-/** A place is called by its name, when it was given if the store gave it, and how long its search takes. */
+/** The name of a place ends with the time when it was taken, and how long its search is expected to take. */
 function runningFrom(place: string, now: number) {
-  const [startedAt = "", expectedMs = "0"] = place.split(":").slice(-2);
-  const elapsedMs = startedAt === "" ? 0 : Math.max(0, now - Number(startedAt));
-  return { expectedMs: Number(expectedMs), elapsedMs };
+  const [startedAt, expectedMs] = place.split(":").slice(-2).map(Number);
+  return { expectedMs: expectedMs ?? 0, elapsedMs: Math.max(0, now - (startedAt ?? now)) };
 }

@@ -57,9 +57,9 @@ export function madeUpGateway({
   return createGateway({
     log,
     services: [AnalysisService, GameService, KeyService],
-    async enter() {
+    async admit() {
       await entered?.();
-      return { account: localAccount, check() {}, isLimited() {}, refused };
+      return { account: localAccount, check() {}, countAsAnalysis() {}, refused };
     },
     beginWork,
     calls: {

@@ -1,7 +1,6 @@
 import { EventEmitter, once } from "node:events";
-import { restMs } from "../analysis/expected-time.ts";
 
-/** Counts what each caller has under way in this process. */
+/** Counts the searches or long calls that each caller has under way in this process. */
 export interface Places {
   /** Takes a place until it is disposed of. @param expectedMs how long it is expected to last */
   take(subject: string, expectedMs: number): Disposable;
@@ -43,10 +42,4 @@ export function createPlaces(): Places {
       await once(freed, eventOf(subject), { signal }).catch(() => signal.throwIfAborted());
     },
   };
-}
-
-/** Milliseconds until the first of these places should be free. */
-export function firstFreeMs(places: ReturnType<Places["of"]>): number {
-  const rests = places.map(({ expectedMs, elapsedMs }) => restMs(expectedMs, elapsedMs));
-  return rests.length === 0 ? 0 : Math.min(...rests);
 }

@@ -1,19 +1,17 @@
-import type { EngineTime, LimitStore, UsageStore, WindowUse } from "../storage/ports.ts";
+import type { EngineTime, LimitStore, UsageStore, WindowUse } from "../ports.ts";
 import { createPlaces } from "./places.ts";
 import { createWindows } from "./windows.ts";
 
 /** Counts in this process alone. */
 export interface MemoryLimitStore extends LimitStore {
-  /** Continues the windows of engine time that an earlier process has kept. @param lengths of windows, by their rate */
-  restore(kept: readonly EngineTime[], lengths: ReadonlyMap<string, number>): void;
-  /** Resolves when the subject has fewer places than `max`, which another call may take first. Rejects with the reason of `signal`. */
-  placeFree(subject: string, max: number, signal: AbortSignal): Promise<void>;
-  /** Writes the engine time that was used since the last time. If that fails, it is kept for the next time. */
+  /** Continues the windows of engine time that an earlier process has stored. */
+  restore(): Promise<void>;
+  /** Stores the engine time that was used since the last time. If that fails, it is stored the next time. */
   flush(): Promise<void>;
 }
 
-/** @param usage keeps engine time for longer than this process runs */
-export function createMemoryLimitStore(usage: Pick<UsageStore, "add">): MemoryLimitStore {
+/** @param usage stores engine time for longer than this process runs. Without it, engine time is counted in memory only */
+export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
   const windows = createWindows();
   const places = createPlaces();
   const unwritten = new Map<string, EngineTime>();
@@ -33,7 +31,7 @@ export function createMemoryLimitStore(usage: Pick<UsageStore, "add">): MemoryLi
       }
       const spent = engineTime.map(windows.of);
       if (engineTime.some(({ quota }, index) => usedOf(spent[index]) >= quota)) {
-        return { kind: "spent", engineTime: spent };
+        return { kind: "exhausted", engineTime: spent };
       }
       const before = requests.map(windows.of);
       if (requests.some(({ quota }, index) => usedOf(before[index]) + count > quota)) {
@@ -46,7 +44,7 @@ export function createMemoryLimitStore(usage: Pick<UsageStore, "add">): MemoryLi
         giveBack() {
           const elapsedMs = performance.now() - takenAt;
           for (const [index, window] of requests.entries()) {
-            // A window that has ended meanwhile has nothing to get back.
+            // A later window gets nothing back.
             if (elapsedMs < (uses[index]?.endsInMs ?? 0)) {
               windows.add(window, -count);
             }
@@ -54,29 +52,27 @@ export function createMemoryLimitStore(usage: Pick<UsageStore, "add">): MemoryLi
         },
         [Symbol.dispose]: () => taken?.[Symbol.dispose](),
       };
-      return { kind: "in", place, requests: uses };
-    },
-    hold: places.take,
-    addRefusals: async (window, count) => windows.add(window, count),
-    addEngineTime(window, engineMs) {
-      const { endsInMs } = windows.add(window, engineMs);
-      const { rate, subject } = window;
-      keep({ rate, subject, engineMs, resetsAt: Date.now() + endsInMs });
-    },
-    standing: async (asked) => asked.map(windows.of),
-    restore(kept, lengths) {
-      const now = Date.now();
-      for (const { rate, subject, engineMs, resetsAt } of kept.toSorted((a, b) => a.resetsAt - b.resetsAt)) {
-        const windowMs = lengths.get(rate);
-        if (windowMs !== undefined) {
-          windows.restore({ rate, subject, windowMs }, { used: engineMs, endsInMs: resetsAt - now });
-        }
-      }
+      return { kind: "admitted", place, requests: uses };
     },
     async placeFree(subject, max, signal) {
       signal.throwIfAborted();
       if (places.of(subject).length >= max) {
         await places.nextFree(subject, signal);
+      }
+    },
+    addRefusals: async (window, count) => windows.add(window, count),
+    addEngineTime(window, engineMs) {
+      const { endsInMs } = windows.add(window, engineMs);
+      if (usage) {
+        const { rate, subject } = window;
+        keep({ rate, subject, engineMs, resetsAt: Date.now() + endsInMs });
+      }
+    },
+    usesOf: async (asked) => asked.map(windows.of),
+    async restore() {
+      const now = Date.now();
+      for (const { engineMs, resetsAt, ...window } of (await usage?.current(now)) ?? []) {
+        windows.restore(window, { used: engineMs, endsInMs: resetsAt - now });
       }
     },
     async flush() {
@@ -86,7 +82,7 @@ export function createMemoryLimitStore(usage: Pick<UsageStore, "add">): MemoryLi
         return;
       }
       try {
-        await usage.add(written, Date.now());
+        await usage?.add(written, Date.now());
       } catch (error) {
         // The engine time of a window that has ended no longer counts.
         written.filter(({ resetsAt }) => resetsAt > Date.now()).forEach(keep);

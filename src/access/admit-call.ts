@@ -1,0 +1,154 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
+import { type RequestContext, type RequestOutcome, releaseAtEnd } from "../request/context.ts";
+import type { Access } from "./access.ts";
+import type { Account } from "./account.ts";
+import { createCallRates } from "./call-rates.ts";
+import { tooManyCalls } from "./limit-errors.ts";
+import type { Limits } from "./limits.ts";
+import { hasRateLimitHeaders, setRateLimitHeaders } from "./rate-limit-fields.ts";
+
+/**
+ * Admits a call by its headers, before anything of its body is read. A credential that is present is never ignored, whatever the call:
+ * its sender has to learn that it does not work.
+ *
+ * @param kind how the call is counted
+ * @throws KibitzError `invalid_api_key`; `rate_limited` if the caller's address has called too often, or the caller has used up
+ * its error quota; for calls that are limited also `api_key_required` and `overloaded`; for a batch or review also
+ * `quota_exhausted` and `concurrency_limited`
+ */
+export type AdmitCall = (
+  request: RequestContext,
+  outcome: RequestOutcome,
+  kind: CallKind,
+) => Promise<AdmittedCall>;
+
+/**
+ * How a call is counted. `limited` and `long` calls (batches and reviews, which also hold a place until they end) count in the windows of their
+ * caller; any other `call` counts in the rate of its address. A `message` of MCP counts as a call until its body shows an analysis.
+ */
+export type CallKind = "call" | "limited" | "long" | "message";
+
+/** An admitted call. */
+export interface AdmittedCall {
+  readonly account: Account;
+  /** To be called before work that takes long. @throws KibitzError `rate_limited` if the caller's other calls have used up its error quota */
+  check(): void;
+  /** Moves a message from the rate of calls to the windows of its caller. */
+  countAsAnalysis(): void;
+  /** Counts the error that the call ended with before its handler, and reports the caller's windows. */
+  refused(error: KibitzError): Promise<void>;
+}
+
+/**
+ * Milliseconds until a caller gets one more `rate_limited`. Without this pause, a client that does not wait gets as many refusals as
+ * the thread can write, thousands a second, and other callers wait meanwhile. A client that waits as long as it was told does not notice.
+ */
+const refusalPauseMs = 100;
+
+/** @param isLate whether the event loop lags so much that new work would delay accepted calls */
+export function createAdmitCall(access: Access, isLate: () => boolean): AdmitCall {
+  const { limits, longCalls } = access;
+  const callRates = createCallRates();
+
+  function countCall({ address, plan }: Account, outcome: RequestOutcome): void {
+    const window = callRates.take(address, plan);
+    if (window) {
+      setRateLimitHeaders(outcome, [window]);
+      throw tooManyCalls(window, plan);
+    }
+  }
+
+  /** A long call gets its place before its body is read: that takes many times as long, and the inflated body stays in memory. */
+  async function takeLongPlace(account: Account, outcome: RequestOutcome): Promise<void> {
+    await limits.refuseUsedUp(account);
+    const place = longCalls.begin(account, outcome);
+    releaseAtEnd(outcome, () => place[Symbol.dispose]());
+  }
+
+  async function admit(account: Account, outcome: RequestOutcome, kind: CallKind): Promise<void> {
+    if (kind === "call" || kind === "message") {
+      countCall(account, outcome);
+    }
+    if (kind === "call") {
+      return;
+    }
+    if (access.keysOnly && account.key === undefined) {
+      throw keyRequired(access);
+    }
+    try {
+      if (isLate()) {
+        const detail = "The server is too busy to read this request.";
+        throw new KibitzError("overloaded", detail, { retryAfterMs: 1000 });
+      }
+      limits.errorQuota.check(account);
+      if (kind === "long") {
+        await takeLongPlace(account, outcome);
+      }
+    } catch (thrown) {
+      await reportWindows(limits, account, outcome);
+      throw thrown;
+    }
+  }
+
+  return async (request, outcome, kind) => {
+    try {
+      const account = await access.accountOf(request);
+      await admit(account, outcome, kind);
+      const isCounted = kind !== "call";
+      return {
+        account,
+        check: () => isCounted && limits.errorQuota.check(account),
+        countAsAnalysis: () => callRates.giveBack(account.address, account.plan),
+        refused: async (error) => {
+          if (isCounted) {
+            await countError(limits, account, outcome, error);
+          }
+        },
+      };
+    } catch (thrown) {
+      const { code, quota } = errorFromUnknown(thrown);
+      outcome.limit = quota;
+      // Before the pause: a call whose client disconnects in it is logged with its error.
+      outcome.code = code;
+      if (code === "rate_limited") {
+        await sleep(refusalPauseMs);
+      }
+      throw thrown;
+    }
+  };
+}
+
+/** Counts the error of a limited call, and reports the caller's windows. */
+export async function countError(
+  limits: Limits,
+  account: Account,
+  outcome: RequestOutcome,
+  error: KibitzError,
+): Promise<void> {
+  outcome.limit = error.quota;
+  limits.errorQuota.count(account, error, outcome.readBytes);
+  // The windows that refused the request are reported already. Read again a moment later, `t` could be a second less than Retry-After.
+  if (error.code !== "rate_limited" || !hasRateLimitHeaders(outcome)) {
+    await reportWindows(limits, account, outcome);
+  }
+}
+
+/** Reports a caller's windows in the header fields of the answer. */
+export async function reportWindows(
+  limits: Limits,
+  account: Account,
+  outcome: RequestOutcome,
+): Promise<void> {
+  setRateLimitHeaders(outcome, await limits.windowsOf(account));
+}
+
+/** The error for calls that are about a key, or for holders of a key, and carry none. */
+export function keyRequired({ selfService }: Pick<Access, "selfService">): KibitzError {
+  const needed = "This call requires an API key, sent as Authorization: Bearer kbz_…;";
+  return selfService
+    ? new KibitzError("api_key_required", `${needed} POST /v1/keys issues one.`)
+    : new KibitzError("api_key_required", `${needed} the operator of this service issues keys.`, {
+        nextAction: "contact_operator",
+      });
+}

@@ -1,0 +1,153 @@
+import type { Log } from "../log/log.ts";
+import { uuidv7 } from "../request/context.ts";
+import type { IssueTerms, KeyRecord, KeyStore } from "../storage/ports.ts";
+import { widerNetworkOf } from "./client-address.ts";
+import { createApiKey, dayMs, hashOfApiKey, type KeyExpiry } from "./keys.ts";
+import { freePlan } from "./plans.ts";
+
+/** Issues, rotates and revokes keys. */
+export interface KeyIssuer {
+  /** Issues a new key, which is stored before it is returned. Only its hash is stored. */
+  issue(wish: KeyWish): Promise<IssuedKey>;
+  /** Replaces a key by a new one, and revokes it. Undefined if there is no such valid key. */
+  rotate(id: string): Promise<IssuedKey | undefined>;
+  /** False if there is no such key. */
+  revoke(id: string): Promise<boolean>;
+  list(): Promise<readonly KeyRecord[]>;
+}
+
+interface KeyWish {
+  readonly name: string | undefined;
+  /** Id of a plan. */
+  readonly plan: string;
+  /** For self-service keys: the address of the caller. */
+  readonly issuedTo?: string | undefined;
+  /** The conditions for issuing it; none if undefined. */
+  readonly terms?: IssueTerms;
+}
+
+export type IssuedKey =
+  | { readonly kind: "issued"; readonly key: string; readonly record: KeyRecord }
+  | TooManyKeys
+  /** There is no room for another key. */
+  | { readonly kind: "full" };
+
+/** All `max` keys of the window are issued; the oldest of them leaves the window after `waitMs`. */
+export interface TooManyKeys {
+  readonly kind: "too_many";
+  readonly of: "address" | "network";
+  readonly max: number;
+  readonly waitMs: number;
+}
+
+interface KeyIssuerOptions {
+  readonly keys: KeyStore;
+  readonly pepper: string | undefined;
+  /** Called with the id of a key whose secret is no longer valid. */
+  readonly onEnded?: (id: string) => void;
+  /** The time in milliseconds since 1970. Default: that of this machine. */
+  readonly now?: () => number;
+}
+
+export function createKeyIssuer({
+  keys,
+  pepper,
+  onEnded = () => {},
+  now = () => Date.now(),
+}: KeyIssuerOptions): KeyIssuer {
+  const issuer: KeyIssuer = {
+    async issue({ name, plan, issuedTo, terms }) {
+      const key = createApiKey();
+      const hash = hashOfApiKey(key, pepper);
+      const times = { createdAt: now(), lastUsedAt: undefined, revokedAt: undefined };
+      const record: KeyRecord = { id: uuidv7(), hash, name, plan, issuedTo, ...times };
+      const issued = await keys.create(record, terms);
+      switch (issued.kind) {
+        case "created":
+          return { kind: "issued", key, record };
+        case "renewed":
+          onEnded(issued.record.id);
+          return { kind: "issued", key, record: issued.record };
+        case "too_many": {
+          const { kind, of, max, againAt } = issued;
+          return { kind, of, max, waitMs: againAt - record.createdAt };
+        }
+        case "full":
+          return issued;
+      }
+    },
+    async rotate(id) {
+      const record = await keys.findById(id);
+      if (record === undefined || record.revokedAt !== undefined) {
+        return undefined;
+      }
+      // If the process dies in between, two keys remain, which is better than none.
+      const { name, plan, issuedTo } = record;
+      const issued = await issuer.issue({ name, plan, issuedTo });
+      await issuer.revoke(id);
+      return issued;
+    },
+    async revoke(id) {
+      const known = await keys.revoke(id, now());
+      onEnded(id);
+      return known;
+    },
+    list: () => keys.list(),
+  };
+  return issuer;
+}
+
+/** Issues keys of the free plan to callers, without the operator. */
+export interface SelfService {
+  issue(wish: SelfServiceWish): Promise<IssuedKey>;
+}
+
+interface SelfServiceWish {
+  /** The caller's address, as `Access.addressOf` returns it. */
+  readonly address: string;
+  readonly name: string | undefined;
+  /** A second request with the same one within a day gets the same key, with a new secret. */
+  readonly idempotencyKey: string | undefined;
+}
+
+interface SelfServiceOptions {
+  readonly issuer: Pick<KeyIssuer, "issue">;
+  readonly expiry: KeyExpiry;
+  /** Keys that an address may get in 24 hours. */
+  readonly keysPerDay: number;
+  /** Self-service keys in all. */
+  readonly keysMax: number;
+  readonly log: Pick<Log, "warn">;
+}
+
+/**
+ * A /48 gets as many keys as so many addresses. It is often one customer's, and holds 65,536 networks that each count as an
+ * address: without this limit, one customer could use up all self-service keys.
+ */
+const addressesOfNetwork = 10;
+
+export function createSelfService(options: SelfServiceOptions): SelfService {
+  const { issuer, expiry, keysPerDay, keysMax, log } = options;
+  let isFull = false;
+  return {
+    async issue({ address, name, idempotencyKey }) {
+      const wider = widerNetworkOf(address);
+      const terms: IssueTerms = {
+        quota: { max: keysPerDay, windowMs: dayMs },
+        network: wider === undefined ? undefined : { name: wider, max: keysPerDay * addressesOfNetwork },
+        keptMax: keysMax,
+        ended: expiry.endedAtLast(),
+        idempotencyKey,
+      };
+      const issued = await issuer.issue({ name, plan: freePlan.id, issuedTo: address, terms });
+      if (issued.kind === "full" && !isFull) {
+        log.warn(
+          {},
+          "no more keys are issued on request: there are as many as KIBITZ_SELF_SERVICE_KEYS_MAX allows. Raise it, or lower KIBITZ_KEY_EXPIRY_DAYS.",
+        );
+      }
+      isFull = issued.kind === "full" || (isFull && issued.kind !== "issued");
+      return issued;
+    },
+  };
+}

@@ -1,0 +1,168 @@
+import { setImmediate } from "node:timers/promises";
+import { expect, test, vi } from "vitest";
+import { createAccess } from "../../src/access/access.ts";
+import { type CallKind, createAdmitCall } from "../../src/access/admit-call.ts";
+import { keylessPlan, type Plan } from "../../src/access/plans.ts";
+import { errorFromFaults, type KibitzError, withCost } from "../../src/errors/errors.ts";
+import { createOutcome, localContext } from "../../src/request/context.ts";
+import { createMemoryKeyStore } from "../../src/storage/memory/key-store.ts";
+import { createMemoryUsageStore } from "../../src/storage/memory/usage-store.ts";
+
+const plan: Plan = {
+  ...keylessPlan,
+  limits: {
+    ...keylessPlan.limits,
+    rates: [
+      { name: "minute", quota: 60, windowS: 60, unit: "request" },
+      { name: "refusals", quota: 10, windowS: 60, unit: "refusal" },
+    ],
+  },
+};
+
+interface Opened {
+  readonly mode?: "public" | "open";
+  readonly plans?: readonly Plan[];
+  readonly isLate?: () => boolean;
+}
+
+async function open({ mode = "public", plans = [plan], isLate = () => false }: Opened = {}) {
+  const access = await createAccess({
+    mode,
+    plans,
+    keysPerDay: 0,
+    keyExpiryDays: 90,
+    selfServiceKeysMax: 100,
+    pepper: undefined,
+    trustedProxies: [],
+    stores: { keys: createMemoryKeyStore(), usage: createMemoryUsageStore() },
+    log: { warn() {} },
+  });
+  const admitCall = createAdmitCall(access, isLate);
+  const requestFrom = (address: string) => ({ ...localContext(), address });
+  const admit = async (address: string, kind: CallKind = "limited", outcome = createOutcome()) =>
+    admitCall(requestFrom(address), outcome, kind);
+  const accountAt = async (address: string) => access.accountOf(requestFrom(address));
+  return { access, admitCall, admit, accountAt };
+}
+
+const wrong = () => errorFromFaults([{ pointer: "/fen", code: "invalid_fen", message: "It is wrong." }]);
+
+/** The error that refuses a call. */
+const refusalOf = async (admitting: Promise<unknown>) =>
+  (await admitting.catch((thrown) => thrown)) as KibitzError;
+
+test("a caller that has used up its error quota is refused unread, until the window ends", async () => {
+  let now = 0;
+  using _ = vi.spyOn(performance, "now").mockImplementation(() => now);
+  const { admit } = await open();
+  for (let refused = 0; refused < 10; refused++) {
+    await (await admit("192.0.2.1")).refused(wrong());
+  }
+  await setImmediate();
+  const outcome = createOutcome();
+  const refusal = await refusalOf(admit("192.0.2.1", "limited", outcome));
+  expect(refusal).toMatchObject({
+    code: "rate_limited",
+    nextAction: "retry_later",
+    quota: "keyless/refusals",
+    retryAfterMs: 60_000,
+    message: expect.stringContaining("10 refusals"),
+  });
+  // Every limited answer reports the windows of requests, and this one costs none.
+  expect(outcome.answerHeaders.get("ratelimit")).toBe('"minute";r=60;t=60');
+  now = 59_999;
+  expect(await refusalOf(admit("192.0.2.1"))).toMatchObject({ retryAfterMs: 1000 });
+  now = 60_000;
+  await expect(admit("192.0.2.1")).resolves.toBeDefined();
+});
+
+test("a caller that is refused too often takes nothing from others, nor from calls without limits", async () => {
+  const { admit, access, accountAt } = await open();
+  access.limits.errorQuota.count(await accountAt("192.0.2.1"), withCost(wrong(), 10));
+  await setImmediate();
+  expect(await refusalOf(admit("192.0.2.1"))).toMatchObject({ code: "rate_limited" });
+  await expect(admit("192.0.2.2")).resolves.toBeDefined();
+  await expect(admit("192.0.2.1", "call")).resolves.toBeDefined();
+});
+
+test("an admitted call is refused if its caller's other calls have used up the error quota meanwhile", async () => {
+  const { admit, access, accountAt } = await open();
+  const admitted = await admit("192.0.2.1");
+  expect(() => admitted.check()).not.toThrow();
+  access.limits.errorQuota.count(await accountAt("192.0.2.1"), withCost(wrong(), 10));
+  await setImmediate();
+  expect(() => admitted.check()).toThrow("10 refusals");
+});
+
+test("while the event loop lags, new work is refused, and calls without limits are not", async () => {
+  const { admit } = await open({ mode: "open", isLate: () => true });
+  expect(await refusalOf(admit("192.0.2.1"))).toMatchObject({ code: "overloaded", retryAfterMs: 1000 });
+  await expect(admit("192.0.2.1", "call")).resolves.toBeDefined();
+});
+
+/** Calls that are not analyses, from one address. */
+async function openWithCalls(mode: "public" | "open" = "public") {
+  const planOf = (id: string, quota: number): Plan => ({
+    ...plan,
+    id,
+    limits: { ...plan.limits, rates: [{ name: "calls", quota, windowS: 60, unit: "call" }] },
+  });
+  const { access, admitCall } = await open({ mode, plans: [planOf("keyless", 3), planOf("free", 5)] });
+  const admit = async (kind: CallKind, authorization?: string, outcome = createOutcome()) =>
+    admitCall({ ...localContext(), address: "192.0.2.1", authorization }, outcome, kind);
+  return { access, admit };
+}
+
+test("a call beyond the rate of its address is refused with the time to wait, and analyses are admitted", async () => {
+  const { admit } = await openWithCalls();
+  for (let call = 0; call < 3; call++) {
+    await admit("call");
+  }
+  const outcome = createOutcome();
+  await expect(admit("call", undefined, outcome)).rejects.toMatchObject({
+    code: "rate_limited",
+    quota: "keyless/calls",
+    retryAfterMs: 60_000,
+    message: expect.stringContaining("3 calls"),
+  });
+  expect(outcome.answerHeaders.get("ratelimit-policy")).toBe('"calls";q=3;w=60');
+  expect(outcome.answerHeaders.get("ratelimit")).toBe('"calls";r=0;t=60');
+  await expect(admit("limited")).resolves.toBeDefined();
+  await expect(admit("message")).rejects.toMatchObject({ code: "rate_limited" });
+});
+
+test("a call within the rate gets no header of it", async () => {
+  const { admit } = await openWithCalls();
+  const outcome = createOutcome();
+  await admit("call", undefined, outcome);
+  expect([...outcome.answerHeaders]).toEqual([]);
+});
+
+test("an MCP message counts as a call, unless it is an analysis", async () => {
+  const { admit } = await openWithCalls();
+  for (let call = 0; call < 5; call++) {
+    (await admit("message")).countAsAnalysis();
+  }
+  for (let call = 0; call < 3; call++) {
+    await admit("message");
+  }
+  await expect(admit("call")).rejects.toMatchObject({ code: "rate_limited" });
+});
+
+test("calls are not counted in open mode", async () => {
+  const { admit } = await openWithCalls("open");
+  for (let call = 0; call < 20; call++) {
+    await admit("call");
+  }
+});
+
+test("a call with a key counts in the rate of its own plan, and its look-up in none", async () => {
+  const { access, admit } = await openWithCalls();
+  const issued = await access.keys.issue({ name: undefined, plan: "free" });
+  const authorization = `Bearer ${"key" in issued && issued.key}`;
+  for (let call = 0; call < 5; call++) {
+    await admit("call", authorization);
+  }
+  await expect(admit("call", authorization)).rejects.toMatchObject({ quota: "free/calls" });
+  await expect(admit("limited", authorization)).resolves.toBeDefined();
+});

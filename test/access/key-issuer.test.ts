@@ -1,0 +1,27 @@
+import { expect, test, vi } from "vitest";
+import { createKeyIssuer } from "../../src/access/key-issuer.ts";
+import { createMemoryKeyStore } from "../../src/storage/memory/key-store.ts";
+
+async function issueOne() {
+  const keys = createMemoryKeyStore();
+  const onEnded = vi.fn();
+  const issuer = createKeyIssuer({ keys, pepper: undefined, onEnded });
+  const issued = await issuer.issue({ name: "a", plan: "gold", issuedTo: "192.0.2.1" });
+  return issued.kind === "issued" ? { keys, issuer, onEnded, ...issued } : expect.fail("not issued");
+}
+
+test("a rotated key is replaced by a new one with its name, plan and owner, and revoked", async () => {
+  const { keys, issuer, onEnded, key, record } = await issueOne();
+  const rotated = await issuer.rotate(record.id);
+  expect(rotated).toMatchObject({ record: { name: "a", plan: "gold", issuedTo: "192.0.2.1" } });
+  expect(rotated).not.toMatchObject({ key });
+  expect(await keys.findById(record.id)).toMatchObject({ revokedAt: expect.any(Number) });
+  expect(onEnded).toHaveBeenCalledExactlyOnceWith(record.id);
+});
+
+test("a rotated key cannot be rotated again, and neither can an unknown key", async () => {
+  const { issuer, record } = await issueOne();
+  await issuer.rotate(record.id);
+  expect(await issuer.rotate(record.id)).toBeUndefined();
+  expect(await issuer.rotate("nobody")).toBeUndefined();
+});
