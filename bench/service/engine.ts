@@ -50,8 +50,8 @@ export async function wasmEngine(): Promise<BenchEngine> {
   if (build === undefined) {
     throw new Error("no WebAssembly engine is installed");
   }
-  const { id, name } = build;
-  return { path: "wasm", id, name, sha256: await build.sha256(), command: commandOfWasm(build, noSandbox) };
+  const { id, name, sha256 } = build;
+  return { path: "wasm", id, name, sha256, command: commandOfWasm(build, noSandbox) };
 }
 
 /**

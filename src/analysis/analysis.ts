@@ -285,10 +285,8 @@ export function restrictionOf({ position, searchMoves }: JudgedRequest): readonl
  * at once. `flightKeyOf` names searches in flight, for which movetime matters.
  *
  * **The key holds the SHA-256 of the build's file**, not the file's name: answers outlive the process, and a file may be replaced.
- *
- * @param sha256 digest of the build's file
  */
-export function cacheKeyOf(request: JudgedRequest, sha256: string): string | undefined {
+export function cacheKeyOf(request: JudgedRequest): string | undefined {
   if (request.weakened) {
     return undefined;
   }
@@ -296,7 +294,7 @@ export function cacheKeyOf(request: JudgedRequest, sha256: string): string | und
   const variant = position.chess960 ? "chess960" : "standard";
   const moves = position.moves.length === 0 ? "" : position.moves.join(" ");
   const limits = `${depth ?? ""}|${nodes ?? ""}|${multipv}|${restrictionOf(request).join(" ")}`;
-  return `${position.root}|${moves}|${variant}|${keyOfBuild(build, sha256)}|${limits}|${keyOfOptions(effectiveOptions)}`;
+  return `${position.root}|${moves}|${variant}|${keyOfBuild(build)}|${limits}|${keyOfOptions(effectiveOptions)}`;
 }
 
 /** Names a search in flight: time may end it, so its movetime is part of the name. */
@@ -327,7 +325,7 @@ function isAtLeast({ depth, nodes }: DepthAndNodes, leastDepth: number, leastNod
   return (depth ?? leastDepth) >= leastDepth && (nodes ?? leastNodes) >= leastNodes;
 }
 
-function keyOfBuild({ id, path, settings, reproducible }: EngineBuild, sha256: string): string {
+function keyOfBuild({ id, path, sha256, settings, reproducible }: EngineBuild): string {
   // An engine can pass the self-test on one node and fail it on another, which must not get the answers of the first.
   return `${id}|${path}|${sha256}|${settings.threads}|${settings.hashMb}${reproducible ? "" : "|irreproducible"}`;
 }

@@ -103,12 +103,6 @@ export function createAnalyzer({
       return done;
     });
 
-  /** The cache key of a request. Undefined if the engine's file cannot be read: its start fails by the same, and says so. */
-  async function keyOf(request: JudgedRequest): Promise<Key> {
-    const digest = await request.build.sha256().catch(() => undefined);
-    return digest === undefined ? undefined : cacheKeyOf(request, digest);
-  }
-
   /** What is known of a search: from memory, else from the store, and then from memory. */
   function lookUp(key: string, request: JudgedRequest): Findings | undefined {
     const found = lookIn("memory", () => cache.get(key));
@@ -267,7 +261,7 @@ export function createAnalyzer({
       if (terminal) {
         return analysisOfFinishedGame(request, terminal);
       }
-      const key = await keyOf(request);
+      const key = cacheKeyOf(request);
       const findings = key === undefined ? undefined : lookUp(key, request);
       return findings ? keptOf(findings, request) : ask(request, key, flow, signal, terms);
     },
@@ -277,7 +271,7 @@ export function createAnalyzer({
         yield { kind: "state", analysis: analysisOfFinishedGame(request, terminal) };
         return;
       }
-      const key = await keyOf(request);
+      const key = cacheKeyOf(request);
       const findings = key === undefined ? undefined : lookUp(key, request);
       if (findings) {
         yield { kind: "state", analysis: keptOf(findings, request) };

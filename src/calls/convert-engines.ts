@@ -4,42 +4,42 @@ import {
   type ListEnginesResponse,
   ListEnginesResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { EngineVersion } from "../engine/catalog.ts";
+import type { Catalog, EngineVersion } from "../engine/catalog.ts";
 import type { EngineBuild, EngineOption } from "../engine/engine.ts";
 import { enumValue } from "./convert.ts";
 
-/** Describes an engine version. */
-export interface VersionFacts {
-  readonly version: EngineVersion;
-  readonly latest: boolean;
-  readonly digests: ReadonlyMap<EngineBuild, string>;
-  readonly available: ReadonlySet<EngineBuild>;
+/** @param available whether engines of a build can be started */
+export function messageFromVersions(
+  { versions, latest }: Catalog,
+  available: (build: EngineBuild) => boolean,
+): ListEnginesResponse {
+  const engines = versions.map((version) => ({
+    ...messageFromVersion(version, available),
+    latest: version === latest,
+  }));
+  return create(ListEnginesResponseSchema, { latest: latest.id, engines });
 }
 
-export function messageFromVersions(facts: readonly VersionFacts[], latest: string): ListEnginesResponse {
-  return create(ListEnginesResponseSchema, { latest, engines: facts.map(messageFromVersion) });
-}
-
-export function messageFromVersion(facts: VersionFacts): MessageInitShape<typeof pb.EngineSchema> {
-  const { version, latest, digests, available } = facts;
-  const { defaultBuild, builds } = version;
+function messageFromVersion(
+  { id, defaultBuild, builds, deprecated }: EngineVersion,
+  available: (build: EngineBuild) => boolean,
+): MessageInitShape<typeof pb.EngineSchema> {
   const { options } = defaultBuild;
   const chess960 = options.some(({ name }) => name === "uci_chess960");
   return {
-    id: version.id,
+    id,
     name: defaultBuild.name,
     author: defaultBuild.author,
     family: defaultBuild.family,
     version: defaultBuild.version,
     ...(defaultBuild.license && { license: defaultBuild.license }),
-    status: version.deprecated ? pb.EngineStatus.DEPRECATED : pb.EngineStatus.STABLE,
-    latest,
+    status: deprecated ? pb.EngineStatus.DEPRECATED : pb.EngineStatus.STABLE,
     variants: [pb.Variant.STANDARD, ...(chess960 ? [pb.Variant.CHESS960] : [])],
     paths: builds.map((build) => ({
       path: enumValue(pb.Path, build.path),
-      available: available.has(build),
+      available: available(build),
       net: enumValue(pb.NetSize, build.net),
-      sha256: digests.get(build) ?? "",
+      sha256: build.sha256,
       threads: build.settings.threads,
       hashMb: build.settings.hashMb,
     })),

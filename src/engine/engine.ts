@@ -41,7 +41,7 @@ export interface EngineBuild {
   /** The file that is run. For logs and digests. */
   readonly file: string;
   /** SHA-256 of the file in lower-case hex: of a native engine as it was tested, of a WebAssembly engine as it must be. */
-  sha256(): Promise<string>;
+  readonly sha256: string;
   /**
    * Checks before a start that the files are still those that were found. If they look different, their content decides.
    * @throws EngineFailure of the kind `no_start` if they were replaced or are gone

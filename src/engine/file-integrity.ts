@@ -34,7 +34,7 @@ export async function fingerprintFiles(
   let genuine = pin === undefined;
 
   return {
-    sha256: async () => known.digested,
+    sha256: known.digested,
     async assertUnchanged() {
       const now = statsOf(files);
       if (now !== stats) {

@@ -5,9 +5,7 @@ import type { KnownEngines } from "../analysis/judge-request.ts";
 import type { Call, Implementation } from "../calls/call.ts";
 import { messageFromAnalysis, numberFromLong } from "../calls/convert.ts";
 import { messageFromPlan } from "../calls/convert-access.ts";
-import { messageFromVersions, type VersionFacts } from "../calls/convert-engines.ts";
-import type { EngineVersion } from "../engine/catalog.ts";
-import type { EngineBuild } from "../engine/engine.ts";
+import { messageFromVersions } from "../calls/convert-engines.ts";
 import { uuidv7 } from "../request/context.ts";
 import type { Admitted } from "./admission.ts";
 import { type BatchOptions, createBatchEvaluation } from "./batch.ts";
@@ -72,20 +70,8 @@ export function createAnalysisService(
       },
       evaluateBatch,
       async listEngines() {
-        const { versions, latest } = known.catalog;
-        const describe = async (version: EngineVersion): Promise<VersionFacts> => {
-          const digestOf = async (build: EngineBuild) => [build, await build.sha256()] as const;
-          const digests = new Map(await Promise.all(version.builds.map(digestOf)));
-          const available = new Set(version.builds.filter(known.available));
-          return { version, latest: version === latest, digests, available };
-        };
-        // A version whose file is gone is left out. If the files of all are gone, the call fails.
-        const described = await Promise.allSettled(versions.map(describe));
-        const facts = described.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-        if (facts.length === 0) {
-          throw described.find((one) => one.status === "rejected")?.reason;
-        }
-        return messageFromVersions(facts, latest.id);
+        const { catalog, available } = known;
+        return messageFromVersions(catalog, available);
       },
       async getPrice(message) {
         const { depth, multipv, movetimeMs } = message;

@@ -46,8 +46,9 @@ export function joinOthers(
     },
     present(engines, { scheduler }, { host, slots }, port) {
       const readyAt = performance.now();
-      const known: NodeEngine[] = [];
-      void readDigests(engines, known);
+      const known: readonly NodeEngine[] = engines.catalog.versions
+        .flatMap(({ builds }) => builds)
+        .map(({ id, path, sha256 }) => ({ id, path, sha256 }));
       nodes.announce(() => {
         const { running, waiting } = scheduler.standing();
         const address = `http://${shownHost(host)}:${port}`;
@@ -57,17 +58,6 @@ export function joinOthers(
     },
     [Symbol.asyncDispose]: () => nodes[Symbol.asyncDispose](),
   };
-}
-
-/** One after the other, in no hurry. One that cannot be read is no engine that anybody could be answered by. */
-async function readDigests({ catalog }: Engines, into: NodeEngine[]): Promise<void> {
-  for (const build of catalog.versions.flatMap(({ builds }) => builds)) {
-    const { id, path } = build;
-    const sha256 = await build.sha256().catch(() => undefined);
-    if (sha256 !== undefined) {
-      into.push({ id, path, sha256 });
-    }
-  }
 }
 
 /** Others cannot do anything with the address that means all of them. */

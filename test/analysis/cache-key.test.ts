@@ -14,10 +14,9 @@ import { positionOf, startFen } from "../chess/judged.ts";
 import { buildOf } from "../engine/build-of.ts";
 import { judgedOf, knownEngines, requestOf } from "./made-up.ts";
 
-const digest = "0".repeat(64);
 const keyOf = async (told: Partial<AnalysisRequest>) =>
-  cacheKeyOf(await judgeRequest(requestOf(told), knownEngines([buildOf()])), digest);
-const keyOfJudged = (told: Partial<JudgedRequest>) => cacheKeyOf(judgedOf(told), digest);
+  cacheKeyOf(await judgeRequest(requestOf(told), knownEngines([buildOf()])));
+const keyOfJudged = (told: Partial<JudgedRequest>) => cacheKeyOf(judgedOf(told));
 
 const allMoves = [..."abcdefgh"]
   .flatMap((file) => [`${file}3`, `${file}4`])
@@ -64,9 +63,7 @@ test("a position of a reviewed game has the key of a request with the same moves
   const moves = ["e4", "e5", "Nf3", "Nc6", "Bb5", "a6"];
   const { positions } = inOneGo(playGame(positionOf(startFen), moves));
   const { catalog } = knownEngines([buildOf()]);
-  const ofReview = positions.map((position) =>
-    cacheKeyOf(judgeSearch(requestOf({}), position, catalog), digest),
-  );
+  const ofReview = positions.map((position) => cacheKeyOf(judgeSearch(requestOf({}), position, catalog)));
   const ofMoves = await Promise.all(positions.map((_, ply) => keyOf({ moves: moves.slice(0, ply) })));
   expect(ofMoves).toEqual(ofReview);
 });
@@ -97,7 +94,7 @@ describe("two requests have different keys", () => {
       ])),
       other({ id: "stockfish-19-lite" }),
       other({ path: "native" }),
-      cacheKeyOf(judgedOf(), "1".repeat(64)),
+      other({ sha256: "1".repeat(64) }),
       other({ settings: { hashMb: 32, threads: 1 } }),
       other({ settings: { hashMb: 16, threads: 2 } }),
       other({ reproducible: false }),

@@ -329,7 +329,7 @@ describeWith("redis")("nodes that share a Redis", () => {
       held.answer();
     }
     await Promise.all(asked);
-    const rebuilt = judgedOf({ build: buildOf({ sha256: async () => "1".repeat(64) }) });
+    const rebuilt = judgedOf({ build: buildOf({ sha256: "1".repeat(64) }) });
     const anew = other.analyzer.analyze(rebuilt, "caller", never);
     (await until(() => other.searches[1], Boolean))?.answer({ bestMove: "d2d4", ponder: undefined });
     expect((await anew).best?.uci).toBe("d2d4");

@@ -6,7 +6,7 @@ import { openPlan } from "../../src/access/plans.ts";
 import type { Analysis } from "../../src/analysis/analysis.ts";
 import { messageFromAnalysis, requestFromMessage } from "../../src/calls/convert.ts";
 import { messageFromPlan } from "../../src/calls/convert-access.ts";
-import { messageFromVersion } from "../../src/calls/convert-engines.ts";
+import { messageFromVersions } from "../../src/calls/convert-engines.ts";
 import type { Score } from "../../src/chess/score.ts";
 import type { EngineBuild } from "../../src/engine/engine.ts";
 import { analysisFromEvent } from "../analysis/analysis-from-event.ts";
@@ -143,19 +143,14 @@ describe("an analysis", () => {
 });
 
 describe("an engine version", () => {
-  const full = buildOf();
-  const native = buildOf({ path: "native", license: undefined });
+  const full = buildOf({ sha256: "a".repeat(64) });
+  const native = buildOf({ path: "native", license: undefined, sha256: "b".repeat(64) });
   const lite = buildOf({ id: "stockfish-19-lite", net: "lite" });
+  const listed = (builds: readonly EngineBuild[]) =>
+    messageFromVersions(knownEngines(builds).catalog, (build) => build === full).engines[0];
 
   test("an engine version is listed with its builds, options and digests", () => {
-    const { catalog } = knownEngines([full, native]);
-    const digests = new Map([
-      [full, "a".repeat(64)],
-      [native, "b".repeat(64)],
-    ]);
-    const available = new Set<EngineBuild>([full]);
-    const facts = { version: catalog.latest, latest: true, digests, available };
-    expect(messageFromVersion(facts)).toMatchObject({
+    expect(listed([full, native])).toMatchObject({
       id: "stockfish-19",
       author: "nobody",
       latest: true,
@@ -178,24 +173,21 @@ describe("an engine version", () => {
   });
 
   test("an engine version is deprecated when all of its builds are, and stable while one is not", () => {
-    const facts = { latest: false, digests: new Map(), available: new Set<EngineBuild>() };
     const going = buildOf({ deprecatedSince: "2026-11-22" });
-    const statusOf = (builds: readonly EngineBuild[]) =>
-      messageFromVersion({ version: knownEngines(builds).catalog.latest, ...facts }).status;
-    expect(statusOf([going])).toBe(pb.EngineStatus.DEPRECATED);
-    expect(statusOf([going, native])).toBe(pb.EngineStatus.STABLE);
+    expect(listed([going])?.status).toBe(pb.EngineStatus.DEPRECATED);
+    expect(listed([going, native])?.status).toBe(pb.EngineStatus.STABLE);
   });
 
   test("an engine version is listed without a licence, Chess960 or a full network if it has none", () => {
-    const version = knownEngines([{ ...native, options: [] }]).catalog.latest;
-    const facts = { latest: false, digests: new Map(), available: new Set<EngineBuild>() };
-    const message = messageFromVersion({ version, ...facts });
-    expect(message).toMatchObject({ variants: [pb.Variant.STANDARD], latest: false });
-    expect(message).not.toHaveProperty("license");
-    const small = knownEngines([lite]).catalog.latest;
-    expect(messageFromVersion({ version: small, ...facts })).toMatchObject({
-      paths: [{ net: pb.NetSize.LITE }],
-    });
+    const version = listed([{ ...native, options: [] }]);
+    expect(version?.variants).toEqual([pb.Variant.STANDARD]);
+    expect(version?.license).toBeUndefined();
+    expect(listed([lite])).toMatchObject({ paths: [{ net: pb.NetSize.LITE }] });
+  });
+
+  test("only one engine version is listed as the latest", () => {
+    const { engines, latest } = messageFromVersions(knownEngines([full, lite]).catalog, () => true);
+    expect(engines.filter((engine) => engine.latest).map(({ id }) => id)).toEqual([latest]);
   });
 });
 

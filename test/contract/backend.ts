@@ -64,7 +64,7 @@ export function testBackend(
       expect(build.path).toBe(backend.path);
       expect(build.id).toMatch(/^[a-z0-9][a-z0-9.-]*$/);
       expect(build.id).toContain(build.version);
-      expect(await build.sha256()).toMatch(/^[0-9a-f]{64}$/);
+      expect(build.sha256).toMatch(/^[0-9a-f]{64}$/);
     });
 
     test(`${name} starts an engine with the name of its build and the options that callers may set`, () => {

@@ -43,12 +43,12 @@ export function createEnginesInProcess({
     newest = go ?? newest;
   };
   const builds: readonly EngineBuild[] = [
-    buildOf({ name: "Stockfish 19 in process", sha256: async () => sha256 }),
+    buildOf({ name: "Stockfish 19 in process", sha256 }),
     buildOf({
       id: "stockfish-19-lite",
       name: "Stockfish 19 Lite in process",
       net: "lite",
-      sha256: async () => sha256,
+      sha256,
     }),
   ];
   return {

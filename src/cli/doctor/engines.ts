@@ -110,7 +110,7 @@ async function* lookAtBuild(
   const { id, path, name, net, settings } = build;
   const tested = { search: (job: SearchJob, ended: AbortSignal) => engines.search(build, job, ended) };
   try {
-    const digest = (await build.sha256()).slice(0, 12);
+    const digest = build.sha256.slice(0, 12);
     yield good("engines", `${id} (${path}): ${name}, sha256 ${digest}…${isDefault ? ", the default" : ""}`);
     await selfTest(tested, threads, signal);
     yield good("engines", `${id} (${path}): passes its self-test`);

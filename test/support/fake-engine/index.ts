@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { EngineBackend, EngineBuild } from "../../../src/engine/engine.ts";
-import { digestOf } from "../../../src/engine/file-integrity.ts";
 import { createChildProcess, type EngineCommand } from "../../../src/engine/uci/child-process.ts";
 import { createUciSession } from "../../../src/engine/uci/session.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../../src/engine/uci/watch.ts";
@@ -89,7 +88,7 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
     options: callersOptions,
     settings: { hashMb: 16, threads: 1 },
     file,
-    sha256: () => digestOf([file]),
+    sha256: "f".repeat(64),
     assertUnchanged: async () => {},
     assertGenuine: async () => {},
   };

@@ -43,11 +43,11 @@ export async function discoverNative(
   );
   const builds = new Map<string, EngineBuild>();
   for (const build of found.flat()) {
-    const sha256 = await build.sha256();
-    // A copy of one that is there already is no other engine.
+    const { id, sha256 } = build;
+    // A copy of an engine is not another engine.
     if (!builds.has(sha256)) {
-      const taken = builds.values().some(({ id }) => id === build.id);
-      builds.set(sha256, taken ? { ...build, id: `${build.id}-${sha256.slice(0, 8)}` } : build);
+      const taken = builds.values().some((other) => other.id === id);
+      builds.set(sha256, taken ? { ...build, id: `${id}-${sha256.slice(0, 8)}` } : build);
     }
   }
   return [...builds.values()];
