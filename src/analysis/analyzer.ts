@@ -87,9 +87,7 @@ export function createAnalyzer({
 }: AnalyzerOptions): Analyzer {
   const expectedTimes = createExpectedTimes();
   const coalescer = createCoalescer<SharedEvent, Asker>();
-  sharing?.serve((flightKey, signal, wantsStates) =>
-    coalescer.join(flightKey, createAsker("another node"), signal, wantsStates),
-  );
+  sharing?.serve((flightKey, signal) => coalescer.join(flightKey, createAsker("another node"), signal));
 
   const search: SearchWithRetry = (build, job, signal, ...told) =>
     inSpan("engine search", { signal, attributes: searchAttributes(build, job) }, async (span) => {
@@ -196,7 +194,7 @@ export function createAnalyzer({
       };
       try {
         const tellProgress = (progress: SearchProgress) => tell(state(progress, slot.queueMs));
-        return await search(build, job, signal, tellProgress, sharers.statesWanted, onEngine);
+        return await search(build, job, signal, tellProgress, onEngine);
       } finally {
         slot[Symbol.dispose]();
       }
@@ -207,7 +205,7 @@ export function createAnalyzer({
         return await searchIn(await enter(false), publish);
       }
       const hasFreeSlot = () => scheduler.hasFreeSlot;
-      const here = { hasFreeSlot, enter, searchIn, publish, signal, sharers, times };
+      const here = { hasFreeSlot, enter, searchIn, publish, signal, times };
       return await sharing.run({ key, flightKey, ...here });
     } catch (error) {
       throw error instanceof EngineFailure ? errorFromFailure(error) : error;

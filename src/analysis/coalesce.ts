@@ -17,12 +17,8 @@ export interface Coalescer<T, W> {
   last(key: string | undefined, work: SharedWork<T, W>, who: W, signal: AbortSignal): Promise<T>;
   /** All states, the newest one first where the run is under way already. */
   all(key: string | undefined, work: SharedWork<T, W>, who: W, signal: AbortSignal): AsyncIterable<T>;
-  /**
-   * Reads the run under way from now on; undefined where there is none.
-   *
-   * @param wantsStates without, the last state alone
-   */
-  join(key: string, who: W, signal: AbortSignal, wantsStates: boolean): AsyncIterable<T> | undefined;
+  /** All states of the run under way, the newest one first; undefined if there is none. */
+  join(key: string, who: W, signal: AbortSignal): AsyncIterable<T> | undefined;
   readonly counters: CoalescerCounters;
 }
 
@@ -41,8 +37,6 @@ export type SharedWork<T, W> = (
 export interface Sharers<W> {
   /** Reports the callers who come from now on, and all who leave while others stay. */
   watch(came: (who: W) => void, left?: (who: W) => void): void;
-  /** Resolves when there is somebody who reads states, and not the last one alone. */
-  readonly statesWanted: Promise<void>;
 }
 
 /** Since the start: readers for whom work was begun, and those who found it under way. */
@@ -128,7 +122,7 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
       }
     },
     async *all(key, work, who, signal) {
-      const { states, reader } = createStates<T, W>(who, true);
+      const { states, reader } = createStates<T, W>(who);
       const leave = enter(key, work, reader, signal);
       try {
         yield* states;
@@ -136,12 +130,12 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
         leave();
       }
     },
-    join(key, who, signal, wantsStates) {
+    join(key, who, signal) {
       const known = underWay.get(key)?.run;
       if (known === undefined || signal.aborted) {
         return undefined;
       }
-      const { states, reader } = createStates<T, W>(who, wantsStates);
+      const { states, reader } = createStates<T, W>(who);
       const leave = join(known, reader, signal);
       return (async function* () {
         try {
@@ -155,17 +149,13 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
 }
 
 /** Whoever reads states, one after the other. */
-function createStates<T, W>(
-  who: W,
-  wantsStates: boolean,
-): { readonly states: AsyncIterable<T>; readonly reader: Reader<T, W> } {
+function createStates<T, W>(who: W): { readonly states: AsyncIterable<T>; readonly reader: Reader<T, W> } {
   const states = createLatest<T>(statesOfSearch);
   const end = (last: T) => {
     states.push(last);
     states.end();
   };
-  const push = wantsStates ? states.push : undefined;
-  return { states, reader: { who, push, end, fail: states.fail } };
+  return { states, reader: { who, push: states.push, end, fail: states.fail } };
 }
 
 /** Where one who waits is told. */
@@ -183,7 +173,6 @@ class SharedRun<T, W> implements Sharers<W> {
   readonly #watchers: { readonly came: (who: W) => void; readonly left: (who: W) => void }[] = [];
   readonly #left = new AbortController();
   readonly #over: () => void;
-  readonly #wanted = Promise.withResolvers<void>();
   #newest: { readonly state: T } | undefined;
   #span: Span | undefined;
 
@@ -216,10 +205,6 @@ class SharedRun<T, W> implements Sharers<W> {
     return this.#span;
   }
 
-  get statesWanted(): Promise<void> {
-    return this.#wanted.promise;
-  }
-
   watch(came: (who: W) => void, left: (who: W) => void = () => {}): void {
     this.#watchers.push({ came, left });
   }
@@ -228,9 +213,6 @@ class SharedRun<T, W> implements Sharers<W> {
     this.#readers.add(reader);
     for (const { came } of this.#watchers) {
       came(reader.who);
-    }
-    if (reader.push) {
-      this.#wanted.resolve();
     }
     if (this.#newest) {
       reader.push?.(this.#newest.state);

@@ -1,5 +1,4 @@
 import type { Analysis, Findings, JudgedRequest } from "./analysis.ts";
-import type { Sharers } from "./coalesce.ts";
 import type { Asker, RunTimes } from "./engine-time.ts";
 import type { SearchTime } from "./expected-time.ts";
 import type { PlaceInQueue, Slot, Standing } from "./scheduler.ts";
@@ -67,7 +66,6 @@ export interface SharedFlight {
   searchIn(slot: Slot, publish: (event: SharedEvent) => void): Promise<SharedState>;
   readonly publish: (event: SharedEvent) => void;
   readonly signal: AbortSignal;
-  readonly sharers: Sharers<Asker>;
   readonly times: RunTimes;
 }
 
@@ -80,8 +78,4 @@ export interface Sharing {
 }
 
 /** As `join` of the coalescer, for somebody on another node. */
-type JoinFlight = (
-  flightKey: string,
-  signal: AbortSignal,
-  wantsStates: boolean,
-) => AsyncIterable<SharedEvent> | undefined;
+type JoinFlight = (flightKey: string, signal: AbortSignal) => AsyncIterable<SharedEvent> | undefined;

@@ -29,12 +29,12 @@ export function createSharing({ searches, answers, cache }: SharingOptions): Sha
   }
 
   async function follow(flight: SharedFlight, tell: (state: SharedState) => void) {
-    const { flightKey, sharers, signal, times } = flight;
+    const { flightKey, signal, times } = flight;
     // Whoever leaves without an answer answers for the time from here on, as for a search of this node.
     times.begunAt = performance.now();
     try {
       const hear = (findings: Findings) => tell(stateOf(findings, false));
-      const last = await searches.follow(flightKey, hear, sharers.statesWanted, signal);
+      const last = await searches.follow(flightKey, hear, signal);
       if (last?.deterministic) {
         cache.set(flight.key, last);
       }
@@ -94,8 +94,8 @@ export function createSharing({ searches, answers, cache }: SharingOptions): Sha
       }
     },
     serve(join) {
-      searches.serve((flightKey, wantsStates, signal) => {
-        const events = join(flightKey, signal, wantsStates);
+      searches.serve((flightKey, signal) => {
+        const events = join(flightKey, signal);
         return events && statesFor(events);
       });
     },

@@ -131,15 +131,8 @@ export interface SearchProgress {
   readonly snapshot: Snapshot;
 }
 
-/** Takes the states of a search as they come, while the engine's output is being read: it must be quick and not throw. */
+/** Called with each state of a search while the engine's output is being read: it must be quick and must not throw. */
 export type OnProgress = (progress: SearchProgress) => void;
-
-/**
- * Who is told the states of a search; nobody where it is empty. `wanted` resolves when they are first wanted: the newest
- * one is told then, and each from then on; without it they are from the beginning. Until then what the engine says is kept
- * unread, because reading it is most of what a search costs the server.
- */
-export type Audience = readonly [onProgress?: OnProgress | undefined, wanted?: Promise<unknown> | undefined];
 
 export interface SearchDone {
   readonly kind: "done";
@@ -157,17 +150,17 @@ export interface SearchDone {
 
 /** Why an engine failed, or a search got none. */
 export type FailureKind =
-  /** It could not be started, did not get ready, or was gone before the search began. */
+  /** It could not be started, or was gone before the search began. */
   | "no_start"
   /** The process ended by itself: it crashed, or closed its pipe. */
   | "exited"
   /** Somebody else ended the process: SIGKILL, or the kernel short of memory. */
   | "killed"
-  /** It printed without an end, and was killed. */
+  /** It printed more than the output limit, and was killed. */
   | "flooded"
   /** It refused the position or answered nonsense, and was killed. */
   | "protocol_error"
-  /** It gave no sign of life while searching, and was killed. */
+  /** It did not answer `isready` while it searched or after a search, and was killed. */
   | "unresponsive"
   /** It gave no answer in time. It was killed if it did not even stop. */
   | "overtime"
@@ -199,34 +192,30 @@ export class EngineFailure extends Error {
   }
 }
 
-/** What an engine is doing. `stopping`: its caller has left and its bestmove is waited for, or it is being cleaned. */
-export type EngineState = "starting" | "idle" | "busy" | "stopping" | "dead";
+/** An engine is cleaned after each search: its options are reset and its hash table is cleared. */
+export type EngineState = "greeting" | "idle" | "searching" | "cleaning" | "ended";
 
 /** One running engine. One search at a time. */
 export interface EngineSession extends AsyncDisposable {
   readonly build: EngineBuild;
   readonly info: EngineInfo;
   readonly state: EngineState;
-  /** Whether the engine is still there and can be asked. */
+  /** False if the engine is gone, or is about to be. */
   readonly alive: boolean;
-  /**
-   * Resolves when the engine is free of a search that its caller has left: at its bestmove, or when it is gone. At once
-   * where there is none. Never rejects.
-   */
+  /** Resolves when the engine is idle or gone. Never rejects. */
   readonly free: Promise<unknown>;
   /** Resident memory in bytes, if the system says. */
   memoryBytes(): number | undefined;
   /** Resolves when the engine is gone, however it ended. */
   readonly exited: Promise<EngineFailure | undefined>;
   /**
-   * Searches, and leaves the engine as if it had never been asked: options set back, hash cleared.
-   * The cleaning is done while the caller already has the answer; the next search waits for it.
+   * Searches as soon as the engine is idle. The engine is cleaned after the answer, while the caller already has it.
    *
-   * @throws EngineFailure when the engine fails; the reason of `signal` when that is aborted. The
-   * engine is then stopped, and killed if it has not stopped within 400 ms.
+   * @throws EngineFailure if the engine fails; the reason of `signal` if that is aborted. The engine is then stopped,
+   * and killed if it has not stopped within 400 ms.
    */
-  search(job: SearchJob, signal: AbortSignal, ...audience: Audience): Promise<SearchDone>;
-  /** Ends the search under way, if there is one, as if its time were up: its caller gets what was found. */
+  search(job: SearchJob, signal: AbortSignal, onProgress?: OnProgress): Promise<SearchDone>;
+  /** Ends the search under way as if its time were over: its caller gets what was found. Does nothing without a search. */
   cutShort(): void;
 }
 
@@ -246,7 +235,7 @@ export interface EngineSettings {
   readonly threads: number;
 }
 
-/** Waits for what does not hear of `signal`. @throws its reason, as soon as it is aborted; what comes then is lost. */
+/** Waits for a promise that ignores `signal`. @throws the reason of `signal` as soon as that is aborted; the result is lost then. */
 export async function beforeAbort<Value>(awaited: Promise<Value>, signal: AbortSignal): Promise<Value> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();

@@ -2,11 +2,11 @@ import { LRUCache } from "lru-cache";
 import type { Log } from "../log/log.ts";
 import { activeSpan } from "../tracing/spans.ts";
 import {
-  type Audience,
   type EngineBuild,
   EngineFailure,
   type EngineSession,
   type FailureKind,
+  type OnProgress,
   type SearchDone,
   type SearchJob,
 } from "./engine.ts";
@@ -20,7 +20,8 @@ export type SearchWithRetry = (
   build: EngineBuild,
   job: SearchJob,
   signal: AbortSignal,
-  ...told: readonly [...Audience, onEngine?: OnEngine]
+  onProgress?: OnProgress,
+  onEngine?: OnEngine,
 ) => Promise<SearchDone>;
 
 /** Called when a search gets an engine, and when it has none any more: waiting for an engine is no engine time. */
@@ -59,10 +60,10 @@ export function createSearchWithRetry(
     session: EngineSession,
     job: SearchJob,
     signal: AbortSignal,
-    audience: Audience,
+    onProgress: OnProgress | undefined,
   ): Promise<SearchDone> {
     try {
-      return await session.search(job, signal, ...audience);
+      return await session.search(job, signal, onProgress);
     } catch (error) {
       if (!(error instanceof EngineFailure)) {
         // The caller has left. The engine is busy until it has stopped, and may still break on the position.
@@ -78,7 +79,7 @@ export function createSearchWithRetry(
     }
   }
 
-  return async (build, job, signal, onProgress, wanted, onEngine = () => {}) => {
+  return async (build, job, signal, onProgress, onEngine = () => {}) => {
     let endsAt = Number.POSITIVE_INFINITY;
     for (let attempt = 1; ; attempt++) {
       const refusedMs = quarantine.refusedMs(build, job);
@@ -91,7 +92,7 @@ export function createSearchWithRetry(
       const movetimeMs = Math.max(1, Math.floor(Math.min(job.movetimeMs, endsAt - begunAt)));
       onEngine(true);
       try {
-        return await searchOn(session, { ...job, movetimeMs }, signal, [onProgress, wanted]);
+        return await searchOn(session, { ...job, movetimeMs }, signal, onProgress);
       } catch (error) {
         if (!(error instanceof EngineFailure)) {
           throw error;

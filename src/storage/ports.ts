@@ -37,26 +37,16 @@ export interface SharedSearches<T> {
    * The last word of a search that another node is at. Undefined as soon as it can no more be expected: that node has failed or is
    * gone, the store is, or `signal` is aborted.
    *
-   * @param hear told states as they come, once they are wanted: not all of them, and those of another node that has taken it on anew
+   * @param hear told states as they come: not all of them, and those of another node that has taken it on anew
    */
-  follow(
-    name: string,
-    hear: (state: T) => void,
-    statesWanted: Promise<void>,
-    signal: AbortSignal,
-  ): Promise<T | undefined>;
+  follow(name: string, hear: (state: T) => void, signal: AbortSignal): Promise<T | undefined>;
   /** Says how this node's own searches are read for others: to be called once. */
   serve(join: JoinSearch<T>): void;
 }
 
-/**
- * Reads a search of this node that is under way; undefined where there is none. Reading keeps it going, until `signal` is aborted.
- *
- * @param wantsStates without, there is the last word alone
- */
+/** Reads a search of this node that is under way; undefined where there is none. Reading keeps it going, until `signal` is aborted. */
 export type JoinSearch<T> = (
   name: string,
-  wantsStates: boolean,
   signal: AbortSignal,
 ) => AsyncIterable<{ readonly value: T; readonly isLast: boolean }> | undefined;
 

@@ -16,7 +16,7 @@ export function analyzerOf(search: SearchWithRetry, slots = 1, cacheBytes = 1e6)
 }
 
 /** Searches until it is called off. */
-export const endless: SearchWithRetry = (_build, _job, signal, onProgress = () => {}, _wanted, onEngine) => {
+export const endless: SearchWithRetry = (_build, _job, signal, onProgress = () => {}, onEngine) => {
   onEngine?.(true);
   onProgress({ kind: "progress", snapshot: snapshotOf({ depth: 13 }) });
   return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));

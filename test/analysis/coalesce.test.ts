@@ -128,30 +128,27 @@ describe("equal work under way at the same time", () => {
 
   test("work is joined only while it is in flight, and then goes on for its waiters", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
-    expect(coalescer.join("a", "elsewhere", never, true)).toBeUndefined();
+    expect(coalescer.join("a", "elsewhere", never)).toBeUndefined();
     const leaving = new AbortController();
     const first = last(coalescer, "a", work, leaving.signal);
     await settle();
     runs[0]?.say(1);
-    const [states, end] = [true, false].map((wantsStates) =>
-      Array.fromAsync(coalescer.join("a", "elsewhere", never, wantsStates) ?? []),
-    );
-    expect(coalescer.counters).toEqual({ started: 1, joined: 2 });
+    const states = Array.fromAsync(coalescer.join("a", "elsewhere", never) ?? []);
+    expect(coalescer.counters).toEqual({ started: 1, joined: 1 });
     leaving.abort(new Error("gone"));
     await first.ended;
     expect(runs[0]?.signal.aborted).toBe(false);
     runs[0]?.say(2);
     runs[0]?.end(3);
     expect(await states).toEqual([1, 2, 3]);
-    expect(await end).toEqual([3]);
-    expect(coalescer.join("a", "elsewhere", never, true)).toBeUndefined();
+    expect(coalescer.join("a", "elsewhere", never)).toBeUndefined();
   });
 
   test("shared work ends when all its waiters leave, even if none of them has read", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const leaving = [new AbortController(), new AbortController()] as const;
     const first = last(coalescer, "a", work, leaving[0].signal);
-    coalescer.join("a", "elsewhere", leaving[1].signal, true);
+    coalescer.join("a", "elsewhere", leaving[1].signal);
     leaving[0].abort(new Error("gone"));
     await first.ended;
     expect(runs[0]?.signal.aborted).toBe(false);

@@ -54,7 +54,7 @@ describe("engine time of a search that is watched", () => {
   });
 
   test("the engine time of a watched search that fails without a state is the time that has passed", async () => {
-    const failing: SearchWithRetry = async (_build, _job, _signal, _onProgress, _wanted, onEngine) => {
+    const failing: SearchWithRetry = async (_build, _job, _signal, _onProgress, onEngine) => {
       onEngine?.(true);
       await silent();
       throw new EngineFailure("overtime", "did not stop");

@@ -27,8 +27,6 @@ export interface TestNode {
 
 export interface HeldSearch {
   readonly signal: AbortSignal;
-  /** Whether somebody wants to know how it goes. */
-  statesWanted: boolean;
   tell(depth: number): void;
   answer(done?: Partial<SearchDone>): void;
   fail(error: Error): void;
@@ -58,24 +56,14 @@ export async function openNode({
   onTestFinished(() => connection[Symbol.dispose]());
   const brief = createBriefRedis(connection, { askMaxMs, restMs: 50 });
   const searches: HeldSearch[] = [];
-  const search: SearchWithRetry = (
-    _build,
-    _job,
-    signal,
-    onProgress = () => {},
-    statesWanted = Promise.resolve(),
-  ) => {
+  const search: SearchWithRetry = (_build, _job, signal, onProgress = () => {}) => {
     const { promise, resolve, reject } = Promise.withResolvers<SearchDone>();
     const held: HeldSearch = {
       signal,
-      statesWanted: false,
       tell: (depth) => onProgress({ kind: "progress", snapshot: snapshotOf({ depth }) }),
       answer: (done) => resolve(doneOf(done)),
       fail: reject,
     };
-    void statesWanted.then(() => {
-      held.statesWanted = true;
-    });
     signal.addEventListener("abort", () => reject(signal.reason));
     searches.push(held);
     return promise;

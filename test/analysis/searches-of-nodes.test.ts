@@ -65,6 +65,8 @@ describeWith("redis")("nodes that share a Redis", () => {
     }, 5);
     await Promise.all(asked).finally(() => clearInterval(timer));
   }
+  /** Resolves when the node that leads knows of a follower. */
+  const isFollowed = ({ analyzer }: TestNode) => until(() => analyzer.askers().joined > 0);
   async function read(states: AsyncIterable<Analysis>, into: number[] = []): Promise<readonly number[]> {
     for await (const { depth, stopReason } of states) {
       into.push(stopReason === undefined ? depth : -depth);
@@ -128,20 +130,16 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(all.map(({ found }) => found.at(-1))).toEqual([undefined, undefined, undefined]);
   });
 
-  test("nodes that share a Redis pass the states of a search to streams, and to no other followers", async () => {
+  test("nodes that share a Redis pass the states of a search to the streams of its followers", async () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
     const [one, other] = all;
     const answer = one.analyzer.analyze(judgedOf(), "caller", never);
     const held = await shared(all, 0);
     const last = other.analyzer.analyze(judgedOf(), "caller", never);
-    await shared(all);
-    expect(held.statesWanted).toBe(false);
-    held.tell(3);
+    held.tell(5);
     const seen: number[] = [];
     const states = read(statesOf(other.analyzer, judgedOf(), "caller", never), seen);
-    await until(() => held.statesWanted);
     // The newest one at once, and then those that follow.
-    held.tell(5);
     await until(() => seen.includes(5));
     held.tell(9);
     await until(() => seen.includes(9));
@@ -169,8 +167,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     const held = await shared(all, 0);
     const states = follow.map(({ analyzer }) => read(statesOf(analyzer, judgedOf(), "caller", never)));
     await shared(all);
-    // Then the node that leads knows of the others.
-    await until(() => held.statesWanted);
+    await isFollowed(leads);
     leaving.abort(new Error("gone"));
     await expect(left).rejects.toThrow("gone");
     held.answer();
@@ -185,7 +182,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     const first = leads.analyzer.analyze(judgedOf(), "caller", leaving[0].signal);
     const held = await shared(all, 0);
     const second = read(statesOf(follows.analyzer, judgedOf(), "caller", leaving[1].signal));
-    await until(() => held.statesWanted);
+    await isFollowed(leads);
     leaving[0].abort(new Error("left"));
     await expect(first).rejects.toThrow("left");
     expect(held.signal.aborted).toBe(false);
@@ -205,7 +202,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     const states = read(statesOf(follow[0].analyzer, judgedOf(), "caller", never), seen);
     const answer = follow[1].analyzer.analyze(judgedOf(), "caller", never);
     await shared(all);
-    await until(() => held.statesWanted);
+    await isFollowed(leads);
     held.tell(8);
     await until(() => seen.includes(8));
     leads.redis[Symbol.dispose]();
@@ -308,7 +305,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     const answer = all[0].analyzer.analyze(asked, "caller", never);
     const held = await shared(all, 0);
     const states = read(statesOf(all[1].analyzer, asked, "caller", never));
-    await until(() => held.statesWanted);
+    await isFollowed(all[0]);
     held.answer({ endedBy: "time" });
     expect((await answer).stopReason).toBe("movetime");
     expect(await states).toEqual([-14]);

@@ -8,7 +8,6 @@ import type {
 } from "../../src/engine/engine.ts";
 import { startFen } from "../chess/judged.ts";
 import { jobOf } from "../engine/job-of.ts";
-import { patienceMs } from "../support/patience.ts";
 
 export const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq - 0 6";
 
@@ -101,8 +100,8 @@ export function testDeterminism(name: string, started: () => Started, depth: num
     const job = jobOf({ fen: middleGame, depth });
     const first = await repeatable(session, job);
     await searchFor({ fen: middleGame, multipv: 2, options: { skill_level: 3 } });
-    expect(session.state).toBe("stopping");
-    await expect.poll(() => session.state, { timeout: patienceMs }).toBe("idle");
+    await session.free;
+    expect(session.state).toBe("idle");
     expect(await repeatable(session, job)).toEqual(first);
   });
 }

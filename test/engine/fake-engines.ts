@@ -127,7 +127,7 @@ function createFakeSession(
       return alive;
     },
     get state() {
-      return alive ? (searching ? "busy" : "idle") : "dead";
+      return alive ? (searching ? "searching" : "idle") : "ended";
     },
     memoryBytes: () => memoryBytes(session),
     cutShort() {},

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { EngineSession, FailureKind } from "../../src/engine/engine.ts";
-import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
+import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch.ts";
 import { createFakeBackend, type Misbehaviour } from "../support/fake-engine/index.ts";
 import { buildOf } from "./build-of.ts";
 import { jobOf } from "./job-of.ts";
@@ -11,8 +11,8 @@ const sessions: EngineSession[] = [];
 // Short, but long enough that an engine which behaves is not taken for one that does not.
 const times = { ...defaultWatchTimes, silenceMs: 200, unresponsiveMs: 400, lateMs: 100, stopMs: 200 };
 
-async function start(misbehaviour: Misbehaviour, startMs = defaultWatchTimes.startMs) {
-  const session = await createFakeBackend({ misbehaviour, times: { ...times, startMs } }).start(
+async function start(misbehaviour: Misbehaviour, own: Partial<WatchTimes> = {}) {
+  const session = await createFakeBackend({ misbehaviour, times: { ...times, ...own } }).start(
     buildOf(),
     forever,
   );
@@ -47,16 +47,17 @@ describe("a process that is to search and", () => {
 });
 
 test("an engine that hangs while it is cleaned is gone, and no later search is blamed", async () => {
-  const session = await start("stuck");
+  // An engine that is slow in its search must not be asked for a sign of life, whose answer could come after the search.
+  const session = await start("stuck", { silenceMs: 60_000 });
   await session.search(jobOf({ depth: 2 }), forever);
-  const next = session.search(jobOf({ depth: 2, movetimeMs: 100 }), forever);
+  const next = session.search(jobOf({ depth: 2 }), forever);
   await expect(next).rejects.toMatchObject({ name: "EngineFailure", kind: "no_start" });
-  expect(await session.exited).toMatchObject({ kind: "no_start" });
+  expect(await session.exited).toMatchObject({ kind: "unresponsive" });
   expect(enginesRunning()).toEqual([]);
 });
 
 test("a process that never greets counts as not started", async () => {
-  await expect(start("mute", 500)).rejects.toMatchObject({ kind: "no_start" });
+  await expect(start("mute", { startMs: 500 })).rejects.toMatchObject({ kind: "no_start" });
 });
 
 test("an engine that keeps its hash answers otherwise, so each caller has a new game", async () => {

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { EngineOption } from "../../src/engine/engine.ts";
-import { callersOptionsFrom, type UciOption, uciValuesFrom } from "../../src/engine/uci/options.ts";
+import {
+  callersOptionsFrom,
+  createOptionState,
+  type UciOption,
+  uciValuesFrom,
+} from "../../src/engine/uci/options.ts";
 import { parseLine } from "../../src/engine/uci/parse-line.ts";
 
 function declared(...lines: readonly string[]): UciOption[] {
@@ -90,5 +95,40 @@ describe("values for the engine", () => {
   test("option values for the engine are only those that callers may set", () => {
     expect([...uciValuesFrom(options, { "Debug Log File": 1, hash: 4096, toString: 1 })]).toEqual([]);
     expect([...uciValuesFrom(options, {})]).toEqual([]);
+  });
+});
+
+describe("the options of an engine", () => {
+  const ofEngine = declared(
+    "MultiPV type spin default 1 min 1 max 256",
+    "Skill Level type spin default 20 min 0 max 20",
+    "UCI_Chess960 type check default false",
+  );
+
+  test("only options that differ are set, and options that the engine lacks are left out", () => {
+    const state = createOptionState(ofEngine);
+    expect(
+      state.set([
+        ["MultiPV", "1"],
+        ["Skill Level", "3"],
+        ["Contempt", "5"],
+      ]),
+    ).toEqual(["setoption name Skill Level value 3"]);
+    expect(state.set([["Skill Level", "3"]])).toEqual([]);
+    expect(state.set([["Skill Level", "20"]])).toEqual(["setoption name Skill Level value 20"]);
+  });
+
+  test("all changed options are set back to their defaults, once", () => {
+    const state = createOptionState(ofEngine);
+    state.set([
+      ["MultiPV", "4"],
+      ["UCI_Chess960", "true"],
+    ]);
+    expect(state.reset()).toEqual([
+      "setoption name MultiPV value 1",
+      "setoption name UCI_Chess960 value false",
+    ]);
+    expect(state.reset()).toEqual([]);
+    expect(state.set([["MultiPV", "4"]])).toEqual(["setoption name MultiPV value 4"]);
   });
 });

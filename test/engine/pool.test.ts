@@ -392,7 +392,7 @@ describe("a memory budget", () => {
     pool.release(first);
     await pool.acquire(full, forever);
     await new Promise(setImmediate);
-    expect(engines.sessions.map(({ state }) => state)).toEqual(["idle", "dead", "idle"]);
+    expect(engines.sessions.map(({ state }) => state)).toEqual(["idle", "ended", "idle"]);
   });
 
   test("a memory budget counts engines that are still being started", async () => {

@@ -1,6 +1,8 @@
 import { onTestFinished } from "vitest";
-import { createUciSession, type UciSession } from "../../src/engine/uci/session.ts";
+import type { EngineSession } from "../../src/engine/engine.ts";
+import { createUciSession } from "../../src/engine/uci/session.ts";
 import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
+import { startFen } from "../chess/judged.ts";
 import { buildOf } from "./build-of.ts";
 import { createScript, type Script } from "./scripted-transport.ts";
 
@@ -18,14 +20,20 @@ export const greeting: readonly string[] = [
   "uciok",
 ];
 
+/** The lines that begin the search of `jobOf()`. */
+export const [position, go] = [`position fen ${startFen}`, "go depth 14 movetime 60000"];
+
+/** A complete iteration of one line. */
+export const iteration = (depth: number, move: string, more = "") =>
+  `info depth ${depth} seldepth ${depth + 2} score cp 30 wdl 80 900 20 nodes ${depth * 100} nps 1000 hashfull 1 tbhits 0 time ${depth} ${more}pv ${move}`;
+
+/** A turn of the event loop: everything happens that needs no new line and no timer. */
+export const turn = () => new Promise(setImmediate);
+
 /** A script that the test must have followed to its end. */
 export function script(): Script {
   const created = createScript();
-  onTestFinished(async () => {
-    // An engine is told to clean up a moment after its answer.
-    await new Promise(setImmediate);
-    created.assertDone();
-  });
+  onTestFinished(() => created.assertDone());
   return created;
 }
 
@@ -37,10 +45,18 @@ export function greetedScript(): Script {
     .expect("isready", ["readyok"]);
 }
 
+/** The lines by which an engine is cleaned after a search, with its answer. */
+export function expectCleaning(conversation: Script, ...resets: readonly string[]): Script {
+  for (const reset of resets) {
+    conversation.expect(reset);
+  }
+  return conversation.expect("ucinewgame").expect("isready", ["readyok"]);
+}
+
 /** A session at the end of its greeting, and the script that goes on from there. */
 export async function openScripted(
   conversation: Script = greetedScript(),
-): Promise<{ session: UciSession; conversation: Script }> {
+): Promise<{ session: EngineSession; conversation: Script }> {
   const { signal } = new AbortController();
   const session = await createUciSession(buildOf(), conversation, defaultWatchTimes, signal);
   return { session, conversation };

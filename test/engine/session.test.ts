@@ -1,283 +1,302 @@
-import { getEventListeners } from "node:events";
-import { describe, expect, test } from "vitest";
-import { startFen } from "../chess/judged.ts";
-import { eventsOf, jobOf } from "./job-of.ts";
-import { openScripted, script } from "./scripted-session.ts";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createUciSession } from "../../src/engine/uci/session.ts";
+import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
+import { buildOf } from "./build-of.ts";
+import { giveClockBack, openTimers, takeClock, wait } from "./clock.ts";
+import { jobOf } from "./job-of.ts";
+import {
+  expectCleaning,
+  go,
+  greetedScript,
+  greeting,
+  iteration,
+  openScripted,
+  position,
+  script,
+  turn,
+} from "./scripted-session.ts";
 import type { Script } from "./scripted-transport.ts";
 
+const { startMs, unresponsiveMs, stopMs } = defaultWatchTimes;
 const forever = new AbortController().signal;
-const go = "go depth 14 movetime 60000";
-/** A turn of the event loop: what can go on without a new line has gone on. */
-const turn = () => new Promise(setImmediate);
-const start = `position fen ${startFen}`;
-const line = (depth: number, move: string, more = "") =>
-  `info depth ${depth} seldepth ${depth + 2} score cp 30 wdl 80 900 20 nodes ${depth * 100} nps 1000 hashfull 1 tbhits 0 time ${depth} ${more}pv ${move}`;
 
-describe("a search", () => {
-  test("a search sends the root, the time and the depth, and reports states, then one answer", async () => {
-    const { session, conversation } = await openScripted();
-    conversation
-      .expect(start)
-      .expect(go, [line(13, "e2e4 e7e5"), line(14, "e2e4 c7c5"), "bestmove e2e4 ponder c7c5"])
-      .expect("ucinewgame")
-      .expect("isready", ["readyok"]);
-    const events = await eventsOf(session, jobOf(), forever);
-    expect(events.map(({ kind, snapshot }) => [kind, snapshot.depth])).toEqual([
-      ["progress", 13],
-      ["progress", 14],
-      ["done", 14],
-    ]);
-    expect(events.at(-1)).toEqual({
-      kind: "done",
-      bestMove: "e2e4",
-      ponder: "c7c5",
-      endedBy: "depth",
-      snapshot: {
-        depth: 14,
-        complete: true,
-        lines: [
-          {
-            depth: 14,
-            seldepth: 16,
-            score: {
-              value: { kind: "cp", cp: 30 },
-              bound: "exact",
-              wdl: { win: 80, draw: 900, loss: 20 },
-            },
-            moves: ["e2e4", "c7c5"],
-          },
-        ],
-        counters: { nodes: 1400, nps: 1000, timeMs: 14, hashfull: 1, tbhits: 0 },
-      },
-    });
-  });
+const start = (conversation: Script, build = buildOf(), signal = forever) =>
+  createUciSession(build, conversation, defaultWatchTimes, signal);
 
-  test("a search sends the history as root and moves, so that the engine sees repetitions", async () => {
-    const { session, conversation } = await openScripted();
-    const moves = ["g1f3", "g8f6", "f3g1", "f6g8"];
-    conversation
-      .expect(`${start} moves g1f3 g8f6 f3g1 f6g8`)
-      .expect(go, [line(14, "e2e4"), "bestmove e2e4"])
-      .expect("ucinewgame")
-      .expect("isready", ["readyok"]);
-    await session.search(jobOf({ moves }), forever);
-  });
-
-  test("a search that is cut short before its first line stops at that line, because an answer needs a score", async () => {
-    const { session, conversation } = await openScripted();
-    conversation.expect(start).expect(go);
-    const answer = session.search(jobOf(), forever);
-    session.cutShort();
-    await new Promise(setImmediate);
-    // As a server does that stops, again and again.
-    session.cutShort();
-    expect(conversation.sent).not.toContain("stop");
-    conversation.expect("stop", ["bestmove e2e4"]).expect("ucinewgame").expect("isready", ["readyok"]);
-    conversation.say("info depth 1 score cp 30 time 1 pv e2e4");
-    expect(await answer).toMatchObject({ bestMove: "e2e4", endedBy: "stop" });
-  });
-
-  test("a search that is cut short answers with its last complete iteration, not with a partial one", async () => {
-    const { session, conversation } = await openScripted();
-    conversation
-      .expect(start)
-      .expect(go)
-      .expect("stop", [line(10, "g2g4"), "bestmove g2g4"]);
-    conversation.expect("ucinewgame").expect("isready", ["readyok"]);
-    const answer = session.search(jobOf(), forever);
-    await conversation.told(go);
-    conversation.say(line(9, "e2e4"));
-    await turn();
-    session.cutShort();
-    expect(await answer).toMatchObject({
-      endedBy: "stop",
-      bestMove: "g2g4",
-      snapshot: { depth: 9, complete: true },
-    });
-  });
-
-  test("a search reports each state as soon as it is complete, though many come at a time", async () => {
-    const { session, conversation } = await openScripted();
-    conversation.expect(start).expect("go depth 60 movetime 60000");
-    conversation.expect("ucinewgame").expect("isready", ["readyok"]);
-    const depths: number[] = [];
-    const answer = session.search(jobOf({ depth: 60 }), forever, ({ kind, snapshot }) => {
-      expect(kind).toBe("progress");
-      depths.push(snapshot.depth);
-    });
-    expect(depths).toEqual([]);
-    conversation.say(line(1, "e2e4"));
-    await turn();
-    expect(depths).toEqual([1]);
-    conversation.say(...Array.from({ length: 50 }, (_, at) => line(at + 2, "d2d4")), "bestmove d2d4");
-    expect(await answer).toMatchObject({
-      kind: "done",
-      snapshot: { depth: 51 },
-      endedBy: "time",
-      ponder: undefined,
-    });
-    expect(depths).toEqual(Array.from({ length: 51 }, (_, at) => at + 1));
-  });
-
-  test("a search sets options before, and sets them back after its answer", async () => {
-    const { session, conversation } = await openScripted();
-    conversation
-      .expect("setoption name Skill Level value 3")
-      .expect("setoption name MultiPV value 2")
-      .expect(start)
-      .expect(go, [line(14, "e2e4", "multipv 1 "), line(14, "d2d4", "multipv 2 "), "bestmove d2d4"])
-      .expect("setoption name Skill Level value 20")
-      .expect("setoption name MultiPV value 1")
-      .expect("ucinewgame")
-      // The next caller asks for nothing, and gets an engine as new.
-      .expect(start)
-      .expect(go, [line(14, "e2e4"), "bestmove e2e4"])
-      .expect("ucinewgame")
-      .expect("isready", ["readyok"]);
-    const weak = await session.search(
-      jobOf({ multipv: 2, options: { skill_level: 3, uci_chess960: false } }),
-      forever,
-    );
-    expect(weak.snapshot.lines.map(({ moves }) => moves[0])).toEqual(["e2e4", "d2d4"]);
-    expect(weak.bestMove).toBe("d2d4");
-    await session.search(jobOf(), forever);
-  });
-
-  test("a search switches to Chess960 and back by the position", async () => {
-    const { session, conversation } = await openScripted();
-    const job = jobOf({ fen: "4k3/8/8/8/8/8/8/RK5R w HA - 0 1", chess960: true });
-    conversation
-      .expect("setoption name UCI_Chess960 value true")
-      .expect(`position fen ${job.position.root}`)
-      .expect(go, [line(14, "b1h1"), "bestmove b1h1"])
-      .expect("setoption name UCI_Chess960 value false")
-      .expect("ucinewgame")
-      .expect("isready", ["readyok"]);
-    expect((await session.search(job, forever)).bestMove).toBe("b1h1");
-  });
-
-  test("a search sends nothing that the engine does not declare", async () => {
-    const bare = script()
-      .expect("uci", ["id name Bare", "uciok"])
-      .expect("isready", ["readyok"])
-      .expect(start)
-      .expect(go, [line(14, "e2e4"), "bestmove e2e4"])
-      .expect("ucinewgame")
-      .expect("isready", ["readyok"]);
-    const { session } = await openScripted(bare);
-    const options = { skill_level: 3 };
-    expect((await session.search(jobOf({ multipv: 2, options }), forever)).bestMove).toBe("e2e4");
-  });
-
-  test("a search ends by its depth only if that depth is complete", async () => {
-    const { session, conversation } = await openScripted();
-    conversation
-      .expect(start)
-      .expect(go, ["info depth 14 score cp 30 upperbound time 9 pv e2e4", "bestmove e2e4"])
-      .expect("ucinewgame")
-      .expect("isready", ["readyok"]);
-    expect(await session.search(jobOf(), forever)).toMatchObject({
-      endedBy: "time",
-      snapshot: { depth: 14, complete: false },
-    });
-  });
-
-  test("a search sends no default values, and no option that callers may not set", async () => {
-    const { session, conversation } = await openScripted();
-    conversation
-      .expect(start)
-      .expect(go, [line(14, "e2e4"), "bestmove e2e4"])
-      .expect("ucinewgame")
-      .expect("isready", ["readyok"]);
-    const options = { skill_level: 20, uci_chess960: false, uci_elo: 1500, "Debug Log File": 1 };
-    await session.search(jobOf({ options }), forever);
-  });
-
-  test("an engine that gives a second answer to a search is used no more", async () => {
-    const { session, conversation } = await openScripted();
-    const stutter = ["bestmove e2e4", "bestmove d2d4", line(15, "d2d4"), "bestmove (none)"];
-    conversation.expect(start).expect(go, [line(14, "e2e4"), ...stutter]);
-    const depths: number[] = [];
-    const answer = await session.search(jobOf(), forever, ({ snapshot }) => depths.push(snapshot.depth));
-    expect(answer).toMatchObject({ bestMove: "e2e4", snapshot: { depth: 14 } });
-    await turn();
-    expect(depths).toEqual([14]);
-    expect(await session.exited).toMatchObject({ kind: "protocol_error" });
-  });
-
-  test("an engine that answers before its search began is used no more", async () => {
-    const { session, conversation } = await openScripted();
-    conversation
-      .expect(start)
-      .expect(go, [line(14, "e2e4"), "bestmove e2e4"])
-      .expect("ucinewgame")
-      .expect("isready", ["readyok", "bestmove a2a3"]);
-    await session.search(jobOf(), forever);
-    expect(await session.exited).toMatchObject({ kind: "protocol_error" });
-  });
-
-  test("a search is refused beside another one", async () => {
-    const { session, conversation } = await openScripted();
-    conversation.expect(start).expect(go).expect("ucinewgame").expect("isready", ["readyok"]);
-    const first = session.search(jobOf(), forever);
-    await conversation.told(go);
-    await expect(session.search(jobOf(), forever)).rejects.toThrow("one search at a time");
-    conversation.say(line(14, "e2e4"), "bestmove e2e4");
-    expect((await first).bestMove).toBe("e2e4");
-  });
+beforeEach(takeClock);
+afterEach(async () => {
+  await wait(0);
+  // A timer that outlives its search or its engine could kill the engine of somebody else.
+  const open = openTimers();
+  giveClockBack();
+  expect(open).toBe(0);
 });
 
-describe("a caller that leaves", () => {
-  const searching = async () => {
-    const { session, conversation } = await openScripted();
-    const caller = new AbortController();
-    conversation.expect(start).expect(go);
-    const depths: number[] = [];
-    const search = session.search(jobOf(), caller.signal, ({ snapshot }) => depths.push(snapshot.depth));
-    await conversation.told(go);
-    return { session, conversation, caller, search, depths };
-  };
+/** A session in a search. */
+async function searching(signal = forever) {
+  const { session, conversation } = await openScripted();
+  conversation.expect(position).expect(go);
+  const search = session.search(jobOf(), signal);
+  // Rejections are awaited later.
+  search.catch(() => {});
+  await conversation.told(go);
+  return { session, conversation, search };
+}
 
-  test("a caller that leaves gets its own abort reason at once, and the engine is stopped", async () => {
-    const { session, conversation, caller, search } = await searching();
-    conversation.expect("stop");
-    caller.abort(new Error("the deadline has passed"));
-    expect(conversation.sent.at(-1)).toBe("stop");
-    await expect(search).rejects.toThrow("the deadline has passed");
-    expect(session.alive).toBe(true);
-    expect(session.state).toBe("stopping");
+/** A session that has answered a search, and whose engine has not said yet that it is clean. */
+async function cleaning() {
+  const { session, conversation } = await openScripted();
+  conversation.expect("setoption name Skill Level value 3").expect(position);
+  conversation.expect(go, [iteration(14, "e2e4"), "bestmove e2e4"]);
+  conversation.expect("setoption name Skill Level value 20").expect("ucinewgame").expect("isready");
+  await session.search(jobOf({ options: { skill_level: 3 } }), forever);
+  return { session, conversation, writes: () => conversation.writes.slice(3) };
+}
+
+describe("the greeting", () => {
+  test("the greeting learns the name of the engine, and the options that callers may set", async () => {
+    const { session } = await openScripted();
+    expect(session.info).toEqual({
+      name: "Scripted 1",
+      author: "the script",
+      options: [
+        {
+          name: "skill_level",
+          engineName: "Skill Level",
+          kind: "integer",
+          default: 20,
+          minimum: 0,
+          maximum: 20,
+        },
+        { name: "uci_chess960", engineName: "UCI_Chess960", kind: "boolean", default: false },
+      ],
+    });
+    expect([session.alive, session.state]).toEqual([true, "idle"]);
   });
 
-  test("a caller that leaves has an engine that is busy until its bestmove, and is cleaned then", async () => {
-    const { session, conversation, caller, search } = await searching();
-    conversation.expect("stop");
-    caller.abort();
-    await expect(search).rejects.toThrow();
-
-    const other = session.search(jobOf(), forever);
-    await turn();
-    expect(conversation.sent.at(-1)).toBe("stop");
-    conversation
-      .expect("ucinewgame")
-      .expect(start)
-      .expect(go, [line(14, "d2d4"), "bestmove d2d4"])
-      .expect("ucinewgame")
+  test("the greeting sets the operator's options, threads before hash, and only if they differ from the default", async () => {
+    const both = script()
+      .expect("uci", greeting)
+      .expect("setoption name Threads value 2")
+      .expect("setoption name Hash value 64")
+      .expect("setoption name UCI_ShowWDL value true")
       .expect("isready", ["readyok"]);
-    conversation.say(line(3, "e2e4"), "bestmove e2e4");
-    expect((await other).bestMove).toBe("d2d4");
+    await start(both, buildOf({ settings: { threads: 2, hashMb: 64 } }));
+    expect(both.writes.map((lines) => lines.length)).toEqual([1, 4]);
+  });
+
+  test("the greeting sets no option that the engine does not declare", async () => {
+    const bare = script().expect("uci", ["id name Bare", "uciok"]).expect("isready", ["readyok"]);
+    const session = await start(bare, buildOf({ settings: { threads: 4, hashMb: 256 } }));
+    expect(session.info).toEqual({ name: "Bare", author: "", options: [] });
+  });
+
+  test("the greeting ignores other lines of an engine", async () => {
+    const talkative = script()
+      .expect("uci", ["Stockfish by the developers", "", "readyok", "id elo 3000", ...greeting])
+      .expect("setoption name UCI_ShowWDL value true", ["No such option: nonsense"])
+      .expect("isready", ["info string NNUE", "readyok"]);
+    expect((await start(talkative)).info.name).toBe("Scripted 1");
   });
 
   test.each([
-    [
-      "says its bestmove",
-      (engine: Script) => engine.expect("ucinewgame").expect("isready", ["readyok"]).say("bestmove e2e4"),
-    ],
-    ["is gone", (engine: Script) => engine.hangUp()],
-  ])("a caller that leaves has an engine that is not free until it %s", async (_, change) => {
-    const { session, conversation, caller, search } = await searching();
-    conversation.expect("stop");
+    ["is silent", []],
+    ["greets without an end", ["id name Endless"]],
+    ["never gets ready", greeting],
+  ])("an engine that %s is killed after the time for starting", async (_, answer) => {
+    const conversation = script().expect("uci", answer);
+    if (answer.includes("uciok")) {
+      conversation.expect("setoption name UCI_ShowWDL value true").expect("isready");
+    }
+    const failure = expect(start(conversation)).rejects.toMatchObject({ kind: "no_start" });
+    await wait(startMs - 1);
+    expect(conversation.killed).toBe(false);
+    await wait(1);
+    await failure;
+    expect(conversation.killed).toBe(true);
+  });
+
+  test.each([
+    ["ends before a word", []],
+    ["ends in the middle of its greeting", ["id name Short"]],
+    ["ends right after its greeting", greeting],
+  ])("an engine that %s is reported at once as not started", async (_, answer) => {
+    const conversation = script().expect("uci", answer).thenHangUp();
+    await expect(start(conversation)).rejects.toMatchObject({ kind: "no_start", cause: { kind: "exited" } });
+    expect(conversation.killed).toBe(true);
+  });
+
+  test("an engine that floods instead of a greeting is killed, and reported as not started", async () => {
+    const conversation = script().expect("uci", Array(20).fill("x".repeat(60_000)));
+    await expect(start(conversation)).rejects.toMatchObject({ kind: "no_start", cause: { kind: "flooded" } });
+    expect(conversation.killed).toBe(true);
+  });
+
+  test("a caller that leaves during the greeting gets its own abort reason, and the engine is gone", async () => {
+    const conversation = script().expect("uci");
+    const caller = new AbortController();
+    const session = start(conversation, buildOf(), caller.signal);
+    await conversation.told("uci");
+    caller.abort(new Error("enough"));
+    await expect(session).rejects.toThrow("enough");
+    expect(conversation.killed).toBe(true);
+  });
+
+  test("a caller that leaves before the greeting sends the engine nothing", async () => {
+    const conversation = script();
+    const gone = AbortSignal.abort(new Error("too late"));
+    await expect(start(conversation, buildOf(), gone)).rejects.toThrow("too late");
+    expect(conversation.killed).toBe(true);
+  });
+
+  // The caller must have a living engine, or its abort reason and no engine.
+  test.each(Array.from({ length: 16 }, (_, steps) => steps))(
+    "a caller that leaves %i steps after the last line of the greeting leaves no engine behind",
+    async (steps) => {
+      const caller = new AbortController();
+      const conversation = script().expect("uci", ["id name Bare", "uciok"]).expect("isready");
+      const outcome = start(conversation, buildOf(), caller.signal).then(
+        ({ alive }) => (alive ? "alive" : "dead"),
+        (error) => `${error}, ${conversation.killed ? "killed" : "left running"}`,
+      );
+      await conversation.told("isready");
+      conversation.say("readyok");
+      for (let step = 0; step < steps; step++) {
+        await Promise.resolve();
+      }
+      caller.abort("left");
+      expect(["alive", "left, killed"]).toContain(await outcome);
+    },
+  );
+
+  test("a caller that leaves after the greeting does not end the engine", async () => {
+    const caller = new AbortController();
+    const conversation = greetedScript();
+    const session = await start(conversation, buildOf(), caller.signal);
     caller.abort();
-    await expect(search).rejects.toThrow();
+    expect([session.alive, conversation.killed]).toEqual([true, false]);
+  });
+});
+
+describe("cleaning", () => {
+  test("an engine is cleaned right after its answer, in one write, and is idle when it is ready", async () => {
+    const { session, conversation, writes } = await cleaning();
+    expect(writes()).toEqual([["setoption name Skill Level value 20", "ucinewgame", "isready"]]);
+    expect(session.state).toBe("cleaning");
+    conversation.say("readyok");
+    await turn();
+    expect(session.state).toBe("idle");
+    expect(writes()).toHaveLength(1);
+  });
+
+  test("a search waits until the engine is clean", async () => {
+    const { session, conversation, writes } = await cleaning();
+    conversation.expect(position).expect(go, [iteration(14, "d2d4"), "bestmove d2d4"]);
+    expectCleaning(conversation);
+    const next = session.search(jobOf(), forever);
+    await turn();
+    expect(writes()).toHaveLength(1);
+    conversation.say("readyok");
+    expect((await next).bestMove).toBe("d2d4");
+    expect(writes()[1]).toEqual([position, go]);
+  });
+
+  test("an engine is set the options of each search, though the search before had the same", async () => {
+    const set = (value: number) => `setoption name MultiPV value ${value}`;
+    const lines = [iteration(14, "e2e4", "multipv 1 "), iteration(14, "d2d4", "multipv 2 ")];
+    const { session, conversation } = await openScripted();
+    for (let search = 0; search < 3; search++) {
+      conversation
+        .expect(set(2))
+        .expect(position)
+        .expect(go, [...lines, "bestmove e2e4"]);
+      expectCleaning(conversation, set(1));
+      await session.search(jobOf({ multipv: 2 }), forever);
+    }
+  });
+
+  test("another line than readyok does not end the cleaning", async () => {
+    const { session, conversation } = await cleaning();
+    conversation.say("info string still at it");
+    await turn();
+    expect(session.state).toBe("cleaning");
+    conversation.say("readyok");
+    await turn();
+    expect(session.state).toBe("idle");
+  });
+
+  test("a caller that leaves while the engine is cleaned gets its abort reason at once, and the engine gets no search", async () => {
+    const { session, conversation } = await cleaning();
+    const caller = new AbortController();
+    const next = session.search(jobOf(), caller.signal);
+    caller.abort(new Error("no patience"));
+    await expect(next).rejects.toThrow("no patience");
+    conversation.say("readyok");
+    await turn();
+    expect(session.state).toBe("idle");
+  });
+
+  test("an engine that does not get clean is killed as unresponsive, and the search that waits can be retried elsewhere", async () => {
+    const { session, conversation } = await cleaning();
+    const next = session.search(jobOf(), forever);
+    next.catch(() => {});
+    await wait(unresponsiveMs - 1);
+    expect(conversation.killed).toBe(false);
+    await wait(1);
+    expect(conversation.killed).toBe(true);
+    expect(await session.exited).toMatchObject({ kind: "unresponsive" });
+    await expect(next).rejects.toMatchObject({ kind: "no_start", cause: { kind: "unresponsive" } });
+  });
+
+  test("an engine that ends while it is cleaned is not blamed on the search that waits", async () => {
+    const { session, conversation } = await cleaning();
+    const next = session.search(jobOf(), forever);
+    conversation.hangUp();
+    await expect(next).rejects.toMatchObject({ kind: "no_start", cause: { kind: "exited" } });
+  });
+
+  test("two searches on one engine run one after the other", async () => {
+    const { session, conversation, search } = await searching();
+    const others = [session.search(jobOf(), forever), session.search(jobOf(), forever)];
+    expectCleaning(conversation);
+    for (const move of ["d2d4", "c2c4"]) {
+      conversation.expect(position).expect(go, [iteration(14, move), `bestmove ${move}`]);
+      expectCleaning(conversation);
+    }
+    conversation.say(iteration(14, "e2e4"), "bestmove e2e4");
+    const answers = await Promise.all([search, ...others]);
+    expect(answers.map(({ bestMove }) => bestMove)).toEqual(["e2e4", "d2d4", "c2c4"]);
+  });
+});
+
+describe("an engine whose caller has left", () => {
+  const left = async () => {
+    const caller = new AbortController();
+    const { session, conversation, search } = await searching(caller.signal);
+    conversation.expect("stop");
+    caller.abort(new Error("left"));
+    await expect(search).rejects.toThrow("left");
+    return { session, conversation };
+  };
+
+  test("an engine whose caller has left is cleaned after its bestmove, and then gets the next search", async () => {
+    const { session, conversation } = await left();
+    const next = session.search(jobOf(), forever);
+    await turn();
+    expect(conversation.sent.at(-1)).toBe("stop");
+    expectCleaning(conversation)
+      .expect(position)
+      .expect(go, [iteration(14, "d2d4"), "bestmove d2d4"]);
+    expectCleaning(conversation);
+    conversation.say(iteration(3, "e2e4"), "bestmove e2e4");
+    expect((await next).bestMove).toBe("d2d4");
+  });
+
+  test.each([
+    ["it is clean", (engine: Script) => expectCleaning(engine).say("bestmove e2e4")],
+    ["it is gone", (engine: Script) => engine.hangUp()],
+  ])("an engine whose caller has left is free when %s", async (_, change) => {
+    const { session, conversation } = await left();
     let free = false;
     const freed = session.free.then(() => {
       free = true;
@@ -286,49 +305,179 @@ describe("a caller that leaves", () => {
     expect(free).toBe(false);
     change(conversation);
     await freed;
-    await session.free;
+    expect(["idle", "ended"]).toContain(session.state);
+    await session[Symbol.asyncDispose]();
   });
 
-  test("a caller that leaves after the first states gets no more of them, and the engine is stopped and cleaned", async () => {
-    const { session, conversation, caller, search, depths } = await searching();
-    conversation.say(line(1, "e2e4"));
+  test("an engine whose caller has left gets no search of a waiting caller that leaves, too", async () => {
+    const { session, conversation } = await left();
+    const caller = new AbortController();
+    const next = session.search(jobOf(), caller.signal);
     await turn();
-    conversation.expect("stop", [line(2, "e2e4"), line(3, "e2e4"), "bestmove e2e4"]);
-    conversation.expect("ucinewgame").expect("isready", ["readyok"]);
-    caller.abort(new Error("seen enough"));
-    await expect(search).rejects.toThrow("seen enough");
+    caller.abort(new Error("no patience"));
+    await expect(next).rejects.toThrow("no patience");
+    expectCleaning(conversation).say("bestmove e2e4");
     await turn();
-    expect(depths).toEqual([1]);
     expect(session.state).toBe("idle");
   });
 
+  test("an engine whose caller has left is killed if it does not stop, and no other search fails", async () => {
+    const { session, conversation } = await left();
+    const next = session.search(jobOf(), forever);
+    next.catch(() => {});
+    await wait(stopMs - 1);
+    expect(conversation.killed).toBe(false);
+    await wait(1);
+    expect(conversation.killed).toBe(true);
+    expect(await session.exited).toMatchObject({ kind: "overtime" });
+    await expect(next).rejects.toMatchObject({ kind: "no_start" });
+  });
+
+  // At some of these steps the answer is on its way to the caller, at others the caller has it.
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    "an engine whose caller leaves %i steps after its bestmove is not stopped",
+    async (steps) => {
+      const caller = new AbortController();
+      const { session, conversation, search } = await searching(caller.signal);
+      conversation.say(iteration(14, "e2e4"));
+      await wait(0);
+      expectCleaning(conversation).say("bestmove e2e4");
+      for (let step = 0; step < steps; step++) {
+        await Promise.resolve();
+      }
+      caller.abort(new Error("left"));
+      expect(await search).toMatchObject({ bestMove: "e2e4" });
+      await wait(10 * stopMs);
+      expect(conversation.sent).not.toContain("stop");
+      expect([conversation.killed, session.state]).toEqual([false, "idle"]);
+    },
+  );
+});
+
+describe("an engine that fails", () => {
   test.each([
-    ["before its first line", "bestmove e2e4"],
-    ["and has no move", "bestmove (none)"],
-  ])("a caller that leaves keeps an engine that stops %s", async (_, answer) => {
-    const { session, conversation, caller, search } = await searching();
-    conversation.expect("stop", [answer]).expect("ucinewgame").expect("isready", ["readyok"]);
-    caller.abort();
-    await expect(search).rejects.toThrow();
-    await conversation.told("isready", 2);
-    expect(session.alive).toBe(true);
+    ["refuses the position", ["info string CRITICAL ERROR: Position not legal"], "CRITICAL ERROR"],
+    ["has no move", [iteration(1, "e2e4"), "bestmove (none)"], "(none)"],
+    ["answers nonsense", [iteration(1, "e2e4"), "bestmove 0000"], "(none)"],
+    ["answers with a move that is not legal", [iteration(1, "e2e4"), "bestmove e2e5"], "e2e5"],
+    ["prints a line with a move that is not legal", [iteration(1, "e7e5"), "bestmove e2e4"], "e7e5"],
+    ["answers without a line", ["info depth 1 currmove e2e4", "bestmove e2e4"], "no line"],
+  ])("an engine that %s is a protocol error, and killed", async (_, lines, message) => {
+    const { session, conversation, search } = await searching();
+    conversation.say(...lines);
+    await expect(search).rejects.toMatchObject({
+      name: "EngineFailure",
+      kind: "protocol_error",
+      message: expect.stringContaining(message),
+    });
+    expect([conversation.killed, session.alive]).toEqual([true, false]);
+    expect(await session.exited).toMatchObject({ kind: "protocol_error" });
   });
 
-  test("a caller that leaves before the search began sends the engine nothing", async () => {
-    const { session } = await openScripted();
-    const gone = AbortSignal.abort(new Error("gone"));
-    await expect(session.search(jobOf(), gone)).rejects.toThrow("gone");
+  test("an engine whose pipe ends in a search has exited", async () => {
+    const { session, conversation, search } = await searching();
+    conversation.say(iteration(1, "e2e4"));
+    conversation.hangUp();
+    await expect(search).rejects.toMatchObject({ kind: "exited" });
+    expect(await session.exited).toMatchObject({ kind: "exited" });
+    expect(session.alive).toBe(false);
   });
 
-  test("a caller that leaves has no listener left on its signal", async () => {
+  test("an engine that somebody else killed in a search was killed, and did not crash", async () => {
+    const { conversation, search } = await searching();
+    conversation.hangUp("outside");
+    await expect(search).rejects.toMatchObject({ kind: "killed", blamesPosition: false });
+  });
+
+  test("an engine fails once, and later errors change nothing", async () => {
+    const { session, conversation, search } = await searching();
+    conversation.say("info string CRITICAL ERROR", "bestmove (none)", "bestmove e2e4");
+    conversation.hangUp();
+    await expect(search).rejects.toMatchObject({ kind: "protocol_error" });
+    await session[Symbol.asyncDispose]();
+    expect(await session.exited).toMatchObject({ kind: "protocol_error" });
+  });
+
+  test("an engine that prints more than the output limit in a search is killed", async () => {
+    const { session, conversation, search } = await searching();
+    conversation.say(...Array(20_000).fill(iteration(1, "e2e4")));
+    await expect(search).rejects.toMatchObject({ kind: "flooded", blamesPosition: true });
+    expect(await session.exited).toMatchObject({ kind: "flooded" });
+  });
+
+  test("an engine that prints more than the output limit while it is idle is killed", async () => {
     const { session, conversation } = await openScripted();
-    const { signal } = new AbortController();
-    conversation
-      .expect(start)
-      .expect(go, [line(14, "e2e4"), "bestmove e2e4"])
-      .expect("ucinewgame")
-      .expect("isready", ["readyok"]);
-    await session.search(jobOf(), signal);
-    expect(getEventListeners(signal, "abort")).toEqual([]);
+    conversation.say(...Array(20_000).fill(iteration(1, "e2e4")));
+    expect(await session.exited).toMatchObject({ kind: "flooded" });
+    expect(conversation.killed).toBe(true);
+  });
+
+  test("an engine that answers a search twice is killed, and the caller has the first answer", async () => {
+    const { session, conversation } = await openScripted();
+    const twice = ["bestmove e2e4", "bestmove d2d4", iteration(15, "d2d4"), "bestmove (none)"];
+    conversation.expect(position).expect(go, [iteration(14, "e2e4"), ...twice]);
+    conversation.expect("ucinewgame").expect("isready");
+    const depths: number[] = [];
+    const answer = await session.search(jobOf(), forever, ({ snapshot }) => depths.push(snapshot.depth));
+    expect(answer).toMatchObject({ bestMove: "e2e4", snapshot: { depth: 14 } });
+    expect(await session.exited).toMatchObject({ kind: "protocol_error" });
+    expect(depths).toEqual([14]);
+  });
+
+  test("an engine that answers while it is idle is killed, so that the next caller does not get that answer", async () => {
+    const { session, conversation } = await openScripted();
+    conversation.say("bestmove a2a3");
+    expect(await session.exited).toMatchObject({ kind: "protocol_error" });
+  });
+
+  test("an engine that ends while it is idle is known to be gone", async () => {
+    const { session, conversation } = await openScripted();
+    conversation.hangUp();
+    expect(await session.exited).toMatchObject({ kind: "exited" });
+    expect(session.alive).toBe(false);
+  });
+
+  test("a search that comes when the pipe has just ended is not blamed, and can be retried elsewhere", async () => {
+    const { session, conversation } = await openScripted();
+    conversation.hangUp();
+    while (session.alive) {
+      await Promise.resolve();
+    }
+    await expect(session.search(jobOf(), forever)).rejects.toMatchObject({
+      kind: "no_start",
+      cause: { kind: "exited" },
+    });
+  });
+});
+
+describe("a session that is closed", () => {
+  test("a session that is closed in a search ends its engine and rejects the search", async () => {
+    const { session, conversation, search } = await searching();
+    await session[Symbol.asyncDispose]();
+    await expect(search).rejects.toMatchObject({ kind: "exited" });
+    expect(conversation.killed).toBe(true);
+    // The engine did not fail.
+    expect(await session.exited).toBeUndefined();
+  });
+
+  test("a session that is closed while its engine is cleaned ends the engine", async () => {
+    const { session, conversation } = await cleaning();
+    await session[Symbol.asyncDispose]();
+    expect(conversation.killed).toBe(true);
+    expect(await session.exited).toBeUndefined();
+  });
+
+  test("a session that is closed while it is idle ends its engine, and may be closed again", async () => {
+    const { session, conversation } = await openScripted();
+    await Promise.all([session[Symbol.asyncDispose](), session[Symbol.asyncDispose]()]);
+    await session[Symbol.asyncDispose]();
+    expect(conversation.killed).toBe(true);
+    expect(await session.exited).toBeUndefined();
+  });
+
+  test("a closed session takes no searches, which can be retried elsewhere", async () => {
+    const { session } = await openScripted();
+    await session[Symbol.asyncDispose]();
+    await expect(session.search(jobOf(), forever)).rejects.toMatchObject({ kind: "no_start" });
   });
 });

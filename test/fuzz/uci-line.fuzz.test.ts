@@ -8,12 +8,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { findingsFromEvent } from "../../src/analysis/analysis.ts";
 import type { EngineBuild, Snapshot } from "../../src/engine/engine.ts";
-import {
-  createSnapshotFold,
-  parseLine,
-  type UciInfo,
-  type UciLine,
-} from "../../src/engine/uci/parse-line.ts";
+import { parseLine, type UciInfo, type UciLine } from "../../src/engine/uci/parse-line.ts";
+import { createSnapshotFold } from "../../src/engine/uci/snapshot-fold.ts";
 import { positionOf } from "../chess/judged.ts";
 import { threadMs } from "../support/thread-time.ts";
 import { corpusOf } from "./corpus.ts";

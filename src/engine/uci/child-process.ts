@@ -4,11 +4,11 @@ import type { Readable, Writable } from "node:stream";
 import { EngineFailure } from "../engine.ts";
 import type { ProcessEnd, UciTransport } from "./transport.ts";
 
-/** What is run, and with which arguments. */
+/** A program to run. */
 export interface EngineCommand {
   readonly file: string;
   readonly args: readonly string[];
-  /** Whom it is begun as; as this process itself if undefined. */
+  /** The user to start it as; the user of this process if undefined. */
   readonly become?: UserIds | undefined;
 }
 
@@ -17,22 +17,22 @@ export interface UserIds {
   readonly gid: number;
 }
 
-// A line of UCI has at most some thousand characters; an engine that prints more is broken.
+/** A line of UCI has at most some thousand characters; an engine that prints more is broken. */
 const lineMaxChars = 65_536;
 
 /**
- * Starts a process that speaks UCI over its pipes. A file that cannot be run shows as lines that fail at once.
- * @throws EngineFailure of the kind `no_start` where there is no memory for it.
+ * Starts a process that speaks UCI over its pipes. If the file cannot be run, `read` rejects.
+ * @throws EngineFailure of the kind `no_start` if there is no memory for it.
  */
 export function createChildProcess(command: EngineCommand): UciTransport {
   const child = spawnEngine(command);
   let failure: Error | undefined;
   const ended = new Promise<ProcessEnd>((resolve) => {
     child.once("exit", (_code, signal) => {
-      // What a script leaves behind would keep the pipes. Now and not later: as long as something of the group lives
-      // its number is not given anew, and afterwards somebody else may have it.
+      // The children of a script would keep the pipes. They are killed at once: while one of them lives, the system does not
+      // give the number of their group to another process.
       if (killGroup(child)) {
-        // Its input ended with the script: an answer now would be one that was broken off.
+        // The input of the children ended with the script, so an answer of theirs would be unfinished.
         child.stdout?.destroy();
       }
       resolve(signal && !faultSignals.has(signal) ? "outside" : "itself");
@@ -42,7 +42,7 @@ export function createChildProcess(command: EngineCommand): UciTransport {
       resolve("itself");
     });
   });
-  // A write to an engine that is gone: the end of its lines tells.
+  // A write to an engine that is gone fails; the end of its output reports that it is gone.
   child.stdin?.on("error", () => {});
 
   return {
@@ -65,7 +65,7 @@ export function createChildProcess(command: EngineCommand): UciTransport {
   };
 }
 
-/** Signals that a process brings upon itself. Every other one was sent by somebody. */
+/** Signals of a crash. Somebody else sent every other signal. */
 const faultSignals: ReadonlySet<NodeJS.Signals> = new Set([
   "SIGABRT",
   "SIGBUS",
@@ -76,7 +76,7 @@ const faultSignals: ReadonlySet<NodeJS.Signals> = new Set([
   "SIGTRAP",
 ]);
 
-/** Without file descriptors left, Node gives a process without pipes, and tells the error later. */
+/** If no file descriptors are left, Node returns a process without pipes, and emits the error later. */
 type EngineProcess = ChildProcess & {
   readonly stdin: Writable | undefined;
   readonly stdout: Readable | undefined;
@@ -85,9 +85,9 @@ type EngineProcess = ChildProcess & {
 function spawnEngine({ file, args, become }: EngineCommand): EngineProcess {
   try {
     return spawn(file, args, {
-      // Nothing of the server's environment is an engine's business.
+      // An engine must not see the environment of the server, which may have secrets.
       env: {},
-      // A process group of its own: Ctrl-C on the terminal is for the server, which then ends its engines.
+      // A process group of its own: Ctrl-C on the terminal reaches the server alone, which then ends its engines.
       detached: true,
       stdio: ["pipe", "pipe", "ignore"],
       ...(become && { uid: become.uid, gid: become.gid }),
@@ -101,17 +101,17 @@ function isRunning({ exitCode, signalCode }: EngineProcess): boolean {
   return exitCode === null && signalCode === null;
 }
 
-/** The engine with all that it has started: it may be a script around the real one. Returns whether there was any. */
+/** Kills the engine and its children, because it may be a script around the real engine. Returns false if there was none. */
 function killGroup(child: EngineProcess): boolean {
   try {
     return child.pid !== undefined && process.kill(-child.pid, "SIGKILL");
   } catch {
-    // Nothing of it is left, or there are no process groups here (Windows).
+    // The group is gone, or there are no process groups here (Windows).
     return child.kill("SIGKILL");
   }
 }
 
-// By events: an iteration over the stream costs as much as all else that is done with a shallow search.
+/** By events, because an async iteration costs as much as everything else in a shallow search. */
 function readLines(stdout: Readable, receive: (line: string) => void): Promise<void> {
   const over = Promise.withResolvers<void>();
   let rest = "";
@@ -126,7 +126,7 @@ function readLines(stdout: Readable, receive: (line: string) => void): Promise<v
     try {
       lines.forEach(receive);
     } catch (error) {
-      // Thrown on, it would end the process and not this engine.
+      // Thrown from here, the error would end this process instead of this engine.
       stdout.destroy(error instanceof Error ? error : new Error(String(error)));
     }
   });
@@ -135,10 +135,10 @@ function readLines(stdout: Readable, receive: (line: string) => void): Promise<v
   return over.promise;
 }
 
-/** Linux counts processor time in ticks of 10 ms, for programs on every machine. */
+/** Linux counts processor time in ticks of 10 ms on every machine. */
 const tickMs = 10;
 
-/** User and system time: fields 14 and 15 of proc_pid_stat(5), counted from behind the name, which may have spaces. */
+/** User and system time: fields 14 and 15 of proc_pid_stat(5), counted from after the name, which may have spaces. */
 function processorMs(pid: number): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -160,7 +160,7 @@ function sumOfTree(pid: number, measure: (pid: number) => number | undefined): n
         .reduce((sum, child) => sum + (measure(child) ?? 0), own);
 }
 
-/** In pages of 4 KiB, as on every machine that runs these engines. Memory that processes share counts for each of them. */
+/** Pages have 4 KiB on every machine that runs these engines. Memory that processes share counts for each of them. */
 const pageBytes = 4096;
 
 function residentBytes(pid: number): number | undefined {
@@ -172,15 +172,12 @@ function residentBytes(pid: number): number | undefined {
   }
 }
 
-/**
- * A process and those that it has started, as Linux tells: an engine may be the child of a script around it. Only the
- * process itself where that is not to be learnt.
- */
+/** A process and its descendants, because an engine may be the child of a script. The process alone if the system does not say. */
 function processTreeOf(pid: number): readonly number[] {
   return [pid, ...childrenOf(pid).flatMap(processTreeOf)];
 }
 
-/** Of the thread that has the process's own number, which is the one that shells and engines start others from. */
+/** The children of the main thread, from which shells and engines start processes. */
 function childrenOf(pid: number): readonly number[] {
   try {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1");

@@ -10,9 +10,9 @@ export interface UciOption {
 }
 
 /**
- * The engine options that callers may set, by the engine's own name. Everything else stays with the
- * operator or the service: strings and paths can read and write files (`Debug Log File`, `EvalFile`,
- * `SyzygyPath`), `nodestime` changes the meaning of time, `Hash` and `Threads` are fixed at the start.
+ * The engine options that callers may set, by the engine's own name. The operator or the service sets all others: strings
+ * and paths can read and write files (`Debug Log File`, `EvalFile`, `SyzygyPath`), `nodestime` changes the meaning of
+ * time, `Hash` and `Threads` are fixed at the start.
  */
 const callersOptions: ReadonlyMap<string, { readonly name: string; readonly type: "spin" | "check" }> =
   new Map([
@@ -24,11 +24,11 @@ const callersOptions: ReadonlyMap<string, { readonly name: string; readonly type
 
 /** A whole number as engines write it; undefined for anything else. */
 export function integerOf(word: string | undefined): number | undefined {
-  // Of -0 the sum with 0 is 0.
+  // `+ 0` makes -0 a plain 0.
   return word !== undefined && /^-?\d{1,15}$/.test(word) ? Number(word) + 0 : undefined;
 }
 
-/** One that fits into 32 bits, as answers have room for; undefined also for what does not. */
+/** A whole number that fits into the 32 bits of an answer's fields; undefined for anything else. */
 export function int32Of(word: string | undefined): number | undefined {
   const value = integerOf(word);
   return value === undefined || Math.abs(value) >= 2 ** 31 ? undefined : value;
@@ -55,7 +55,7 @@ export function parseOption(words: readonly string[]): UciOption | undefined {
   return { name, type, default: text("default"), min: integerOf(text("min")), max: integerOf(text("max")) };
 }
 
-/** The options that callers may set, out of those that the engine declares, in the order above. */
+/** The options that callers may set and that the engine declares, in the order of `callersOptions`. */
 export function callersOptionsFrom(declared: readonly UciOption[]): readonly EngineOption[] {
   return [...callersOptions].flatMap(([engineName, { name, type }]) => {
     const option = declared.find((one) => one.name === engineName && one.type === type);
@@ -81,17 +81,17 @@ function readOption(option: UciOption): Declared | undefined {
 
 /** Values by JSON name, as UCI values by the engine's name. */
 export function uciValuesFrom(options: readonly EngineOption[], values: OptionValues): Map<string, string> {
-  const wanted = new Map<string, string>();
+  const uciValues = new Map<string, string>();
   for (const { name, engineName } of options) {
     const value = values[name];
     if (value !== undefined) {
-      wanted.set(engineName, String(value));
+      uciValues.set(engineName, String(value));
     }
   }
-  return wanted;
+  return uciValues;
 }
 
-/** What a search wants of the engine's options, as UCI values by the engine's name. */
+/** The options of a search, as UCI values by the engine's name. */
 export function valuesOfSearch(
   known: readonly EngineOption[],
   { position, multipv, options }: SearchJob,
@@ -101,11 +101,11 @@ export function valuesOfSearch(
     .set("MultiPV", String(multipv));
 }
 
-/** The options of an engine by their UCI names, and which of them it was given another value than its default. */
+/** The options of an engine by their UCI names, with the values that were set. */
 export interface OptionState {
-  /** Lines that set what is wanted and not so yet. What the engine has no option for is left out. */
-  set(wanted: Iterable<readonly [name: string, value: string]>): readonly string[];
-  /** Lines that set back what `set` has changed: options survive `ucinewgame`, so they are set back one by one. */
+  /** Returns lines that set options to other values than they have. Options that the engine does not declare are left out. */
+  set(values: Iterable<readonly [name: string, value: string]>): readonly string[];
+  /** Returns lines that set each changed option to its default, because options survive `ucinewgame`. */
   reset(): readonly string[];
 }
 
@@ -113,9 +113,9 @@ export function createOptionState(options: readonly UciOption[]): OptionState {
   const defaults = new Map(options.map(({ name, default: value }) => [name, value ?? ""]));
   const changed = new Map<string, string>();
   return {
-    set(wanted) {
+    set(values) {
       const lines: string[] = [];
-      for (const [name, value] of wanted) {
+      for (const [name, value] of values) {
         const declared = defaults.get(name);
         if (declared !== undefined && value !== (changed.get(name) ?? declared)) {
           lines.push(setLine(name, value));

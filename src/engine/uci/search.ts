@@ -1,302 +1,190 @@
 import { isLegal } from "../../chess/moves.ts";
-import { assertMayFollow, type Transitions } from "../../errors/errors.ts";
-import { type Audience, EngineFailure, type SearchDone, type SearchJob, type Snapshot } from "../engine.ts";
-import { createSearchLines, parseLine } from "./parse-line.ts";
+import { EngineFailure, type OnProgress, type SearchDone, type SearchJob, type Snapshot } from "../engine.ts";
+import type { UciLine } from "./parse-line.ts";
+import { createSnapshotFold } from "./snapshot-fold.ts";
 import type { UciTransport } from "./transport.ts";
 import { createDeadline, type Deadline, type WatchTimes, watchSilence } from "./watch.ts";
 
-/** One search on one engine, from `go` to `bestmove`, watched by the clock. */
+/** One search on one engine, from `go` to `bestmove`. */
 export interface UciSearch {
-  /** Whether its caller still waits for an answer. */
-  isWanted(): boolean;
-  /** Takes a line that the engine printed. */
-  receive(text: string): void;
-  /**
-   * The caller wants no answer any more: `answer` fails with the reason, the engine is told to stop and killed
-   * if it does not. What it says then interests nobody.
-   */
-  leave(reason: unknown): void;
-  /** Ends the search as if its time were up. */
-  cutShort(): void;
-  /** The engine is gone. */
-  lose(failure: EngineFailure): void;
   readonly answer: Promise<SearchDone>;
-  /** Resolves when the engine is free again or gone. Never rejects. */
-  readonly ended: Promise<void>;
+  /** Reads a line that the engine printed. */
+  receive(line: UciLine): void;
+  /** Stops the engine because the caller has left: `answer` rejects with the reason at once. */
+  leave(reason: unknown): void;
+  /** Stops the engine as if the time of the search were over, but not before its first line. */
+  cutShort(): void;
+  /** Rejects `answer`, because the engine is gone. */
+  lose(failure: EngineFailure): void;
 }
 
-/**
- * How far a search is:
- *
- *     searching ──limit passed or cut short, no line yet──▶ cutting
- *         │                                                  │ its first line,
- *         │ limit passed, cut short, left                    │ its time is up, left
- *         └──────────────▶ stopping ◀────────────────────────┘
- *                           ⟲ cut short, left
- *
- *     each of these ──bestmove, or the engine is gone──▶ over
- */
-type SearchState =
-  | { readonly kind: "searching" }
-  /** Stopped at its first line: before that an engine has a move without a score, which answers nobody. */
-  | { readonly kind: "cutting"; readonly because: "limit" | "cut short"; readonly by: Deadline | undefined }
-  /** `stop` was sent, and the engine owes its bestmove. */
-  | { readonly kind: "stopping"; readonly because: "limit" | "cut short" | "left"; readonly by: Deadline }
-  | { readonly kind: "over" };
+interface SearchOptions {
+  readonly job: SearchJob;
+  /** Lines to send before the position: the options of this search. */
+  readonly optionLines: readonly string[];
+  readonly times: WatchTimes;
+  readonly onProgress: OnProgress | undefined;
+  /** Called when the engine has said its `bestmove` and nothing more of this search can come. */
+  readonly onEnd: () => void;
+  /** Ends the engine, which must lead to `lose`. */
+  readonly kill: (failure: EngineFailure) => void;
+}
 
-const transitions: Transitions<SearchState["kind"]> = {
-  searching: ["cutting", "stopping", "over"],
-  cutting: ["stopping", "over"],
-  stopping: ["stopping", "over"],
-  over: [],
-};
-
-/** Plies, where Stockfish ends of itself: it gets there in milliseconds where a mate or a draw is near. */
+/** Plies. Stockfish ends at this depth by itself, and reaches it in milliseconds if a mate or a draw is near. */
 const deepest = 245;
 
 /**
- * Share of the time for stopping in which an engine must have run to be told from one that the machine did not let run. WASM
- * engines read their input every 46 ms, native ones at every node.
+ * Share of the time for stopping. An engine that used the processor for less than that did not ignore `stop`: the machine
+ * did not let it run. WebAssembly engines read their input every 46 ms, native engines at every node.
  */
-const overrunShare = 0.25;
+const overtimeShare = 0.25;
 
 /**
- * Sends position and `go`, behind lines that belong before them, and watches. An engine is killed, through `kill`, when
- * it
- * - says that it refuses the position,
- * - is silent and does not answer `isready` either (an engine that searches must),
- * - has not ended some time after it was told to stop, because its limit has passed or its caller has left.
+ * Sends the position and `go`, and watches the search. The engine is killed if it
+ * - refuses the position, or answers without a move, without a line or with an illegal move,
+ * - is silent and does not answer `isready` (an engine that searches must),
+ * - has not ended some time after `stop`, which it gets when its limit has passed, its search is cut short or its caller
+ *   has left.
  *
- * @param kill ends the engine: the search is lost then, before this returns.
+ * An engine that is stopped before its first line has a move without a score, which answers nobody. So a search whose
+ * limit passes before the first line has a little more time for that line, and is stopped then.
  */
 export function startSearch(
   transport: UciTransport,
-  before: readonly string[],
-  job: SearchJob,
-  times: WatchTimes,
-  kill: (failure: EngineFailure) => void,
-  [onProgress, wanted]: Audience,
+  { job, optionLines, times, onProgress, onEnd, kill }: SearchOptions,
 ): UciSearch {
   const { position, nodes, movetimeMs, searchMoves } = job;
   const moveCount = searchMoves.length || position.legalMoveCount;
-  const lines = createSearchLines({ lineCount: Math.min(job.multipv, moveCount), nodes, movetimeMs });
+  const fold = createSnapshotFold({ lineCount: Math.min(job.multipv, moveCount), nodes, movetimeMs });
+  const answer = Promise.withResolvers<SearchDone>();
   const startedAt = performance.now();
-  /** Whether lines are read as they come. Nobody may want to know what they say, or not yet. */
-  let reads = onProgress !== undefined && wanted === undefined;
-  void wanted?.then(() => {
-    if (!reads) {
-      beginToRead();
+  /** Why the engine has to stop; undefined while it may go on. */
+  let because: "limit" | "cut short" | "left" | undefined;
+  /** Set when `stop` was sent. */
+  let stopping: Deadline | undefined;
+  let isOver = false;
+  const silence = watchSilence(transport, times, (silentMs) =>
+    kill(new EngineFailure("unresponsive", `no sign of life for ${silentMs} ms while searching`)),
+  );
+  let limit = createDeadline(movetimeMs + times.lateMs, () => {
+    because ??= "limit";
+    if (fold.final()) {
+      stop();
+    } else {
+      limit = createDeadline(times.stopMs, stop);
     }
   });
-  const answer = Promise.withResolvers<SearchDone>();
-  const ended = Promise.withResolvers<void>();
-  let state: SearchState = { kind: "searching" };
-  const silence = watchSilence(transport, times, (silentMs) =>
-    failAndKill("unresponsive", `no sign of life for ${silentMs} ms while searching`),
-  );
-  const late = createDeadline(movetimeMs + times.lateMs, () => endByLimit());
 
-  transport.send(...before, positionLine(job), goLine(job));
+  transport.send(...optionLines, positionLine(job), goLine(job));
 
-  function move(next: SearchState) {
-    assertMayFollow(transitions, state.kind, next.kind);
-    state = next;
-  }
-
-  function isLeft() {
-    return state.kind === "stopping" && state.because === "left";
-  }
-
-  function isCutShort() {
-    return (state.kind === "cutting" || state.kind === "stopping") && state.because === "cut short";
-  }
-
-  /** Gives an engine without a line some more time for its first one. */
-  function endByLimit() {
-    if (state.kind !== "searching" || lines.final() !== undefined) {
-      stop("limit");
+  function stop(): void {
+    if (stopping || isOver) {
       return;
     }
-    reads = true;
-    move({ kind: "cutting", because: "limit", by: createDeadline(times.stopMs, () => stop("limit")) });
+    transport.send("stop");
+    const beforeMs = transport.processorMs();
+    stopping = createDeadline(times.stopMs, () => {
+      const nowMs = transport.processorMs();
+      const usedMs = beforeMs === undefined || nowMs === undefined ? undefined : nowMs - beforeMs;
+      const blamesPosition = usedMs === undefined || usedMs >= times.stopMs * overtimeShare;
+      kill(new EngineFailure("overtime", `no bestmove ${times.stopMs} ms after stop`, { blamesPosition }));
+    });
   }
 
-  function stop(because: "limit" | "cut short" | "left") {
-    switch (state.kind) {
-      case "searching":
-      case "cutting": {
-        if (state.kind === "cutting") {
-          state.by?.clear();
-        }
-        transport.send("stop");
-        const beforeMs = transport.processorMs();
-        move({
-          kind: "stopping",
-          because: isCutShort() && because === "limit" ? "cut short" : because,
-          by: createDeadline(times.stopMs, () => overrun(beforeMs)),
-        });
-        return;
-      }
-      case "stopping":
-        // It was told so, and its time runs.
-        if (!isLeft() && because !== "limit") {
-          move({ ...state, because });
-        }
-        return;
-      case "over":
-        // Its engine may be searching for somebody else by now.
-        return;
-    }
-  }
-
-  function finish() {
-    if (state.kind === "stopping" || state.kind === "cutting") {
-      state.by?.clear();
-    }
+  function end(): void {
+    isOver = true;
     silence.end();
-    late.clear();
-    move({ kind: "over" });
-    ended.resolve();
+    limit.clear();
+    stopping?.clear();
   }
 
-  function failAndKill(kind: "unresponsive" | "protocol_error", message: string) {
-    kill(new EngineFailure(kind, message));
+  function killForProtocolError(message: string): void {
+    kill(new EngineFailure("protocol_error", message));
   }
 
-  /** The position is to blame if the engine had the processor long enough to see `stop`, and ignored it. */
-  function overrun(beforeMs: number | undefined) {
-    const nowMs = transport.processorMs();
-    const usedMs = beforeMs === undefined || nowMs === undefined ? undefined : nowMs - beforeMs;
-    const blamesPosition = usedMs === undefined || usedMs >= times.stopMs * overrunShare;
-    kill(new EngineFailure("overtime", `no bestmove ${times.stopMs} ms after stop`, { blamesPosition }));
-  }
+  /** Moves that were checked before: an engine prints the same few again and again. */
+  const checked = new Set<string>();
 
-  /** Moves that were found to be legal and asked for: an engine says the same few again and again. */
-  const sound = new Set<string>();
-
-  /** Where one is not, the engine is ended. */
-  function areSound(moves: readonly string[]): boolean {
+  /** Returns whether the search may find all of the moves; kills the engine otherwise. */
+  function areAllowed(moves: readonly string[]): boolean {
     for (const move of moves) {
-      const isAsked = searchMoves.length === 0 || searchMoves.includes(move);
-      if (!sound.has(move) && !(isAsked && isLegal(position, move))) {
-        const asked = isAsked ? "" : `, or none of ${searchMoves.join(" ")}`;
-        failAndKill("protocol_error", `${move} is not legal in ${position.fen}${asked}`);
+      const isNamed = searchMoves.length === 0 || searchMoves.includes(move);
+      if (!checked.has(move) && !(isNamed && isLegal(position, move))) {
+        const named = isNamed ? "" : `, or none of ${searchMoves.join(" ")}`;
+        killForProtocolError(`${move} is not legal in ${position.fen}${named}`);
         return false;
       }
-      sound.add(move);
+      checked.add(move);
     }
     return true;
-  }
-
-  /** From now on each line, and at once those that were kept. */
-  function beginToRead() {
-    reads = true;
-    const newest = lines.readKept();
-    if (newest && state.kind !== "over") {
-      tellProgress(newest);
-    }
-  }
-
-  function tellProgress(snapshot: Snapshot) {
-    if (!isLeft() && areSound(firstMovesOf(snapshot))) {
-      onProgress?.({ kind: "progress", snapshot });
-    }
   }
 
   function endOf({ complete, depth }: Snapshot): SearchDone["endedBy"] {
     if (complete && depth >= (job.depth ?? deepest)) {
       return "depth";
     }
-    if (isCutShort()) {
+    if (because === "cut short") {
       return "stop";
     }
-    // Stockfish 19 keeps the last count to itself where its move loses. So it is the clock that tells: where ours has time
-    // left, the engine's, which began later, has ended nothing.
-    const inTime = state.kind === "searching" && performance.now() - startedAt < movetimeMs;
-    return nodes !== undefined && inTime ? "nodes" : "time";
+    // Stockfish 19 does not print the last count of nodes if its move loses, so the clock decides. The engine's clock began
+    // later than ours: if ours has time left, time has not ended the search.
+    const isInTime = because === undefined && performance.now() - startedAt < movetimeMs;
+    return nodes !== undefined && isInTime ? "nodes" : "time";
   }
 
-  function done(bestMove: string | undefined, ponder: string | undefined) {
-    if (isLeft()) {
-      // Stopped before its first line, an engine may have no move: that is no fault then.
-      finish();
-      return;
+  function receiveBestMove(bestMove: string | undefined, ponder: string | undefined): void {
+    // If the caller has left, `answer` is rejected already, and the engine may have been stopped before it had a move.
+    if (because !== "left") {
+      const snapshot = fold.final();
+      if (bestMove === undefined || !(snapshot || because)) {
+        killForProtocolError(`bestmove ${bestMove ?? "(none)"} after ${snapshot ? "a line" : "no line"}`);
+        return;
+      }
+      if (!snapshot) {
+        // The machine was slow, and the engine is fine.
+        answer.reject(new EngineFailure("overtime", "stopped before its first line"));
+      } else if (areAllowed([bestMove, ...firstMovesOf(snapshot)])) {
+        answer.resolve({ kind: "done", snapshot, bestMove, ponder, endedBy: endOf(snapshot) });
+      } else {
+        return;
+      }
     }
-    const snapshot = lines.final();
-    if (bestMove !== undefined && snapshot === undefined && state.kind !== "searching") {
-      // An engine that is stopped before its first line has a move without a score. The machine was slow; the engine is fine.
-      answer.reject(new EngineFailure("overtime", "stopped before its first line"));
-      finish();
-      return;
-    }
-    if (bestMove === undefined || snapshot === undefined) {
-      failAndKill(
-        "protocol_error",
-        `bestmove ${bestMove ?? "(none)"} after ${snapshot ? "a line" : "no line"}`,
-      );
-      return;
-    }
-    if (areSound([bestMove, ...firstMovesOf(snapshot)])) {
-      answer.resolve({ kind: "done", snapshot, bestMove, ponder, endedBy: endOf(snapshot) });
-      finish();
-    }
+    end();
+    onEnd();
   }
 
   return {
     answer: answer.promise,
-    ended: ended.promise,
-    // No getter: V8 gives each object that has one a shape of its own, which keeps what it sees until the whole heap is collected.
-    isWanted: () => state.kind !== "over" && !isLeft(),
     leave(reason) {
       answer.reject(reason);
-      stop("left");
+      because = "left";
+      stop();
     },
     cutShort() {
-      if (!reads) {
-        beginToRead();
-      }
-      lines.close();
-      if (state.kind === "searching" && lines.final() === undefined) {
-        move({ kind: "cutting", because: "cut short", by: undefined });
-      } else if (state.kind !== "cutting") {
-        stop("cut short");
+      because = because === "left" ? "left" : "cut short";
+      fold.close();
+      if (fold.final()) {
+        stop();
       }
     },
     lose(failure) {
       answer.reject(failure);
-      if (state.kind !== "over") {
-        finish();
-      }
+      end();
     },
-    receive(text) {
-      // Most of all that an engine prints.
-      if (!reads && state.kind !== "over" && text.startsWith("info depth ")) {
-        silence.heard();
-        lines.keep(text);
-        return;
-      }
-      const line = parseLine(text);
-      if (state.kind === "over") {
-        if (line.kind === "bestmove") {
-          failAndKill("protocol_error", "a second bestmove");
-        }
-        return;
-      }
+    receive(line) {
       silence.heard();
-      if (line.kind === "info" && !reads) {
-        lines.keep(text);
-      } else if (line.kind === "info") {
-        const snapshot = lines.add(line.info);
-        if (snapshot) {
-          tellProgress(snapshot);
-        }
-        if (state.kind === "cutting" && lines.final()) {
-          stop(state.because);
-        }
-      } else if (line.kind === "bestmove") {
-        done(line.move, line.ponder);
+      if (line.kind === "bestmove") {
+        receiveBestMove(line.move, line.ponder);
       } else if (line.kind === "critical") {
-        failAndKill("protocol_error", line.reason);
+        killForProtocolError(line.reason);
+      } else if (line.kind === "info") {
+        const snapshot = fold.add(line.info);
+        if (snapshot && because !== "left" && areAllowed(firstMovesOf(snapshot))) {
+          onProgress?.({ kind: "progress", snapshot });
+        }
+        if (because && fold.final()) {
+          stop();
+        }
       }
     },
   };
@@ -307,7 +195,7 @@ function positionLine({ position }: SearchJob): string {
   return `position fen ${position.root}${moves}`;
 }
 
-/** Moves come last: engines take all that follows for one. */
+/** `searchmoves` comes last: engines read everything after it as moves. */
 function goLine({ depth, nodes, movetimeMs, searchMoves }: SearchJob): string {
   const plies = depth === undefined ? "" : ` depth ${depth}`;
   const visits = nodes === undefined ? "" : ` nodes ${nodes}`;

@@ -1,12 +1,11 @@
-import { assertMayFollow } from "../../errors/errors.ts";
 import {
-  type Audience,
   beforeAbort,
   type EngineBuild,
   EngineFailure,
   type EngineInfo,
   type EngineSession,
   type EngineState,
+  type OnProgress,
   type SearchDone,
   type SearchJob,
 } from "../engine.ts";
@@ -19,32 +18,37 @@ import {
 } from "./options.ts";
 import { parseLine, type UciLine } from "./parse-line.ts";
 import { startSearch, type UciSearch } from "./search.ts";
-import {
-  blamed,
-  closedByUs,
-  engineStateOf,
-  failureOfExit,
-  isLeft,
-  type SessionState,
-  searchOf,
-  sessionTransitions,
-} from "./session-state.ts";
-import type { UciTransport } from "./transport.ts";
+import type { ProcessEnd, UciTransport } from "./transport.ts";
 import { createDeadline, createFloodMeter, type Deadline, type WatchTimes } from "./watch.ts";
 
-/** An engine that speaks UCI, in the states of `session-state.ts`. `createUciSession` starts one. */
-export class UciSession implements EngineSession {
+/**
+ *     greeting ──readyok──▶ idle ──search──▶ searching ──bestmove──▶ cleaning
+ *                            ▲                                          │
+ *                            └─────────────────readyok──────────────────┘
+ *
+ *     each of these ──the engine fails, its pipe ends, or the session is closed──▶ ended
+ */
+type SessionState =
+  | { readonly kind: "greeting"; receive(line: UciLine): void; fail(failure: EngineFailure): void }
+  | { readonly kind: "idle" }
+  | { readonly kind: "searching"; readonly search: UciSearch }
+  | { readonly kind: "cleaning"; readonly deadline: Deadline }
+  | { readonly kind: "ended" };
+
+/** An engine that speaks UCI. `createUciSession` starts one. */
+class UciSession implements EngineSession {
   readonly build: EngineBuild;
   readonly exited: Promise<EngineFailure | undefined>;
-  #info: EngineInfo = { name: "", author: "", options: [] };
   readonly #transport: UciTransport;
   readonly #times: WatchTimes;
   readonly #exit = Promise.withResolvers<EngineFailure | undefined>();
-  /** As searches set them. */
-  #options: OptionState = createOptionState([]);
   readonly #flood = createFloodMeter();
-  #state: SessionState = { kind: "greeting", exchange: undefined };
-  #searches = 0;
+  #state: SessionState = { kind: "greeting", receive() {}, fail() {} };
+  /** Resolves when the session is idle or its engine is gone. */
+  #free = Promise.withResolvers<void>();
+  #info: EngineInfo = { name: "", author: "", options: [] };
+  /** The options that searches set and cleaning resets. */
+  #options: OptionState = createOptionState([]);
 
   constructor(build: EngineBuild, transport: UciTransport, times: WatchTimes) {
     this.build = build;
@@ -58,83 +62,88 @@ export class UciSession implements EngineSession {
     return this.#info;
   }
 
-  get alive(): boolean {
-    return this.#state.kind !== "hung up" && this.#state.kind !== "ended";
-  }
-
   get state(): EngineState {
-    return engineStateOf(this.#state);
+    return this.#state.kind;
   }
 
-  get searches(): number {
-    return this.#searches;
+  get alive(): boolean {
+    return this.#state.kind !== "ended";
   }
 
   get free(): Promise<unknown> {
-    if (!this.alive) {
-      return this.exited;
-    }
-    // The engine is busy until its bestmove.
-    return isLeft(this.#state)
-      ? this.#state.search.ended.then(() => (this.alive ? undefined : this.exited))
-      : Promise.resolve();
+    return this.alive ? this.#free.promise : this.exited;
   }
 
   memoryBytes(): number | undefined {
     return this.#transport.memoryBytes();
   }
 
-  /** The greeting: who the engine is, and the operator's settings. */
+  /** Learns the name and the options of the engine, and sets the operator's options. To be called once. */
   async greet(): Promise<void> {
     const { settings } = this.build;
     const options: UciOption[] = [];
-    const said = { name: "", author: "" };
-    await this.#exchange(["uci"], "uciok", (line) => {
+    const named = { name: "", author: "" };
+    const ready = Promise.withResolvers<void>();
+    let awaited = "uciok";
+    const waitForReady = (line: UciLine) => {
+      if (line.kind === "readyok") {
+        this.#becomeIdle();
+        ready.resolve();
+      }
+    };
+    const introduce = (line: UciLine) => {
       if (line.kind === "id") {
-        said[line.field] = line.value;
+        named[line.field] = line.value;
       } else if (line.kind === "option") {
         options.push(line.option);
+      } else if (line.kind === "uciok") {
+        this.#info = { ...named, options: callersOptionsFrom(options) };
+        this.#options = createOptionState(options);
+        awaited = "readyok";
+        this.#state = { kind: "greeting", receive: waitForReady, fail: ready.reject };
+        const settingLines = createOptionState(options).set([
+          // Hash after Threads, as Stockfish recommends.
+          ["Threads", String(settings.threads)],
+          ["Hash", String(settings.hashMb)],
+          ["UCI_ShowWDL", "true"],
+        ]);
+        this.#transport.send(...settingLines, "isready");
       }
+    };
+    this.#state = { kind: "greeting", receive: introduce, fail: ready.reject };
+    const { startMs } = this.#times;
+    const deadline = createDeadline(startMs, () => {
+      void this.#end(new EngineFailure("no_start", `no ${awaited} within ${startMs} ms`));
     });
-    this.#info = { ...said, options: callersOptionsFrom(options) };
-    this.#options = createOptionState(options);
-    // These are never set back.
-    const settingLines = createOptionState(options).set([
-      // Hash after Threads, as Stockfish recommends.
-      ["Threads", String(settings.threads)],
-      ["Hash", String(settings.hashMb)],
-      ["UCI_ShowWDL", "true"],
-    ]);
-    await this.#exchange([...settingLines, "isready"], "readyok");
+    this.#transport.send("uci");
+    try {
+      await ready.promise;
+    } finally {
+      deadline.clear();
+    }
   }
 
-  async search(job: SearchJob, signal: AbortSignal, ...audience: Audience): Promise<SearchDone> {
-    if (isLeft(this.#state) || this.#state.kind === "hung up") {
+  async search(job: SearchJob, signal: AbortSignal, onProgress?: OnProgress): Promise<SearchDone> {
+    while (this.#state.kind !== "idle") {
+      if (this.#state.kind === "ended") {
+        // The failure came before this search, which can be retried on another engine.
+        const cause = await beforeAbort(this.exited, signal);
+        throw new EngineFailure("no_start", "the engine was gone before the search began", { cause });
+      }
       await beforeAbort(this.free, signal);
     }
     signal.throwIfAborted();
-    const state = this.#state;
-    if (state.kind === "ended") {
-      // Whatever it died of, it was not this search: that one can be tried on another engine.
-      const cause = state.failure;
-      throw new EngineFailure("no_start", "the engine was gone before the search began", { cause });
-    }
-    if (searchOf(state)) {
-      throw new Error("a session does one search at a time");
-    }
-    const cleaning = state.kind === "unclean" ? state.lines : [];
-    this.#assertMayFollow("cleanBy" in state ? "queued" : "searching");
-    // In one write with the cleaning: engines do one thing after the other, and each write wakes them.
-    const before = [...cleaning, ...this.#options.set(valuesOfSearch(this.#info.options, job))];
-    const kill = (failure: EngineFailure) => void this.#end(blamed(failure, this.#state));
-    const search = startSearch(this.#transport, before, job, this.#times, kill, audience);
-    this.#move(
-      "cleanBy" in state ? { kind: "queued", search, cleanBy: state.cleanBy } : { kind: "searching", search },
-    );
-    this.#searches++;
+    this.#free = Promise.withResolvers();
     this.#flood.reset();
-    // Where that may not follow, it has ended with the reason.
-    search.ended.then(() => this.#cleanUpAfter(search)).catch(() => {});
+    const search = startSearch(this.#transport, {
+      job,
+      optionLines: this.#options.set(valuesOfSearch(this.#info.options, job)),
+      times: this.#times,
+      onProgress,
+      onEnd: () => this.#clean(),
+      kill: (failure) => void this.#end(failure),
+    });
+    this.#state = { kind: "searching", search };
     const leave = () => search.leave(signal.reason);
     signal.addEventListener("abort", leave, { once: true });
     try {
@@ -145,154 +154,102 @@ export class UciSession implements EngineSession {
   }
 
   cutShort(): void {
-    searchOf(this.#state)?.cutShort();
+    if (this.#state.kind === "searching") {
+      this.#state.search.cutShort();
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#end(undefined);
   }
 
-  /** @throws EngineFailure where it may not: the service has lost count of the engine, which is ended then. */
-  #assertMayFollow(next: SessionState["kind"]): void {
-    try {
-      assertMayFollow(sessionTransitions, this.#state.kind, next);
-    } catch (cause) {
-      const failure = new EngineFailure("protocol_error", `the session lost count: ${cause}`, { cause });
-      void this.#end(failure);
-      throw failure;
-    }
+  #becomeIdle(): void {
+    this.#state = { kind: "idle" };
+    this.#free.resolve();
   }
 
-  #move(next: SessionState): void {
-    this.#assertMayFollow(next.kind);
-    this.#state = next;
-  }
-
-  #beginToClean(): Deadline {
-    return createDeadline(this.#times.cleanMs, () => {
-      // Not the fault of a search that waits behind it: that one can be tried on another engine.
-      void this.#end(new EngineFailure("no_start", `not ready again within ${this.#times.cleanMs} ms`));
+  /** Leaves nothing of a caller in the engine. */
+  #clean(): void {
+    const { unresponsiveMs } = this.#times;
+    const deadline = createDeadline(unresponsiveMs, () => {
+      void this.#end(
+        new EngineFailure("unresponsive", `no readyok within ${unresponsiveMs} ms after a search`),
+      );
     });
-  }
-
-  /**
-   * Leaves nothing of a caller behind. A search that follows at once is sent in the same write, and the first line of
-   * it says as well as a `readyok` that all before it is done.
-   */
-  #cleanUpAfter(search: UciSearch): void {
-    if (searchOf(this.#state) !== search || !this.alive) {
-      return;
-    }
-    const cleanBy = this.#beginToClean();
-    const unclean = { kind: "unclean", lines: [...this.#options.reset(), "ucinewgame"], cleanBy } as const;
-    this.#move(unclean);
-    process.nextTick(() => {
-      if (this.#state === unclean) {
-        this.#move({ kind: "cleaning", cleanBy });
-        this.#transport.send(...unclean.lines, "isready");
-      }
-    });
-  }
-
-  #receive(text: string): void {
-    const state = this.#state;
-    switch (state.kind) {
-      case "queued":
-        state.cleanBy.clear();
-        this.#move({ kind: "searching", search: state.search });
-        state.search.receive(text);
-        return;
-      case "searching":
-        state.search.receive(text);
-        return;
-      case "hung up":
-      case "ended":
-        return;
-    }
-    const line = parseLine(text);
-    if (line.kind === "bestmove") {
-      // The next caller must not take it for their answer.
-      void this.#end(new EngineFailure("protocol_error", "a bestmove that nobody asked for"));
-    } else if (state.kind === "greeting") {
-      state.exchange?.receive(line);
-    } else if (state.kind === "cleaning" && line.kind === "readyok") {
-      state.cleanBy.clear();
-      this.#move({ kind: "idle" });
-    }
-  }
-
-  /** Sends lines and waits for an answer; `readyok` is the last one. @throws EngineFailure, and then the engine is gone. */
-  async #exchange(
-    lines: readonly string[],
-    until: "uciok" | "readyok",
-    each: (line: UciLine) => void = () => {},
-  ): Promise<void> {
-    if (!this.alive) {
-      throw (await this.exited) ?? closedByUs();
-    }
-    const waiting = Promise.withResolvers<void>();
-    const receive = (line: UciLine) => {
-      if (line.kind !== until) {
-        each(line);
-        return;
-      }
-      if (until === "readyok") {
-        this.#move({ kind: "idle" });
-      }
-      waiting.resolve();
-    };
-    this.#move({ kind: "greeting", exchange: { receive, fail: waiting.reject } });
-    const timeoutMs = this.#times.startMs;
-    const deadline = createDeadline(timeoutMs, () => {
-      void this.#end(new EngineFailure("no_start", `no ${until} within ${timeoutMs} ms`));
-    });
-    this.#transport.send(...lines);
-    try {
-      await waiting.promise;
-    } finally {
-      deadline.clear();
-    }
+    this.#state = { kind: "cleaning", deadline };
+    this.#transport.send(...this.#options.reset(), "ucinewgame", "isready");
   }
 
   async #read(): Promise<void> {
     try {
-      await this.#transport.read((line) => {
-        if (this.#flood.floods(line)) {
-          const failure = new EngineFailure("flooded", "the engine prints without an end");
-          void this.#end(blamed(failure, this.#state));
-        } else {
-          this.#receive(line);
-        }
-      });
-      const was = this.#state;
-      if (was.kind === "hung up" || was.kind === "ended") {
-        return;
-      }
-      this.#move({ kind: "hung up", was });
-      await this.#end(blamed(await failureOfExit(this.#transport), was));
+      await this.#transport.read((line) => this.#receive(line));
+      await this.#end(failureOfExit(this.#transport));
     } catch (cause) {
       await this.#end(new EngineFailure("exited", `the engine's pipe broke: ${cause}`, { cause }));
     }
   }
 
-  /** Ends the engine once; what is under way learns why. */
-  async #end(failure: EngineFailure | undefined): Promise<void> {
+  #receive(text: string): void {
+    const state = this.#state;
+    if (state.kind === "ended") {
+      return;
+    }
+    if (this.#flood.floods(text)) {
+      void this.#end(new EngineFailure("flooded", "the engine prints more than the output limit"));
+      return;
+    }
+    const line = parseLine(text);
+    if (state.kind === "greeting") {
+      state.receive(line);
+    } else if (state.kind === "searching") {
+      state.search.receive(line);
+    } else if (line.kind === "bestmove") {
+      // The next caller must not get this answer.
+      void this.#end(new EngineFailure("protocol_error", "a bestmove without a search"));
+    } else if (state.kind === "cleaning" && line.kind === "readyok") {
+      state.deadline.clear();
+      this.#becomeIdle();
+    }
+  }
+
+  /**
+   * Kills the engine once, and rejects what is under way with the failure.
+   *
+   * @param cause the failure, which may be known a moment later; undefined if the session is closed.
+   */
+  async #end(cause: EngineFailure | undefined | Promise<EngineFailure>): Promise<void> {
     const state = this.#state;
     if (state.kind !== "ended") {
-      const was = state.kind === "hung up" ? state.was : state;
-      this.#move({ kind: "ended", failure });
-      if ("cleanBy" in was) {
-        was.cleanBy.clear();
+      this.#state = { kind: "ended" };
+      const failure = await cause;
+      const reason = failure ?? new EngineFailure("exited", "the engine was closed");
+      if (state.kind === "greeting") {
+        state.fail(reason);
+      } else if (state.kind === "searching") {
+        state.search.lose(reason);
+      } else if (state.kind === "cleaning") {
+        state.deadline.clear();
       }
-      if (was.kind === "greeting") {
-        was.exchange?.fail(failure ?? closedByUs());
-      }
-      searchOf(was)?.lose(failure ?? closedByUs());
       await this.#transport.kill();
       this.#exit.resolve(failure);
+      this.#free.resolve();
     }
     await this.exited;
   }
+}
+
+/** How long a process may take to end after its pipe, in milliseconds. */
+const exitDelayMs = 200;
+
+/** Why the pipe of an engine has ended. The system says a moment later how the process ended. */
+async function failureOfExit({ ended }: UciTransport): Promise<EngineFailure> {
+  const unknown = Promise.withResolvers<ProcessEnd>();
+  const deadline = createDeadline(exitDelayMs, () => unknown.resolve("itself"));
+  const end = await Promise.race([ended, unknown.promise]);
+  deadline.clear();
+  return end === "outside"
+    ? new EngineFailure("killed", "the engine was killed from outside")
+    : new EngineFailure("exited", "the engine closed its pipe");
 }
 
 /** Greets an engine. @throws EngineFailure of the kind `no_start`, or the reason of `signal`; the engine is gone then. */
@@ -301,7 +258,7 @@ export async function createUciSession(
   transport: UciTransport,
   times: WatchTimes,
   signal: AbortSignal,
-): Promise<UciSession> {
+): Promise<EngineSession> {
   const session = new UciSession(build, transport, times);
   const abandon = () => void session[Symbol.asyncDispose]();
   signal.addEventListener("abort", abandon, { once: true });
@@ -313,7 +270,7 @@ export async function createUciSession(
   } catch (error) {
     await session[Symbol.asyncDispose]();
     signal.throwIfAborted();
-    throw error instanceof EngineFailure && (error.kind === "exited" || error.kind === "killed")
+    throw error instanceof EngineFailure
       ? new EngineFailure("no_start", error.message, { cause: error })
       : error;
   } finally {

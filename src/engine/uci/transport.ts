@@ -1,20 +1,20 @@
-/** By whose doing a process ended. */
+/** Whether a process ended by itself or was ended from outside. */
 export type ProcessEnd = "itself" | "outside";
 
-/** All that a UCI backend must provide: lines in, lines out, and a way to end it. */
+/** A connection to an engine: lines in, lines out, and a way to kill it. */
 export interface UciTransport {
-  /** Sends lines at once and together: each write wakes the engine, which costs most of all. Ignored when it is gone. */
+  /** Sends lines in one write, because each write wakes the engine. Does nothing if the engine is gone. */
   send(...lines: readonly string[]): void;
   /**
-   * Hands over each line that the engine prints, never while lines are being sent. For one reader.
-   * @returns resolves when the pipe ends. @throws when it breaks, or a line has no end.
+   * Calls `receive` with each line that the engine prints, never during `send`. To be called once.
+   * @returns resolves when the pipe ends. @throws if the pipe breaks or a line is too long.
    */
   read(receive: (line: string) => void): Promise<void>;
-  /** Ends the engine whatever it does, and resolves when it is gone. */
+  /** Kills the engine, and resolves when it is gone. */
   kill(): Promise<void>;
-  /** How the engine ended, when it has; how long that takes after the end of its lines is the system's business. */
+  /** Resolves when the process has ended, which may be some time after the end of its pipe. */
   readonly ended: Promise<ProcessEnd>;
-  /** Resident memory in bytes, where the system tells. */
+  /** Resident memory in bytes, if the system says. */
   memoryBytes(): number | undefined;
   /** Processor time that the engine has used, in milliseconds, if the system says. */
   processorMs(): number | undefined;

@@ -1,14 +1,14 @@
 import type { UciTransport } from "./transport.ts";
 
-/** A moment by which something must have happened. */
+/** A time limit for an event. */
 export interface Deadline {
-  /** It has happened. */
+  /** The event has happened, or nobody waits for it any more. */
   clear(): void;
 }
 
 /**
- * Calls `missed` after so many milliseconds, but not before everything that has arrived by then is read: when this process
- * stood still, timers are due before pipes are read, and the awaited answer lies in the pipe.
+ * Calls `missed` after `ms` milliseconds, but reads first what has arrived by then: after this process stood still, Node
+ * runs timers before it reads pipes, and the awaited line may lie in the pipe.
  */
 export function createDeadline(ms: number, missed: () => void): Deadline {
   let lastLook: NodeJS.Immediate | undefined;
@@ -23,17 +23,17 @@ export function createDeadline(ms: number, missed: () => void): Deadline {
   };
 }
 
-/** Watches for signs of life of an engine that searches. */
+/** Watches whether a searching engine is alive. */
 interface SilenceWatch {
-  /** It has printed something. */
+  /** The engine has printed something. */
   heard(): void;
   end(): void;
 }
 
 /**
- * Asks a silent engine for a sign of life: an engine that searches must answer `isready`.
+ * Sends `isready` to a silent engine: an engine must answer that also while it searches.
  *
- * @param onUnresponsive called if there is no answer, with the milliseconds of silence.
+ * @param onUnresponsive called with the milliseconds of silence if there is no answer.
  */
 export function watchSilence(
   transport: UciTransport,
@@ -41,7 +41,7 @@ export function watchSilence(
   onUnresponsive: (silentMs: number) => void,
 ): SilenceWatch {
   let heardAt = performance.now();
-  /** Set while the engine owes a sign of life. */
+  /** Set while the engine owes an answer to `isready`. */
   let asked: Deadline | undefined;
   const listen = setInterval(() => {
     if (asked === undefined && performance.now() - heardAt >= silenceMs) {
@@ -62,23 +62,21 @@ export function watchSilence(
   };
 }
 
-/** How long an engine may take for what, in milliseconds. */
+/** Time limits of an engine, in milliseconds. */
 export interface WatchTimes {
-  /** From the start of the process to `readyok`. The full network takes 1 s; a machine under load several. */
+  /** From the start of the process to `readyok`. The full network takes 1 s, and several under load. */
   readonly startMs: number;
-  /** Silence in a search after which the engine is asked for a sign of life. */
+  /** Silence in a search before `isready` is sent. */
   readonly silenceMs: number;
-  /** How long that sign may take. WASM engines read their input every 46 ms. */
+  /** From `isready` to `readyok`, in a search or behind one. WASM engines read their input every 46 ms in a search. */
   readonly unresponsiveMs: number;
-  /** Past the limit of a search, when the engine is told to stop. */
+  /** From the limit of a search to `stop`. */
   readonly lateMs: number;
   /**
-   * From `stop` to `bestmove`; then it is killed. The promises to callers are 500 ms until an engine is free
-   * when they leave, and 1500 ms past the limit until an answer or an error is out: `lateMs` and this.
+   * From `stop` to `bestmove`. A search without a line at its limit has the same time for its first line. Callers are
+   * promised an answer or an error 1500 ms after the limit: `lateMs` and twice this.
    */
   readonly stopMs: number;
-  /** From an answer to `readyok` after the new game. Clearing 16 MiB takes 1 to 2 ms. */
-  readonly cleanMs: number;
 }
 
 export const defaultWatchTimes: WatchTimes = {
@@ -87,22 +85,21 @@ export const defaultWatchTimes: WatchTimes = {
   unresponsiveMs: 3000,
   lateMs: 200,
   stopMs: 400,
-  cleanMs: 5000,
 };
 
 /**
- * What an engine may print from the start of a search on: at once, and for every second. Ten lines of 30 plies at
- * 30 depths are 0.1 million characters, ten of a few plies at 245 depths, which nodes without a depth can have in
- * milliseconds where a mate is near, 0.4 million.
+ * The output limit of an engine from the start of a search on: a burst, and more for every second. Ten lines of 30 plies at
+ * 30 depths are 0.1 million characters. Ten lines of a few plies at 245 depths are 0.4 million; if a mate is near, a
+ * search without a depth prints them within milliseconds.
  */
 const burstChars = 1_000_000;
 const charsPerSecond = 250_000;
 
-/** Tells an engine that prints without an end. Busy or idle: reading it is work for the thread that serves everybody. */
+/** Counts the output of an engine, also of an idle one: the thread that reads it serves all callers. */
 interface FloodMeter {
-  /** Counts a line. Returns whether it is one too many. */
+  /** Counts a line. Returns true if the line exceeds the output limit. */
   floods(line: string): boolean;
-  /** Counts anew, from now on. */
+  /** Starts to count from zero. */
   reset(): void;
 }
 
@@ -112,7 +109,7 @@ export function createFloodMeter(now: () => number = () => performance.now()): F
   return {
     floods(line) {
       chars += line.length + 1;
-      // The clock is looked at when it matters: engines print thousands of lines.
+      // The clock is read only if it matters, because engines print thousands of lines.
       return chars > burstChars && chars > burstChars + ((now() - since) / 1000) * charsPerSecond;
     },
     reset() {

@@ -69,7 +69,7 @@ return node`,
 interface Wish {
   readonly search: string;
   readonly from: string;
-  readonly wants: "states" | "last" | "nothing";
+  readonly wants: "states" | "nothing";
 }
 
 /** What the node that leads tells all who follow. */
@@ -113,15 +113,13 @@ export function createRedisSearches<T>(
   function createLease(name: string, search: string, token: string): Lease {
     /** Until when each node counts as one that follows, if it says nothing more. */
     const followers = new Map<string, number>();
-    let telling: { readonly withStates: boolean; readonly stop: AbortController } | undefined;
+    let telling: AbortController | undefined;
     let told: Promise<void> = Promise.resolve();
 
-    function begin(withStates: boolean): void {
+    function begin(): void {
       const stop = new AbortController();
-      const states = join(name, withStates, stop.signal);
-      // Afterwards, lest the search is left by its last reader.
-      telling?.stop.abort();
-      telling = { withStates, stop };
+      const states = join(name, stop.signal);
+      telling = stop;
       told = states ? tell(states, stop.signal) : say(search, { kind: "over" }).then(() => {});
     }
 
@@ -148,7 +146,7 @@ export function createRedisSearches<T>(
         }
       }
       if (followers.size === 0) {
-        telling?.stop.abort(new Error("no node follows any more"));
+        telling?.abort(new Error("no node follows any more"));
         telling = undefined;
       }
     }
@@ -165,9 +163,8 @@ export function createRedisSearches<T>(
           return;
         }
         followers.set(from, performance.now() + leaseMs);
-        const withStates = wants === "states";
-        if (telling === undefined || (withStates && !telling.withStates)) {
-          begin(withStates);
+        if (telling === undefined) {
+          begin();
         }
       },
       async end() {
@@ -211,15 +208,13 @@ export function createRedisSearches<T>(
       const key = leaseOf(nameOf(name, format));
       return (await brief.ask((maxMs) => redis.ask("EXISTS", [key], [], maxMs))) === 1;
     },
-    async follow(name, hear, statesWanted, signal) {
+    async follow(name, hear, signal) {
       const search = nameOf(name, format);
       const { promise, resolve } = Promise.withResolvers<T | undefined>();
       const giveUp = () => resolve(undefined);
       const begunAt = performance.now();
       const lookAround = () => redis.health.kind === "down" && giveUp();
-      let wants: Wish["wants"] = "last";
       let leader: string | undefined;
-      let over = false;
 
       const ears = redis.listen(leaseOf(search), (text) => {
         const said = saidFrom(text, format);
@@ -230,7 +225,7 @@ export function createRedisSearches<T>(
         }
       });
       const askOn = async () => {
-        const wish: Wish = { search, from: id, wants };
+        const wish: Wish = { search, from: id, wants: "states" };
         const args = [redis.channelOf(inboxOf("")), JSON.stringify(wish), id];
         // Not given up because somebody else's question was late: that would begin every search anew.
         const node = await attempt(redis.run(ask, [leaseOf(search)], args));
@@ -245,10 +240,6 @@ export function createRedisSearches<T>(
       let asking: NodeJS.Timeout | undefined;
       try {
         await ears.heard;
-        void statesWanted.then(() => {
-          wants = "states";
-          return over ? undefined : askOn();
-        });
         asking = setInterval(askOn, beatMs);
         if (!signal.aborted) {
           await askOn();
@@ -262,7 +253,6 @@ export function createRedisSearches<T>(
       } catch {
         return undefined;
       } finally {
-        over = true;
         clearInterval(asking);
         signal.removeEventListener("abort", giveUp);
         redis.changes.off("change", lookAround);
@@ -290,11 +280,9 @@ const alone: Disposable = { [Symbol.dispose]() {} };
 
 function wishFrom(text: string): Wish {
   const { search, from, wants } = fieldsOf(text);
-  return {
-    search: String(search),
-    from: String(from),
-    wants: wants === "states" || wants === "last" ? wants : "nothing",
-  };
+  // A node of an earlier version may ask for the `last` state alone. It ignores the others.
+  const follows = wants === "states" || wants === "last";
+  return { search: String(search), from: String(from), wants: follows ? "states" : "nothing" };
 }
 
 type Heard<T> = { readonly kind: "state" | "last"; readonly value: T } | { readonly kind: "over" };

@@ -25,7 +25,7 @@ const shortTimes: Readonly<Partial<Record<Misbehaviour, Partial<WatchTimes>>>> =
   hang: { silenceMs: 200, unresponsiveMs: 300 },
   "close-input": { silenceMs: 200, unresponsiveMs: 300 },
   "half-answer": { silenceMs: 200 },
-  stuck: { cleanMs: 300 },
+  stuck: { unresponsiveMs: 300 },
   "go-on": { lateMs: 100 },
 };
 
@@ -99,7 +99,7 @@ describe("a caller whose engine", () => {
     ["answers twice", "twice", ["engine failed: protocol_error"]],
     ["answers again when it is idle", "twice-late", ["engine failed: protocol_error"]],
     ["floods when it is idle", "flood-idle", ["engine failed: flooded"]],
-    ["is stuck when it is cleaned", "stuck", ["engine failed: no_start"]],
+    ["is stuck when it is cleaned", "stuck", ["engine failed: unresponsive"]],
     ["prints bytes that mean nothing", "garbage", []],
     ["greets late", "late", []],
     ["never greets", "mute", ["engine could not be started"]],

@@ -6,7 +6,6 @@ import { describeWith } from "../../support/needs.ts";
 import { until, useConnections, useRedis } from "../../support/redis.ts";
 
 const never = new AbortController().signal;
-const unwanted = new Promise<void>(() => {});
 
 describeWith("redis")("searches by leases", () => {
   const redis = useRedis();
@@ -24,7 +23,7 @@ describeWith("redis")("searches by leases", () => {
     searches.serve(async function* () {
       yield { value: `found by ${id}`, isLast: true };
     });
-    const follow = (name: string) => searches.follow(name, () => {}, unwanted, never);
+    const follow = (name: string) => searches.follow(name, () => {}, never);
     return { connection, searches, follow };
   }
 

@@ -48,7 +48,7 @@ function createSession(build: EngineBuild, recording: Recording): EngineSession 
     build,
     info: { name: build.name, author: "a recording", options: [] },
     get state() {
-      return alive ? "idle" : "dead";
+      return alive ? "idle" : "ended";
     },
     get alive() {
       return alive;

@@ -1,10 +1,9 @@
-import { globSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
 import type { Snapshot } from "../../src/engine/engine.ts";
-import { createSearchLines, createSnapshotFold, parseLine } from "../../src/engine/uci/parse-line.ts";
-import { createRandom } from "../support/random.ts";
+import { parseLine } from "../../src/engine/uci/parse-line.ts";
+import { createSnapshotFold } from "../../src/engine/uci/snapshot-fold.ts";
 
 interface Limits {
   readonly lineCount: number;
@@ -304,105 +303,5 @@ describe("lines made up", () => {
   test("a state does not change after it was reported", () => {
     const { complete } = foldOf([line(1, 1), line(1, 2), line(2, 1), line(2, 2)], limits);
     expect(complete[0]?.lines.map(({ depth }) => depth)).toEqual([1, 1]);
-  });
-});
-
-describe("lines that are kept", () => {
-  const recordings = globSync("*.txt", { cwd: recorded }).map((file) => file.replace(/\.txt$/, ""));
-  const { pick } = createRandom(14);
-  /** An iteration in which things may go wrong: a rank left out, bounds, late times, a depth too few, no line, no counters. */
-  const iteration = (depth: number) =>
-    [1, 2, 3].flatMap((rank) => {
-      const bound = pick(["", "", "", " upperbound"]);
-      const counters = pick([
-        " nodes 5 nps 6 hashfull 7 tbhits 8",
-        " nodes 9 nps 9 hashfull 9 tbhits 9",
-        " nodes 4",
-      ]);
-      const line = `info depth ${depth - pick([0, 0, 0, 0, 1])} multipv ${rank} score cp ${depth}${bound}${counters} time ${pick([1, 2, 3, 99])}`;
-      return pick([
-        [`${line} pv e2e4`, `info depth ${depth + pick([0, 1])} currmove e2e4 currmovenumber 1`],
-        [`${line} pv d2d4`],
-        [`${line} pv a2a3`],
-        [`${line} pv b2b3`],
-        [line],
-        [],
-      ]);
-    });
-  const streams = [
-    ...recordings.map((name) => textOf(name).split("\n")),
-    ...Array.from({ length: 25 }, () => Array.from({ length: 12 }, (_, at) => iteration(at + 1)).flat()),
-  ];
-  const infoOf = (text: string) => {
-    const line = parseLine(text);
-    return line.kind === "info" ? [line.info] : [];
-  };
-
-  /** `expect` is asked where something differs alone: a hundred thousand times, it takes seconds. */
-  const expectEqual = (found: unknown, wanted: unknown, stream: readonly string[]) => {
-    if (!isDeepStrictEqual(found, wanted)) {
-      expect(found, stream.join("\n")).toEqual(wanted);
-    }
-  };
-
-  test.each([
-    [1, undefined],
-    [2, undefined],
-    [3, undefined],
-    [1, 6],
-    [2, 6],
-    [3, 6],
-  ])(
-    "unread lines give the same states as lines that are read one by one, with %i lines and %s nodes",
-    (lineCount, nodes) => {
-      const limits = { lineCount, nodes, movetimeMs: 60 };
-      let complete = 0;
-      for (const stream of streams) {
-        const read = createSnapshotFold(limits);
-        let newest: Snapshot | undefined;
-        // A long stream is compared at about 60 of its lines.
-        const step = Math.ceil(stream.length / 60);
-        for (const [at, text] of stream.entries()) {
-          for (const info of infoOf(text)) {
-            newest = read.add(info) ?? newest;
-          }
-          if (at % step > 0) {
-            continue;
-          }
-          const kept = createSearchLines(limits);
-          stream.slice(0, at + 1).forEach(kept.keep);
-          expectEqual(kept.final(), read.final(), stream);
-          // Also of those that were not enough to tell.
-          expectEqual(kept.readKept(), newest, stream);
-          expectEqual(kept.final(), read.final(), stream);
-        }
-        complete += Number(newest !== undefined);
-      }
-      expect(complete).toBeGreaterThan(10);
-    },
-  );
-
-  test("unread lines give the same states if there are more than are kept", () => {
-    const limits = { lineCount: 3, nodes: undefined, movetimeMs: 60 };
-    const [kept, read] = [createSearchLines(limits), createSnapshotFold(limits)];
-    for (const text of Array.from({ length: 400 }, (_, at) => iteration(at + 1)).flat()) {
-      kept.keep(text);
-      infoOf(text).forEach(read.add);
-    }
-    expect(read.final()?.complete).toBe(true);
-    expect(kept.final()).toEqual(read.final());
-  });
-
-  test("unread lines are read on from the first watcher on", () => {
-    const limits = { lineCount: 2, nodes: undefined, movetimeMs: 60 };
-    const lines = createSearchLines(limits);
-    const add = (text: string) => infoOf(text).map(lines.add).at(-1);
-    const line = (depth: number, rank: number) => `info depth ${depth} multipv ${rank} score cp 1 pv e2e4`;
-    for (const text of [line(1, 1), line(1, 2), line(2, 1)]) {
-      lines.keep(text);
-    }
-    expect(lines.readKept()?.depth).toBe(1);
-    expect(add(line(2, 2))?.depth).toBe(2);
-    expect(lines.final()?.depth).toBe(2);
   });
 });

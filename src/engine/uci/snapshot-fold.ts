@@ -1,0 +1,136 @@
+import type { EngineLine, SearchCounters, Snapshot } from "../engine.ts";
+import type { UciInfo } from "./parse-line.ts";
+
+/** Folds the `info` lines of one search into states that are complete for every line. */
+interface SnapshotFold {
+  /** Returns the new state if this line completes one. */
+  add(info: UciInfo): Snapshot | undefined;
+  /** The engine is told to stop: no iteration that it prints from now on is complete. */
+  close(): void;
+  /** The newest complete iteration with the counters of the whole search; without one, line 1 as last printed. */
+  final(): Snapshot | undefined;
+}
+
+/** The limits of a search that say which iterations are complete. */
+interface FoldLimits {
+  readonly lineCount: number;
+  readonly nodes: number | undefined;
+  readonly movetimeMs: number;
+}
+
+/**
+ * An iteration is complete when the engine has printed all of its lines, with exact scores, before the time was up.
+ *
+ * When time ends an iteration, Stockfish prints that iteration once more, under its full depth: with lines that it did not
+ * search relabelled, and PVs of one move. Those lines carry a time at or after the limit. A bound begins a second try at
+ * the same depth.
+ *
+ * When the nodes are used up, Stockfish does the same, and it notices that up to a thousandth of the nodes late. So an
+ * iteration whose count is at or after the limit may be unfinished or finished. It is complete if a deeper iteration
+ * begins, because only the last one can be unfinished.
+ *
+ * In a long search Stockfish prints all lines after each line that it has searched. Another line may have the new depth and
+ * an exact score because it was the best for a while. But then Stockfish also prints each move of the root that it begins:
+ * if such a move follows at the same depth, the iteration was not complete.
+ */
+export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
+  const nodesMax = limits.nodes ?? Number.POSITIVE_INFINITY;
+  let iteration: EngineLine[] = [];
+  /** An iteration that the next line, or the end of the search, shows to be complete or not. */
+  let pending: { readonly whole: Snapshot; readonly ifLast: boolean; readonly reported: boolean } | undefined;
+  let complete: Snapshot | undefined;
+  let lastFirstLine: EngineLine | undefined;
+  let counters = noCounters;
+  let [printsMoves, closed] = [false, false];
+
+  /** An iteration of this depth begins or continues. Returns the pending iteration if that turns out to be complete. */
+  function reach(depth: number): Snapshot | undefined {
+    const before = pending;
+    pending = undefined;
+    if (before === undefined || before.whole.depth >= depth || (closed && !before.ifLast)) {
+      return undefined;
+    }
+    complete = before.whole;
+    return before.reported ? undefined : before.whole;
+  }
+
+  return {
+    close() {
+      closed = true;
+    },
+    add(info) {
+      counters = countersAfter(counters, info);
+      if (limits.lineCount > 1 && info.currmove !== undefined && info.depth !== undefined) {
+        printsMoves = true;
+        return reach(info.depth);
+      }
+      const line = lineFromInfo(info);
+      if (line === undefined) {
+        return undefined;
+      }
+      const rank = info.multipv ?? 1;
+      let proved: Snapshot | undefined;
+      if (rank === 1) {
+        proved = reach(line.depth);
+        lastFirstLine = line;
+        iteration = [];
+      }
+      const fits = !closed && rank === iteration.length + 1 && line.depth === (iteration[0] ?? line).depth;
+      if (!fits || line.score.bound !== "exact" || (info.time ?? 0) >= limits.movetimeMs) {
+        return proved;
+      }
+      iteration.push(line);
+      if (iteration.length !== limits.lineCount) {
+        return proved;
+      }
+      const whole = { depth: line.depth, complete: true, lines: iteration, counters };
+      iteration = [];
+      if (counters.nodes >= nodesMax) {
+        pending = { whole, ifLast: false, reported: false };
+        return proved;
+      }
+      if (limits.lineCount === 1) {
+        complete = whole;
+        return whole;
+      }
+      const reported = !printsMoves && stageOf(counters) === stageOf(complete?.counters);
+      pending = { whole, ifLast: true, reported };
+      return reported ? whole : proved;
+    },
+    final() {
+      const newest = pending?.ifLast ? pending.whole : complete;
+      const [line, depth] = [lastFirstLine, lastFirstLine?.depth ?? 0];
+      return newest ? { ...newest, counters } : line && { depth, complete: false, lines: [line], counters };
+    },
+  };
+}
+
+const noCounters: SearchCounters = { nodes: 0, nps: 0, timeMs: 0, hashfull: 0, tbhits: 0 };
+
+/** Stockfish prints more in a later stage of a search: version 15 after three seconds, 19 after ten million nodes. */
+function stageOf({ nodes, timeMs } = noCounters): number {
+  return Number(nodes > 10_000_000) + Number(timeMs > 3000);
+}
+
+function lineFromInfo(info: UciInfo): EngineLine | undefined {
+  const { depth, score, bound, pv } = info;
+  if (depth === undefined || score === undefined || pv.length === 0) {
+    return undefined;
+  }
+  return {
+    depth,
+    seldepth: info.seldepth ?? depth,
+    score: { value: score, bound, wdl: info.wdl },
+    moves: pv,
+  };
+}
+
+function countersAfter(before: SearchCounters, info: UciInfo): SearchCounters {
+  return {
+    nodes: info.nodes ?? before.nodes,
+    nps: info.nps ?? before.nps,
+    timeMs: info.time ?? before.timeMs,
+    hashfull: info.hashfull ?? before.hashfull,
+    tbhits: info.tbhits ?? before.tbhits,
+  };
+}

@@ -1,0 +1,487 @@
+import { getEventListeners } from "node:events";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import type { SearchDone } from "../../src/engine/engine.ts";
+import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
+import { createFakeBackend } from "../support/fake-engine/index.ts";
+import { buildOf } from "./build-of.ts";
+import { giveClockBack, openTimers, takeClock, wait } from "./clock.ts";
+import { eventsOf, jobOf, underWay } from "./job-of.ts";
+import { expectCleaning, go, iteration, openScripted, position, script, turn } from "./scripted-session.ts";
+
+const { silenceMs, unresponsiveMs, lateMs, stopMs } = defaultWatchTimes;
+const forever = new AbortController().signal;
+const firstLine = "info depth 1 score cp 30 time 1 pv e2e4";
+
+/** Turns the clock by hand in a group of tests. */
+function useClock(): void {
+  beforeEach(takeClock);
+  afterEach(async () => {
+    await wait(0);
+    // A timer that outlives its search could kill the engine in the next search.
+    const open = openTimers();
+    giveClockBack();
+    expect(open).toBe(0);
+  });
+}
+
+/** Runs one search on an engine that prints these lines. */
+async function searchOf(
+  told: Parameters<typeof jobOf>[0],
+  goLine: string,
+  ...lines: readonly string[]
+): Promise<SearchDone> {
+  const { session, conversation } = await openScripted();
+  conversation.expect(position).expect(goLine, lines);
+  expectCleaning(conversation);
+  return session.search(jobOf(told), forever);
+}
+
+/** A session in a search that ends by its time, if the engine ends it. */
+async function searching(movetimeMs = 60_000, signal = forever) {
+  const { session, conversation } = await openScripted();
+  const goLine = `go depth 14 movetime ${movetimeMs}`;
+  conversation.expect(position).expect(goLine);
+  const outcome = { settled: false };
+  const depths: number[] = [];
+  const search = session
+    .search(jobOf({ movetimeMs }), signal, ({ snapshot }) => depths.push(snapshot.depth))
+    .finally(() => {
+      outcome.settled = true;
+    });
+  // Rejections are awaited later.
+  search.catch(() => {});
+  await conversation.told(goLine);
+  return { session, conversation, search, outcome, depths };
+}
+
+describe("a search", () => {
+  test("a search sends the position and its limits, and reports states, then one answer", async () => {
+    const { session, conversation } = await openScripted();
+    const lines = [iteration(13, "e2e4 e7e5"), iteration(14, "e2e4 c7c5"), "bestmove e2e4 ponder c7c5"];
+    conversation.expect(position).expect(go, lines);
+    expectCleaning(conversation);
+    const events = await eventsOf(session, jobOf(), forever);
+    expect(events.map(({ kind, snapshot }) => [kind, snapshot.depth])).toEqual([
+      ["progress", 13],
+      ["progress", 14],
+      ["done", 14],
+    ]);
+    expect(events.at(-1)).toEqual({
+      kind: "done",
+      bestMove: "e2e4",
+      ponder: "c7c5",
+      endedBy: "depth",
+      snapshot: {
+        depth: 14,
+        complete: true,
+        lines: [
+          {
+            depth: 14,
+            seldepth: 16,
+            score: {
+              value: { kind: "cp", cp: 30 },
+              bound: "exact",
+              wdl: { win: 80, draw: 900, loss: 20 },
+            },
+            moves: ["e2e4", "c7c5"],
+          },
+        ],
+        counters: { nodes: 1400, nps: 1000, timeMs: 14, hashfull: 1, tbhits: 0 },
+      },
+    });
+  });
+
+  test("a search without a listener has the same answer", async () => {
+    const done = await searchOf({}, go, iteration(13, "d2d4"), iteration(14, "e2e4"), "bestmove e2e4");
+    expect(done).toMatchObject({ bestMove: "e2e4", endedBy: "depth", snapshot: { depth: 14 } });
+  });
+
+  test("a search sends the history as root and moves, so that the engine sees repetitions", async () => {
+    const { session, conversation } = await openScripted();
+    conversation
+      .expect(`${position} moves g1f3 g8f6 f3g1 f6g8`)
+      .expect(go, [iteration(14, "e2e4"), "bestmove e2e4"]);
+    expectCleaning(conversation);
+    await session.search(jobOf({ moves: ["g1f3", "g8f6", "f3g1", "f6g8"] }), forever);
+  });
+
+  test("a search reports each state as soon as it is complete, though many come at a time", async () => {
+    const { conversation, search, depths } = await searching();
+    expect(depths).toEqual([]);
+    conversation.say(iteration(1, "e2e4"));
+    await turn();
+    expect(depths).toEqual([1]);
+    expectCleaning(conversation);
+    conversation.say(...Array.from({ length: 12 }, (_, at) => iteration(at + 2, "d2d4")), "bestmove d2d4");
+    expect(await search).toMatchObject({ snapshot: { depth: 13 }, endedBy: "time", ponder: undefined });
+    expect(depths).toEqual(Array.from({ length: 13 }, (_, at) => at + 1));
+  });
+
+  test("a search sets options before it, and resets them after its answer", async () => {
+    const { session, conversation } = await openScripted();
+    const lines = [iteration(14, "e2e4", "multipv 1 "), iteration(14, "d2d4", "multipv 2 ")];
+    conversation
+      .expect("setoption name Skill Level value 3")
+      .expect("setoption name MultiPV value 2")
+      .expect(position)
+      .expect(go, [...lines, "bestmove d2d4"]);
+    expectCleaning(conversation, "setoption name Skill Level value 20", "setoption name MultiPV value 1");
+    const weak = jobOf({ multipv: 2, options: { skill_level: 3, uci_chess960: false } });
+    const { snapshot, bestMove } = await session.search(weak, forever);
+    expect(snapshot.lines.map(({ moves }) => moves[0])).toEqual(["e2e4", "d2d4"]);
+    expect(bestMove).toBe("d2d4");
+  });
+
+  test("a search switches to Chess960 and back by the position", async () => {
+    const { session, conversation } = await openScripted();
+    const job = jobOf({ fen: "4k3/8/8/8/8/8/8/RK5R w HA - 0 1", chess960: true });
+    conversation
+      .expect("setoption name UCI_Chess960 value true")
+      .expect(`position fen ${job.position.root}`)
+      .expect(go, [iteration(14, "b1h1"), "bestmove b1h1"]);
+    expectCleaning(conversation, "setoption name UCI_Chess960 value false");
+    expect((await session.search(job, forever)).bestMove).toBe("b1h1");
+  });
+
+  test("a search sends no option that the engine does not declare", async () => {
+    const bare = script().expect("uci", ["id name Bare", "uciok"]).expect("isready", ["readyok"]);
+    bare.expect(position).expect(go, [iteration(14, "e2e4"), "bestmove e2e4"]);
+    const { session } = await openScripted(expectCleaning(bare));
+    const options = { skill_level: 3 };
+    expect((await session.search(jobOf({ multipv: 2, options }), forever)).bestMove).toBe("e2e4");
+  });
+
+  test("a search sends no default values, and no option that callers may not set", async () => {
+    const options = { skill_level: 20, uci_chess960: false, uci_elo: 1500, "Debug Log File": 1 };
+    await searchOf({ options }, go, iteration(14, "e2e4"), "bestmove e2e4");
+  });
+});
+
+describe("the limits of a search", () => {
+  test("a search ends by its depth only if that depth is complete", async () => {
+    const bound = "info depth 14 score cp 30 upperbound time 9 pv e2e4";
+    expect(await searchOf({}, go, bound, "bestmove e2e4")).toMatchObject({
+      endedBy: "time",
+      snapshot: { depth: 14, complete: false },
+    });
+  });
+
+  test("a search sends each of its limits, and last the moves that it may search", async () => {
+    const done = await searchOf(
+      { depth: 20, nodes: 5000, searchMoves: ["d2d4", "e2e4"] },
+      "go depth 20 nodes 5000 movetime 60000 searchmoves d2d4 e2e4",
+      iteration(13, "e2e4 e7e5"),
+      iteration(14, "d2d4"),
+      "bestmove e2e4",
+    );
+    expect(done).toMatchObject({ endedBy: "nodes", snapshot: { depth: 14 } });
+  });
+
+  test.each([
+    ["until its nodes are used up, though the engine does not print the last count", 40, "nodes"],
+    ["to the greatest depth that there is", 245, "depth"],
+  ])("a search without a depth goes on %s", async (_, depth, endedBy) => {
+    const limits = { depth: undefined, nodes: 100_000 };
+    const done = await searchOf(
+      limits,
+      "go nodes 100000 movetime 60000",
+      iteration(depth, "e2e4"),
+      "bestmove e2e4",
+    );
+    expect(done).toMatchObject({ endedBy, snapshot: { depth } });
+  });
+
+  test.each([
+    ["prints in a line", [iteration(1, "g1f3")]],
+    ["answers with", [iteration(1, "e2e4"), "bestmove d2d4"]],
+  ])("a search fails if the engine %s a move that it was not to search", async (_, lines) => {
+    const { session, conversation } = await openScripted();
+    conversation.expect(position).expect(`${go} searchmoves e2e4`, lines);
+    await expect(session.search(jobOf({ searchMoves: ["e2e4"] }), forever)).rejects.toMatchObject({
+      kind: "protocol_error",
+      message: expect.stringMatching(/^(g1f3|d2d4) is not legal in .*, or none of e2e4$/),
+    });
+  });
+
+  test("a search has no more lines than moves that it may search", async () => {
+    const { session, conversation } = await openScripted();
+    const lines = [iteration(14, "e2e4", "multipv 1 "), iteration(14, "d2d4", "multipv 2 ")];
+    conversation
+      .expect("setoption name MultiPV value 5")
+      .expect(position)
+      .expect(`${go} searchmoves d2d4 e2e4`, [...lines, "bestmove e2e4"]);
+    expectCleaning(conversation, "setoption name MultiPV value 1");
+    const job = jobOf({ multipv: 5, searchMoves: ["d2d4", "e2e4"] });
+    const { endedBy, snapshot } = await session.search(job, forever);
+    expect({ endedBy, lines: snapshot.lines.length }).toEqual({ endedBy: "depth", lines: 2 });
+  });
+});
+
+describe("a search that passes its limit", () => {
+  useClock();
+
+  test("a search whose nodes are used up after its time has ended by its time", async () => {
+    const { session, conversation } = await openScripted();
+    conversation.expect(position).expect("go nodes 900 movetime 5");
+    expectCleaning(conversation);
+    const answer = session.search(jobOf({ depth: undefined, nodes: 900, movetimeMs: 5 }), forever);
+    await wait(20);
+    conversation.say("info depth 4 score cp 30 nodes 900 time 4 pv e2e4", "bestmove e2e4");
+    expect(await answer).toMatchObject({ endedBy: "time" });
+  });
+
+  test("an engine that does not end by its limit is told to stop, and its answer counts", async () => {
+    const { session, conversation, search } = await searching(300);
+    conversation.expect("stop", [firstLine, "bestmove e2e4"]);
+    expectCleaning(conversation);
+    conversation.say(firstLine);
+    await wait(300 + lateMs - 1);
+    expect(conversation.sent).not.toContain("stop");
+    await wait(1);
+    expect(await search).toMatchObject({ kind: "done", endedBy: "time" });
+    expect(session.alive).toBe(true);
+  });
+
+  test("an engine that does not stop when told has overrun, and is killed in time for an answer within 1.5 s", async () => {
+    const { session, conversation, search, outcome } = await searching(300);
+    conversation.expect("stop");
+    conversation.say(firstLine);
+    await wait(300 + lateMs + stopMs - 1);
+    expect(outcome.settled).toBe(false);
+    await wait(1);
+    await expect(search).rejects.toMatchObject({ kind: "overtime" });
+    expect([conversation.killed, session.alive]).toEqual([true, false]);
+    expect(lateMs + stopMs).toBeLessThan(1500);
+  });
+
+  test("an engine that was told to stop is not told again when its caller leaves, and has no more time", async () => {
+    const caller = new AbortController();
+    const { conversation, search } = await searching(300, caller.signal);
+    conversation.expect("stop");
+    conversation.say(firstLine);
+    await wait(300 + lateMs);
+    await wait(stopMs - 1);
+    caller.abort(new Error("left"));
+    await expect(search).rejects.toThrow("left");
+    expect(conversation.killed).toBe(false);
+    await wait(1);
+    expect(conversation.killed).toBe(true);
+    expect(conversation.sent.filter((line) => line === "stop")).toHaveLength(1);
+  });
+
+  test.each([
+    ["used the processor meanwhile", 100, true],
+    ["was hardly given the processor", 90, false],
+    ["runs on a system that does not tell", undefined, true],
+  ])(
+    "an engine that does not stop when told, and %s, blames its position: %s ms, %s",
+    async (_, usedMs, blamesPosition) => {
+      const { conversation, search } = await searching(300);
+      conversation.usedMs = usedMs === undefined ? undefined : 1000;
+      conversation.expect("stop");
+      conversation.say(firstLine);
+      await wait(300 + lateMs);
+      conversation.usedMs = usedMs === undefined ? undefined : 1000 + usedMs;
+      await wait(stopMs);
+      await expect(search).rejects.toMatchObject({ kind: "overtime", blamesPosition });
+    },
+  );
+
+  test("an engine that has said no line when its limit passes is stopped at its first line, which answers the search", async () => {
+    const { session, conversation, search } = await searching(50);
+    await wait(50 + lateMs + stopMs - 1);
+    expect(conversation.sent).not.toContain("stop");
+    expectCleaning(conversation.expect("stop", ["bestmove e2e4"]));
+    conversation.say(firstLine);
+    expect(await search).toMatchObject({ kind: "done", bestMove: "e2e4", endedBy: "time" });
+    expect(session.alive).toBe(true);
+  });
+
+  test("an engine that is stopped before its first line is not killed, and the search is out of time", async () => {
+    const { session, conversation, search } = await searching(50);
+    expectCleaning(conversation.expect("stop", ["bestmove e2e4"]));
+    await wait(50 + lateMs + stopMs);
+    await expect(search).rejects.toMatchObject({ kind: "overtime", blamesPosition: false });
+    await wait(0);
+    expect([conversation.killed, session.state]).toEqual([false, "idle"]);
+  });
+
+  test("an engine that says no line, and does not stop either, is killed in time for an answer within 1.5 s", async () => {
+    const { conversation, search } = await searching(50);
+    conversation.expect("stop").expect("isready");
+    await wait(50 + lateMs + 2 * stopMs);
+    await expect(search).rejects.toMatchObject({ kind: "overtime" });
+    expect(conversation.killed).toBe(true);
+    expect(lateMs + 2 * stopMs).toBeLessThan(1500);
+  });
+});
+
+describe("a search that is cut short", () => {
+  useClock();
+
+  test("a search that is cut short answers with its last complete iteration, not with a partial one", async () => {
+    const { session, conversation, search } = await searching();
+    conversation.say(iteration(9, "e2e4"));
+    await turn();
+    expectCleaning(conversation.expect("stop", [iteration(10, "g2g4"), "bestmove g2g4"]));
+    session.cutShort();
+    expect(await search).toMatchObject({
+      endedBy: "stop",
+      bestMove: "g2g4",
+      snapshot: { depth: 9, complete: true },
+    });
+  });
+
+  test("a search that is cut short before its first line stops at that line, because an answer needs a score", async () => {
+    const { session, conversation, search } = await searching();
+    session.cutShort();
+    await turn();
+    // A server that stops does so again and again.
+    session.cutShort();
+    expect(conversation.sent).not.toContain("stop");
+    expectCleaning(conversation.expect("stop", ["bestmove e2e4"]));
+    conversation.say(firstLine);
+    expect(await search).toMatchObject({
+      bestMove: "e2e4",
+      endedBy: "stop",
+      snapshot: { complete: false },
+    });
+  });
+
+  test("a search that is cut short after it was told to stop is not told again, and says that it was cut short", async () => {
+    const { session, conversation, search } = await searching(300);
+    expectCleaning(conversation.expect("stop"));
+    conversation.say(firstLine);
+    await wait(300 + lateMs);
+    session.cutShort();
+    conversation.say("bestmove e2e4");
+    expect(await search).toMatchObject({ kind: "done", endedBy: "stop" });
+  });
+});
+
+describe("a caller that leaves", () => {
+  useClock();
+
+  test("a caller that leaves gets its own abort reason at once, and the engine is stopped", async () => {
+    const caller = new AbortController();
+    const { session, conversation, search, depths } = await searching(60_000, caller.signal);
+    conversation.say(iteration(1, "e2e4"));
+    await turn();
+    conversation.expect("stop");
+    caller.abort(new Error("seen enough"));
+    expect(conversation.sent.at(-1)).toBe("stop");
+    await expect(search).rejects.toThrow("seen enough");
+    expect([session.alive, session.state]).toEqual([true, "searching"]);
+    expectCleaning(conversation);
+    conversation.say(iteration(2, "e2e4"), iteration(3, "e2e4"), "bestmove e2e4");
+    await turn();
+    expect([depths, session.state]).toEqual([[1], "idle"]);
+  });
+
+  test.each([
+    ["stops before its first line", "bestmove e2e4"],
+    ["stops without a move", "bestmove (none)"],
+  ])("a caller that leaves does no harm to an engine that %s", async (_, answer) => {
+    const caller = new AbortController();
+    const { session, conversation, search } = await searching(60_000, caller.signal);
+    expectCleaning(conversation.expect("stop", [answer]));
+    caller.abort();
+    await expect(search).rejects.toThrow();
+    await session.free;
+    expect(session.state).toBe("idle");
+  });
+
+  test("a caller that leaves before the search began sends the engine nothing", async () => {
+    const { session } = await openScripted();
+    const gone = AbortSignal.abort(new Error("gone"));
+    await expect(session.search(jobOf(), gone)).rejects.toThrow("gone");
+  });
+
+  test("a search leaves no listener on the signal of its caller", async () => {
+    const { signal } = new AbortController();
+    const { conversation, search } = await searching(60_000, signal);
+    expectCleaning(conversation);
+    conversation.say(iteration(14, "e2e4"), "bestmove e2e4");
+    await search;
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+});
+
+describe("an engine that searches in silence", () => {
+  useClock();
+
+  test("an engine that searches in silence is asked for a sign of life, and left alone if it gives one", async () => {
+    const { session, conversation, search } = await searching();
+    for (const again of [2, 3, 4]) {
+      conversation.expect("isready", ["readyok"]);
+      await wait(silenceMs);
+      await conversation.told("isready", again);
+    }
+    expectCleaning(conversation);
+    conversation.say(firstLine, "bestmove e2e4");
+    expect(await search).toMatchObject({ kind: "done" });
+    expect(session.alive).toBe(true);
+  });
+
+  test("an engine that prints is not asked for a sign of life", async () => {
+    const { conversation, search } = await searching();
+    for (let ms = 0; ms < 4 * silenceMs; ms += silenceMs / 2) {
+      await wait(silenceMs / 2);
+      conversation.say(firstLine);
+      await wait(0);
+    }
+    expectCleaning(conversation);
+    conversation.say("bestmove e2e4");
+    await search;
+  });
+
+  test("an engine that gives no sign of life is unresponsive and killed", async () => {
+    const { session, conversation, search, outcome } = await searching();
+    conversation.expect("isready");
+    await wait(silenceMs + unresponsiveMs - 1);
+    expect(outcome.settled).toBe(false);
+    await wait(silenceMs);
+    await expect(search).rejects.toMatchObject({ kind: "unresponsive" });
+    expect(conversation.killed).toBe(true);
+    expect(await session.exited).toMatchObject({ kind: "unresponsive" });
+  });
+
+  test("an engine that dies when it owes a sign of life leaves no timer", async () => {
+    const { conversation, search } = await searching();
+    conversation.expect("isready");
+    await wait(silenceMs);
+    conversation.hangUp();
+    await expect(search).rejects.toMatchObject({ kind: "exited" });
+  });
+});
+
+describe("a server that stood still", () => {
+  /** This process stands still, as after SIGSTOP, in a debugger, or while memory is collected. */
+  function standStill(ms: number): void {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+  }
+
+  async function searchingProcess(movetimeMs: number, signal = forever) {
+    const session = await createFakeBackend({ iterationMs: 5 }).start(buildOf(), forever);
+    onTestFinished(() => session[Symbol.asyncDispose]());
+    const job = jobOf({ depth: 100_000, movetimeMs });
+    const { answer } = await underWay((onProgress) => session.search(job, signal, onProgress));
+    return { session, answer };
+  }
+
+  test("an engine is not killed if its answer was there before the server read it", async () => {
+    const { session, answer } = await searchingProcess(50);
+    standStill(lateMs + stopMs + 1000);
+    expect((await answer).endedBy).toBe("time");
+    expect(session.alive).toBe(true);
+  });
+
+  test("an engine that stopped in time is not killed because the server read late", async () => {
+    const caller = new AbortController();
+    const { session, answer } = await searchingProcess(60_000, caller.signal);
+    caller.abort(new Error("left"));
+    await expect(answer).rejects.toThrow("left");
+    standStill(stopMs + 1000);
+    expect((await session.search(jobOf({ depth: 2 }), forever)).endedBy).toBe("depth");
+  });
+});
