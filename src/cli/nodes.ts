@@ -1,13 +1,13 @@
 import { silentLog } from "../log/log.ts";
-import { differingEngines, type NodeReport, readNodes } from "../storage/redis/nodes.ts";
+import { type NodeReport, readNodes } from "../storage/redis/nodes.ts";
+import { durationText, withoutControls } from "../text/plain-text.ts";
 import { ConfigError, loadConfig } from "../wiring/config.ts";
-import { shownBuilds } from "../wiring/nodes.ts";
 import { connectRedis } from "../wiring/redis.ts";
 import { type Command, columns, exitCode, UsageError } from "./command.ts";
 
 export const nodesCommand: Command = {
   usage: "nodes",
-  about: "List the nodes that share a Redis: what they do, and whether their engines differ.",
+  about: "List the nodes that share a Redis, with their slots and searches.",
   options: { json: { type: "boolean", about: "print one line of JSON for each node" } },
   notes: [
     "Asks the Redis of KIBITZ_REDIS_URL, with KIBITZ_REDIS_PREFIX as the nodes have it. A node that ends is gone from the list",
@@ -22,52 +22,18 @@ export const nodesCommand: Command = {
       throw new ConfigError("KIBITZ_REDIS_URL is not set: a node without it knows of no others.");
     }
     const reports = await readNodes(redis);
-    const differing = differingEngines(reports);
-    const differs = (id: string, path: string) =>
-      differing.some((engine) => engine.id === id && engine.path === path);
     const lines = values.json
-      ? reports.map((report) => JSON.stringify(jsonOf(report, differs)))
-      : [
-          ...columns([
-            ["ADDRESS", "VERSION", "SLOTS", "BUSY", "WAITING", "UP", "ENGINES"],
-            ...reports.map(rowOf),
-          ]),
-          ...differing.map(
-            (engine) => `\n${engine.id} (${engine.path}) is not the same everywhere: ${shownBuilds(engine)}`,
-          ),
-        ];
-    host.stdout.write(lines.map((line) => `${line}\n`).join(""));
+      ? reports.map((report) => JSON.stringify(jsonOf(report)))
+      : columns([["ADDRESS", "VERSION", "SLOTS", "BUSY", "WAITING", "UP"], ...reports.map(rowOf)]);
+    host.stdout.write(lines.map((line) => `${withoutControls(line)}\n`).join(""));
     return exitCode.ok;
   },
 };
 
-function rowOf({ address, version, slots, running, waiting, upMs, engines }: NodeReport) {
-  const names = engines.map(({ id, path }) => `${id} (${path})`).join(", ");
-  return [address, version, String(slots), String(running), String(waiting), shownTime(upMs), names];
+function rowOf({ address, version, slots, running, waiting, upMs }: NodeReport): readonly string[] {
+  return [address, version, String(slots), String(running), String(waiting), durationText(upMs / 1000)];
 }
 
-function jsonOf(report: NodeReport, differs: (id: string, path: string) => boolean) {
-  const { id, address, version, upMs, slots, running, waiting, engines } = report;
-  return {
-    id,
-    address,
-    version,
-    up_ms: upMs,
-    slots,
-    running,
-    waiting,
-    engines: engines.map((engine) => ({ ...engine, differs: differs(engine.id, engine.path) })),
-  };
-}
-
-/** `3 d 4 h`, `4 h 5 min`, `5 min 6 s` */
-function shownTime(ms: number): string {
-  const seconds = Math.floor(ms / 1000);
-  const [days, hours, minutes] = [seconds / 86_400, (seconds / 3600) % 24, (seconds / 60) % 60].map(
-    Math.floor,
-  );
-  if (days) {
-    return `${days} d ${hours} h`;
-  }
-  return hours ? `${hours} h ${minutes} min` : `${minutes} min ${seconds % 60} s`;
+function jsonOf({ id, address, version, upMs, slots, running, waiting }: NodeReport) {
+  return { id, address, version, up_ms: upMs, slots, running, waiting };
 }

@@ -169,7 +169,7 @@ export async function startApp(
     });
     const connected = await connectRedis(config, log, { times: redisTimes, degraded, meter });
     redis = connected && open.use(connected);
-    const node = redis && open.use((await import("./nodes.ts")).joinOthers(redis, log, redisTimes));
+    const node = redis && open.use((await import("./nodes.ts")).joinOthers(redis, redisTimes));
     const sharing = redis && node && { redis, nodes: () => node.count };
     const access = open.use(await openAccess(config, log, storeTimes, { sharing, degraded }));
     const toolCalls = createTools({ ...readiness, addressOf: access.addressOf }, bodies, log, meter);
@@ -187,7 +187,7 @@ export async function startApp(
       meter,
       beginWork,
     });
-    node?.present(engines, service, config, port);
+    node?.present(service, config, port);
     if (metrics) {
       watchService(metrics, service, engines, access, degraded);
     }

@@ -1,44 +1,27 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { isJsonObject } from "../../text/plain-text.ts";
 import { type Redis, redisScript } from "./connection.ts";
 
-/** What a node says of itself, every few seconds. */
+/** What a node reports every few seconds. */
 export interface NodeReport {
-  /** Anew at every start. */
+  /** Unique to each start. */
   readonly id: string;
-  /** Where it listens: `http://node-1:8080`. */
+  /** `http://node-1:8080` */
   readonly address: string;
   /** Of Kibitz. */
   readonly version: string;
-  /** Since it was ready, in milliseconds. */
+  /** Time since the node was ready, in milliseconds. */
   readonly upMs: number;
   readonly slots: number;
   /** Searches that have a slot, and that wait for one. */
   readonly running: number;
   readonly waiting: number;
-  readonly engines: readonly NodeEngine[];
-}
-
-/** A build, with the digest of its file as soon as that was read. */
-export interface NodeEngine {
-  readonly id: string;
-  readonly path: string;
-  readonly sha256: string;
-}
-
-/** An engine of one name that is not the same on all nodes. */
-export interface DifferingEngine {
-  readonly id: string;
-  readonly path: string;
-  /** Addresses of nodes, by the digest that they have. */
-  readonly builds: ReadonlyMap<string, readonly string[]>;
 }
 
 interface NodesOptions {
   /** Of this node. */
   readonly id: string;
-  /** Told of the nodes that were seen, also where nothing has changed. */
-  readonly onSeen?: (reports: readonly NodeReport[]) => void;
-  /** Between two announcements, in milliseconds. Three that fail to appear make a node gone. */
+  /** Between two announcements, in milliseconds. If three in a row fail, the node is gone. */
   readonly everyMs: number;
 }
 
@@ -72,13 +55,9 @@ redis.call('ZREM', KEYS[1], ARGV[1])`,
 
 const listKey = "nodes";
 const keyOf = (id: string) => `node:${id}`;
-/** So many reports are read with every announcement; of more nodes, each is read as much more seldom. */
-const readAtOnce = 10;
-
 /** Counts as a node from the first announcement on, which is made at once. */
-export function joinNodes(redis: Redis, { id, onSeen = () => {}, everyMs }: NodesOptions): Nodes {
+export function joinNodes(redis: Redis, { id, everyMs }: NodesOptions): Nodes {
   let count = 1;
-  let announcements = 0;
   let report: (() => Omit<NodeReport, "id">) | undefined;
   const left = new AbortController();
 
@@ -86,9 +65,6 @@ export function joinNodes(redis: Redis, { id, onSeen = () => {}, everyMs }: Node
     const text = report ? JSON.stringify({ id, ...report() }) : "";
     const answer = await redis.run(announceNode, [listKey, keyOf(id)], [id, text, everyMs * 3]);
     count = Math.max(1, Number(answer));
-    if (announcements++ % Math.ceil(count / readAtOnce) === 0) {
-      onSeen(await readNodes(redis));
-    }
   }
 
   async function keepAnnouncing(): Promise<void> {
@@ -118,7 +94,7 @@ export function joinNodes(redis: Redis, { id, onSeen = () => {}, everyMs }: Node
   };
 }
 
-/** Who is there and has said what it is, in the order of addresses. @throws StoreUnavailable */
+/** The nodes that have announced a report, in the order of addresses. @throws StoreUnavailable */
 export async function readNodes(redis: Redis): Promise<readonly NodeReport[]> {
   const ids = textsIn(await redis.ask("ZRANGE", [listKey], [0, -1]));
   const texts = ids.length === 0 ? [] : textsIn(await redis.ask("MGET", ids.map(keyOf)));
@@ -128,25 +104,11 @@ export async function readNodes(redis: Redis): Promise<readonly NodeReport[]> {
     .toSorted((a, b) => a.address.localeCompare(b.address) || b.upMs - a.upMs);
 }
 
-/** Engines of one name that are not the same file everywhere. */
-export function differingEngines(reports: readonly NodeReport[]): readonly DifferingEngine[] {
-  const byName = new Map<string, { id: string; path: string; builds: Map<string, string[]> }>();
-  for (const { address, engines } of reports) {
-    for (const { id, path, sha256 } of engines) {
-      const name = `${id} ${path}`;
-      const engine = byName.get(name) ?? { id, path, builds: new Map() };
-      byName.set(name, engine);
-      engine.builds.set(sha256, [...(engine.builds.get(sha256) ?? []), address]);
-    }
-  }
-  return [...byName.values()].filter(({ builds }) => builds.size > 1);
-}
-
 function textsIn(reply: unknown): readonly string[] {
   return Array.isArray(reply) ? reply.filter((each) => typeof each === "string") : [];
 }
 
-/** Undefined for what no node of ours has written, and for one that has not said anything yet. */
+/** Undefined for a text that is no report, and for a node that has not announced one yet. */
 function reportFrom(text: string): NodeReport | undefined {
   try {
     const json: unknown = JSON.parse(text);
@@ -157,18 +119,12 @@ function reportFrom(text: string): NodeReport | undefined {
 }
 
 function isReport(json: unknown): json is NodeReport {
-  const { id, address, version, upMs, slots, running, waiting, engines } = fieldsOf(json);
+  if (!isJsonObject(json)) {
+    return false;
+  }
+  const { id, address, version, upMs, slots, running, waiting } = json;
   return (
     [id, address, version].every((text) => typeof text === "string") &&
-    [upMs, slots, running, waiting].every((number) => Number.isSafeInteger(number)) &&
-    Array.isArray(engines) &&
-    engines.every((engine) => {
-      const named = fieldsOf(engine);
-      return [named.id, named.path, named.sha256].every((text) => typeof text === "string");
-    })
+    [upMs, slots, running, waiting].every((number) => Number.isSafeInteger(number))
   );
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? { ...value } : {};
 }

@@ -1,19 +1,15 @@
 import { expect, test } from "vitest";
-import { differingEngines, joinNodes, type NodeReport, readNodes } from "../../../src/storage/redis/nodes.ts";
+import { joinNodes, type NodeReport, readNodes } from "../../../src/storage/redis/nodes.ts";
 import { describeWith } from "../../support/needs.ts";
 import { until, useConnections, useRedis } from "../../support/redis.ts";
 
-const reportOf = (address: string, sha256 = "aa"): Omit<NodeReport, "id"> => ({
+const reportOf = (address: string): Omit<NodeReport, "id"> => ({
   address,
   version: "0.1.0",
   upMs: 1000,
   slots: 2,
   running: 1,
   waiting: 0,
-  engines: [
-    { id: "stockfish-19", path: "wasm", sha256 },
-    { id: "stockfish-19", path: "native", sha256: "cc" },
-  ],
 });
 
 describeWith("redis")("nodes", () => {
@@ -68,12 +64,7 @@ describeWith("redis")("nodes", () => {
     const here = await connect();
     await using one = joinNodes(here, { id: "one", everyMs: 60_000 });
     await until(() => readNodesCount(here));
-    for (const text of [
-      "{",
-      "[]",
-      '{"id":"one"}',
-      JSON.stringify({ ...reportOf("a"), id: "one", engines: [{}] }),
-    ]) {
+    for (const text of ["{", "[]", '{"id":"one"}', JSON.stringify({ ...reportOf("a"), id: 1 })]) {
       await here.ask("SET", ["node:one"], [text]);
       expect(await readNodes(here)).toEqual([]);
     }
@@ -83,22 +74,4 @@ describeWith("redis")("nodes", () => {
   async function readNodesCount(here: Awaited<ReturnType<typeof connect>>): Promise<boolean> {
     return (await here.ask("ZCARD", ["nodes"])) === 1;
   }
-});
-
-test("engines differ where one name and path has two digests", () => {
-  const reports = ["http://a", "http://b", "http://c"].map((address, index) => ({
-    id: address,
-    ...reportOf(address, index === 1 ? "bb" : "aa"),
-  }));
-  expect(differingEngines(reports)).toEqual([
-    {
-      id: "stockfish-19",
-      path: "wasm",
-      builds: new Map([
-        ["aa", ["http://a", "http://c"]],
-        ["bb", ["http://b"]],
-      ]),
-    },
-  ]);
-  expect(differingEngines(reports.slice(0, 1))).toEqual([]);
 });
