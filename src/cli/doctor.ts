@@ -1,15 +1,15 @@
 import { loadConfig } from "../wiring/config.ts";
 import { type Command, exitCode, UsageError } from "./command.ts";
-import { lookAtEngines, lookAtSandbox } from "./doctor/engines.ts";
-import type { Finding, Look } from "./doctor/finding.ts";
-import { lookAtMachine, lookAtProxies, thisMachine } from "./doctor/machine.ts";
-import { lookAtData, lookAtPlans, lookAtPorts } from "./doctor/places.ts";
-import { lookAtRedis } from "./doctor/redis.ts";
+import { checkEngines, checkSandbox } from "./doctor/engines.ts";
+import type { Check, Finding } from "./doctor/finding.ts";
+import { checkCallers, checkMachine, thisMachine } from "./doctor/machine.ts";
+import { checkData, checkPlans, checkPorts } from "./doctor/places.ts";
+import { checkRedis } from "./doctor/redis.ts";
 import { columnsOf, wrapped } from "./style.ts";
 
 export const doctorCommand: Command = {
   usage: "doctor",
-  about: "Check whether this machine is fit to serve: Node, engines, sandbox, ports, data, Redis, memory.",
+  about: "Check whether this machine is fit to serve: memory, ports, data, Redis, plans, sandbox, engines.",
   options: { json: { type: "boolean", about: "print each finding as one line of JSON" } },
   notes: [
     "Reads the same settings as serve, and changes neither settings nor data. Engines are started and tried, which takes some seconds.",
@@ -20,20 +20,20 @@ export const doctorCommand: Command = {
       throw new UsageError("doctor takes no arguments; settings are environment variables");
     }
     const config = loadConfig(host.env);
-    const looks: readonly Look[] = [
-      () => lookAtMachine(thisMachine(), config),
-      () => lookAtPorts(config),
-      () => lookAtData(config),
-      () => lookAtRedis(config),
-      () => lookAtPlans(config),
-      () => lookAtProxies(config),
-      () => lookAtSandbox(config),
-      (signal) => lookAtEngines(config, signal),
+    const checks: readonly Check[] = [
+      () => checkMachine(thisMachine(), config),
+      () => checkPorts(config),
+      () => checkData(config),
+      () => checkRedis(config),
+      () => checkPlans(config),
+      () => checkCallers(config),
+      () => checkSandbox(config),
+      (signal) => checkEngines(config, signal),
     ];
     const counts = { good: 0, note: 0, bad: 0 };
     let part = "";
-    for (const look of looks) {
-      for await (const finding of look(signal)) {
+    for (const check of checks) {
+      for await (const finding of check(signal)) {
         counts[finding.state]++;
         host.stdout.write(
           values.json

@@ -40,17 +40,6 @@ function resultOf({ bestMove, ponder, endedBy, snapshot }: SearchDone) {
   return { bestMove, ponder, endedBy, lines: snapshot.lines, nodes: snapshot.counters.nodes };
 }
 
-/** How long the speed of an engine is measured, in milliseconds: a processor needs a while to reach its usual speed. */
-const speedMs = 1000;
-
-/** Measures how many nodes an engine visits in a second. */
-export async function speedTest({ search }: Tested, signal: AbortSignal): Promise<number> {
-  const limits = { depth: undefined, nodes: undefined, movetimeMs: speedMs };
-  const job = { ...limits, position: positionOf(middleGame), multipv: 1, searchMoves: [], options: {} };
-  const { nodes, timeMs } = (await search(job, signal)).snapshot.counters;
-  return Math.round((nodes / Math.max(1, timeMs)) * 1000);
-}
-
 function positionOf(fen: string): Position {
   const judgement = judgePosition({ fen, moves: [], chess960: false });
   if (judgement.kind === "faults") {

@@ -1,13 +1,12 @@
-import type { EngineVersion } from "../../engine/catalog.ts";
+import type { Catalog } from "../../engine/catalog.ts";
 import type { EngineBuild, SearchJob } from "../../engine/engine.ts";
 import type { Engines } from "../../engine/engines.ts";
 import type { Guard } from "../../engine/sandbox/links.ts";
 import { createSandbox } from "../../engine/sandbox/sandbox.ts";
-import { selfTest, speedTest } from "../../engine/self-test.ts";
+import { selfTest } from "../../engine/self-test.ts";
 import { type Log, silentLog } from "../../log/log.ts";
 import { openEngines } from "../../wiring/engines.ts";
 import type { Config } from "../../wiring/settings.ts";
-import { countOf } from "../report.ts";
 import { bad, type Finding, good, messageOf, note } from "./finding.ts";
 
 const namespaces = "Install util-linux (unshare), and let the server make user namespaces";
@@ -24,7 +23,7 @@ const adviceOn: Readonly<Record<Guard, string>> = {
 };
 
 /** Reports each protection of the engines' sandbox, and how to get a missing one. */
-export async function* lookAtSandbox(config: Config): AsyncIterable<Finding> {
+export async function* checkSandbox(config: Config): AsyncIterable<Finding> {
   try {
     const { user, holds, lacks } = await createSandbox({
       userName: config.engineUser,
@@ -42,98 +41,85 @@ export async function* lookAtSandbox(config: Config): AsyncIterable<Finding> {
   }
 }
 
-/**
- * Nodes a second of one thread on the machine of docs/benchmarks.md (a shared core of an AMD EPYC): what runs at a third of it
- * has no core for itself, or runs without the instructions that it was built for.
- */
-const usualNps = { native: 700_000, lite: 580_000, full: 400_000 } as const;
-const slowShare = 1 / 3;
-
-/** Every engine that is found: what it is, whether it is sound, and how fast. */
-export async function* lookAtEngines(config: Config, signal: AbortSignal): AsyncIterable<Finding> {
-  let engines: Engines;
+/** Each engine with its self-test, and whether `latest` could be faster. */
+export async function* checkEngines(config: Config, signal: AbortSignal): AsyncIterable<Finding> {
   const leftOut: Finding[] = [];
   try {
-    engines = await openEngines(config, logOfLeftOut(leftOut), signal);
-    yield* leftOut;
+    await using engines = await openEngines(config, logOfLeftOut(leftOut), signal);
+    yield* leftOut.splice(0);
+    const { versions, latest } = engines.catalog;
+    for (const build of versions.flatMap(({ builds }) => builds)) {
+      yield await buildFinding(build, build === latest.defaultBuild, engines, config, signal);
+    }
+    yield* checkLatest(engines.catalog);
   } catch (error) {
     signal.throwIfAborted();
     yield* leftOut;
-    yield bad(
-      "engines",
-      messageOf(error),
-      "`npm install` brings Stockfish; KIBITZ_NATIVE_ENGINES names binaries of your own.",
-    );
-    return;
-  }
-  try {
-    const { versions, latest } = engines.catalog;
-    for (const version of versions) {
-      for (const build of version.builds) {
-        yield* lookAtBuild(build, isMeant(build, version, latest), engines, config, signal);
-      }
-    }
-  } finally {
-    await engines[Symbol.asyncDispose]();
+    const advice = "`npm install` brings Stockfish; KIBITZ_NATIVE_ENGINES names binaries of your own.";
+    yield bad("engines", messageOf(error), advice);
   }
 }
 
-/** Keeps what the log is told of engines that are no engines: what the operator has named, or what was found, is not there. */
+/** Collects the files that the log reports as no engines. */
 function logOfLeftOut(findings: Finding[]): Log {
+  const advice =
+    "The service starts without it: replace the file, or name another one in KIBITZ_NATIVE_ENGINES.";
   return {
     ...silentLog,
     warn({ file, error }, message) {
       if (file !== undefined) {
-        const found = `${file}: ${message} (${error})`;
-        findings.push(
-          note(
-            "engines",
-            found,
-            "The service starts without it: mend the file, or name another one in KIBITZ_NATIVE_ENGINES.",
-          ),
-        );
+        findings.push(note("engines", `${file}: ${message} (${error})`, advice));
       }
     },
   };
 }
 
-const isMeant = (build: EngineBuild, version: EngineVersion, latest: EngineVersion) =>
-  version === latest && build === latest.defaultBuild;
-
-async function* lookAtBuild(
+async function buildFinding(
   build: EngineBuild,
   isDefault: boolean,
   engines: Engines,
   { threads }: Config,
   signal: AbortSignal,
-): AsyncIterable<Finding> {
-  const { id, path, name, net, settings } = build;
-  const tested = { search: (job: SearchJob, ended: AbortSignal) => engines.search(build, job, ended) };
+): Promise<Finding> {
+  const { id, path, name, settings } = build;
+  const search = (job: SearchJob, ended: AbortSignal) => engines.search(build, job, ended);
   try {
     const digest = build.sha256.slice(0, 12);
-    yield good("engines", `${id} (${path}): ${name}, sha256 ${digest}…${isDefault ? ", the default" : ""}`);
-    await selfTest(tested, threads, signal);
-    yield good("engines", `${id} (${path}): passes its self-test`);
-    if (!build.reproducible && settings.threads === 1) {
-      const found = `${id} (${path}): equal searches differ`;
-      yield note(
-        "engines",
-        found,
-        "It is used, but none of its answers is deterministic, and none is stored.",
-      );
-    }
-    const nps = await speedTest(tested, signal);
-    const usual = usualNps[path === "native" ? "native" : net] * threads;
-    const found = `${id} (${path}): ${countOf(nps)} nodes a second; ${countOf(usual)} are usual`;
-    yield nps < usual * slowShare
-      ? note(
+    await selfTest({ search }, threads, signal);
+    const found = `${id} (${path}): ${name}, sha256 ${digest}…, passes its self-test${isDefault ? "; the default" : ""}`;
+    return build.reproducible || settings.threads > 1
+      ? good("engines", found)
+      : note(
           "engines",
-          found,
-          "Something else takes the processor, or the binary is not built for it: give each slot a core of its own.",
-        )
-      : good("engines", found);
+          `${found}; equal searches differ`,
+          "It is used, but none of its answers is deterministic, and none is stored.",
+        );
   } catch (error) {
     signal.throwIfAborted();
-    yield bad("engines", `${id} (${path}): ${messageOf(error)}`, `Replace the file: ${build.file}`);
+    return bad("engines", `${id} (${path}): ${messageOf(error)}`, `Replace the file: ${build.file}`);
   }
+}
+
+/** Makers of Stockfish publish native builds for these processors, on Linux, macOS and Windows. */
+const nativeProcessors: readonly string[] = ["x64", "arm64"];
+
+/** Notes that `latest` is WebAssembly although a native build would run here, and how to get one. */
+export function* checkLatest(
+  { latest, versions }: Pick<Catalog, "latest" | "versions">,
+  processor: string = process.arch,
+): Iterable<Finding> {
+  if (latest.defaultBuild.path === "native" || !nativeProcessors.includes(processor)) {
+    return;
+  }
+  const native = versions.find(({ defaultBuild }) => defaultBuild.path === "native");
+  const version = latest.defaultBuild.version;
+  const official = `name an official Stockfish ${version} (https://stockfishchess.org/download) in KIBITZ_NATIVE_ENGINES`;
+  const other = native
+    ? `or make ${native.id}, which is native, the default with KIBITZ_DEFAULT_ENGINE`
+    : "or install Debian's package `stockfish`, which is found under its own version, and make that the default with KIBITZ_DEFAULT_ENGINE";
+  yield note(
+    "engines",
+    `latest is ${latest.id} in WebAssembly; a native build would run here, nearly twice as fast`,
+    `To get one, ${official}; ${other}.`,
+  );
 }

@@ -1,20 +1,17 @@
-/** What was looked at, what was found, and what to do about it. */
+/** The state of one part of the machine, and what to do about it. */
 export interface Finding {
-  /** Which part of the machine: `node`, `engines`, `sandbox`. */
+  /** `engines`, `sandbox` */
   readonly part: string;
-  /**
-   * `good`: as it should be. `note`: it works, and somebody may want to know. `bad`: the service would not start, not answer,
-   * or not be safe.
-   */
+  /** `note`: the service works, with a drawback. `bad`: the service would not start, not answer, or not be safe. */
   readonly state: "good" | "note" | "bad";
-  /** In a sentence without an end: `Node.js 26.1.0`. */
+  /** A sentence without a full stop. */
   readonly found: string;
-  /** The way out; of what is good, none. */
+  /** What to do; none if the state is good. */
   readonly advice?: string;
 }
 
-/** A look at one part. Never rejects for what is wrong with the machine: that is a finding. */
-export type Look = (signal: AbortSignal) => AsyncIterable<Finding> | Iterable<Finding>;
+/** Examines one part. It reports what is wrong with the machine as a finding, and never rejects for it. */
+export type Check = (signal: AbortSignal) => AsyncIterable<Finding> | Iterable<Finding>;
 
 export const good = (part: string, found: string): Finding => ({ part, state: "good", found });
 export const note = (part: string, found: string, advice: string): Finding => ({
@@ -24,10 +21,8 @@ export const note = (part: string, found: string, advice: string): Finding => ({
   advice,
 });
 export const bad = (part: string, found: string, advice: string): Finding => ({
-  part,
+  ...note(part, found, advice),
   state: "bad",
-  found,
-  advice,
 });
 
 export function messageOf(thrown: unknown): string {

@@ -10,22 +10,38 @@ import { loadPlans } from "../../wiring/plans.ts";
 import type { Config } from "../../wiring/settings.ts";
 import { bad, type Finding, good, messageOf, note } from "./finding.ts";
 
-/** Whether the ports can be had. What answers there already may be the service itself. */
-export async function* lookAtPorts(config: Config): AsyncIterable<Finding> {
-  const { host, port, metricsHost, metricsPort } = config;
-  const other = "Name another one in KIBITZ_PORT, or stop what listens there.";
-  yield await portFinding("port", host, port, other);
-  const named = metricsPort !== undefined;
-  const wanted = metricsPort ?? defaultMetricsPort;
-  const wayOut = "Name another one in KIBITZ_METRICS_PORT, or 0 for no metrics.";
-  const metrics = isPortOfService(config, wanted)
-    ? bad("metrics port", `${metricsHost}:${wanted} is the port of the service itself`, wayOut)
-    : await portFinding("metrics port", metricsHost, wanted, wayOut);
-  // A default that is taken costs the metrics and not the start.
-  yield metrics.state === "bad" && !named ? { ...metrics, state: "note" } : metrics;
+/** Whether the ports are free, or taken by a Kibitz that runs already. */
+export async function* checkPorts(config: Config): AsyncIterable<Finding> {
+  const { host, port, metricsHost, metricsPort = defaultMetricsPort } = config;
+  yield await portFinding(
+    { part: "port", host, port, path: "/healthz", answer: '{"status":"ok"' },
+    "Name another one in KIBITZ_PORT, or stop what listens there.",
+  );
+  const advice = "Name another one in KIBITZ_METRICS_PORT, or 0 for no metrics.";
+  const part = "metrics port";
+  const metrics = isPortOfService(config, metricsPort)
+    ? bad(part, `${metricsHost}:${metricsPort} is the port of the service itself`, advice)
+    : await portFinding(
+        { part, host: metricsHost, port: metricsPort, path: "/metrics", answer: "# HELP kibitz_" },
+        advice,
+      );
+  // If the default port is taken, the service starts without metrics.
+  yield metrics.state === "bad" && config.metricsPort === undefined ? { ...metrics, state: "note" } : metrics;
 }
 
-async function portFinding(part: string, host: string, port: number, advice: string): Promise<Finding> {
+interface CheckedPort {
+  readonly part: string;
+  readonly host: string;
+  readonly port: number;
+  /** A running Kibitz answers this path with a text that contains `answer`. */
+  readonly path: string;
+  readonly answer: string;
+}
+
+async function portFinding(
+  { part, host, port, path, answer }: CheckedPort,
+  advice: string,
+): Promise<Finding> {
   const place = `${host}:${port}`;
   if (port === 0) {
     return good(part, part === "port" ? `${host}, a free one` : "none");
@@ -34,11 +50,9 @@ async function portFinding(part: string, host: string, port: number, advice: str
   if (refused === undefined) {
     return good(part, `${place} is free`);
   }
-  const [path, said] = part === "port" ? ["/healthz", '{"status":"ok"'] : ["/metrics", "# HELP kibitz_"];
-  if (refused.code === "EADDRINUSE" && (await textAt(host, port, path)).includes(said)) {
-    return good(part, `a Kibitz answers at ${place} already`);
-  }
-  return bad(part, `${place} cannot be listened on (${refused.message})`, advice);
+  return refused.code === "EADDRINUSE" && (await textAt(host, port, path)).includes(answer)
+    ? good(part, `a Kibitz answers at ${place} already`)
+    : bad(part, `${place} cannot be listened on (${refused.message})`, advice);
 }
 
 async function refusalToListen(host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
@@ -54,65 +68,57 @@ async function refusalToListen(host: string, port: number): Promise<NodeJS.Errno
   }
 }
 
-const answerMaxMs = 2000;
-
-/** What is answered there; empty if nobody answers, or not with success. */
+/** The text of a successful answer; else empty. */
 async function textAt(host: string, port: number, path: string): Promise<string> {
   const reachable =
     { "0.0.0.0": "127.0.0.1", "::": "[::1]" }[host] ?? (host.includes(":") ? `[${host}]` : host);
   try {
-    const answer = await fetch(`http://${reachable}:${port}${path}`, {
-      signal: AbortSignal.timeout(answerMaxMs),
-    });
+    const answer = await fetch(`http://${reachable}:${port}${path}`, { signal: AbortSignal.timeout(2000) });
     return answer.ok ? await answer.text() : "";
   } catch {
     return "";
   }
 }
 
-/** Room that a day of logs and stored answers may take, in bytes, beside what is asked for answers. */
+/** Space for the database and a day of logs, in bytes, besides stored answers. */
 const roomBytes = 100e6;
 
-/** Whether what must survive a restart will. */
-export function* lookAtData(config: Config): Iterable<Finding> {
+/** Whether the data folder can be written to, and its database can be used. */
+export function* checkData(config: Config): Iterable<Finding> {
   const { dataDir, storeMb } = config;
   const folder = resolve(dataDir);
-  const there = nearestFolder(folder);
+  const existing = nearestFolder(folder);
   try {
-    // What is allowed is not always what can be done: a file system may be read-only, or none that keeps folders.
-    rmdirSync(mkdtempSync(join(there, ".kibitz-doctor-")));
+    // Rights alone do not say whether a folder can be made: the file system may be read-only.
+    rmdirSync(mkdtempSync(join(existing, ".kibitz-doctor-")));
   } catch (error) {
-    yield bad(
-      "data folder",
-      `${folder}: ${messageOf(error)}`,
-      "Name a folder in KIBITZ_DATA_DIR that Kibitz may write to.",
-    );
+    const found = `${folder}: ${messageOf(error)}`;
+    yield bad("data folder", found, "Name a folder in KIBITZ_DATA_DIR that Kibitz may write to.");
     return;
   }
-  const { bavail, bsize } = statfsSync(there);
+  const { bavail, bsize } = statfsSync(existing);
   const freeBytes = bavail * bsize;
-  const free = `${folder}${there === folder ? "" : " (will be made)"}, ${(freeBytes / 1e9).toFixed(1)} GB free`;
+  const found = `${folder}${existing === folder ? "" : " (will be made)"}, ${(freeBytes / 1e9).toFixed(1)} GB free`;
+  const advice = `Stored answers may take ${storeMb} MB (KIBITZ_STORE_MB): free the disk, or allow them less.`;
   yield freeBytes < storeMb * 1e6 + roomBytes
-    ? note(
-        "data folder",
-        free,
-        `Stored answers may take ${storeMb} MB (KIBITZ_STORE_MB): free the disk, or allow them less.`,
-      )
-    : good("data folder", free);
+    ? note("data folder", found, advice)
+    : good("data folder", found);
+  yield databaseFinding(folder, config);
+}
+
+function databaseFinding(folder: string, config: Config): Finding {
+  const part = "database";
   try {
     const found = inspectDatabase(folder);
     const wrong = found?.pepperCheck === undefined ? undefined : whyWrongPepper(found.pepperCheck, config);
     const text = found === undefined ? "none yet" : `version ${found.version}, keys: ${found.keys}`;
-    yield wrong ? bad("database", wrong.found, wrong.advice) : good("database", text);
+    return wrong ? bad(part, wrong.found, wrong.advice) : good(part, text);
   } catch (error) {
     if (!(error instanceof StoreUnusable)) {
       throw error;
     }
-    yield bad(
-      "database",
-      error.message,
-      "Restore kibitz.db from a backup, or use the version of Kibitz that wrote it.",
-    );
+    const advice = "Restore kibitz.db from a backup, or use the version of Kibitz that wrote it.";
+    return bad(part, error.message, advice);
   }
 }
 
@@ -120,17 +126,14 @@ function nearestFolder(folder: string): string {
   return existsSync(folder) || dirname(folder) === folder ? folder : nearestFolder(dirname(folder));
 }
 
-export function* lookAtPlans(config: Config): Iterable<Finding> {
+export function* checkPlans(config: Config): Iterable<Finding> {
   try {
-    const plans = loadPlans(config);
-    yield good(
-      "plans",
-      `${plans.map(({ id }) => id).join(", ")}${config.plansFile ? ` (${config.plansFile})` : ""}`,
-    );
+    const ids = loadPlans(config).map(({ id }) => id);
+    yield good("plans", `${ids.join(", ")}${config.plansFile ? ` (${config.plansFile})` : ""}`);
   } catch (error) {
     if (!(error instanceof ConfigError)) {
       throw error;
     }
-    yield bad("plans", error.message, "Mend the file, or unset KIBITZ_PLANS for the built-in plans.");
+    yield bad("plans", error.message, "Correct the file, or unset KIBITZ_PLANS for the built-in plans.");
   }
 }

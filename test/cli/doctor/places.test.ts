@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { checkValueOf } from "../../../src/access/keys.ts";
-import { lookAtData, lookAtPlans, lookAtPorts } from "../../../src/cli/doctor/places.ts";
+import { checkData, checkPlans, checkPorts } from "../../../src/cli/doctor/places.ts";
 import { openDatabase } from "../../../src/storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "../../../src/storage/sqlite/key-store.ts";
 import { loadConfig } from "../../../src/wiring/config.ts";
@@ -26,7 +26,7 @@ async function takenPort(): Promise<number> {
 
 test("kibitz doctor reports free ports as free", async () => {
   const config = loadConfig({ KIBITZ_PORT: "0", KIBITZ_METRICS_PORT: "0" });
-  expect((await Array.fromAsync(lookAtPorts(config))).map(inShort)).toEqual([
+  expect((await Array.fromAsync(checkPorts(config))).map(inShort)).toEqual([
     "port: good",
     "metrics port: good",
   ]);
@@ -35,7 +35,7 @@ test("kibitz doctor reports free ports as free", async () => {
 test("kibitz doctor reports that a port of another process keeps the service from starting", async () => {
   const port = String(await takenPort());
   const config = loadConfig({ KIBITZ_PORT: port, KIBITZ_METRICS_PORT: port });
-  const findings = await Array.fromAsync(lookAtPorts(config));
+  const findings = await Array.fromAsync(checkPorts(config));
   expect(findings.map(inShort)).toEqual(["port: bad", "metrics port: bad"]);
   expect(findings[0]?.advice).toContain("KIBITZ_PORT");
 });
@@ -43,17 +43,14 @@ test("kibitz doctor reports that a port of another process keeps the service fro
 test("kibitz doctor refuses one port for both the service and its metrics", async () => {
   const port = String(await freePort());
   const same = loadConfig({ KIBITZ_PORT: port, KIBITZ_METRICS_PORT: port });
-  expect((await Array.fromAsync(lookAtPorts(same))).map(inShort)).toEqual([
-    "port: good",
-    "metrics port: bad",
-  ]);
+  expect((await Array.fromAsync(checkPorts(same))).map(inShort)).toEqual(["port: good", "metrics port: bad"]);
 });
 
 test("kibitz doctor reports the ports of a running Kibitz as its own, the metrics port too", async () => {
   const metricsPort = String(await freePort());
   const { port } = await serve({ KIBITZ_METRICS_PORT: metricsPort });
   const config = loadConfig({ KIBITZ_PORT: String(port), KIBITZ_METRICS_PORT: metricsPort });
-  const findings = await Array.fromAsync(lookAtPorts(config));
+  const findings = await Array.fromAsync(checkPorts(config));
   expect(findings.map(({ part, state, found }) => `${part}: ${state}: ${found}`)).toEqual([
     `port: good: a Kibitz answers at 127.0.0.1:${port} already`,
     `metrics port: good: a Kibitz answers at 127.0.0.1:${metricsPort} already`,
@@ -66,34 +63,34 @@ test("kibitz doctor checks the metrics port only if a setting names it", async (
     metricsPort: undefined,
     metricsHost: "203.0.113.1",
   };
-  expect((await Array.fromAsync(lookAtPorts(config))).map(inShort)).toEqual([
+  expect((await Array.fromAsync(checkPorts(config))).map(inShort)).toEqual([
     "port: good",
     "metrics port: note",
   ]);
 });
 
 test("kibitz doctor accepts a data folder that does not exist yet, and does not make it", () => {
-  const findings = [...lookAtData(dataIn("a/b"))];
+  const findings = [...checkData(dataIn("a/b"))];
   expect(findings.map(inShort)).toEqual(["data folder: good", "database: good"]);
   expect(findings.map(({ found }) => found)).toEqual([expect.stringContaining("will be made"), "none yet"]);
   expect(() => writeFileSync(join(folder, "a/b"), "")).toThrow();
 });
 
 test("kibitz doctor reports a data folder that it cannot write to", () => {
-  const findings = [...lookAtData(loadConfig({ KIBITZ_DATA_DIR: "/proc/kibitz" }))];
+  const findings = [...checkData(loadConfig({ KIBITZ_DATA_DIR: "/proc/kibitz" }))];
   expect(findings.map(inShort)).toEqual(["data folder: bad"]);
 });
 
 test("kibitz doctor reports the keys in the data folder", () => {
   openDatabase(join(folder, "used")).close();
-  expect([...lookAtData(dataIn("used"))].map(({ found }) => found).at(-1)).toMatch(/^version \d+, keys: 0$/);
+  expect([...checkData(dataIn("used"))].map(({ found }) => found).at(-1)).toMatch(/^version \d+, keys: 0$/);
 });
 
 test("kibitz doctor reports keys that were made with another pepper, and the way out", async () => {
   const database = openDatabase(join(folder, "peppered"));
   const keys = createSqliteKeyStore(database);
   await keys.keepPepperCheck(checkValueOf("a pepper of sixteen characters"));
-  const last = () => [...lookAtData(dataIn("peppered"))].at(-1);
+  const last = () => [...checkData(dataIn("peppered"))].at(-1);
   expect(last()).toMatchObject({ state: "good" });
   await keys.create(keyRecord({ id: "a" }));
   expect(last()).toEqual({
@@ -115,7 +112,7 @@ test("kibitz doctor reports a database that is damaged or of a newer Kibitz, and
     ["newer", "newer Kibitz"],
     ["damaged", "not a database"],
   ] as const) {
-    const finding = [...lookAtData(dataIn(name))].at(-1);
+    const finding = [...checkData(dataIn(name))].at(-1);
     expect(finding).toMatchObject({ state: "bad", found: expect.stringContaining(why) });
   }
 });
@@ -123,7 +120,7 @@ test("kibitz doctor reports a database that is damaged or of a newer Kibitz, and
 test("kibitz doctor reports where a file of plans cannot be read", () => {
   const file = join(folder, "plans.json");
   writeFileSync(file, '{"plans": 3}');
-  const [finding] = lookAtPlans(loadConfig({ KIBITZ_PLANS: file }));
+  const [finding] = checkPlans(loadConfig({ KIBITZ_PLANS: file }));
   expect(finding).toMatchObject({ state: "bad", found: expect.stringContaining(file) });
-  expect([...lookAtPlans(loadConfig({}))].map(({ state }) => state)).toEqual(["good"]);
+  expect([...checkPlans(loadConfig({}))].map(({ state }) => state)).toEqual(["good"]);
 });

@@ -4,12 +4,10 @@ import { runKibitz } from "../../cli/run-kibitz.ts";
 test("kibitz doctor tries every engine and the sandbox, and finds a fit machine fit", async () => {
   const { code, stdout, stderr } = await runKibitz(["doctor"]);
   expect(stderr).toBe("");
-  expect(stdout).toMatch(/^✓ node {10}Node\.js \d/);
+  expect(stdout).toMatch(/^✓ machine {7}Node\.js \d/);
   expect(stdout).toMatch(/✓ sandbox +engines run as \w+/);
   for (const id of ["stockfish-19", "stockfish-19-lite"]) {
-    expect(stdout).toMatch(new RegExp(` ${id} \\(wasm\\): .*sha256 [0-9a-f]{12}…`));
-    expect(stdout).toContain(` ${id} (wasm): passes its self-test`);
-    expect(stdout).toMatch(new RegExp(` ${id} \\(wasm\\): \\S+ nodes a second; \\S+ are usual`));
+    expect(stdout).toMatch(new RegExp(` ${id} \\(wasm\\): .*sha256 [0-9a-f]{12}…, passes its self-test`));
   }
   expect(stdout).toMatch(/\nFit to serve(, \d+ notes? \(!\))?\.\n$/);
   expect(code).toBe(0);

@@ -1,0 +1,56 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { checkLatest, checkSandbox } from "../../../src/cli/doctor/engines.ts";
+import { createCatalog } from "../../../src/engine/catalog.ts";
+import { loadConfig } from "../../../src/wiring/config.ts";
+import { buildOf } from "../../engine/build-of.ts";
+import { testWith } from "../../support/needs.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+
+const folder = useTemporaryFolder();
+
+testWith("namespaces", "util-linux")(
+  "kibitz doctor finds the whole sandbox before the first start, and makes no data folder for it",
+  async () => {
+    const dataDir = join(folder, "data");
+    const findings = await Array.fromAsync(checkSandbox(loadConfig({ KIBITZ_DATA_DIR: dataDir })));
+    expect(findings.filter(({ state }) => state !== "good")).toEqual([]);
+    expect(findings.map(({ found }) => found)).toContain("keys: holds");
+    expect(existsSync(dataDir)).toBe(false);
+  },
+);
+
+const wasm = buildOf({ id: "stockfish-19", version: "19", path: "wasm" });
+const native = buildOf({ id: "stockfish-19", version: "19", path: "native" });
+const older = buildOf({ id: "stockfish-17.1", version: "17.1", path: "native" });
+
+test.each([
+  [
+    "an official binary or Debian's package",
+    [wasm],
+    /official Stockfish 19 .+ in KIBITZ_NATIVE_ENGINES; or install Debian's package `stockfish`/,
+  ],
+  [
+    "the older native engine that is there",
+    [wasm, older],
+    /in KIBITZ_NATIVE_ENGINES; or make stockfish-17\.1, which is native, the default with KIBITZ_DEFAULT_ENGINE/,
+  ],
+])(
+  "kibitz doctor notes that latest runs as WebAssembly where a native build would run, and offers %s",
+  (_, builds, advice) => {
+    expect([...checkLatest(createCatalog(builds, undefined), "x64")]).toEqual([
+      {
+        part: "engines",
+        state: "note",
+        found: expect.stringContaining("latest is stockfish-19 in WebAssembly"),
+        advice: expect.stringMatching(advice),
+      },
+    ]);
+  },
+);
+
+test("kibitz doctor says nothing of native builds if latest is native, or if none is published for the processor", () => {
+  expect([...checkLatest(createCatalog([wasm, native], undefined), "x64")]).toEqual([]);
+  expect([...checkLatest(createCatalog([wasm], undefined), "riscv64")]).toEqual([]);
+});
