@@ -6,11 +6,11 @@ import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import type { Log } from "../log/log.ts";
 
-/** Of the checkout. In the package, where the page lies built, there is nothing of all that at this place. */
+/** The checkout. An installed package has the page built, and no builder. */
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const builder = "tools/build-page.ts";
 
-/** What the page is made of. Folders count: a file that is gone is newer there only. */
+/** The files that the page is built from. Folders count too: only they change when a file is deleted. */
 export const sources = [
   ...["web", "web/**", "package-lock.json", builder],
   // The page's imports from the service, and all imports of those.
@@ -18,21 +18,33 @@ export const sources = [
 ];
 
 /**
- * In a checkout, builds the page if it is missing or older than its sources, in a process of its own that gives way to others. A
- * build that fails is told in the log, and leaves the server with the page that it had.
+ * In a checkout, builds the page if it is missing or older than its sources, in a process with low priority. A build that fails is logged,
+ * and leaves the server with the page that it had. Never rejects.
  *
- * @param signal ends a build that is under way.
+ * @param signal ends a build that is under way
  */
-export async function buildPageIfStale(log: Pick<Log, "info" | "warn">, signal: AbortSignal): Promise<void> {
-  if (!(await isStale())) {
-    return;
-  }
+export async function buildPageIfStale(
+  log: Pick<Log, "info" | "warn">,
+  signal: AbortSignal,
+  isPageStale = isStale,
+): Promise<void> {
   const begun = performance.now();
-  const complaint = await build(signal).catch(String);
-  if (complaint === undefined) {
+  try {
+    if (!(await isPageStale())) {
+      return;
+    }
+    const complaint = await build(signal);
+    if (complaint !== undefined) {
+      throw new Error(complaint);
+    }
     log.info({ ms: Math.round(performance.now() - begun) }, "the page was built");
-  } else if (!signal.aborted) {
-    log.warn({ error: complaint }, "the page could not be built; `npm run build:page` shows why");
+  } catch (error) {
+    if (!signal.aborted) {
+      log.warn(
+        { error: error instanceof Error ? error.message : String(error) },
+        "the page could not be built; `npm run build:page` shows why",
+      );
+    }
   }
 }
 
@@ -45,12 +57,12 @@ async function isStale(): Promise<boolean> {
   return Math.max(...times) >= (await timeOf("dist/web/index.html"));
 }
 
-/** 0 where there is no such file. */
+/** In milliseconds; 0 if there is no such file. */
 async function timeOf(path: string): Promise<number> {
   return (await stat(`${root}/${path}`).catch(() => ({ mtimeMs: 0 }))).mtimeMs;
 }
 
-/** What went wrong, in a line; undefined if nothing did. */
+/** The first line of the error; undefined if the page was built. */
 async function build(signal: AbortSignal): Promise<string | undefined> {
   const child = spawn(process.execPath, [builder], {
     cwd: root,
@@ -63,7 +75,7 @@ async function build(signal: AbortSignal): Promise<string | undefined> {
   try {
     setPriority(child.pid ?? 0, 10);
   } catch {
-    // It is gone already, or as important as the server: the page gets built all the same.
+    // The process has ended already, or keeps its priority: the page gets built nevertheless.
   }
   const said = await text(child.stderr);
   const end = await ended;

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { expect, test } from "vitest";
-import { sources } from "../../src/cli/build-page.ts";
+import { buildPageIfStale, sources } from "../../src/cli/build-page.ts";
 import { importsOf, readSources } from "../support/imports.ts";
 
 /** All that the page is bundled from, also through what it imports. */
@@ -23,4 +23,11 @@ test("the page is built again when anything that it is made of has changed", () 
   const files = bundled();
   expect(files).toContain("src/chess/position.ts");
   expect(files.filter((path) => !sources.some((source) => posix.matchesGlob(path, source)))).toEqual([]);
+});
+
+test("a checkout that cannot be read is logged, and does not end the server", async () => {
+  const warned: string[] = [];
+  const log = { info() {}, warn: (_: object, message: string) => void warned.push(message) };
+  await buildPageIfStale(log, new AbortController().signal, () => Promise.reject(new Error("EIO")));
+  expect(warned).toEqual([expect.stringContaining("the page could not be built")]);
 });
