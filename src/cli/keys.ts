@@ -5,6 +5,7 @@ import { createKeyIssuer, type IssuedKey, type KeyIssuer } from "../access/key-i
 import { createKeyExpiry, type KeyExpiry } from "../access/keys.ts";
 import { freePlan, planOf } from "../access/plans.ts";
 import { createRules } from "../calls/rules.ts";
+import { withoutControls } from "../text/plain-text.ts";
 import { type OpenedKeys, openKeys } from "../wiring/access.ts";
 import { loadConfig } from "../wiring/config.ts";
 import { loadPlans } from "../wiring/plans.ts";
@@ -52,7 +53,7 @@ export const keysCommand: Command = {
     const config = loadConfig(input.host.env);
     await using opened = await openKeys(config);
     const { place, isNew } = opened;
-    // A key works for a server with the same database only.
+    // A key works only for a server with the same database.
     if (isNew || action === createKey || action === rotate) {
       input.host.stderr.write(`kibitz: the keys are in ${place}${isNew ? " (new)" : ""}\n`);
     }
@@ -61,7 +62,7 @@ export const keysCommand: Command = {
   },
 };
 
-/** By what keys are made, revoked and expire: the clock of all nodes that share them. */
+/** The clock by which keys are created, revoked and expire: that of Redis, if nodes share it. */
 const timeIn = (opened: OpenedKeys) => () => Math.floor(opened.now() ?? Date.now());
 
 async function createKey(input: CommandInput, issuer: KeyIssuer, config: Config): Promise<number> {
@@ -105,7 +106,7 @@ async function list(
   ]);
   input.host.stdout.write(
     columns([["ID", "PLAN", "CREATED", "LAST USED", "STATE", "NAME"], ...rows])
-      .map((line) => `${line}\n`)
+      .map((line) => `${withoutControls(line)}\n`)
       .join(""),
   );
   return exitCode.ok;
@@ -138,7 +139,7 @@ async function rotate(input: CommandInput, issuer: KeyIssuer, config: Config): P
   return show(input, issued, config);
 }
 
-/** The key alone on standard output, so that it can be piped; what is known of it on standard error. */
+/** Prints the key alone to standard output, so that it can be piped, and its id to standard error. */
 function show({ values, host }: CommandInput, issued: IssuedKey, { keyExpiryDays }: Config): number {
   if (issued.kind !== "issued") {
     throw new Error("keys that the operator issues have no terms");
@@ -147,14 +148,14 @@ function show({ values, host }: CommandInput, issued: IssuedKey, { keyExpiryDays
   if (values.json) {
     host.stdout.write(`${JSON.stringify({ ...jsonOf(record, createKeyExpiry(keyExpiryDays)), key })}\n`);
   } else {
-    // First: where the key cannot be written, this says which one to revoke.
+    // First, so that the user knows which key to revoke if the key itself cannot be written.
     host.stderr.write(`id ${record.id}, plan ${record.plan}. The key will not be shown again.\n`);
     host.stdout.write(`${key}\n`);
   }
   return exitCode.ok;
 }
 
-/** The argument after the action, if there is to be one, and nothing more. */
+/** The argument after the action. @throws UsageError unless there are exactly `count` */
 function onlyArguments({ positionals }: CommandInput, count: 0 | 1, what = "the id of a key"): string {
   const [action, argument = "", ...more] = positionals;
   if ((count === 1) !== (argument !== "") || more.length > 0) {

@@ -6,8 +6,7 @@ import { type CommandInput, exitCode, UsageError } from "./command.ts";
 import { whyNotOpened } from "./why-not-opened.ts";
 
 /**
- * Keys on their way from one store to another: a line of JSON for each, with the hash and without the secret. Times are in ISO
- * 8601, what there is not is `null`.
+ * An exported key: a line of JSON with the hash and without the secret. Times are in ISO 8601; missing values are `null`.
  */
 interface WrittenKey {
   readonly id: string;
@@ -20,7 +19,7 @@ interface WrittenKey {
   readonly revoked_at: string | null;
 }
 
-/** A time since 1970 in milliseconds as it is written; null where there is none. */
+/** Writes a time in milliseconds since 1970; null if undefined. */
 type TimeOf = (ms: number | undefined) => string | null;
 
 /** Writes all keys, oldest first. */
@@ -32,10 +31,10 @@ export async function exportKeys({ host }: CommandInput, keys: KeyStore, timeOf:
 }
 
 /**
- * Reads keys from a file, or from standard input for `-`, and keeps those that are not there yet. One that is there was
- * revoked if either was, and used when either was used last. One that contradicts another is told, and left out.
+ * Reads keys from a file, or from standard input for `-`, and adds those that the store lacks. If the store has a key, it is revoked if
+ * either is, and its last use is the later one. A key that contradicts one in the store is reported and left out.
  *
- * @throws UsageError for what is no such file: then nothing of it was kept
+ * @throws UsageError for an invalid file, of which no key is added
  */
 export async function importKeys({ host }: CommandInput, keys: KeyStore, file: string): Promise<number> {
   const content = await (file === "-" ? text(host.stdin) : readFile(file, "utf8")).catch((error: Error) => {
@@ -85,7 +84,7 @@ async function importKey(keys: KeyStore, record: KeyRecord): Promise<Outcome> {
   return { kind: isRevoked || isUsed ? "brought" : "same" };
 }
 
-/** What never changes of a key. */
+/** The fields of a key that never change. */
 const fixed = ["hash", "name", "plan", "createdAt", "issuedTo"] as const;
 
 function writtenFrom(record: KeyRecord, timeOf: TimeOf): WrittenKey {
@@ -102,7 +101,7 @@ function writtenFrom(record: KeyRecord, timeOf: TimeOf): WrittenKey {
   };
 }
 
-/** @throws UsageError that names the first line that is no key */
+/** @throws UsageError that names the first invalid line */
 function recordsFrom(content: string): readonly KeyRecord[] {
   return content.split("\n").flatMap((line, index) => {
     if (line.trim() === "") {
@@ -147,6 +146,8 @@ function recordFrom(json: unknown): KeyRecord | undefined {
 }
 
 const isText = (value: unknown) => typeof value === "string" && value.length > 0 && value.length <= 256;
+/** Without control characters, as the names of new keys. */
+const isName = (value: unknown) => typeof value === "string" && /^\P{Cc}{0,256}$/u.test(value);
 const isHash = (value: unknown) => typeof value === "string" && /^[0-9a-f]{64}$/.test(value);
 const isTime = (value: unknown) => typeof value === "string" && !Number.isNaN(Date.parse(value));
 const orNull = (fits: (value: unknown) => boolean) => (value: unknown) => value === null || fits(value);
@@ -155,7 +156,7 @@ const orNull = (fits: (value: unknown) => boolean) => (value: unknown) => value 
 const checks: Readonly<Record<keyof WrittenKey, (value: unknown) => boolean>> = {
   id: isText,
   hash: isHash,
-  name: orNull((value) => typeof value === "string" && value.length <= 256),
+  name: orNull(isName),
   plan: isText,
   created_at: isTime,
   issued_to: orNull(isText),

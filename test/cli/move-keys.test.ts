@@ -82,6 +82,10 @@ describeWith("redis")("keys on their way between stores", () => {
       "a hash that is none",
       '{"id":"a","hash":"kbz_","name":null,"plan":"free","created_at":"2026-01-01T00:00:00Z","issued_to":null,"last_used_at":null,"revoked_at":null}',
     ],
+    [
+      "a name with an escape sequence",
+      `{"id":"a","hash":"${"0".repeat(64)}","name":"\\u001b[31m","plan":"free","created_at":"2026-01-01T00:00:00Z","issued_to":null,"last_used_at":null,"revoked_at":null}`,
+    ],
   ])("kibitz keys imports nothing if a line is %s", async (what, wrong) => {
     const env = inSqlite(what);
     await keys(env, "create");
