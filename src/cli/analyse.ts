@@ -8,14 +8,15 @@ import {
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { createMessageWriter } from "../calls/plain/write-message.ts";
 import { KibitzError } from "../errors/errors.ts";
+import { withoutControls } from "../text/plain-text.ts";
+import { ask } from "./ask.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
 import { evaluateFile } from "./evaluate-file.ts";
-import { openService } from "./open-service.ts";
+import { orPrintError } from "./print-error.ts";
 import { remoteOptions } from "./remote-address.ts";
 import { createProgress, type Report, reportOfBestMove, reportOfEvaluation } from "./report.ts";
 import { readRequestOfMany, readSendable, requestFromInput, searchOptions } from "./request-from-input.ts";
 import { columnsOf } from "./style.ts";
-import { orTellError } from "./tell-error.ts";
 
 /** What is printed of an answer. */
 interface Kind {
@@ -67,7 +68,7 @@ export const evalCommand: Command = {
     if (input.positionals.length > 0) {
       throw new UsageError("give either a FEN or --file");
     }
-    return orTellError(input, () => {
+    return orPrintError(input, () => {
       const asked = readRequestOfMany(input);
       const requestOf = (fen: string) => ({ ...asked, fen });
       return evaluateFile({ file, requestOf, json: json === true, input });
@@ -87,12 +88,14 @@ async function analyse(input: CommandInput, kind: Kind): Promise<number> {
   const { values, signal, host } = input;
   const progress = createProgress(host.stderr);
   const sent = requestFromInput(input);
-  return orTellError(input, async () => {
-    await using service = await openService(input, { stores: false });
+  return orPrintError(input, async () => {
+    await using service = await ask(input);
     let answer: EvaluateResponse | undefined;
     const print = (found: EvaluateResponse) => {
       progress.clear();
-      host.stdout.write(values.json ? `${kind.json(found)}\n` : kind.report(found, columnsOf(host)));
+      host.stdout.write(
+        values.json ? `${withoutControls(kind.json(found))}\n` : kind.report(found, columnsOf(host)),
+      );
     };
     try {
       service.check(sent);

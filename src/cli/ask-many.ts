@@ -14,18 +14,18 @@ import type { Output } from "./host.ts";
 
 interface AskManyOptions {
   readonly signal: AbortSignal;
-  /** Is told before the service is given time. */
+  /** Called before each wait. */
   onWait(wait: Wait): void;
 }
 
-/** Least wait, in milliseconds, whatever the service says. */
+/** Shortest wait, in milliseconds, whatever the service says. */
 const waitMinMs = 1000;
 
 /**
- * The answers to any number of requests as they are ready, their `index` in all of them. Where the service has enough
- * for now (429), the rest is asked when it says.
+ * Evaluates any number of requests in batches, and yields the answers as they are ready, each with its index in `requests`. If the service
+ * refuses for now (429), the rest is sent when the service says.
  *
- * @throws KibitzError for what all of them would be refused for; the reason of `signal`
+ * @throws KibitzError for a refusal of all requests; the reason of `signal`
  */
 export async function* askMany(
   requests: readonly AnalysisRequest[],
@@ -71,14 +71,14 @@ export async function* askMany(
   }
 }
 
-/** How long a service wants to be left alone. */
+/** The wait that a service asks for. */
 export interface Wait {
   readonly ms: number;
-  /** Why: such as `rate_limited`. */
+  /** `rate_limited` */
   readonly code: string;
 }
 
-export function tellWait({ ms, code }: Wait, stderr: Output): void {
+export function printWait({ ms, code }: Wait, stderr: Output): void {
   stderr.write(`kibitz: ${code.replaceAll("_", " ")}, retrying in ${durationText(ms / 1000)}\n`);
 }
 
@@ -86,7 +86,7 @@ function longer(one: Wait | undefined, other: Wait): Wait {
   return one && one.ms > other.ms ? one : other;
 }
 
-/** Of a refusal that only means that it is too early. */
+/** The wait of a refusal that only means "too early". */
 export function waitOf({
   code,
   retryAfterMs,
@@ -98,13 +98,13 @@ export function waitOf({
   return isEarly && retryAfterMs !== undefined ? { ms: Math.max(retryAfterMs, waitMinMs), code } : undefined;
 }
 
-/** How many the plan lets a batch have, if it was refused for having more. */
+/** The size of batches that the plan allows, if a batch was refused for its size. */
 function smallerBatch({ faults }: KibitzError, asked: number): number | undefined {
   const fault = faults.find(({ pointer, code }) => pointer === "/requests" && code === "over_plan_limit");
   if (fault === undefined || asked === 1) {
     return undefined;
   }
   const allowed = fault.allowed?.maxItems;
-  // An error has no room for long suggestions, and what is allowed is left out with them.
+  // Long errors leave out what is allowed. Then halve the batch.
   return Math.max(1, typeof allowed === "number" && allowed < asked ? allowed : Math.floor(asked / 2));
 }

@@ -2,12 +2,12 @@ import type { ParseArgsConfig } from "node:util";
 import type { Host } from "./host.ts";
 import { wrapped } from "./style.ts";
 
-/** Exit codes: `usage` is for arguments and input that must be changed, `failure` for all that went wrong otherwise. */
+/** Exit codes: `usage` if arguments or input must be changed, `failure` for other errors. */
 export const exitCode = { ok: 0, failure: 1, usage: 2, interrupted: 130 } as const;
 
-/** One word after `kibitz`. */
+/** A command: the first word after `kibitz`. */
 export interface Command {
-  /** `eval <fen>`: how it is written. */
+  /** `eval <fen>` */
   readonly usage: string;
   /** One line. */
   readonly about: string;
@@ -19,7 +19,7 @@ export interface Command {
 }
 
 export type CommandOption = NonNullable<ParseArgsConfig["options"]>[string] & {
-  /** What stands for the value in the help: `<plies>`. */
+  /** The placeholder of the value in the help: `<plies>`. */
   readonly value?: string;
   readonly about: string;
 };
@@ -32,10 +32,10 @@ export interface CommandInput {
   readonly host: Host;
 }
 
-/** The arguments are wrong: the message says how, and the way out. */
+/** The arguments are wrong. The message says how, and what to do. */
 export class UsageError extends Error {}
 
-/** @param columns that a line may have */
+/** @param columns longest line */
 export function helpOfAll(commands: readonly Command[], columns?: number): string {
   const rows = commands.map(({ usage, about }): Row => [`kibitz ${usage}`, about]);
   return lines([
@@ -48,7 +48,7 @@ export function helpOfAll(commands: readonly Command[], columns?: number): strin
     "",
     ...fitted(
       [
-        "With --url, bestmove, eval, review, uci and mcp ask a running service instead of an engine of their own.",
+        "With --url, bestmove, eval, review, uci, mcp and engines ask a running service instead of an engine of their own.",
         "Without a command, kibitz runs serve. Each command has its own --help; kibitz --version prints the version.",
         "Exit codes: 0 success, 1 failure, 2 invalid arguments or a request that must be changed, 130 interrupted.",
       ],
@@ -57,7 +57,7 @@ export function helpOfAll(commands: readonly Command[], columns?: number): strin
   ]);
 }
 
-/** @param columns that a line may have */
+/** @param columns longest line */
 export function helpOf({ usage, about, options, notes }: Command, columns?: number): string {
   const rows = Object.entries({ ...options, help: helpOption }).map(rowOfOption);
   return lines([
@@ -70,7 +70,7 @@ export function helpOf({ usage, about, options, notes }: Command, columns?: numb
   ]);
 }
 
-/** Prose is broken anew where its lines are too long; rows of a table each for itself. */
+/** Rewraps prose if a line is too long, and rows of a table one by one. */
 function fitted(notes: readonly string[], columns = Number.POSITIVE_INFINITY): readonly string[] {
   if (notes.every((line) => line.length <= columns)) {
     return notes;
@@ -89,7 +89,7 @@ function rowOfOption([name, { short, value, about }]: [string, CommandOption]): 
   return [`${short ? `-${short}, ` : "    "}--${name}${value ? ` ${value}` : ""}`, about];
 }
 
-/** Two columns, indented; one below the other if the right one would be narrow. @param width that a line may have */
+/** Two indented columns, one below the other if the right one would be narrow. @param width longest line */
 export function table(rows: readonly Row[], width = Number.POSITIVE_INFINITY): readonly string[] {
   const indent = rows.reduce((widest, [left]) => Math.max(widest, left.length), 0) + 4;
   return indent > width / 2
@@ -97,7 +97,7 @@ export function table(rows: readonly Row[], width = Number.POSITIVE_INFINITY): r
     : columns(rows).flatMap((line) => wrapped(`  ${line}`, width, indent));
 }
 
-/** Rows of equally many cells, each as wide as the widest of its column. */
+/** Aligns the cells of rows in columns. */
 export function columns(rows: readonly (readonly string[])[]): readonly string[] {
   const widest = (column: number) =>
     rows.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), 0);

@@ -1,55 +1,59 @@
-import { create } from "@bufbuild/protobuf";
+import { createClient } from "@connectrpc/connect";
+import { type Engine, EngineStatus, NetSize, Path } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import {
   AnalysisService,
-  ListEnginesRequestSchema,
   ListEnginesResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { localCall } from "../calls/call.ts";
 import { createMessageWriter } from "../calls/plain/write-message.ts";
-import type { EngineVersion } from "../engine/catalog.ts";
-import type { EngineOption } from "../engine/engine.ts";
+import { withoutControls } from "../text/plain-text.ts";
+import { ask } from "./ask.ts";
 import { type Command, exitCode, UsageError } from "./command.ts";
-import { openLocal } from "./open-local.ts";
+import { type EngineOption, engineOptionsOf } from "./engine-option.ts";
+import { orPrintError } from "./print-error.ts";
+import { remoteOptions } from "./remote-address.ts";
+import { wordOf } from "./report.ts";
 
 export const enginesCommand: Command = {
   usage: "engines",
   about: "List the available engines, newest first, with their options.",
-  options: { json: { type: "boolean", about: "print the answer of GET /engines as one line of JSON" } },
-  notes: [],
-  async run({ values, positionals, signal, host }) {
+  options: {
+    json: { type: "boolean", about: "print the answer of GET /engines as one line of JSON" },
+    ...remoteOptions,
+  },
+  notes: ["With --url, lists the engines of a running service."],
+  async run(input) {
+    const { values, positionals, signal, host } = input;
     if (positionals.length > 0) {
       throw new UsageError("engines takes no arguments");
     }
-    await using local = await openLocal(host, signal);
-    if (values.json) {
-      const method = AnalysisService.method.listEngines;
-      const list = local.calls.unary(method);
-      const answer = await list(create(ListEnginesRequestSchema), localCall(method, signal));
-      host.stdout.write(`${createMessageWriter(ListEnginesResponseSchema)(answer)}\n`);
+    return orPrintError(input, async () => {
+      await using service = await ask(input);
+      const list = await createClient(AnalysisService, service.transport).listEngines({}, { signal });
+      const write = createMessageWriter(ListEnginesResponseSchema);
+      host.stdout.write(
+        values.json ? `${withoutControls(write(list))}\n` : list.engines.map(reportOf).join(""),
+      );
       return exitCode.ok;
-    }
-    const { versions, latest } = local.engines.catalog;
-    for (const version of versions) {
-      host.stdout.write(reportOf(version, version === latest));
-    }
-    return exitCode.ok;
+    });
   },
 };
 
-function reportOf({ id, builds, defaultBuild, deprecated }: EngineVersion, latest: boolean): string {
-  const paths = builds.map(({ path }) =>
-    path === defaultBuild.path && builds.length > 1 ? `${path} (auto)` : path,
+function reportOf(engine: Engine): string {
+  const { id, name, status, latest, paths, defaultPath } = engine;
+  const words = paths.map(({ path }) =>
+    path === defaultPath && paths.length > 1 ? `${wordOf(Path, path)} (auto)` : wordOf(Path, path),
   );
+  const network = paths.find(({ path }) => path === defaultPath)?.net ?? NetSize.UNSPECIFIED;
   const lines = [
-    `${id}${latest ? "  (latest)" : ""}${deprecated ? "  (deprecated)" : ""}`,
-    `  name     ${defaultBuild.name}`,
-    `  paths    ${paths.join(", ")}`,
-    `  network  ${defaultBuild.net}`,
-    ...defaultBuild.options.map(
+    `${id}${latest ? "  (latest)" : ""}${status === EngineStatus.DEPRECATED ? "  (deprecated)" : ""}`,
+    `  name     ${name}`,
+    `  paths    ${words.join(", ")}`,
+    `  network  ${wordOf(NetSize, network)}`,
+    ...engineOptionsOf(engine).map(
       (option, index) => `  ${index === 0 ? "options" : "       "}  ${optionText(option)}`,
     ),
   ];
-  return `${lines.join("\n")}\n\n`;
+  return `${lines.map(withoutControls).join("\n")}\n\n`;
 }
 
 function optionText(option: EngineOption): string {

@@ -9,34 +9,35 @@ import {
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { createMessageWriter } from "../calls/plain/write-message.ts";
 import { createReorderBuffer } from "../calls/reorder-buffer.ts";
-import { askMany, tellWait, type Wait } from "./ask-many.ts";
+import { withoutControls } from "../text/plain-text.ts";
+import { ask } from "./ask.ts";
+import { askMany, printWait, type Wait } from "./ask-many.ts";
 import { type CommandInput, exitCode, UsageError } from "./command.ts";
 import type { Host, Output } from "./host.ts";
-import { openService } from "./open-service.ts";
+import { exitCodeOf } from "./print-error.ts";
 import { createProgressBar } from "./progress-bar.ts";
 import { isSolved, type PositionLine, positionFromLine } from "./read-epd.ts";
 import { knownCodeOf } from "./remote-error.ts";
-import { exitCodeOf } from "./tell-error.ts";
 import { whyNotOpened } from "./why-not-opened.ts";
 
 interface FileInput {
   /** A file's path, or `-` for standard input. */
   readonly file: string;
-  /** What is asked of every position. */
+  /** The request for a position. */
   readonly requestOf: (fen: string) => AnalysisRequest;
-  /** One line of JSON for each answer instead of a table. */
+  /** True for a line of JSON for each answer instead of a table. */
   readonly json: boolean;
   readonly input: CommandInput;
 }
 
 /**
- * Evaluates a file of positions, a FEN or EPD a line, and the score where EPD asks for moves. Rows come in the order of
- * the file; lines of JSON come as they are ready, and name the line that they are of.
+ * Evaluates a file with one FEN or EPD per line, and checks the moves that EPD asks for. Rows are printed in the order of the file, lines of
+ * JSON as soon as they are ready, with the number of their line.
  */
 export async function evaluateFile({ file, requestOf, json, input }: FileInput): Promise<number> {
   const { host, signal } = input;
   const positions = await readPositions(file, host);
-  await using service = await openService(input, { stores: true });
+  await using service = await ask(input, { stores: true });
   const client = createClient(AnalysisService, service.transport);
   const write = createMessageWriter(EvaluateBatchResponseSchema);
   const bar = createProgressBar(positions.length, host.stderr);
@@ -44,7 +45,7 @@ export async function evaluateFile({ file, requestOf, json, input }: FileInput):
   const order = createReorderBuffer<string>();
   const onWait = (wait: Wait) => {
     bar.clear();
-    tellWait(wait, host.stderr);
+    printWait(wait, host.stderr);
   };
 
   const requests = positions.map(({ fen }) => requestOf(fen));
@@ -58,20 +59,21 @@ export async function evaluateFile({ file, requestOf, json, input }: FileInput):
     tally.asked += Number(solved !== undefined);
     tally.solved += Number(solved === true);
     const { line, id = null } = position;
+    const plain = () => ({ ...JSON.parse(write(answer)), line, epd_id: id, solved: solved ?? null });
     const rows = json
-      ? [`${JSON.stringify({ ...JSON.parse(write(answer)), line, epd_id: id, solved: solved ?? null })}\n`]
+      ? [`${withoutControls(JSON.stringify(plain()))}\n`]
       : order(index, rowOf(answer, position, solved));
     bar.clear();
     host.stdout.write(rows.join(""));
     bar.step();
   }
   bar.clear();
-  tell(host.stderr, positions.length, tally);
-  // What has failed is right, and may be answered another time.
+  printTotals(host.stderr, positions.length, tally);
+  // A failed position is valid, and may be answered another time.
   return tally.failed > 0 ? exitCode.failure : tally.refused > 0 ? exitCode.usage : exitCode.ok;
 }
 
-/** Whether it was the position that was wrong, or the answer; undefined of a result. */
+/** Tells a position that was refused from a search that failed; undefined for a result. */
 function problemOf({ outcome }: EvaluateBatchResponse): "refused" | "failed" | undefined {
   if (outcome.case !== "problem") {
     return undefined;
@@ -117,15 +119,16 @@ function rowOf(
   const found =
     outcome.case === "result" ? outcome.value.summary : `Line ${line} ${what}: ${outcome.value?.detail}`;
   const wanted = solved === false ? ` Wanted: ${wantedOf(position)}.` : "";
-  return `${String(line).padStart(5)} ${mark} ${id ?? fen}\n        ${found}${wanted}\n`;
+  const rows = [`${String(line).padStart(5)} ${mark} ${id ?? fen}`, `        ${found}${wanted}`];
+  return rows.map((row) => `${withoutControls(row)}\n`).join("");
 }
 
 function wantedOf({ best, avoid }: PositionLine): string {
   return [...best, ...avoid.map((move) => `not ${move}`)].join(" or ");
 }
 
-/** The score, on the error stream: what is piped on is answers only. */
-function tell(
+/** Prints the totals to standard error: standard output has answers only. */
+function printTotals(
   stderr: Output,
   total: number,
   { solved, asked, refused, failed }: Readonly<Record<"solved" | "asked" | "refused" | "failed", number>>,

@@ -1,14 +1,29 @@
 import { once } from "node:events";
 import { Writable } from "node:stream";
+import type {
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  Message,
+  MessageInitShape,
+} from "@bufbuild/protobuf";
+import type { Transport } from "@connectrpc/connect";
 import manifest from "../../package.json" with { type: "json" };
 import { fromThisProcess } from "../calls/call.ts";
-import { errorFromUnknown } from "../errors/errors.ts";
-import { createCaller } from "../protocols/mcp/caller.ts";
+import { createPlainCalls } from "../calls/plain/plain-calls.ts";
+import type { Calls } from "../calls/register.ts";
+import { createRulebook } from "../calls/rulebook.ts";
+import { createRules } from "../calls/rules.ts";
+import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
+import { type Answerers, createCaller } from "../protocols/mcp/caller.ts";
 import type { Peer } from "../protocols/mcp/server.ts";
 import { withoutControls } from "../text/plain-text.ts";
+import { createTimeSlicer } from "../thread/event-loop.ts";
+import { ConfigError } from "../wiring/config.ts";
+import { ask } from "./ask.ts";
+import type { AskedService } from "./asked-service.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
-import { type OpenedAnswerers, openHere, openThere } from "./mcp/open-answerers.ts";
-import { remoteAddressOf, remoteOptions } from "./remote-address.ts";
+import { remoteOptions } from "./remote-address.ts";
+import { UnreachableError } from "./remote-error.ts";
 
 export const mcpCommand: Command = {
   usage: "mcp",
@@ -27,8 +42,7 @@ async function speak(input: CommandInput): Promise<number> {
   if (positionals.length > 0) {
     throw new UsageError("mcp takes no arguments: what to do is said on standard input");
   }
-  const address = remoteAddressOf(input);
-  await using answerers = address ? await openThere(address) : openHere(input);
+  await using service = await ask(input, { stores: true });
   const { openStdio } = await import("../protocols/mcp/stdio.ts");
   const complain = (error: Error) => void host.stderr.write(`kibitz: ${withoutControls(error.message)}\n`);
   const left = once(host.stdin, "close");
@@ -49,7 +63,7 @@ async function speak(input: CommandInput): Promise<number> {
         }
       },
     }),
-    peer: peerOf(answerers, signal, complain),
+    peer: peerOf(answerersOf(service), signal, complain),
     version: manifest.version,
     onError: complain,
   });
@@ -64,14 +78,10 @@ async function speak(input: CommandInput): Promise<number> {
 }
 
 /** The client that started this process. */
-function peerOf(
-  { plain, rulebook }: OpenedAnswerers,
-  left: AbortSignal,
-  complain: (error: Error) => void,
-): Peer {
+function peerOf(answerers: Answerers, left: AbortSignal, complain: (error: Error) => void): Peer {
   return {
     left,
-    callerFor: (signal) => createCaller({ plain, rulebook, context: fromThisProcess(signal) }),
+    callerFor: (signal) => createCaller({ ...answerers, context: fromThisProcess(signal) }),
     async refused(error) {
       const { code, cause } = error;
       if (code === "internal") {
@@ -79,4 +89,67 @@ function peerOf(
       }
     },
   };
+}
+
+/** This process plays moves itself, with and without `--url`, and counts them towards no limit. */
+function answerersOf({ transport, judge }: AskedService): Answerers {
+  return {
+    plain: createPlainCalls({
+      calls: callsOver(transport),
+      faultsOf: createRules(),
+      judge: async (message, method) => {
+        try {
+          await judge(message, method);
+        } catch (thrown) {
+          throw readable(thrown);
+        }
+      },
+    }),
+    rulebook: createRulebook({
+      beginWork: createTimeSlicer(),
+      gate: { async admitRules() {}, async refuseUsedUp() {} },
+    }),
+  };
+}
+
+function callsOver(transport: Transport): Calls {
+  return {
+    unary:
+      (unary) =>
+      async (message, { signal }) => {
+        const method = unary as DescMethodUnary;
+        const input = message as MessageInitShape<typeof method.input>;
+        try {
+          return (await transport.unary(method, signal, undefined, undefined, input)).message;
+        } catch (thrown) {
+          throw readable(thrown);
+        }
+      },
+    stream: (stream) =>
+      async function* (message, { signal }) {
+        const method = stream as DescMethodServerStreaming;
+        // The transport does not notice that its reader stops.
+        const left = new AbortController();
+        const either = AbortSignal.any([signal, left.signal]);
+        try {
+          const answer = await transport.stream(method, either, undefined, undefined, onlyOne(message));
+          yield* answer.message;
+        } catch (thrown) {
+          throw readable(thrown);
+        } finally {
+          left.abort(new Error("the reader left"));
+        }
+      },
+  };
+}
+
+async function* onlyOne(message: Message): AsyncGenerator<Message> {
+  yield message;
+}
+
+/** Keeps the message of an error that the user of this process can fix, so that the model can pass it on. */
+function readable(thrown: unknown): unknown {
+  return thrown instanceof UnreachableError || thrown instanceof ConfigError
+    ? new KibitzError("internal", thrown.message, { cause: thrown })
+    : thrown;
 }

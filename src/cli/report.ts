@@ -1,16 +1,18 @@
-import { Bound, Path, type Score, StopReason } from "../../gen/chess/analysis/v1/analysis_pb.ts";
+import { Path, type Score, StopReason } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import type {
   EvaluateResponse,
   StreamEvaluateResponse,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { ScoreValue } from "../chess/score.ts";
+import { withoutControls } from "../text/plain-text.ts";
 import type { Output } from "./host.ts";
+import { scoreFromMessage } from "./score-from-message.ts";
 import { wrapped } from "./style.ts";
 
-/** How an answer is shown. @param columns that a line may have; undefined if nobody looks */
+/** An answer for people. @param columns longest line; undefined if standard output is no terminal */
 export type Report = (answer: EvaluateResponse, columns: number | undefined) => string;
 
-/** The evaluation for people: the summary, a row for each line, and how it was found. */
+/** The summary, a row for each line, and how they were found. */
 export const reportOfEvaluation: Report = (answer, columns) => {
   const { lines, summary, fen } = answer;
   const rows = lines.flatMap(({ score, san }) => {
@@ -21,7 +23,7 @@ export const reportOfEvaluation: Report = (answer, columns) => {
   return text([summary, ...(rows.length > 0 ? ["", ...rows] : []), ...footer(answer)], columns);
 };
 
-/** The best move for people, in both notations. */
+/** The best move, in both notations. */
 export const reportOfBestMove: Report = (answer, columns) => {
   const { bestMove, ponder, score, summary, fen } = answer;
   if (bestMove === undefined) {
@@ -32,7 +34,7 @@ export const reportOfBestMove: Report = (answer, columns) => {
   return text([move, ...footer(answer)], columns);
 };
 
-/** `24.` or `24...`: of a move from a position, so many plies later. */
+/** `24.` or `24...`: the number of a move, so many plies after a position. */
 function numberOf(fen: string, plies = 0): string {
   const [, turn, , , , number] = fen.split(" ");
   const played = 2 * Number(number) + (turn === "b" ? 1 : 0) + plies;
@@ -48,15 +50,15 @@ export function numbered(fen: string, san: readonly string[]): string {
   return words.join(" ");
 }
 
+const limits = { exact: "", lower: "≥", upper: "≤" } as const;
+
 /** As {@link textOfValue}, with `≥` and `≤` before a bound. */
-function pawnsOf(score: Score | undefined): string {
-  if (score?.value.case === undefined) {
+function pawnsOf(message: Score | undefined): string {
+  if (message?.value.case === undefined) {
     return "–";
   }
-  const { value, bound } = score;
-  const limit = bound === Bound.LOWER ? "≥" : bound === Bound.UPPER ? "≤" : "";
-  const { case: kind, value: number } = value;
-  return limit + textOfValue(kind === "mate" ? { kind, mate: number } : { kind, cp: number });
+  const { value, bound } = scoreFromMessage(message);
+  return limits[bound] + textOfValue(value);
 }
 
 /** White's view: `+0.35`, `-1.20`, `#3`, `#-3`. */
@@ -84,7 +86,7 @@ function footer({ engine, search, warnings }: EvaluateResponse): readonly string
   return ["", ...how, ...warnings.map(({ message }) => `Note: ${message}`)];
 }
 
-/** Of a search that was interrupted there is no last state. */
+/** An interrupted search has no stop reason. */
 function endOf(reason: StopReason | undefined): string {
   if (reason === undefined) {
     return ", interrupted";
@@ -92,7 +94,7 @@ function endOf(reason: StopReason | undefined): string {
   return reason === StopReason.DEPTH ? "" : `, stopped by ${wordOf(StopReason, reason)}`;
 }
 
-/** As plain JSON writes it: `server_limit`. A newer service may have values that this version has no word for. */
+/** The word of plain JSON: `server_limit`; the number, if a newer service has a value that this version does not know. */
 export function wordOf(values: Readonly<Record<string, number>>, value: number): string {
   const name = Object.keys(values).find((name) => values[name] === value);
   return name?.toLowerCase() ?? String(value);
@@ -100,12 +102,12 @@ export function wordOf(values: Readonly<Record<string, number>>, value: number):
 
 function text(lines: readonly string[], columns = Number.POSITIVE_INFINITY): string {
   return `${lines
-    .flatMap((line) => wrapped(line, columns))
+    .flatMap((line) => wrapped(withoutControls(line), columns))
     .join("\n")
     .trimEnd()}\n`;
 }
 
-/** One line that is written over while the search deepens; nothing where nobody looks. */
+/** The state of a search on one line of a terminal; nothing if the stream is no terminal. */
 interface Progress {
   show(state: StreamEvaluateResponse): void;
   clear(): void;
@@ -120,14 +122,14 @@ export function createProgress(stream: Output): Progress {
     show({ event }) {
       const text = progressOf(event);
       if (text !== undefined) {
-        write(text.slice(0, Math.max(20, (stream.columns || 80) - 1)));
+        write(withoutControls(text).slice(0, Math.max(20, (stream.columns || 80) - 1)));
       }
     },
     clear: () => write(""),
   };
 }
 
-/** Nothing for events that this version does not know. */
+/** Undefined for events that this version does not know. */
 function progressOf({ case: kind, value }: StreamEvaluateResponse["event"]): string | undefined {
   switch (kind) {
     case "queued":

@@ -1,23 +1,26 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Client, createClient } from "@connectrpc/connect";
 import { type GameReview, GameReviewSchema } from "../../gen/chess/analysis/v1/game_pb.ts";
+import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import { createMessageWriter } from "../calls/plain/write-message.ts";
 import { KibitzError } from "../errors/errors.ts";
 import type { Game } from "../game/game.ts";
 import type { PgnSource } from "../game/pgn-error.ts";
 import { noMoves } from "../game/read-pgn.ts";
-import { tellWait, waitOf } from "./ask-many.ts";
+import { withoutControls } from "../text/plain-text.ts";
+import { ask } from "./ask.ts";
+import { printWait, waitOf } from "./ask-many.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
+import { complaintsOf, orPrintError, problemJson } from "./print-error.ts";
 import { createProgressBar } from "./progress-bar.ts";
 import { remoteOptions } from "./remote-address.ts";
 import { readRequestOfMany, searchOptions } from "./request-from-input.ts";
 import { type AnnotatedFile, openAnnotatedFile } from "./review/annotated-file.ts";
-import { openReviewer, type Reviewer } from "./review/open-reviewer.ts";
 import { filesFromNames, type GamesFile, readGame, readGames, UnreadableFile } from "./review/read-games.ts";
 import { reportOfReview } from "./review/report-of-review.ts";
 import { shownReview } from "./review/shown-review.ts";
 import { createTimeLeft, type TimeLeft } from "./review/time-left.ts";
 import { styleOf } from "./style.ts";
-import { complaintsOf, orTellError, problemJson } from "./tell-error.ts";
 
 const { depth, nodes, engine, path } = searchOptions;
 
@@ -48,7 +51,7 @@ export const reviewCommand: Command = {
     "Accuracy and judgements are by the formulas of Lichess; evaluations are from White's point of view.",
     "With --url, a running service reviews the games; if it limits the rate, the rest waits as long as it says.",
   ],
-  run: (input) => orTellError(input, () => review(input)),
+  run: (input) => orPrintError(input, () => review(input)),
 };
 
 async function review(input: CommandInput): Promise<number> {
@@ -60,10 +63,17 @@ async function review(input: CommandInput): Promise<number> {
   if (output === "-") {
     throw new UsageError("--output - names no file: the annotated PGN on standard output is `pgn` of --json");
   }
-  const asked = readRequestOfMany(input);
+  const { depth, nodes, engine, path } = readRequestOfMany(input);
+  const asked = {
+    path,
+    ...(depth !== undefined && { depth }),
+    ...(nodes !== undefined && { nodes }),
+    ...(engine !== undefined && { engine }),
+  };
   const files = await filesFromNames(positionals, output);
   await using opened = new AsyncDisposableStack();
-  const reviewer = opened.use(await openReviewer(input, asked));
+  const { transport } = opened.use(await ask(input, { stores: true }));
+  const { reviewGame } = createClient(GameService, transport);
   const annotated =
     output === undefined ? undefined : opened.use(await openAnnotatedFile(output, files, signal));
   const tally: Tally = { games: 0, there: 0, withoutMoves: 0, refused: 0, filesRefused: 0 };
@@ -72,7 +82,15 @@ async function review(input: CommandInput): Promise<number> {
   try {
     for (const [index, file] of files.entries()) {
       const before = sumOf(bytes.slice(0, index));
-      await reviewFile(file, files.length > 1, { input, reviewer, annotated, tally, timeLeft, before });
+      await reviewFile(file, files.length > 1, {
+        input,
+        asked,
+        reviewGame,
+        annotated,
+        tally,
+        timeLeft,
+        before,
+      });
     }
   } catch (thrown) {
     if (signal.aborted || (tally.games > 0 && !(thrown instanceof UsageError))) {
@@ -84,9 +102,13 @@ async function review(input: CommandInput): Promise<number> {
   return tally.refused + tally.filesRefused > 0 ? exitCode.usage : exitCode.ok;
 }
 
+type ReviewInit = Parameters<Client<typeof GameService>["reviewGame"]>[0];
+
 interface Run {
   readonly input: CommandInput;
-  readonly reviewer: Reviewer;
+  /** The search of each position. */
+  readonly asked: ReviewInit;
+  readonly reviewGame: Client<typeof GameService>["reviewGame"];
   readonly annotated: AnnotatedFile | undefined;
   readonly tally: Tally;
   readonly timeLeft: TimeLeft;
@@ -99,14 +121,14 @@ function sumOf(numbers: readonly number[]): number {
 }
 
 interface Tally {
-  /** That are done, one way or another. */
+  /** Games that are done. */
   games: number;
-  /** Of these, those that were in the output before. */
+  /** Of these, games that the output already had. */
   there: number;
-  /** Of these, those that are nothing to review, such as forfeits. */
+  /** Of these, games without moves, such as forfeits. */
   withoutMoves: number;
   refused: number;
-  /** Files without games, and those that could not be read. */
+  /** Files without games, and files that could not be read. */
   filesRefused: number;
 }
 
@@ -121,7 +143,7 @@ async function reviewFile(file: GamesFile, isOneOfMany: boolean, run: Run): Prom
       try {
         await reviewSource(source, { file, number, place }, run);
       } catch (thrown) {
-        // What is wrong with the game is told, and the next one read; anything else is all games' affair.
+        // An invalid game is reported, and the next one is read. Any other error would meet all games.
         if (!(thrown instanceof KibitzError && isOfGame(thrown))) {
           throw thrown;
         }
@@ -133,7 +155,10 @@ async function reviewFile(file: GamesFile, isOneOfMany: boolean, run: Run): Prom
         } else if (isEmpty) {
           host.stderr.write(`kibitz: ${place} has no moves to review\n`);
         } else {
-          host.stderr.write(complaintsOf(thrown, isOneOfMany ? `${file.name}: ` : ""));
+          // The message of a game that cannot be read has its place in the file; that of a game that is refused has none.
+          const isPlaced = thrown.faults.some((fault) => fault.place !== undefined);
+          const where = isPlaced ? (isOneOfMany ? `${file.name}: ` : "") : `${place}: `;
+          host.stderr.write(complaintsOf(thrown, where));
         }
       }
       tally.games++;
@@ -150,7 +175,7 @@ async function reviewFile(file: GamesFile, isOneOfMany: boolean, run: Run): Prom
   }
 }
 
-/** Whether it is the game that must be changed, and not what is asked of all. */
+/** True if the error is about the game, and not about the options. */
 function isOfGame({ faults }: KibitzError): boolean {
   return faults.length > 0 && faults.every(({ pointer }) => /^\/(pgn|fen|moves)\b/.test(pointer));
 }
@@ -181,27 +206,46 @@ async function reviewSource(source: PgnSource, { file, number, place }: GamePlac
 
 const writeReview = createMessageWriter(GameReviewSchema);
 
-/** Where the service asks for time, it gets that: there may be thousands of games. */
+/** If the service asks for time, waits as long as it says: there may be thousands of games. */
 async function reviewWithBar(source: PgnSource, game: Game, place: string, run: Run): Promise<GameReview> {
-  const { reviewer, input, timeLeft, before } = run;
+  const { input, timeLeft, before } = run;
   const { host, signal } = input;
   const left = timeLeft.textAt(before + (source.file?.offset ?? 0));
   for (;;) {
     const bar = createProgressBar(game.positions.length, host.stderr, `${place}${left} `);
     try {
-      return await reviewer.review(source, game, bar.step);
+      return await reviewOnce(source, run, bar.step);
     } catch (thrown) {
       const wait = thrown instanceof KibitzError ? waitOf(thrown) : undefined;
       if (wait === undefined) {
         throw thrown;
       }
       bar.clear();
-      tellWait(wait, host.stderr);
+      printWait(wait, host.stderr);
       await sleep(wait.ms, undefined, { signal });
     } finally {
       bar.clear();
     }
   }
+}
+
+/** @param onPosition is called for each evaluated position */
+async function reviewOnce(
+  { text }: PgnSource,
+  { input: { signal }, asked, reviewGame }: Run,
+  onPosition: () => void,
+): Promise<GameReview> {
+  let review: GameReview | undefined;
+  for await (const { event } of reviewGame({ ...asked, pgn: text }, { signal })) {
+    if (event.case === "move" || event.case === "review") {
+      onPosition();
+    }
+    review = event.case === "review" ? event.value : review;
+  }
+  if (review === undefined) {
+    throw new Error("the review ended without its last message");
+  }
+  return review;
 }
 
 function scoreOf({ games, there, withoutMoves, refused }: Tally, output: string | undefined): string {
@@ -227,5 +271,5 @@ function gamesText(count: number): string {
 }
 
 function lineOf(json: Readonly<Record<string, unknown>>): string {
-  return `${JSON.stringify(json)}\n`;
+  return `${withoutControls(JSON.stringify(json))}\n`;
 }

@@ -34,8 +34,6 @@ export interface ReviewOptions {
     request: JudgedReview["requests"][number],
     signal: AbortSignal,
   ) => Promise<{ readonly terms: Terms } & Disposable>;
-  /** Called after each evaluated position. */
-  readonly onPosition?: () => void;
 }
 
 /**
@@ -46,7 +44,7 @@ export interface ReviewOptions {
  */
 export async function* reviewGame(
   { game, requests }: Pick<JudgedReview, "game" | "requests">,
-  { analyzer, openings, flow, searchesAtOnce, turn, admit, onPosition }: ReviewOptions,
+  { analyzer, openings, flow, searchesAtOnce, turn, admit }: ReviewOptions,
   signal: AbortSignal,
 ): AsyncGenerator<ReviewStep> {
   const reviewer = createReviewer(game, openings.find(game.positions));
@@ -98,7 +96,6 @@ export async function* reviewGame(
     }
     progressedAt = performance.now();
     analyses.push(...inOrder(index, analysis));
-    onPosition?.();
   }
 
   const left = new AbortController();

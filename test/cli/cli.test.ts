@@ -222,6 +222,13 @@ test("kibitz engines lists the engines and options, for people and as JSON", asy
   });
 });
 
+test("kibitz engines --url lists the engines of a service", async () => {
+  const { code, stdout } = await elsewhere(["engines"]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^stockfish-19.*\n {2}name {5}Stockfish 19.* in process\n {2}paths {4}wasm\n/m);
+  expect(stdout).toContain("skill_level: 0 to 20 (20)");
+});
+
 test("kibitz and each command have a help text, which lists every setting", async () => {
   const all = await runKibitz(["--help"]);
   expect(all).toMatchObject({ code: 0, stderr: "" });

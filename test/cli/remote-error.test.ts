@@ -1,7 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import { ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
-import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { errorFromRemote, RemoteError, UnreachableError } from "../../src/cli/remote-error.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { connectErrorFrom } from "../../src/protocols/connect/errors.ts";
@@ -42,21 +41,17 @@ test("a refusal of a service says when to try again", () => {
   });
 });
 
-test.each([
-  ["without room for the errors of its document", true],
-  ["without a document, as older services send it,", false],
-])("a refusal %s keeps its violations and its wait", (_, hasDocument) => {
+test("a refusal without room for the errors of its document keeps its violations and its wait", () => {
   const faults = Array.from({ length: 20 }, (_, index) => ({
     pointer: `/moves/${index}`,
     code: "illegal_move" as const,
     message: `${index} ${"x".repeat(150)}`,
   }));
-  const long = new KibitzError("illegal_move", "y".repeat(900), { faults, retryAfterMs: 1500 });
-  const sent = connectErrorFrom(long, "r-2");
+  const sent = connectErrorFrom(
+    new KibitzError("illegal_move", "y".repeat(900), { faults, retryAfterMs: 1500 }),
+    "r-2",
+  );
   expect(sent.findDetails(ProblemSchema)).toMatchObject([{ errors: [] }]);
-  if (!hasDocument) {
-    sent.details = sent.details.filter((detail) => "desc" in detail && detail.desc !== ProblemSchema);
-  }
   const error = errorFromRemote(sent, url);
   expect(error).toMatchObject({
     code: "illegal_move",
@@ -69,11 +64,9 @@ test.each([
   ]);
 });
 
-test("a refusal with a code that this version does not know is known by its kind", () => {
-  const value = { domain: "kibitz", metadata: { code: "closed_today", next_action: "go_home" } };
-  const newer = new ConnectError("Not today.", Code.Unauthenticated, undefined, [
-    { desc: ErrorInfoSchema, value },
-  ]);
+test("a refusal with a code that this version does not know is known by its status", () => {
+  const value = { code: "closed_today", status: 401, detail: "Not today.", nextAction: "go_home" };
+  const newer = new ConnectError("", Code.Unauthenticated, undefined, [{ desc: ProblemSchema, value }]);
   expect(errorFromRemote(newer, url)).toMatchObject({
     code: "invalid_api_key",
     message: "Not today.",

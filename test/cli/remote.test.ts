@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { openRemote } from "../../src/cli/open-remote.ts";
+import { askThere } from "../../src/cli/ask-there.ts";
 import { createEnginesInProcess } from "../support/engines-in-process.ts";
 import { freePort } from "../support/free-port.ts";
 import { patienceMs } from "../support/patience.ts";
@@ -238,7 +238,7 @@ describe("where no service answers", () => {
       /^kibitz: the connection to .+ broke off .+: ask again\n$/,
     );
     const silent = await listening(createServer((socket) => void socket.resume()));
-    using remote = openRemote({ url: `http://${silent}`, key: undefined }, { silenceMaxMs: 100 });
+    await using remote = askThere({ url: `http://${silent}`, key: undefined }, { silenceMaxMs: 100 });
     const { evaluate } = createClient(AnalysisService, remote.transport);
     await expect(evaluate({ fen: start })).rejects.toThrow(/was silent for 0\.1 s: look whether/);
   });
@@ -246,7 +246,7 @@ describe("where no service answers", () => {
 
 describe("whoever leaves", () => {
   const search = async (signal: AbortSignal) => {
-    const remote = openRemote({ url: app.url, key: await newKey(app.url) });
+    const remote = askThere({ url: app.url, key: await newKey(app.url) });
     const { streamEvaluate } = createClient(AnalysisService, remote.transport);
     const answers = Array.fromAsync(streamEvaluate({ fen: start, depth: 30 }, { signal }));
     const ended = answers.then(
@@ -264,12 +264,12 @@ describe("whoever leaves", () => {
     leaving.abort(reason);
     expect(await ended).toBe(reason);
     await vi.waitFor(() => expect(engines.searching).toBe(0), patienceMs);
-    remote[Symbol.dispose]();
+    await remote[Symbol.asyncDispose]();
   });
 
   test("closing the remote service stops its searches", async () => {
     const { remote, ended } = await search(new AbortController().signal);
-    remote[Symbol.dispose]();
+    await remote[Symbol.asyncDispose]();
     expect(await ended).toMatchObject({ message: expect.stringContaining("broke off") });
     await vi.waitFor(() => expect(engines.searching).toBe(0), patienceMs);
   });
@@ -287,11 +287,11 @@ describe("whoever leaves", () => {
       const ended = new Set<unknown>(cleared.mock.calls.map(([timer]) => timer));
       return timers.filter(({ value }) => !ended.has(value)).length;
     };
-    const remote = openRemote({ url: app.url, key: await newKey(app.url) }, { silenceMaxMs });
+    const remote = askThere({ url: app.url, key: await newKey(app.url) }, { silenceMaxMs });
     const { streamEvaluate } = createClient(AnalysisService, remote.transport);
     await streamEvaluate({ fen: start, depth: 30 })[Symbol.asyncIterator]().next();
     expect(watching()).toBe(1);
-    remote[Symbol.dispose]();
+    await remote[Symbol.asyncDispose]();
     expect(watching()).toBe(0);
     await vi.waitFor(() => expect(engines.searching).toBe(0), patienceMs);
   });

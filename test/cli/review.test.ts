@@ -180,6 +180,13 @@ describe("kibitz review --url", () => {
     ]);
   });
 
+  test("kibitz review refuses a game that is larger than the API takes by its number, and reviews the others", async () => {
+    const comment = `{${"x".repeat(257 * 1024)}}`;
+    const { code, stdout, stderr } = await review([fileOf(`1. e4 ${comment} e5 *`, backRank), "-d", "4"]);
+    expect([code, stdout.match(/^Game \d+/gm)]).toEqual([2, ["Game 2"]]);
+    expect(stderr).toMatch(/^kibitz: Game 1: .*`pgn`.*\nkibitz: 2 games, 1 refused\n$/);
+  });
+
   test("kibitz review notes a game without moves, such as a forfeit", async () => {
     const file = fileOf(foolsMate, '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1-0', backRank);
     const { code, stdout, stderr } = await review([file, "-d", "4"]);

@@ -1,4 +1,4 @@
-import { Path, type Score } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import { Path } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import {
   GamePhase,
   type GameReview,
@@ -10,10 +10,11 @@ import type { Color } from "../../chess/position.ts";
 import type { ScoreValue } from "../../chess/score.ts";
 import { centipawnsOf, reviewWinPercent, standardStartCp } from "../../game/accuracy.ts";
 import type { Game } from "../../game/game.ts";
-import { echo } from "../../text/plain-text.ts";
+import { echo, withoutControls } from "../../text/plain-text.ts";
 import { countOf, numbered, textOfValue, wordOf } from "../report.ts";
+import { scoreFromMessage } from "../score-from-message.ts";
 
-/** What a report shows of a game and its review, wherever that was made. */
+/** The part of a game and its review that a report shows. Its texts have no control characters. */
 export interface ShownReview {
   readonly names: Readonly<Record<Color, string>>;
   /** As PGN writes it: `1-0`, `*`. */
@@ -23,7 +24,7 @@ export interface ShownReview {
   readonly moves: readonly ShownMove[];
   /** White's chances in each position, the start first, 0 to 100. */
   readonly percents: readonly number[];
-  /** With which engine, and at what cost. */
+  /** The engine, and the cost. */
   readonly how: string;
 }
 
@@ -35,7 +36,7 @@ export interface ShownMove {
   /** White's view. */
   readonly before: ScoreValue;
   readonly after: ScoreValue;
-  /** What the mover lost of the chances. */
+  /** Percentage points of chances that the mover lost. */
   readonly winPercentLoss: number;
   /** `mistake` */
   readonly judgement: string | undefined;
@@ -51,23 +52,23 @@ interface ShownBest {
   readonly san: readonly string[];
 }
 
-/** Of the start that everybody knows, as the formulas assume it. */
+/** The score of the standard start position that the formulas assume. */
 const assumedStart: ScoreValue = { kind: "cp", cp: standardStartCp };
 
 export function shownReview(game: Game, review: GameReview): ShownReview {
   const { startEvaluation, moves, players, opening } = review;
-  const start = startEvaluation ? scoreValueOf(startEvaluation) : assumedStart;
+  const start = startEvaluation ? scoreFromMessage(startEvaluation).value : assumedStart;
   return {
     names: { white: nameOf(game, "white"), black: nameOf(game, "black") },
     result: game.result,
-    opening,
+    opening: opening && { eco: withoutControls(opening.eco), name: withoutControls(opening.name) },
     players: { white: players?.white, black: players?.black },
     percents: [reviewWinPercent(centipawnsOf(start)), ...moves.map(({ winPercent }) => winPercent)],
     moves: moves.map((move, index) =>
       shownMove(
         move,
         game.positions[index]?.fen ?? "",
-        index === 0 ? start : scoreValueOf(moves[index - 1]?.evaluation),
+        index === 0 ? start : scoreFromMessage(moves[index - 1]?.evaluation).value,
       ),
     ),
     how: howFound(review),
@@ -80,39 +81,32 @@ function shownMove(
   before: ScoreValue,
 ): ShownMove {
   return {
-    san: move?.san ?? "",
+    san: withoutControls(move?.san ?? ""),
     from: move?.from ?? "",
     to: move?.to ?? "",
     fenBefore,
     before,
-    after: scoreValueOf(evaluation),
+    after: scoreFromMessage(evaluation).value,
     winPercentLoss,
     judgement: judgement === undefined ? undefined : wordOf(Judgement, judgement),
     phase: wordOf(GamePhase, phase),
-    best: best?.move && { from: best.move.from, to: best.move.to, san: best.san },
+    best: best?.move && { from: best.move.from, to: best.move.to, san: best.san.map(withoutControls) },
   };
 }
 
-function scoreValueOf(score: Score | undefined): ScoreValue {
-  return score?.value.case === "mate"
-    ? { kind: "mate", mate: score.value.value }
-    : { kind: "cp", cp: score?.value.value ?? 0 };
-}
-
-/** By the tags, which anybody may have written. */
+/** The name in the tags, which are text of strangers. */
 function nameOf({ tags }: Game, color: Color): string {
   const name = tags.get(color === "white" ? "White" : "Black")?.trim() ?? "";
   return name === "" || name === "?" ? (color === "white" ? "White" : "Black") : echo(name);
 }
 
-/** What came from memory costs nothing. */
 function howFound({ engine, search }: GameReview): string {
   if (engine === undefined || search === undefined) {
     return "All positions are of finished games.";
   }
   const { limits, positions, searched, nodes, timeMs } = search;
   return [
-    `${engine.name} (${wordOf(Path, engine.path)})`,
+    `${withoutControls(engine.name)} (${wordOf(Path, engine.path)})`,
     ...(limits?.depth === undefined ? [] : [`depth ${limits.depth}`]),
     ...(limits?.nodes === undefined ? [] : [`at most ${countOf(Number(limits.nodes))} nodes a position`]),
     `${positions} positions, ${searched} searched`,

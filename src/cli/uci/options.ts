@@ -1,17 +1,20 @@
-import type { OptionOfEngine, OptionValues } from "./analyst.ts";
+import type { EngineOption } from "../engine-option.ts";
 
-/** What a chess program may set, and has set. */
+/** Values by JSON name. */
+type OptionValues = Readonly<Record<string, number | boolean>>;
+
+/** The options of a session, with the values that the chess program has set. */
 export interface Options {
   /** The `option` lines of the greeting. */
   declare(): readonly string[];
-  /** Sets an option by its name in any case. Returns what there is to say about it, mostly nothing. */
+  /** Sets an option by its name in any case. Returns notes for the user, mostly none. */
   set(name: string, value: string | undefined): readonly string[];
   readonly values: FrontValues;
-  /** What the engine is to be told: what differs from its defaults. */
+  /** The options of the engine that differ from its defaults. */
   forEngine(): OptionValues;
 }
 
-/** The options that this program follows itself. */
+/** The values of options that the session follows itself. */
 interface FrontValues {
   readonly multipv: number;
   readonly chess960: boolean;
@@ -22,7 +25,7 @@ interface FrontValues {
 
 interface OptionsSetting {
   /** Of the engine. */
-  readonly declared: readonly OptionOfEngine[];
+  readonly declared: readonly EngineOption[];
   readonly multipvMax: number;
   /** Milliseconds: the default of `Move Overhead`. */
   readonly overheadMs: number;
@@ -37,7 +40,7 @@ type Option =
       value: number;
       readonly min: number;
       readonly max: number;
-      /** What is to be said of every other value than the default, which has no effect. */
+      /** The note on every other value than the default, which has no effect. */
       readonly says?: string;
     };
 
@@ -56,7 +59,7 @@ export function createOptions({ declared, multipvMax, overheadMs }: OptionsSetti
   const showWdl = { name: "UCI_ShowWDL", type: "check" as const, value: false };
   const ofEngine = declared.map((option) => ({ declared: option, option: optionOf(option) }));
   const options: readonly Option[] = [
-    // Chess programs set these unasked, and some do not play with an engine that has them not.
+    // Chess programs set these unconditionally, and some refuse an engine that does not declare them.
     {
       name: "Hash",
       type: "spin",
@@ -105,10 +108,10 @@ export function createOptions({ declared, multipvMax, overheadMs }: OptionsSetti
   };
 }
 
-/** Those that say something: the service refuses two that set the strength in two ways, and one that needs another. */
-function withoutIdle(values: OptionValues, declared: readonly OptionOfEngine[]): OptionValues {
+/** Leaves out options without effect: the service refuses two that set the strength in two ways, and one that needs another. */
+function withoutIdle(values: OptionValues, declared: readonly EngineOption[]): OptionValues {
   const limited = values.uci_limit_strength === true;
-  const isIdle = ({ name, default: usual }: OptionOfEngine) =>
+  const isIdle = ({ name, default: usual }: EngineOption) =>
     name === "uci_elo" ? !limited : values[name] === usual || (limited && name === "skill_level");
   return Object.fromEntries(
     declared
@@ -120,7 +123,7 @@ function withoutIdle(values: OptionValues, declared: readonly OptionOfEngine[]):
   );
 }
 
-function optionOf(option: OptionOfEngine): Exclude<Option, { readonly type: "button" }> {
+function optionOf(option: EngineOption): Exclude<Option, { readonly type: "button" }> {
   const { engineName: name } = option;
   return option.kind === "boolean"
     ? { name, type: "check", value: option.default }
@@ -166,7 +169,7 @@ function setOption(option: Option, text: string | undefined): readonly string[] 
   }
 }
 
-/** That a value was moved to the nearest one that is allowed. */
+/** The note on a value that was moved to the nearest allowed one. */
 export function outside(name: string, asked: number, min: number, max: number, nearest: number): string {
   return `${name} ${asked} is outside ${min} to ${max}: taken as ${nearest}`;
 }

@@ -1,89 +1,95 @@
+import { StopReason } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import type {
+  EvaluateResponse,
+  StreamEvaluateResponse,
+} from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { KibitzError } from "../../errors/errors.ts";
-import type { Analyst, Ended, Finding, Limits, State } from "./analyst.ts";
+import type { SearchLimits, SearchService } from "./search-service.ts";
 import { shortestMs, type Task, widestBounds } from "./task-of-go.ts";
 
-/** What was begun by one `go`. It says its best move exactly once. */
+/** The search of one `go`. It says its best move exactly once. */
 export interface RunningSearch {
-  /** The best move is wanted: what there is, or what comes within a moment. */
+  /** Says the best move so far, or the first that comes within a moment. */
   stop(): void;
-  /** The best move is said before this returns. */
+  /** Says the best move before it returns. */
   stopAtOnce(): void;
-  /** The expected move was played: the clock runs from now on. */
+  /** The expected move was played: the clock starts. */
   ponderhit(): void;
 }
 
 export interface SearchSetting {
-  /** What is asked, with limits that may be less than the first ones. */
-  readonly watch: (limits: Limits, signal: AbortSignal) => ReturnType<Analyst["watch"]>;
+  /** Starts the request with these limits, which may be less than the first ones. */
+  readonly watch: (limits: SearchLimits, signal: AbortSignal) => ReturnType<SearchService["watch"]>;
   readonly task: Task;
-  /** What the task is after a refusal, if it is another one then; else the search has failed. */
-  readonly mend: (error: KibitzError) => Task | undefined;
+  /** A task within the bounds that a refusal names; undefined if the refusal names none, and the search has failed. */
+  readonly retask: (error: KibitzError) => Task | undefined;
   /** Played against a clock if no move was found; undefined if none is legal. */
   readonly fallback: { readonly move: string; readonly why: string } | undefined;
-  /** Moves, + where the side to move mates; undefined where no mate was found. */
-  readonly mateOf: (state: State) => number | undefined;
-  readonly tell: Teller;
+  /** Moves to the mate, + if the side to move mates; undefined if no mate was found. */
+  readonly mateOf: (evaluation: EvaluateResponse) => number | undefined;
+  readonly report: SearchReport;
 }
 
-interface Teller {
-  state(state: State): void;
+interface SearchReport {
+  evaluation(evaluation: EvaluateResponse): void;
   note(text: string): void;
-  /** The last word. */
+  /** Called once, and last. */
   bestMove(best: string | undefined, ponder: string | undefined): void;
 }
 
-/** How long a stopped search may take to find its first move, in milliseconds: it must have been said within 200. */
+/** After `stop`, how long to wait for a first move, in milliseconds: the best move must be said within 200. */
 const firstMoveMs = 120;
 
-/** Silence after which nothing is hoped for any more, beyond what a search may take, in milliseconds. */
+/** Longest silence of the service beyond the time of a search, in milliseconds. */
 const silenceMs = 15_000;
 
-/** How often is asked where no clock ends it, and how long is waited where nothing says how long, in milliseconds. */
+/** Most tries without a clock, and the backoff between them in milliseconds if the service names no time. */
 const triesMax = 6;
 const firstRetryMs = 200;
 const retryMaxMs = 10_000;
 
-/** Where no clock says how long to wait, in milliseconds: the window of a plan's requests is mostly a minute. */
+/** Longest wait without a clock, in milliseconds: the window of a plan's requests is mostly a minute. */
 const patienceMaxMs = 60_000;
 
-/** What is left of a move's time must be more than the wait by so many milliseconds, or it is not worth it. */
+/** A retry must leave at least so many milliseconds of the move's time. */
 const worthwhileMs = 100;
 
-/** When a search is called off that should have ended by itself, in milliseconds behind its time. */
+/** A search that should have ended by itself is cancelled so many milliseconds after its time. */
 const lateMs = 500;
 
-/** The least wait for an engine that anybody wants to know of, in milliseconds. */
+/** The shortest wait for an engine that is reported, in milliseconds. */
 const longWaitMs = 1000;
 
-const wordsOfEnd: Readonly<Record<Ended, string>> = {
-  depth: "the depth was reached",
-  nodes: "the nodes were visited, as many as may be asked for",
-  time: "the time is over, the longest that may be asked for",
-  rules: "the game is over",
+/** How the stop reasons of complete searches are reported. */
+const reasons: Readonly<Partial<Record<StopReason, string>>> = {
+  [StopReason.DEPTH]: "the depth was reached",
+  [StopReason.NODES]: "the nodes were visited, as many as may be asked for",
+  [StopReason.TERMINAL]: "the game is over",
 };
+const timeIsOver = "the time is over, the longest that may be asked for";
 
 export function startSearch(setting: SearchSetting): RunningSearch {
-  const { watch, mend, fallback, mateOf, tell } = setting;
+  const { watch, retask, fallback, mateOf, report } = setting;
   let { task } = setting;
   const { time, mate } = task;
   let { waitsFor } = task;
-  /** `waiting`: all is found, and the best move waits to be asked for. */
+  /** `waiting`: the search has ended, and its best move waits for `stop` or `ponderhit`. */
   let state: "searching" | "waiting" | "over" = "searching";
-  let best: State | undefined;
-  /** Undefined unless the search has come to its own end. */
-  let ended: Ended | undefined;
-  /** Whether the first move that is found is the answer. */
+  let best: EvaluateResponse | undefined;
+  /** Why the search ended by itself; undefined until it does. */
+  let stopReason: StopReason | undefined;
+  /** True if the first move that is found is the answer. */
   let hurried = false;
+  /** When the best move must be said, and when any move must be. */
   let answerByAt = Number.POSITIVE_INFINITY;
-  /** As long as no move was found, it is this that counts. */
   let lastAt = Number.POSITIVE_INFINITY;
-  /** When the search that was asked for last ends by its own time. */
+  /** When the request under way ends by its own time. */
   let endsAt = Number.POSITIVE_INFINITY;
-  /** When is asked again what has failed; 0 unless that is waited for. */
+  /** When a failed request is retried; 0 if no retry is due. */
   let retryAt = 0;
-  /** Whether what was asked last has failed. */
+  /** True if the last request failed. */
   let hasFailed = false;
-  const told = new Set<string>();
+  const noted = new Set<string>();
   const leaving = new AbortController();
   const timers = new Set<NodeJS.Timeout>();
   let silence: NodeJS.Timeout | undefined;
@@ -99,41 +105,42 @@ export function startSearch(setting: SearchSetting): RunningSearch {
       clearTimeout(timer);
     }
     clearTimeout(silence);
-    if (hasFailed && time !== undefined && best?.best !== undefined) {
-      tell.note(`the search was cut off: ${best.best} is the best move so far, at depth ${best.depth}`);
+    const move = best?.bestMove?.uci;
+    if (hasFailed && time !== undefined && move !== undefined) {
+      report.note(`the search was cut off: ${move} is the best move so far, at depth ${best?.search?.depth}`);
     }
-    tell.bestMove(best?.best ?? moveInstead(), best?.ponder);
+    report.bestMove(move ?? moveInstead(), best?.ponder?.uci);
     leave();
   }
 
-  /** Whoever plays by a clock needs a move, and loses by none; a move that nobody searched would spoil an analysis. */
+  /** A player needs a move before the clock runs out. In an analysis, a move that nobody searched would mislead. */
   function moveInstead(): string | undefined {
     if (fallback === undefined) {
       return undefined;
     }
     const { move, why } = fallback;
-    if (ended === "rules") {
-      tell.note(`the game is drawn by the rules: ${move} ${why}`);
+    if (stopReason === StopReason.TERMINAL) {
+      report.note(`the game is drawn by the rules: ${move} ${why}`);
       return move;
     }
     if (time === undefined) {
-      tell.note("no move was found, and no clock asks for one");
+      report.note("no move was found, and no clock asks for one");
       return undefined;
     }
-    tell.note(`no move was found: ${move} ${why}`);
+    report.note(`no move was found: ${move} ${why}`);
     return move;
   }
 
-  /** Calls the search off, unless it has ended by itself, or is about to. */
+  /** Cancels the request, unless it has ended by itself or is about to: a search that is stopped frees its engine later. */
   function leave(): void {
-    if (ended === undefined && performance.now() < endsAt) {
+    if (stopReason === undefined && performance.now() < endsAt) {
       leaving.abort();
-    } else if (ended === undefined) {
+    } else if (stopReason === undefined) {
       setTimeout(() => leaving.abort(), lateMs).unref();
     }
   }
 
-  /** Says what there is, or the first that comes. */
+  /** Says the best move so far, or the first that comes. */
   function hurry(withinMs: number): void {
     if (best !== undefined || state !== "searching" || retryAt > performance.now() + withinMs) {
       finish();
@@ -143,7 +150,7 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     after(withinMs, finish);
   }
 
-  function runClock(): void {
+  function startClock(): void {
     if (time === undefined) {
       return;
     }
@@ -151,82 +158,82 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     const now = performance.now();
     answerByAt = now + answerByMs;
     lastAt = now + lastMs;
-    // Whoever searches keeps the time itself, unless it was not known when that was asked.
+    // The service keeps the time of the search itself, unless the time was not known when the request was sent.
     const isKeptHere = task.waitsFor === "ponderhit";
     after(isKeptHere ? searchMs : answerByMs, () => hurry(Math.max(0, now + lastMs - performance.now())));
   }
 
-  function listen(): void {
+  function watchSilence(): void {
     clearTimeout(silence);
     const ms = silenceMs + (task.limits.movetimeMs ?? widestBounds.movetimeMs);
     silence = setTimeout(() => {
-      tell.note(`there was no word for ${Math.round(ms / 1000)} s`);
+      report.note(`there was no word for ${Math.round(ms / 1000)} s`);
       end();
     }, ms);
   }
 
-  function tellNotes(): void {
+  function reportTask(): void {
     for (const note of task.notes) {
-      if (!told.has(note)) {
-        told.add(note);
-        tell.note(note);
+      if (!noted.has(note)) {
+        noted.add(note);
+        report.note(note);
       }
     }
   }
 
-  function take(finding: Finding): void {
-    listen();
+  function take({ case: kind, value }: StreamEvaluateResponse["event"]): void {
+    watchSilence();
     hasFailed = false;
-    if (finding.kind === "queued") {
-      const { place, expectedWaitMs } = finding;
-      if (expectedWaitMs >= longWaitMs) {
-        tell.note(`waiting for an engine: place ${place}, about ${expectedWaitMs} ms`);
-      }
+    if (kind === "queued" && value.expectedWaitMs >= longWaitMs) {
+      report.note(`waiting for an engine: place ${value.place}, about ${value.expectedWaitMs} ms`);
+    }
+    // A newer service may send events of another kind.
+    if (kind !== "evaluation") {
       return;
     }
-    const { state: found } = finding;
-    // A search that was begun again says nothing twice.
-    if (best === undefined || found.depth >= best.depth) {
-      best = found;
-      tell.state(best);
+    // A search that was begun again repeats its first depths.
+    if (best === undefined || depthOf(value) >= depthOf(best)) {
+      best = value;
+      report.evaluation(best);
     }
-    ended = found.ended;
-    if (hurried || (waitsFor === undefined && mates(found))) {
+    stopReason = value.search?.stopReason;
+    if (hurried || (waitsFor === undefined && mates(value))) {
       finish();
-    } else if (ended !== undefined) {
+    } else if (stopReason !== undefined) {
       end();
     }
   }
 
-  /** As soon as it was asked for. */
-  function mates(found: State): boolean {
-    const moves = mateOf(found);
+  /** True if `go mate` has found its mate. */
+  function mates(evaluation: EvaluateResponse): boolean {
+    const moves = mateOf(evaluation);
     return mate !== undefined && moves !== undefined && moves > 0 && moves <= mate;
   }
 
-  /** Nothing more is found. */
+  /** The search has ended, or has failed for good. */
   function end(): void {
     if (state !== "searching") {
       return;
     }
     clearTimeout(silence);
-    const why = ended ? wordsOfEnd[ended] : "nothing more is found";
+    const why = stopReason === undefined ? "nothing more is found" : (reasons[stopReason] ?? timeIsOver);
     if (mate !== undefined && !(best && mates(best))) {
-      tell.note(`no mate in ${mate} was found: ${why}`);
+      report.note(`no mate in ${mate} was found: ${why}`);
     }
     if (waitsFor === undefined) {
-      if (ended === "time" && task.limits.movetimeMs === undefined) {
-        tell.note(`the search has ended before its limit: ${why}`);
+      if (why === timeIsOver && task.limits.movetimeMs === undefined) {
+        report.note(`the search has ended before its limit: ${why}`);
       }
       finish();
       return;
     }
     state = "waiting";
     leave();
-    tell.note(`the search has ended (${why}): the best move waits for ${waitsFor}`);
+    report.note(`the search has ended (${why}): the best move waits for ${waitsFor}`);
   }
 
-  function limitsNow(): Limits {
+  /** The limits of the task in the time that is left. */
+  function limitsNow(): SearchLimits {
     const { movetimeMs: askedMs, ...limits } = task.limits;
     if (askedMs === undefined) {
       return limits;
@@ -237,16 +244,15 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     return { ...limits, movetimeMs };
   }
 
-  /** How long to wait before it is asked again, in milliseconds; undefined if nobody waits so long. */
+  /** How long to wait before a retry, in milliseconds; undefined if there is none. An error that is no refusal can be retried. */
   function waitOf(error: unknown, failures: number): number | undefined {
     const refusal = error instanceof KibitzError ? error : undefined;
-    // What is no refusal is a service that was not reached.
     if (refusal?.retryable === false) {
       return undefined;
     }
     const ownMs = Math.min(firstRetryMs * 2 ** (failures - 1), retryMaxMs);
     const waitMs = Math.max(refusal?.retryAfterMs ?? ownMs, firstRetryMs);
-    // Whoever wants no move yet has time, and a clock ends the wait by itself.
+    // A clock ends the wait by itself, and so does the command that the best move waits for.
     const isEnded = waitsFor !== undefined || time !== undefined;
     return isEnded || (failures < triesMax && waitMs <= patienceMaxMs) ? waitMs : undefined;
   }
@@ -261,30 +267,30 @@ export function startSearch(setting: SearchSetting): RunningSearch {
   async function search(): Promise<void> {
     let failures = 0;
     while (state === "searching") {
-      listen();
+      watchSilence();
       try {
-        for await (const finding of watch(limitsNow(), leaving.signal)) {
+        for await (const { event } of watch(limitsNow(), leaving.signal)) {
           if (state !== "searching") {
             return;
           }
-          take(finding);
+          take(event);
         }
         end();
       } catch (error) {
         if (state !== "searching") {
           return;
         }
-        const mended = error instanceof KibitzError ? mend(error) : undefined;
-        if (mended !== undefined) {
-          task = mended;
-          tellNotes();
+        const narrower = error instanceof KibitzError ? retask(error) : undefined;
+        if (narrower !== undefined) {
+          task = narrower;
+          reportTask();
           continue;
         }
         failures++;
         hasFailed = true;
         const waitMs = waitOf(error, failures);
         const again = waitMs === undefined ? "" : `; ${textOfRetry(waitMs)}`;
-        tell.note(`${error instanceof Error ? error.message : String(error)}${again}`);
+        report.note(`${error instanceof Error ? error.message : String(error)}${again}`);
         if (waitMs === undefined) {
           end();
           return;
@@ -297,9 +303,9 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     }
   }
 
-  tellNotes();
+  reportTask();
   if (waitsFor === undefined) {
-    runClock();
+    startClock();
   }
   void search();
 
@@ -314,8 +320,13 @@ export function startSearch(setting: SearchSetting): RunningSearch {
       if (state === "waiting") {
         finish();
       } else {
-        runClock();
+        startClock();
       }
     },
   };
+}
+
+/** Plies; 0 if the game is over. */
+function depthOf({ search }: EvaluateResponse): number {
+  return search?.depth ?? 0;
 }

@@ -1,52 +1,56 @@
+import type { EvaluateResponse } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { legalUcisOf } from "../../chess/legal-moves.ts";
 import type { Position } from "../../chess/position.ts";
 import { readSearchMoves } from "../../chess/search-moves.ts";
 import type { KibitzError } from "../../errors/errors.ts";
-import type { Analyst, Introduction, Limits, Question, State } from "./analyst.ts";
 import { createOptions, type Options } from "./options.ts";
 import { type Go, readCommand, type UciCommand } from "./read-command.ts";
 import { readPosition } from "./read-position.ts";
 import { type RunningSearch, type SearchSetting, startSearch } from "./running-search.ts";
+import type { Introduction, SearchLimits, SearchRequest, SearchService } from "./search-service.ts";
 import { type Bounds, type Task, taskOfGo, widestBounds } from "./task-of-go.ts";
 import { bestMoveLine, infoLines, infoString, scoreOfTurn } from "./write-lines.ts";
 
-/** What a chess program says to an engine and hears from it. */
+/** The conversation of a chess program with an engine. */
 interface Session {
-  /** Takes a line. What is said before the analyst is known is answered in its order when it is. */
+  /** Takes a line. Lines that come before the engine is known are answered in their order when it is. */
   receive(line: string): void;
-  /** Nothing more is asked: a search under way says its best move. */
+  /** Ends the session. A search under way says its best move. */
   quit(): void;
-  /** Resolves when all is said. Rejects where the analyst can never answer. */
+  /** Resolves when the session has ended. Rejects if no search can ever be answered. */
   readonly over: Promise<void>;
 }
 
 interface SessionSetting {
-  readonly analyst: Analyst;
+  readonly service: SearchService;
   /** Takes a line without its end. */
   readonly say: (line: string) => void;
-  /** Of this program: `0.1.0`. */
+  /** Version of Kibitz: `0.1.0`. */
   readonly version: string;
   /** The default of `Move Overhead`, in milliseconds. */
   readonly overheadMs: number;
 }
 
-/** What an engine in WebAssembly does as long as its code is new. */
+/** The speed of an engine in WebAssembly while its code is new. */
 const firstNodesPerMs = 50;
 
-/** The shortest search, in milliseconds, that says how fast an engine is. */
+/** The shortest search, in milliseconds, that measures the speed of an engine. */
 const measurableMs = 20;
 
 /** A game as the chess program wrote it. */
-interface Game {
+interface SentGame {
   readonly fen: string;
   readonly moves: readonly string[];
 }
 
-type Known = { readonly introduction: Introduction; readonly options: Options };
+interface Known {
+  readonly introduction: Introduction;
+  readonly options: Options;
+}
 
-export function createSession({ analyst, say, version, overheadMs }: SessionSetting): Session {
+export function createSession({ service, say, version, overheadMs }: SessionSetting): Session {
   const over = Promise.withResolvers<void>();
-  /** Of the lines that came before the analyst was known. */
+  /** Commands that came before the engine was known. */
   const waiting: UciCommand[] = [];
   let known: Known | undefined;
   let position: Position | undefined;
@@ -56,13 +60,13 @@ export function createSession({ analyst, say, version, overheadMs }: SessionSett
   let nodesPerMs = firstNodesPerMs;
   let hasLeft = false;
   /** The game of `position`, as the chess program wrote it. */
-  let game: Game = { fen: "", moves: [] };
+  let game: SentGame = { fen: "", moves: [] };
   /** The game that was searched last, with the moves that were expected in it. */
-  let expected: Game | undefined;
+  let expected: SentGame | undefined;
   const note = (text: string) => say(infoString(text));
 
   setPosition("startpos", [], false);
-  analyst.introduce().then((introduction) => {
+  service.introduce().then((introduction) => {
     const { options: declared, complaint } = introduction;
     known = { introduction, options: createOptions({ declared, multipvMax: bounds.multipv, overheadMs }) };
     if (complaint !== undefined) {
@@ -91,7 +95,7 @@ export function createSession({ analyst, say, version, overheadMs }: SessionSett
         setPosition(command.fen, command.moves, options.values.chess960);
         return;
       case "go":
-        // One that goes on is none that its program still needs.
+        // A new `go` supersedes a search under way, which says its best move first.
         search?.stopAtOnce();
         command.complaints.forEach(note);
         search = go(command.go, options);
@@ -116,9 +120,9 @@ export function createSession({ analyst, say, version, overheadMs }: SessionSett
     }
   }
 
-  /** Chess programs show what is said here, and not what is on standard error. */
+  /** Chess programs show info strings, but not standard error. */
   function fail(error: Error): void {
-    // Whoever has left has called it off.
+    // If the program has left, the session itself cancelled the start.
     if (!hasLeft) {
       note(error.message);
     }
@@ -156,39 +160,40 @@ export function createSession({ analyst, say, version, overheadMs }: SessionSett
       const tooMany = `MultiPV ${multipv} is more than this service allows: taken as ${bounds.multipv}`;
       return { ...rest, notes: multipv > bounds.multipv ? [...notes, tooMany] : notes };
     };
-    const questionOf = (limits: Limits): Question => ({
+    const requestOf = (limits: SearchLimits): SearchRequest => ({
       fen: asked.root,
-      moves: asked.moves,
+      moves: [...asked.moves],
       multipv: Math.min(multipv, bounds.multipv),
-      searchMoves,
-      options: asked.chess960 ? { ...forEngine, uci_chess960: true } : forEngine,
+      searchMoves: [...searchMoves],
+      options: asked.chess960 ? { ...forEngine, uci_chess960: true } : { ...forEngine },
       ...limits,
     });
     return startSearch({
       watch(limits, signal) {
-        const question = questionOf(limits);
+        const request = requestOf(limits);
         if (debug) {
-          note(`asking ${JSON.stringify(question)}`);
+          note(`asking ${JSON.stringify(request, numberOfBigInt)}`);
         }
-        return analyst.watch(question, signal);
+        return service.watch(request, signal);
       },
       task: task(),
-      mend(error) {
+      retask(error) {
         const narrowed = narrow(bounds, error);
         bounds = narrowed ?? bounds;
         return narrowed && task();
       },
       fallback: fallbackFor(asked, searchMoves),
-      mateOf: ({ score }: State) => {
+      mateOf: ({ score }: EvaluateResponse) => {
         const { value } = scoreOfTurn(score, turn);
         return value.kind === "mate" ? value.mate : undefined;
       },
-      tell: {
-        state(state) {
-          infoLines(state, { turn, wdl: showWdl }).forEach(say);
-          expected = { fen, moves: [...moves, ...(state.lines[0]?.moves ?? [])] };
-          if (state.timeMs >= measurableMs) {
-            nodesPerMs = state.nodes / state.timeMs;
+      report: {
+        evaluation(evaluation) {
+          const { lines, search } = evaluation;
+          infoLines(evaluation, { turn, wdl: showWdl }).forEach(say);
+          expected = { fen, moves: [...moves, ...(lines[0]?.moves ?? [])] };
+          if (search !== undefined && search.timeMs >= measurableMs) {
+            nodesPerMs = Number(search.nodes) / search.timeMs;
           }
         },
         note,
@@ -197,7 +202,7 @@ export function createSession({ analyst, say, version, overheadMs }: SessionSett
     });
   }
 
-  /** If the game went as the last search expected, its move; else any. */
+  /** The move that the last search expected, if the game went that way; else any legal move. */
   function fallbackFor(asked: Position, searchMoves: readonly string[]): SearchSetting["fallback"] {
     const moves = searchMoves.length > 0 ? searchMoves : legalUcisOf(asked);
     const went = expected?.fen === game.fen ? expected.moves : [];
@@ -208,7 +213,7 @@ export function createSession({ analyst, say, version, overheadMs }: SessionSett
     return move === undefined ? undefined : { move, why };
   }
 
-  /** Those that are legal; all moves where none is. */
+  /** The legal ones. If none is legal, all moves are searched. */
   function searchMovesOf(asked: Position, texts: readonly string[]): readonly string[] {
     return texts.flatMap((text) => {
       const reading = readSearchMoves(asked, [text]);
@@ -229,7 +234,7 @@ export function createSession({ analyst, say, version, overheadMs }: SessionSett
   }
 
   function quit(): void {
-    // Whoever has asked for nothing yet waits for nothing.
+    // A program that has sent no command waits for no answer.
     if (!known && waiting.length === 0) {
       hasLeft = true;
       over.resolve();
@@ -252,6 +257,11 @@ export function createSession({ analyst, say, version, overheadMs }: SessionSett
   };
 }
 
+/** JSON has no bigint. */
+function numberOfBigInt(_key: string, value: unknown): unknown {
+  return typeof value === "bigint" ? Number(value) : value;
+}
+
 const boundOfPointer: ReadonlyMap<string, keyof Bounds> = new Map([
   ["/depth", "depth"],
   ["/nodes", "nodes"],
@@ -259,7 +269,7 @@ const boundOfPointer: ReadonlyMap<string, keyof Bounds> = new Map([
   ["/movetime_ms", "movetimeMs"],
 ]);
 
-/** The bounds as a refusal tells them, if they are narrower than they were thought to be. */
+/** The bounds that a refusal names, if they are narrower than the known ones. */
 function narrow(bounds: Bounds, { faults }: KibitzError): Bounds | undefined {
   let narrowed: Bounds | undefined;
   for (const { pointer, allowed } of faults) {

@@ -1,11 +1,11 @@
 import { requestBounds } from "../../analysis/analysis.ts";
 import type { Color } from "../../chess/position.ts";
-import type { Limits } from "./analyst.ts";
 import { outside } from "./options.ts";
 import type { Go } from "./read-command.ts";
+import type { SearchLimits } from "./search-service.ts";
 import { type MoveTime, timeOfFixed, timeOfMove } from "./time-of-move.ts";
 
-/** The most that may be asked of the service. */
+/** The largest limits that the service allows. */
 export interface Bounds {
   /** Plies. */
   readonly depth: number;
@@ -14,7 +14,7 @@ export interface Bounds {
   readonly movetimeMs: number;
 }
 
-/** What can be asked at all; a plan may allow less. */
+/** The largest limits of any request; a plan may allow less. */
 export const widestBounds: Bounds = {
   depth: requestBounds.depth.maximum,
   nodes: requestBounds.nodes.maximum,
@@ -22,19 +22,19 @@ export const widestBounds: Bounds = {
   movetimeMs: requestBounds.movetimeMs.maximum,
 };
 
-/** The shortest time that the service can be asked for, in milliseconds. Shorter ones are asked for in nodes. */
+/** The shortest time of a request, in milliseconds. For less time, a search is limited by nodes. */
 export const shortestMs = requestBounds.movetimeMs.minimum;
 
 /** A search to be begun. */
 export interface Task {
-  readonly limits: Limits;
-  /** Undefined where no time is set, by which a move must be said. */
+  readonly limits: SearchLimits;
+  /** Undefined if no clock runs for the move. */
   readonly time: MoveTime | undefined;
-  /** What must come before the best move is told. */
+  /** The command that must come before the best move is said. */
   readonly waitsFor: "stop" | "ponderhit" | undefined;
-  /** Moves in which a mate by the side to move ends the search. */
+  /** A mate in so many moves by the side to move ends the search. */
   readonly mate: number | undefined;
-  /** What differs from what was asked. */
+  /** How the task differs from the command. */
   readonly notes: readonly string[];
 }
 
@@ -43,11 +43,11 @@ interface TaskSetting {
   readonly legalMoveCount: number;
   readonly bounds: Bounds;
   readonly overheadMs: number;
-  /** How fast the engine was. */
+  /** Measured speed of the engine. */
   readonly nodesPerMs: number;
 }
 
-/** What `go` means here. Where neither depth nor nodes are asked, a search goes on as long as it may. */
+/** The task of a `go` command. Without depth and nodes, a search goes on as long as it may. */
 export function taskOfGo(go: Go, setting: TaskSetting): Task {
   const { turn, legalMoveCount, bounds, overheadMs, nodesPerMs } = setting;
   const notes: string[] = [];
@@ -64,18 +64,18 @@ export function taskOfGo(go: Go, setting: TaskSetting): Task {
     go.movetimeMs === undefined ? undefined : inside("movetime", go.movetimeMs, 1, bounds.movetimeMs);
   const time = timeOf();
   const waitsFor = go.infinite ? "stop" : go.ponder ? "ponderhit" : undefined;
-  // A time to come says nothing of how long is pondered.
+  // The time of the coming move does not limit pondering.
   const searchMs = waitsFor === undefined && time ? time.searchMs : bounds.movetimeMs;
   const isOpen = depth === undefined && nodes === undefined;
-  // One that ends by itself leaves the engine to the next move at once; to stop takes one in WebAssembly up to 50 ms.
+  // A search that ends by itself frees the engine at once; to stop one takes WebAssembly up to 50 ms.
   const nodesInTime =
     searchMs < shortestMs ? Math.min(Math.ceil(searchMs * nodesPerMs), bounds.nodes) : bounds.nodes;
   return {
     limits: {
       ...(depth !== undefined && { depth }),
-      // Not by the greatest depth: that is soon reached where few moves are possible.
+      // The largest depth would end endings with few moves at once.
       ...((nodes !== undefined || isOpen || searchMs < shortestMs) && {
-        nodes: Math.min(nodes ?? nodesInTime, nodesInTime),
+        nodes: BigInt(Math.min(nodes ?? nodesInTime, nodesInTime)),
       }),
       ...((isOpen || time) && { movetimeMs: Math.min(Math.max(searchMs, shortestMs), bounds.movetimeMs) }),
     },
@@ -94,7 +94,7 @@ export function taskOfGo(go: Go, setting: TaskSetting): Task {
       return undefined;
     }
     const share = timeOfMove({ leftMs, incrementMs, movesToGo: go.movesToGo }, overheadMs);
-    // There is nothing to choose.
+    // With one legal move there is nothing to choose.
     return legalMoveCount === 1 ? { ...share, searchMs: Math.min(share.searchMs, shortestMs) } : share;
   }
 }

@@ -1,22 +1,26 @@
+import type * as pb from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import type { EvaluateResponse } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Color } from "../../chess/position.ts";
 import { type Score, scoreForWhite } from "../../chess/score.ts";
 import { withoutControls } from "../../text/plain-text.ts";
-import type { State } from "./analyst.ts";
+import { scoreFromMessage } from "../score-from-message.ts";
 
-/** How states are to be told. */
-interface Telling {
-  /** Whose point of view scores are from: UCI wants that of the side to move. */
+interface InfoOptions {
+  /** UCI has scores from the point of view of the side to move. */
   readonly turn: Color;
   readonly wdl: boolean;
 }
 
 /** An info line for each principal variation, best first. */
-export function infoLines(state: State, { turn, wdl }: Telling): readonly string[] {
-  const { nodes, nps, hashfull, tbhits, timeMs } = state;
-  if (state.lines.length === 0) {
-    return [`info depth 0 score ${scoreText(scoreOfTurn(state.score, turn), wdl)}`];
+export function infoLines(
+  { lines, score, search }: EvaluateResponse,
+  { turn, wdl }: InfoOptions,
+): readonly string[] {
+  if (lines.length === 0) {
+    return [`info depth 0 score ${scoreText(scoreOfTurn(score, turn), wdl)}`];
   }
-  return state.lines.map(({ depth, seldepth, score, moves }, index) =>
+  const { nodes = 0n, nps = 0n, hashfull = 0, tbhits = 0n, timeMs = 0 } = search ?? {};
+  return lines.map(({ depth, seldepth, score, moves }, index) =>
     [
       `info depth ${depth} seldepth ${seldepth} multipv ${index + 1}`,
       `score ${scoreText(scoreOfTurn(score, turn), wdl)}`,
@@ -26,19 +30,19 @@ export function infoLines(state: State, { turn, wdl }: Telling): readonly string
   );
 }
 
-/** What a person may want to know, in one line. */
+/** A text for people, in one line. */
 export function infoString(text: string): string {
   return `info string ${withoutControls(text)}`;
 }
 
-/** @param best undefined where there is no legal move. */
+/** @param best undefined if there is no legal move */
 export function bestMoveLine(best: string | undefined, ponder?: string): string {
   return `bestmove ${best ?? "(none)"}${ponder === undefined ? "" : ` ponder ${ponder}`}`;
 }
 
-/** To turn a score around is the same both ways. */
-export function scoreOfTurn(score: Score, turn: Color): Score {
-  return scoreForWhite(score, turn);
+/** The same function turns a score from White's view and into it. */
+export function scoreOfTurn(score: pb.Score | undefined, turn: Color): Score {
+  return scoreForWhite(scoreFromMessage(score), turn);
 }
 
 const bounds = { exact: "", lower: " lowerbound", upper: " upperbound" } as const;

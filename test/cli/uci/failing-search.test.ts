@@ -1,25 +1,26 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { StopReason } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import { giveClockBack, openTimers, takeClock } from "../../engine/clock.ts";
-import { done, stateOf } from "./scripted-analyst.ts";
+import { done, stateOf } from "./scripted-service.ts";
 import { bestOf, overloaded, talk } from "./talk.ts";
 
 beforeEach(takeClock);
 afterEach(giveClockBack);
 
 test("a UCI search that fails for a while is run again in the time that is left", async () => {
-  const { hear, hearWithin, last, analyst } = talk();
+  const { hear, hearWithin, last, service } = talk();
   await hear("go movetime 2000");
   last().find(stateOf(4, ["e2e4"]));
   await hear();
   last().fail(overloaded(500));
   expect(await hear()).toEqual(["info string busy; asking again in 500 ms"]);
   await hearWithin(500);
-  expect(analyst.searches).toHaveLength(2);
-  expect(last().question.movetimeMs).toBe(1530);
+  expect(service.searches).toHaveLength(2);
+  expect(last().request.movetimeMs).toBe(1530);
   // The new search has not yet gone beyond the depth that was reported before the failure.
   last().find(stateOf(3, ["d2d4"]));
   expect(await hear()).toEqual([]);
-  last().find(done(5, ["c2c4"], "time"));
+  last().find(done(5, ["c2c4"], StopReason.MOVETIME));
   expect(bestOf(await hear())).toEqual(["bestmove c2c4"]);
 });
 
@@ -37,7 +38,7 @@ test("a UCI search that fails too late to run again plays the best move so far w
 });
 
 test("a UCI search that fails before any move plays a legal move when its time is over, and says so", async () => {
-  const { hear, hearWithin, last, analyst } = talk();
+  const { hear, hearWithin, last, service } = talk();
   await hear("go movetime 1000");
   last().fail(overloaded(34_000));
   expect(await hearWithin(1029)).toEqual(["info string busy; it asks for 34000 ms, too long for this move"]);
@@ -45,7 +46,7 @@ test("a UCI search that fails before any move plays a legal move when its time i
     expect.stringMatching(/^info string no move was found: \w{4} is only the first that is legal$/),
     expect.stringMatching(/^bestmove [a-h][12][a-h][34]$/),
   ]);
-  expect(analyst.searches).toHaveLength(1);
+  expect(service.searches).toHaveLength(1);
 });
 
 test("a UCI search that fails before any move plays the move that the last search expected, if the game went that way", async () => {
@@ -83,7 +84,7 @@ test("a UCI search that fails before any move is run again as long as the clock 
   last().fail(overloaded(5000));
   expect(await hear()).toEqual(["info string busy; asking again in 5000 ms"]);
   await hearWithin(5000);
-  expect(last().question.movetimeMs).toBe(50);
+  expect(last().request.movetimeMs).toBe(50);
   last().find(stateOf(1, ["e2e4"]));
   expect(bestOf(await hear())).toEqual(["bestmove e2e4"]);
 });
@@ -107,27 +108,27 @@ test("a UCI search does not wait for a service that asks for more time than the 
 });
 
 test("a UCI search that fails again and again is given up", async () => {
-  const { hear, hearWithin, analyst } = talk();
+  const { hear, hearWithin, service } = talk();
   await hear("go depth 10");
   const heard: string[] = [];
   for (let tries = 1; tries <= 6; tries++) {
-    analyst.searches[tries - 1]?.fail(overloaded());
+    service.searches[tries - 1]?.fail(overloaded());
     heard.push(...(await hearWithin(6400)));
   }
   expect(heard.slice(0, 5)).toEqual(
     [200, 400, 800, 1600, 3200].map((ms) => `info string busy; asking again in ${ms} ms`),
   );
   expect(bestOf(heard)).toHaveLength(1);
-  expect(analyst.searches).toHaveLength(6);
+  expect(service.searches).toHaveLength(6);
 });
 
 test("a UCI search that fails again and again is run again as long as a clock allows", async () => {
-  const { hear, hearWithin, analyst, last } = talk();
+  const { hear, hearWithin, service, last } = talk();
   await hear("go wtime 300000 btime 300000");
   for (let tries = 1; tries <= 10; tries++) {
     last().fail(overloaded());
     expect(bestOf(await hearWithin(10_000))).toEqual([]);
-    expect(analyst.searches).toHaveLength(tries + 1);
+    expect(service.searches).toHaveLength(tries + 1);
   }
   last().find(stateOf(1, ["e2e4"]));
   expect(bestOf(await hear())).toEqual(["bestmove e2e4"]);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createOptions } from "../../../src/cli/uci/options.ts";
-import { declared } from "./scripted-analyst.ts";
+import { declared } from "./scripted-service.ts";
 
 const options = () => createOptions({ declared, multipvMax: 10, overheadMs: 30 });
 

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { StopReason } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import { KibitzError } from "../../../src/errors/errors.ts";
 import { giveClockBack, openTimers, takeClock } from "../../engine/clock.ts";
-import { createScriptedAnalyst, done, mateIn, stateOf } from "./scripted-analyst.ts";
+import { createScriptedService, done, mateIn, queued, stateOf } from "./scripted-service.ts";
 import { bestOf, notesOf, overloaded, talk } from "./talk.ts";
 
 beforeEach(takeClock);
@@ -71,7 +72,7 @@ describe("an infinite search", () => {
   test("an infinite search that has ended keeps its best move until stop, and says why it has ended", async () => {
     const { hear, hearWithin, last } = talk();
     await hear("go infinite");
-    last().find(done(24, ["e2e4"], "time"));
+    last().find(done(24, ["e2e4"], StopReason.MOVETIME));
     expect(notesOf(await hear())).toEqual([
       "info string the search has ended (the time is over, the longest that may be asked for): the best move waits for stop",
     ]);
@@ -82,7 +83,7 @@ describe("an infinite search", () => {
   });
 
   test("an infinite search is run again until it is answered or stopped", async () => {
-    const { hear, hearWithin, last, analyst } = talk();
+    const { hear, hearWithin, last, service } = talk();
     await hear("go infinite");
     last().fail(overloaded(50_000));
     expect(await hearWithin(50_000)).toEqual(["info string busy; asking again in 50000 ms"]);
@@ -90,7 +91,7 @@ describe("an infinite search", () => {
       last().fail(overloaded());
       await hearWithin(10_000);
     }
-    expect(analyst.searches).toHaveLength(10);
+    expect(service.searches).toHaveLength(10);
     last().find(stateOf(3, ["e2e4"]));
     await hear();
     expect(await hear("stop")).toEqual(["bestmove e2e4"]);
@@ -203,7 +204,7 @@ describe("go mate", () => {
   test("go mate says that there is no such mate", async () => {
     const { hear, last } = talk();
     await hear("go mate 2");
-    last().find(done(20, ["e2e4"], "nodes"));
+    last().find(done(20, ["e2e4"], StopReason.NODES));
     const heard = await hear();
     expect(notesOf(heard)).toEqual([expect.stringMatching(/^info string no mate in 2 was found: /)]);
     expect(bestOf(heard)).toEqual(["bestmove e2e4"]);
@@ -212,12 +213,12 @@ describe("go mate", () => {
 
 describe("a search under way", () => {
   test("a search that another go follows prints its move first", async () => {
-    const { hear, last, analyst } = talk();
+    const { hear, last, service } = talk();
     await hear("go infinite");
     last().find(stateOf(3, ["e2e4"]));
     await hear();
     expect(await hear("position startpos moves e2e4", "go depth 1")).toEqual(["bestmove e2e4"]);
-    expect(analyst.searches[0]?.signal.aborted).toBe(true);
+    expect(service.searches[0]?.signal.aborted).toBe(true);
     last().find(done(1, ["e7e5"]));
     expect(bestOf(await hear())).toEqual(["bestmove e7e5"]);
   });
@@ -225,8 +226,8 @@ describe("a search under way", () => {
   test("a search says its queue position if it waits for long", async () => {
     const { hear, last } = talk();
     await hear("go depth 3");
-    last().find({ kind: "queued", place: 2, expectedWaitMs: 3700 });
-    last().find({ kind: "queued", place: 1, expectedWaitMs: 700 });
+    last().find(queued(2, 3700));
+    last().find(queued(1, 700));
     expect(await hear()).toEqual(["info string waiting for an engine: place 2, about 3700 ms"]);
   });
 
@@ -249,14 +250,14 @@ describe("a search under way", () => {
 });
 
 test("a program that leaves before the engine is known ends the session at once", async () => {
-  const { hear, over } = talk(createScriptedAnalyst(new Promise(() => {})));
+  const { hear, over } = talk(createScriptedService(new Promise(() => {})));
   await hear("quit");
   await expect(over).resolves.toBeUndefined();
 });
 
 test("a program that has left is not told that the engine start was cancelled", async () => {
   const opening = Promise.withResolvers<never>();
-  const { hear } = talk(createScriptedAnalyst(opening.promise));
+  const { hear } = talk(createScriptedService(opening.promise));
   await hear("quit");
   opening.reject(new Error("called off"));
   expect(await hear()).toEqual([]);

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { State } from "../../../src/cli/uci/analyst.ts";
+import { Bound, StopReason } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import { KibitzError } from "../../../src/errors/errors.ts";
 import { giveClockBack, takeClock } from "../../engine/clock.ts";
-import { centipawns, createScriptedAnalyst, done, mateIn, stateOf } from "./scripted-analyst.ts";
+import { centipawns, createScriptedService, done, gameOver, mateIn, stateOf } from "./scripted-service.ts";
 import { talk } from "./talk.ts";
 
 beforeEach(takeClock);
@@ -21,23 +21,23 @@ describe("the greeting", () => {
 
   test("the greeting and all answers wait until the engine is known, and then come in order", async () => {
     const introduction = Promise.withResolvers<{ name: string; author: string; options: [] }>();
-    const { hear, last } = talk(createScriptedAnalyst(introduction.promise));
+    const { hear, last } = talk(createScriptedService(introduction.promise));
     expect(await hear("uci", "isready", "go depth 3")).toEqual([]);
     introduction.resolve({ name: "A", author: "B", options: [] });
     const heard = await hear();
     expect(heard.at(-2)).toBe("uciok");
     expect(heard.at(-1)).toBe("readyok");
-    expect(last().question.depth).toBe(3);
+    expect(last().request.depth).toBe(3);
   });
 
   test("the greeting says why the engine is not known yet, and comes later", async () => {
     const introduction = { name: "x", author: "y", options: [], complaint: "nobody answers" };
-    const { hear } = talk(createScriptedAnalyst(Promise.resolve(introduction)));
+    const { hear } = talk(createScriptedService(Promise.resolve(introduction)));
     expect(await hear("isready")).toEqual(["info string nobody answers", "readyok"]);
   });
 
   test("the greeting never comes if no search can ever be answered", async () => {
-    const { over } = talk(createScriptedAnalyst(Promise.reject(new Error("no engine"))));
+    const { over } = talk(createScriptedService(Promise.reject(new Error("no engine"))));
     await expect(over).rejects.toThrow("no engine");
   });
 });
@@ -51,11 +51,11 @@ describe("a question", () => {
       "position startpos moves e2e4 e7e5 g1f3",
       "go depth 9 nodes 4000 searchmoves g8f6 b8c6",
     );
-    expect(last().question).toEqual({
+    expect(last().request).toEqual({
       fen: "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
       moves: ["g1f3"],
       depth: 9,
-      nodes: 4000,
+      nodes: 4000n,
       multipv: 3,
       searchMoves: ["g8f6", "b8c6"],
       options: { skill_level: 4 },
@@ -69,7 +69,7 @@ describe("a question", () => {
       "position fen r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1 moves e1h1",
       "go depth 5",
     );
-    expect(last().question).toMatchObject({ moves: ["e1h1"], options: { uci_chess960: true } });
+    expect(last().request).toMatchObject({ moves: ["e1h1"], options: { uci_chess960: true } });
     last().find(done(5, ["e8a8"]));
     expect((await hear()).at(-1)).toBe("bestmove e8a8");
   });
@@ -83,8 +83,8 @@ describe("a question", () => {
     ]);
     await hear(`position startpos moves ${moves.join(" ")}`, "go depth 2");
     expect(moves.length).toBeGreaterThan(600);
-    expect(last().question.moves.length).toBeLessThan(150);
-    expect(last().question.fen).toContain(" w ");
+    expect(last().request.moves.length).toBeLessThan(150);
+    expect(last().request.fen).toContain(" w ");
   });
 
   test("a UCI search leaves out moves that are not legal, and says so", async () => {
@@ -92,62 +92,62 @@ describe("a question", () => {
     expect(await hear("go depth 3 searchmoves e2e5 e2e4")).toEqual([
       expect.stringMatching(/^info string searchmoves: 'e2e5' is not a legal move for White/),
     ]);
-    expect(last().question.searchMoves).toEqual(["e2e4"]);
+    expect(last().request.searchMoves).toEqual(["e2e4"]);
   });
 
   test.each([
     ["go depth 99", "go depth 99 is outside 1 to 30: taken as 30", { depth: 30 }],
-    ["go nodes 0", "go nodes 0 is outside 1 to 1000000000: taken as 1", { nodes: 1 }],
+    ["go nodes 0", "go nodes 0 is outside 1 to 1000000000: taken as 1", { nodes: 1n }],
     ["go movetime 90000", "go movetime 90000 is outside 1 to 60000: taken as 60000", { movetimeMs: 60_000 }],
   ])("a UCI search moves %s to what is possible, and says so", async (line, told, limits) => {
     const { hear, last } = talk();
     expect(await hear(line)).toEqual([`info string ${told}`]);
-    expect(last().question).toMatchObject(limits);
+    expect(last().request).toMatchObject(limits);
   });
 
   test.each([
-    ["go infinite", { nodes: 1_000_000_000, movetimeMs: 60_000 }],
-    ["go movetime 200", { nodes: 1_000_000_000, movetimeMs: 200 }],
-    ["go movetime 5", { nodes: 250, movetimeMs: 50 }],
-    ["go movetime 5 nodes 40", { nodes: 40, movetimeMs: 50 }],
-    ["go movetime 5 depth 3", { nodes: 250, depth: 3, movetimeMs: 50 }],
-    ["go wtime 30960 btime 1", { nodes: 1_000_000_000, movetimeMs: 1000 }],
+    ["go infinite", { nodes: 1_000_000_000n, movetimeMs: 60_000 }],
+    ["go movetime 200", { nodes: 1_000_000_000n, movetimeMs: 200 }],
+    ["go movetime 5", { nodes: 250n, movetimeMs: 50 }],
+    ["go movetime 5 nodes 40", { nodes: 40n, movetimeMs: 50 }],
+    ["go movetime 5 depth 3", { nodes: 250n, depth: 3, movetimeMs: 50 }],
+    ["go wtime 30960 btime 1", { nodes: 1_000_000_000n, movetimeMs: 1000 }],
     ["go depth 12 wtime 30960 btime 1", { depth: 12, movetimeMs: 1000 }],
-    ["go ponder wtime 30960 btime 1", { nodes: 1_000_000_000, movetimeMs: 60_000 }],
+    ["go ponder wtime 30960 btime 1", { nodes: 1_000_000_000n, movetimeMs: 60_000 }],
   ])("%s has no limit of depth but its own", async (line, limits) => {
     const { hear, last } = talk();
     await hear(line);
-    expect(last().question).toMatchObject(limits);
-    expect(last().question.depth).toBe("depth" in limits ? limits.depth : undefined);
+    expect(last().request).toMatchObject(limits);
+    expect(last().request.depth).toBe("depth" in limits ? limits.depth : undefined);
   });
 
   test("a UCI search for less time than the service allows sends the nodes that the engine visits in that time", async () => {
     const { hear, last } = talk();
     await hear("go depth 9");
-    last().find(done(9, ["e2e4"], "depth", { nodes: 30_000, timeMs: 100 }));
+    last().find(done(9, ["e2e4"], StopReason.DEPTH, { search: { nodes: 30_000n, timeMs: 100 } }));
     await hear();
     await hear("go movetime 20");
-    expect(last().question.nodes).toBe(6000);
+    expect(last().request.nodes).toBe(6000n);
     // Of what takes no time nothing can be learnt.
-    last().find(done(1, ["e2e4"], "nodes", { nodes: 20, timeMs: 19 }));
+    last().find(done(1, ["e2e4"], StopReason.NODES, { search: { nodes: 20n, timeMs: 19 } }));
     await hear();
     await hear("go movetime 20");
-    expect(last().question.nodes).toBe(6000);
+    expect(last().request.nodes).toBe(6000n);
   });
 
   test("a UCI search beyond the plan is sent again within it, and the next ones are within it at once", async () => {
-    const { hear, last, analyst } = talk();
+    const { hear, last, service } = talk();
     await hear("setoption name MultiPV value 8", "go depth 30");
     last().fail(overPlan({ "/depth": 20, "/multipv": 5 }));
     expect(await hear()).toEqual([
       "info string go depth 30 is outside 1 to 20: taken as 20",
       "info string MultiPV 8 is more than this service allows: taken as 5",
     ]);
-    expect(last().question).toMatchObject({ depth: 20, multipv: 5 });
+    expect(last().request).toMatchObject({ depth: 20, multipv: 5 });
     last().find(done(20, ["e2e4"]));
     await hear("go depth 25");
-    expect(last().question).toMatchObject({ depth: 20, multipv: 5 });
-    expect(analyst.searches).toHaveLength(3);
+    expect(last().request).toMatchObject({ depth: 20, multipv: 5 });
+    expect(service.searches).toHaveLength(3);
   });
 });
 
@@ -177,7 +177,9 @@ describe("an answer", () => {
     expect(await hear()).toEqual([
       "info depth 1 seldepth 3 multipv 1 score cp -35 wdl 10 900 90 nodes 100 nps 1000 hashfull 1 tbhits 0 time 10 pv e7e5",
     ]);
-    last().find(done(2, ["c7c5", "g1f3"], "depth", { score: { ...mateIn(-3), bound: "lower" } }));
+    last().find(
+      done(2, ["c7c5", "g1f3"], StopReason.DEPTH, { score: { ...mateIn(-3), bound: Bound.LOWER } }),
+    );
     last().end();
     expect(await hear()).toEqual([
       "info depth 2 seldepth 4 multipv 1 score mate 3 upperbound nodes 200 nps 1000 hashfull 2 tbhits 0 time 20 pv c7c5 g1f3",
@@ -188,8 +190,8 @@ describe("an answer", () => {
   test("the info lines of a search have a line for each variation", async () => {
     const { hear, last } = talk();
     await hear("go depth 2");
-    const line = (moves: readonly string[]) => ({ depth: 2, seldepth: 2, score: centipawns(1), moves });
-    last().find(done(2, ["e2e4"], "depth", { lines: [line(["e2e4"]), line(["d2d4"])] }));
+    const line = (moves: string[]) => ({ depth: 2, seldepth: 2, score: centipawns(1), moves });
+    last().find(done(2, ["e2e4"], StopReason.DEPTH, { lines: [line(["e2e4"]), line(["d2d4"])] }));
     const heard = await hear();
     expect(heard[0]).toMatch(/ multipv 1 .* pv e2e4$/);
     expect(heard[1]).toMatch(/ multipv 2 .* pv d2d4$/);
@@ -198,7 +200,7 @@ describe("an answer", () => {
   test("a search of a finished game answers that there is no move", async () => {
     const { hear, last } = talk();
     await hear("position startpos moves f2f3 e7e5 g2g4 d8h4", "go depth 5");
-    last().find({ kind: "state", state: { ...terminal, score: mateIn(0) } });
+    last().find(gameOver(mateIn(0)));
     last().end();
     expect(await hear()).toEqual(["info depth 0 score mate 0", "bestmove (none)"]);
   });
@@ -206,7 +208,7 @@ describe("an answer", () => {
   test("a search of a game that is drawn on the board plays any legal move, and says so", async () => {
     const { hear, last } = talk();
     await hear("position fen 8/8/8/3k4/8/8/8/K7 w - - 0 1", "go depth 5");
-    last().find({ kind: "state", state: terminal });
+    last().find(gameOver(centipawns(0)));
     last().end();
     expect(await hear()).toEqual([
       "info depth 0 score cp 0",
@@ -218,7 +220,7 @@ describe("an answer", () => {
   });
 
   test("a search of a position that cannot be read plays no move of an earlier position", async () => {
-    const { hear, analyst } = talk();
+    const { hear, service } = talk();
     await hear("position startpos moves e2e4");
     const told = await hear("position startpos moves e2e4 e2e4", "go depth 3");
     expect(told).toEqual([
@@ -226,22 +228,8 @@ describe("an answer", () => {
       "info string there is no position to search: the last one could not be read",
       "bestmove 0000",
     ]);
-    expect(analyst.searches).toEqual([]);
+    expect(service.searches).toEqual([]);
     await hear("position fen not a fen at all", "isready");
     expect(await hear("isready")).toEqual(["readyok"]);
   });
 });
-
-const terminal: State = {
-  depth: 0,
-  best: undefined,
-  ponder: undefined,
-  score: centipawns(0),
-  lines: [],
-  nodes: 0,
-  nps: 0,
-  timeMs: 0,
-  hashfull: 0,
-  tbhits: 0,
-  ended: "rules",
-};

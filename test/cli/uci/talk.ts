@@ -2,30 +2,30 @@ import { expect } from "vitest";
 import { createSession } from "../../../src/cli/uci/session.ts";
 import { KibitzError } from "../../../src/errors/errors.ts";
 import { wait } from "../../engine/clock.ts";
-import { createScriptedAnalyst, type ScriptedAnalyst } from "./scripted-analyst.ts";
+import { createScriptedService, type ScriptedService } from "./scripted-service.ts";
 
 /** A chess program and Kibitz, whose clock the test turns. */
 export interface Talk {
-  readonly analyst: ScriptedAnalyst;
+  readonly service: ScriptedService;
   readonly over: Promise<void>;
   /** Says lines, and returns what was heard since the last time. */
   hear(...lines: readonly string[]): Promise<readonly string[]>;
   /** What is heard within so many milliseconds. */
   hearWithin(ms: number): Promise<readonly string[]>;
   /** The search that was asked for last. */
-  last(): ScriptedAnalyst["searches"][number];
+  last(): ScriptedService["searches"][number];
 }
 
-export function talk(analyst = createScriptedAnalyst()): Talk {
+export function talk(service = createScriptedService()): Talk {
   const heard: string[] = [];
   const session = createSession({
-    analyst,
+    service,
     say: (line) => heard.push(line),
     version: "1.2.3",
     overheadMs: 30,
   });
   return {
-    analyst,
+    service,
     over: session.over,
     async hear(...lines) {
       lines.forEach(session.receive);
@@ -36,7 +36,7 @@ export function talk(analyst = createScriptedAnalyst()): Talk {
       await wait(ms);
       return heard.splice(0);
     },
-    last: () => analyst.searches.at(-1) ?? expect.fail("nothing was asked"),
+    last: () => service.searches.at(-1) ?? expect.fail("nothing was asked"),
   };
 }
 

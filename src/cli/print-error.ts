@@ -9,26 +9,26 @@ import { type CommandInput, exitCode } from "./command.ts";
 import { keyVariable } from "./remote-address.ts";
 import { RemoteError } from "./remote-error.ts";
 
-/** Runs, and tells what was thrown on purpose. */
-export async function orTellError(input: CommandInput, run: () => Promise<number>): Promise<number> {
+/** Runs a command, and prints a KibitzError that it throws. */
+export async function orPrintError(input: CommandInput, run: () => Promise<number>): Promise<number> {
   try {
     return await run();
   } catch (thrown) {
     if (!(thrown instanceof KibitzError)) {
       throw thrown;
     }
-    return tellError(thrown, input);
+    return printError(thrown, input);
   }
 }
 
-function tellError(error: KibitzError, { values, host }: CommandInput): number {
+function printError(error: KibitzError, { values, host }: CommandInput): number {
   if (values.json === true) {
     host.stdout.write(`${problemJson(error)}\n`);
   } else {
     host.stderr.write(complaintsOf(error));
     host.stderr.write(
-      waysOut(error)
-        .map((way) => `kibitz: ${way}\n`)
+      nextSteps(error)
+        .map((way) => `kibitz: ${withoutControls(way)}\n`)
         .join(""),
     );
   }
@@ -37,17 +37,19 @@ function tellError(error: KibitzError, { values, host }: CommandInput): number {
 
 /** The problem document, on one line. */
 export function problemJson(error: KibitzError): string {
-  return error instanceof RemoteError
-    ? createMessageWriter(ProblemSchema)(error.problem)
-    : JSON.stringify(problemFromError(error, "cli"));
+  return withoutControls(
+    error instanceof RemoteError
+      ? createMessageWriter(ProblemSchema)(error.problem)
+      : JSON.stringify(problemFromError(error, "cli")),
+  );
 }
 
-/** What to do next, beside what the message says. */
-function waysOut(error: KibitzError): readonly string[] {
+/** The next steps that the message does not name. */
+function nextSteps(error: KibitzError): readonly string[] {
   const { code, suggestedRequest, upgrade, retryAfterMs, nextAction } = error;
   const ways = [
     suggestedRequest && `try: ${JSON.stringify(suggestedRequest, shortened)}`,
-    upgrade && `the plan ${echo(upgrade.plan)} allows it: ${withoutControls(upgrade.url)}`,
+    upgrade && `the plan ${echo(upgrade.plan)} allows it: ${upgrade.url}`,
     nextAction === "get_api_key" && `give an API key of the service, in ${keyVariable} or with --key`,
     nextAction === "check_api_key" && `check the API key in ${keyVariable} or --key`,
     retryAfterMs !== undefined && `ask again in ${durationText(retryAfterMs / 1000)}`,
@@ -61,10 +63,10 @@ function waysOut(error: KibitzError): readonly string[] {
   return ways.filter((way) => typeof way === "string");
 }
 
-/** A game fills a terminal: what is shown of it is enough to tell which one. `--json` has all of it. */
+/** A game would fill the terminal, so only its beginning is printed. `--json` prints all of it. */
 const shownMax = { characters: 200, items: 40 };
 
-/** Of a value within a request, as much as is shown. */
+/** The beginning of a long value in a request. */
 function shortened(_name: string, value: unknown): unknown {
   if (typeof value === "string" && value.length > shownMax.characters) {
     return `${value.slice(0, shownMax.characters)}… (${value.length} characters)`;
@@ -74,19 +76,19 @@ function shortened(_name: string, value: unknown): unknown {
     : value;
 }
 
-/** Whether it is the input that must be changed, or something else has gone wrong; that it is too early is the latter. */
+/** `usage` if the input must be changed; `failure` for any other error, also for "too early". */
 export function exitCodeOf({ code }: Pick<KibitzError, "code">): number {
   const isEarly = refusalKind(code) === "early";
   return errorKind(code).status < 500 && !isEarly ? exitCode.usage : exitCode.failure;
 }
 
-/** All that is wrong, a line each. @param where it is, before each */
+/** A line for each violation. @param where prefix of each line */
 export function complaintsOf(error: KibitzError, where = ""): string {
   const messages = error.faults.length > 0 ? error.faults.map(complaintOf) : [error.message];
-  return messages.map((message) => `kibitz: ${where}${message}\n`).join("");
+  return messages.map((message) => `kibitz: ${withoutControls(where + message)}\n`).join("");
 }
 
-/** Messages name their field, but for those of plans. */
+/** The messages of all violations but those of plans name their field. */
 function complaintOf({ pointer, code, message }: Fault): string {
   return code === "over_plan_limit" ? `${fieldPathOf(pointer)}: ${message}` : message;
 }

@@ -2,15 +2,15 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
 import type { CommandInput } from "../../src/cli/command.ts";
+import { orPrintError } from "../../src/cli/print-error.ts";
 import { RemoteError } from "../../src/cli/remote-error.ts";
-import { orTellError } from "../../src/cli/tell-error.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 
 async function toldOf(error: Error) {
   const written: string[] = [];
   const stderr = { write: (text: string) => written.push(text) };
   const input = { values: {}, host: { stderr } } as unknown as CommandInput;
-  const code = await orTellError(input, () => Promise.reject(error));
+  const code = await orPrintError(input, () => Promise.reject(error));
   return { code, stderr: written.join("") };
 }
 

@@ -1,0 +1,117 @@
+import { create, type DescMethod, type MessageShape } from "@bufbuild/protobuf";
+import type { Transport } from "@connectrpc/connect";
+import { createLocalAccess } from "../access/access.ts";
+import { localAccount } from "../access/account.ts";
+import { judgeSearchMoves } from "../analysis/judge-request.ts";
+import { localCall } from "../calls/call.ts";
+import { requestFromMessage } from "../calls/convert.ts";
+import { withSuggestion } from "../calls/suggest.ts";
+import { judgePosition } from "../chess/judge-position.ts";
+import { errorFromJudgement } from "../chess/position-error.ts";
+import { createLog } from "../log/create-log.ts";
+import type { Log } from "../log/log.ts";
+import { loadConfig } from "../wiring/config.ts";
+import { openEngines } from "../wiring/engines.ts";
+import { createService, type Service } from "../wiring/service.ts";
+import { hasStore, openStore } from "../wiring/store.ts";
+import type { AskedService, AskOptions } from "./asked-service.ts";
+import type { CommandInput } from "./command.ts";
+import { readRequest } from "./request-from-input.ts";
+
+type Input = Pick<CommandInput, "values" | "host" | "signal">;
+
+/** The service in this process. Its engines start with the first call that needs one: many agents and wrong requests need none. */
+export function askHere(input: Input, options: AskOptions): AskedService {
+  const left = new AbortController();
+  let opening: Promise<Service & AsyncDisposable> | undefined;
+  const service = () => {
+    opening ??= open(input, options, AbortSignal.any([input.signal, left.signal])).catch((error) => {
+      // The next call tries again.
+      opening = undefined;
+      throw error;
+    });
+    return opening;
+  };
+  return {
+    transport: transportTo(service),
+    host: undefined,
+    check: checkWithoutEngines,
+    judge: async (message, method) => (await service()).judge.message(message, method, localAccount),
+    suggest: (error, sent) =>
+      withSuggestion(error, sent, async (plain) => {
+        checkWithoutEngines(plain);
+        // Only these need an engine that runs. Starting one for a suggestion alone would take a second.
+        if (opening || "engine" in plain || "path" in plain || "options" in plain) {
+          await (await service()).judge.item(readRequest(plain), localAccount);
+        }
+      }),
+    async [Symbol.asyncDispose]() {
+      left.abort(new Error("the command has ended"));
+      // If the engines could not be opened, the call that opened them has reported it.
+      const opened = await opening?.catch(() => undefined);
+      await opened?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Problems with stored answers are logged from `KIBITZ_LOG_LEVEL=info` on: they prevent no answer. */
+async function open(
+  { host, values: { engine, path } }: Input,
+  { stores = false, settings }: AskOptions,
+  signal: AbortSignal,
+): Promise<Service & AsyncDisposable> {
+  const logLevel = host.env.KIBITZ_LOG_LEVEL || "warn";
+  const config = loadConfig({ ...host.env, KIBITZ_LOG_LEVEL: logLevel, ...settings });
+  const log = await createLog(config.logLevel, host.stderr, host);
+  const info: Log["info"] = (fields, message) => log.info(fields, message);
+  await using opened = new AsyncDisposableStack();
+  // The engine that the command names is the only one that is started.
+  const asked = {
+    engine: typeof engine === "string" ? engine : "latest",
+    path: path === "native" || path === "wasm" ? path : "auto",
+  } as const;
+  const engines = opened.use(await openEngines(config, log, signal, { asked }));
+  const store = stores || hasStore(config) ? openStore(config, { info, warn: info }) : undefined;
+  opened.use(store);
+  const service = createService(engines, await createLocalAccess(), config, log, { store });
+  const kept = opened.move();
+  return { ...service, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+/** Checks fields, position and moves as the service does first. @throws KibitzError */
+function checkWithoutEngines(sent: Readonly<Record<string, unknown>>): void {
+  const request = requestFromMessage(readRequest(sent));
+  const { fen, moves, options } = request;
+  const judgement = judgePosition({ fen, moves, chess960: options.uci_chess960 === true });
+  if (judgement.kind === "faults") {
+    throw errorFromJudgement(judgement);
+  }
+  judgeSearchMoves(request, judgement.position);
+}
+
+/** Passes messages to the wrapped handlers without encoding them, so that errors stay KibitzErrors. */
+function transportTo(open: () => Promise<Service>): Transport {
+  return {
+    async unary(method, signal, _timeoutMs, _header, input) {
+      const { calls } = await open();
+      const message = await calls.unary(method)(create(method.input, input), localCall(method, signal));
+      return { ...responseOf(method), stream: false, message: message as MessageShape<typeof method.output> };
+    },
+    async stream(method, signal, _timeoutMs, _header, inputs) {
+      const { calls } = await open();
+      for await (const input of inputs) {
+        const messages = calls.stream(method)(create(method.input, input), localCall(method, signal));
+        return {
+          ...responseOf(method),
+          stream: true,
+          message: messages as AsyncIterable<MessageShape<typeof method.output>>,
+        };
+      }
+      throw new TypeError(`${method.name} was called without a request`);
+    },
+  };
+}
+
+function responseOf<M extends DescMethod>(method: M) {
+  return { service: method.parent, method, header: new Headers(), trailer: new Headers() };
+}

@@ -1,0 +1,140 @@
+import http from "node:http";
+import https from "node:https";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import { KibitzError } from "../errors/errors.ts";
+import type { AskedService } from "./asked-service.ts";
+import type { RemoteAddress } from "./remote-address.ts";
+import { errorFromRemote, UnreachableError } from "./remote-error.ts";
+import { readSendable } from "./request-from-input.ts";
+
+interface RemoteTimes {
+  /** Longest time to connect, in milliseconds. */
+  readonly connectMaxMs: number;
+  /** Longest time between two messages of the service, in milliseconds: more than a search may wait and take. */
+  readonly silenceMaxMs: number;
+}
+
+const defaultTimes: RemoteTimes = { connectMaxMs: 10_000, silenceMaxMs: 180_000 };
+
+/**
+ * A running service, over Connect. It connects with the first call. To leave a stream before its end, abort its signal: Connect's client
+ * does not report that nobody reads.
+ */
+export function askThere({ url, key, trace }: RemoteAddress, times: Partial<RemoteTimes> = {}): AskedService {
+  const { connectMaxMs, silenceMaxMs } = { ...defaultTimes, ...times };
+  const agent = createAgent(url, connectMaxMs);
+  const underWay = new Set<RemoteCall>();
+  const begin = (caller: AbortSignal | undefined) => beginCall(url, caller, silenceMaxMs, underWay);
+  const transport = createConnectTransport({
+    baseUrl: url,
+    // Every proxy speaks it.
+    httpVersion: "1.1",
+    nodeOptions: {
+      agent,
+      headers: { ...trace, ...(key !== undefined && { authorization: `Bearer ${key}` }) },
+    },
+  });
+  return {
+    transport: {
+      async unary(method, signal, ...rest) {
+        const call = begin(signal);
+        try {
+          return await transport.unary(method, call.signal, ...rest);
+        } catch (thrown) {
+          throw call.explain(thrown);
+        } finally {
+          call.end();
+        }
+      },
+      async stream(method, signal, ...rest) {
+        const call = begin(signal);
+        try {
+          const response = await transport.stream(method, call.signal, ...rest);
+          return { ...response, message: call.read(response.message) };
+        } catch (thrown) {
+          const explained = call.explain(thrown);
+          call.end();
+          throw explained;
+        }
+      },
+    },
+    host: new URL(url).host,
+    // The service has its own rules, and its errors already suggest a request.
+    check: readSendable,
+    suggest: async (error) => error,
+    judge: () => Promise.reject(new KibitzError("internal", "Only the service knows what it answers.")),
+    async [Symbol.asyncDispose]() {
+      // Also streams that nobody reads any more: their timers would keep the process alive.
+      for (const call of underWay) {
+        call.end(new UnreachableError(`the connection to ${url} broke off: it was closed here`));
+      }
+      agent.destroy();
+    },
+  };
+}
+
+/** A call to the service. It ends when its caller aborts it, or when the service is silent for too long. */
+interface RemoteCall {
+  readonly signal: AbortSignal;
+  read<T>(messages: AsyncIterable<T>): AsyncIterable<T>;
+  explain(thrown: unknown): unknown;
+  end(reason?: Error): void;
+}
+
+function beginCall(
+  url: string,
+  caller: AbortSignal | undefined,
+  silenceMaxMs: number,
+  underWay: Set<RemoteCall>,
+): RemoteCall {
+  const own = new AbortController();
+  const silence = setTimeout(() => {
+    const seconds = silenceMaxMs / 1000;
+    const message = `${url} was silent for ${seconds} s: look whether the service still runs, and ask again`;
+    own.abort(new UnreachableError(message));
+  }, silenceMaxMs);
+  const call: RemoteCall = {
+    signal: caller ? AbortSignal.any([caller, own.signal]) : own.signal,
+    async *read(messages) {
+      try {
+        for await (const message of messages) {
+          silence.refresh();
+          yield message;
+        }
+      } catch (thrown) {
+        throw call.explain(thrown);
+      } finally {
+        call.end();
+      }
+    },
+    explain(thrown) {
+      caller?.throwIfAborted();
+      return errorFromRemote(own.signal.aborted ? own.signal.reason : thrown, url);
+    },
+    end(reason = new Error("the reader left")) {
+      clearTimeout(silence);
+      underWay.delete(call);
+      own.abort(reason);
+    },
+  };
+  underWay.add(call);
+  return call;
+}
+
+/** Keeps connections alive between calls, and limits the time to connect: the system would wait for two minutes. */
+function createAgent(url: string, connectMaxMs: number): http.Agent {
+  const agent = new (url.startsWith("https:") ? https : http).Agent({ keepAlive: true });
+  const connect = agent.createConnection.bind(agent);
+  agent.createConnection = (options, created) => {
+    const socket = connect(options, created);
+    const late = setTimeout(
+      () => socket?.destroy(Object.assign(new Error("no connection in time"), { code: "ETIMEDOUT" })),
+      connectMaxMs,
+    );
+    for (const event of ["connect", "close"]) {
+      socket?.once(event, () => clearTimeout(late));
+    }
+    return socket;
+  };
+  return agent;
+}

@@ -1,0 +1,32 @@
+import type { Engine } from "../../gen/chess/analysis/v1/analysis_pb.ts";
+
+/** An option that a request may set for an engine. */
+export type EngineOption = {
+  /** Its name in requests: `skill_level`. */
+  readonly name: string;
+  /** Its name in UCI: `Skill Level`. */
+  readonly engineName: string;
+} & (
+  | { readonly kind: "integer"; readonly default: number; readonly minimum: number; readonly maximum: number }
+  | { readonly kind: "boolean"; readonly default: boolean }
+);
+
+/** Reads the schema of an engine's options. Options that a newer service describes in another way are left out. */
+export function engineOptionsOf({ optionsSchema }: Pick<Engine, "optionsSchema">): readonly EngineOption[] {
+  const properties = objectOf(optionsSchema?.properties);
+  return Object.entries(properties).flatMap(([name, property]): readonly EngineOption[] => {
+    const { "x-uci-name": engineName, type, default: usual, minimum, maximum } = objectOf(property);
+    if (typeof engineName !== "string") {
+      return [];
+    }
+    if (type === "boolean" && typeof usual === "boolean") {
+      return [{ name, engineName, kind: "boolean", default: usual }];
+    }
+    const isRange = typeof usual === "number" && typeof minimum === "number" && typeof maximum === "number";
+    return isRange ? [{ name, engineName, kind: "integer", default: usual, minimum, maximum }] : [];
+  });
+}
+
+function objectOf(json: unknown): Readonly<Record<string, unknown>> {
+  return typeof json === "object" && json !== null ? { ...json } : {};
+}
