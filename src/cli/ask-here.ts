@@ -15,6 +15,7 @@ import { openEngines } from "../wiring/engines.ts";
 import { createService, type Service } from "../wiring/service.ts";
 import { hasStore, openStore } from "../wiring/store.ts";
 import type { AskedService, AskOptions } from "./asked-service.ts";
+import { cacheFolderOf } from "./cache-folder.ts";
 import type { CommandInput } from "./command.ts";
 import { readRequest } from "./request-from-input.ts";
 
@@ -71,7 +72,9 @@ async function open(
     path: path === "native" || path === "wasm" ? path : "auto",
   } as const;
   const engines = opened.use(await openEngines(config, log, signal, { asked }));
-  const store = stores || hasStore(config) ? openStore(config, { info, warn: info }) : undefined;
+  const dataDir = host.env.KIBITZ_DATA_DIR ? config.dataDir : cacheFolderOf(host);
+  const answers = { storeMb: config.storeMb, dataDir };
+  const store = stores || hasStore(answers) ? openStore(answers, { info, warn: info }) : undefined;
   opened.use(store);
   const service = createService(engines, await createLocalAccess(), config, log, { store });
   const kept = opened.move();

@@ -16,7 +16,7 @@ type StoreLog = Pick<Log, "info" | "warn">;
  * tried again. Disposing of them writes the rest.
  */
 export function openStore(
-  { storeMb, dataDir }: Config,
+  { storeMb, dataDir }: Pick<Config, "storeMb" | "dataDir">,
   log: StoreLog,
   degraded?: Degraded,
 ): AnswerStore<Findings> | undefined {
@@ -31,7 +31,7 @@ export function openStore(
 }
 
 /** Whether answers were stored there before. */
-export function hasStore({ dataDir }: Config): boolean {
+export function hasStore({ dataDir }: Pick<Config, "dataDir">): boolean {
   return existsSync(join(dataDir, answerFileName));
 }
 

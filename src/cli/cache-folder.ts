@@ -1,0 +1,23 @@
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+import type { Host } from "./host.ts";
+
+/**
+ * The folder in which commands store answers: in the user's cache, never in the working directory.
+ *
+ * @see https://specifications.freedesktop.org/basedir/latest/ which ignores a relative `XDG_CACHE_HOME`
+ */
+export function cacheFolderOf({ env }: Pick<Host, "env">, platform = process.platform): string {
+  const { XDG_CACHE_HOME: cache = "", LOCALAPPDATA: appData, HOME: home = homedir() } = env;
+  if (isAbsolute(cache)) {
+    return join(cache, "kibitz");
+  }
+  switch (platform) {
+    case "darwin":
+      return join(home, "Library", "Caches", "kibitz");
+    case "win32":
+      return join(appData ?? join(homedir(), "AppData", "Local"), "kibitz", "Cache");
+    default:
+      return join(home, ".cache", "kibitz");
+  }
+}
