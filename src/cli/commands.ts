@@ -1,6 +1,6 @@
 import type { Command } from "./command.ts";
 
-/** Read when asked for: `serve` starts its engine before the modules of the server are read. */
+/** Each is loaded when it is run: `serve` starts its engine before the modules of the server are loaded. */
 export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./serve.ts")).serveCommand,
   eval: async () => (await import("./analyse.ts")).evalCommand,
@@ -15,7 +15,7 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   keys: async () => (await import("./keys.ts")).keysCommand,
 };
 
-/** All of them, in the order in which people are shown them. */
+/** All commands, in the order of the help. */
 export async function allCommands(): Promise<readonly (readonly [name: string, command: Command])[]> {
   return Promise.all(Object.entries(commands).map(async ([name, read]) => [name, await read()] as const));
 }

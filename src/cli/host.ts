@@ -1,12 +1,12 @@
 import { fstatSync, writeSync } from "node:fs";
 import type { Readable } from "node:stream";
 
-/** The signals that end a command: from the keyboard, from whoever runs it, and from a terminal that closes. */
+/** The signals that end a command: from the keyboard, a supervisor, or a terminal that closes. */
 export const stopSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 type StopSignal = (typeof stopSignals)[number];
 
-/** What a command is run in: the process, or what stands for it. */
+/** The process that a command runs in, or a test double of it. */
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable;
@@ -18,24 +18,24 @@ export interface Host {
   exit(code: number): unknown;
 }
 
-/** Where text goes: a terminal, a pipe or a file. */
+/** A terminal, a pipe or a file. */
 export interface Output {
   readonly fd: number;
   readonly isTTY?: boolean;
   /** The width of a terminal. */
   readonly columns?: number;
-  /** Answers `false` if its reader is behind: `drain` tells when it has read. */
+  /** Returns `false` if the reader is behind. `drain` is emitted when the reader has caught up. */
   write(text: string): unknown;
   once(event: "error" | "drain", listener: (error: Error) => void): unknown;
 }
 
 /** This process. */
 export function hostOfProcess(): Host {
-  // What cannot be told there is lost. It would end the process before its work is done, and with another exit code.
+  // A message that cannot be written is lost. The error must not end the command early, with another exit code.
   process.stderr.on("error", () => {});
   return {
     env: process.env,
-    // Not before it is needed: Node begins to read it then.
+    // A getter, because Node starts to read standard input when the property is read.
     get stdin() {
       return process.stdin;
     },
@@ -54,7 +54,7 @@ function isPipeOrTerminal(fd: number): boolean {
 }
 
 /**
- * A file, written whole. Node's own stream asks the system once, and takes for written what did not fit on a full disk.
+ * Writes a file completely. Node's own stream calls `write` once and ignores that it wrote less, as on a full disk.
  */
 export function fileOutput(fd: number): Output {
   const listeners: ((error: Error) => void)[] = [];
@@ -72,7 +72,7 @@ export function fileOutput(fd: number): Output {
         }
       }
     },
-    // It never waits for a reader, so nobody asks it for `drain`.
+    // `write` never returns false, so `drain` is never awaited.
     once: (_event, listener) => listeners.push(listener),
   };
 }

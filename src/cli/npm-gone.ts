@@ -5,7 +5,7 @@ const lookEveryMs = 1000;
 /**
  * Calls back once if npm, npx or their shell ends before this process. npm passes SIGTERM to the shell between them, and most
  * shells do not pass it on: without this, the server would go on as an orphan that holds the port. `exec` in npm's script would do
- * on POSIX, but cmd.exe has none. Returns how to stop looking.
+ * on POSIX, but cmd.exe has none. Returns a function that stops watching.
  *
  * A process that npm did not start, or that its script put into the background, outlives its parent as it should.
  */
@@ -23,7 +23,7 @@ export function onNpmGone({ env }: Pick<Host, "env">, gone: () => void): () => v
   return () => clearInterval(timer);
 }
 
-/** A script of npm's that runs Kibitz and waits for it. Everything started below any other script sees that script here. */
+/** True for an npm script that runs Kibitz and waits for it. Processes below any other script see that script here. */
 function isAwaitedByNpm(script = ""): boolean {
   const background = /(?<![&>])&(?![&>])/;
   return /\bkibitz\b/.test(script) && !background.test(script);

@@ -1,16 +1,16 @@
 import type { Output } from "./host.ts";
 
-/** How much of a long work is done, on one line that is written over; nothing where nobody looks. */
+/** A progress bar on one line of a terminal; nothing if the stream is no terminal. */
 interface ProgressBar {
   step(): void;
-  /** Takes the line away, for a moment or for good. */
+  /** Clears the line. The next step draws it again. */
   clear(): void;
 }
 
 const widthChars = 30;
 const usualColumns = 80;
 
-/** @param what is being done, before the bar */
+/** @param what title before the bar */
 export function createProgressBar(total: number, stream: Output, what = ""): ProgressBar {
   const startedAt = performance.now();
   let done = 0;
@@ -22,7 +22,7 @@ export function createProgressBar(total: number, stream: Output, what = ""): Pro
       }
       const leftS = Math.ceil(((performance.now() - startedAt) / done) * (total - done) * 1e-3);
       const figures = ` ${done} of ${total}, ${leftS} s left`;
-      // One that is wider than the terminal would stand there for good.
+      // A line that is wider than the terminal would wrap, and could not be cleared.
       const room = (stream.columns || usualColumns) - 1;
       const title = what.slice(0, Math.max(0, room - figures.length));
       const width = Math.max(0, Math.min(widthChars, room - title.length - figures.length));

@@ -1,7 +1,7 @@
 import { judgePosition } from "../chess/judge-position.ts";
 import { readSearchMoves } from "../chess/search-moves.ts";
 
-/** A line of positions: FEN, or EPD with what its operations ask. */
+/** A line with a FEN, or with an EPD and its operations. */
 export interface PositionLine {
   /** FEN of four or six fields. */
   readonly fen: string;
@@ -14,8 +14,7 @@ export interface PositionLine {
 }
 
 /**
- * Reads a line. Undefined for an empty one and for a comment (`#`). What is wrong with the position is
- * for the judge to say.
+ * Reads a line. Undefined for an empty line and for a comment (`#`). The position is validated later.
  */
 export function positionFromLine(line: string): PositionLine | undefined {
   const text = line.trim();
@@ -24,7 +23,7 @@ export function positionFromLine(line: string): PositionLine | undefined {
   }
   const [, placement = text, rest = ""] = /^((?:\S+\s+){3}\S+)(?:\s+(.*))?$/.exec(text) ?? [];
   const [, clocks = "", operations = rest] = /^(\d+\s+\d+)(?:\s+(.*))?$/.exec(rest) ?? [];
-  // Operations begin with a letter. Anything else after the fields is part of a bad FEN, and told as such.
+  // Operations begin with a letter. Anything else after the fields is part of a bad FEN.
   const isEpd = operations === "" || /^[a-z]/i.test(operations);
   const found = new Map(isEpd ? operationsOf(operations) : []);
   return {
@@ -35,7 +34,7 @@ export function positionFromLine(line: string): PositionLine | undefined {
   };
 }
 
-/** `bm Nf3 e4; id "one; two";` as names with their operands. */
+/** Splits `bm Nf3 e4; id "one; two";` into names with their operands. */
 function operationsOf(text: string): [string, string[]][] {
   return (text.match(/(?:"[^"]*"|[^;"])+/g) ?? []).flatMap((operation): [string, string[]][] => {
     const [name, ...operands] = operation.trim().match(/"[^"]*"|\S+/g) ?? [];
@@ -43,14 +42,14 @@ function operationsOf(text: string): [string, string[]][] {
   });
 }
 
-/** Of `hmvc` and `fmvn`, which EPD has in the place of a FEN's last fields; empty where neither is there. */
+/** The last two fields of a FEN, from the operations `hmvc` and `fmvn`; empty if there is neither. */
 function clocksOf(operations: ReadonlyMap<string, readonly string[]>): string {
   const halfmoves = operations.get("hmvc")?.[0];
   const fullmoves = operations.get("fmvn")?.[0];
   return halfmoves === undefined && fullmoves === undefined ? "" : `${halfmoves ?? 0} ${fullmoves ?? 1}`;
 }
 
-/** Whether the move found is what the line asks for; undefined if it asks for nothing. */
+/** True if the found move is what the line asks for; undefined if it asks for nothing. */
 export function isSolved(
   { fen, best, avoid }: PositionLine,
   found: { readonly san: string; readonly uci: string },
@@ -59,7 +58,7 @@ export function isSolved(
     return undefined;
   }
   const judgement = judgePosition({ fen, moves: [], chess960: false });
-  /** However it is spelt, if it is a move of the position. */
+  /** Compares moves in any spelling. */
   const isRead = (move: string) => {
     const reading = judgement.kind === "position" && readSearchMoves(judgement.position, [move]);
     return reading && reading.kind === "moves" && reading.ucis.includes(found.uci);
@@ -71,7 +70,7 @@ export function isSolved(
   return (best.length === 0 || best.some(names)) && !avoid.some(names);
 }
 
-/** SAN without what writers leave out or add. */
+/** SAN without the signs that writers add or leave out. */
 function plain(san: string): string {
   return san.replaceAll("0", "O").replace(/[+#!?=]/g, "");
 }

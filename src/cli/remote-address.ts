@@ -3,16 +3,16 @@ import { echo } from "../text/plain-text.ts";
 import { type Command, type CommandInput, UsageError } from "./command.ts";
 import type { Host } from "./host.ts";
 
-/** Where a running service is, and what it knows us by. */
+/** The address of a running service, with the key for it. */
 export interface RemoteAddress {
-  /** Without a slash at its end; it may have a path, which stands before those of all calls. */
+  /** Without a slash at its end. It may have a path, to which the paths of all calls are appended. */
   readonly url: string;
   readonly key: string | undefined;
-  /** Headers of W3C Trace Context: the place of this command in the trace of who has started it. */
+  /** Headers of W3C Trace Context: the place of this command in the trace of its parent process. */
   readonly trace?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The variable that has the key where `--key` is not given. */
+/** The environment variable with the key, unless `--key` gives it. */
 export const keyVariable = "KIBITZ_API_KEY";
 
 export const remoteOptions = {
@@ -24,7 +24,7 @@ export const remoteOptions = {
   },
 } as const satisfies Command["options"];
 
-/** Undefined where this process is to answer. @throws UsageError */
+/** Undefined without `--url`: this process answers. @throws UsageError */
 export function remoteAddressOf({
   values,
   host,
@@ -43,12 +43,12 @@ export function remoteAddressOf({
   };
 }
 
-/** As OpenTelemetry has processes hand it on to those that they start. What is no place in a trace is left out. */
+/** By the convention of OpenTelemetry for child processes. An invalid place in a trace is ignored. */
 function traceFrom({ TRACEPARENT, TRACESTATE }: Host["env"]): RemoteAddress["trace"] {
   if (TRACEPARENT === undefined || tracePlaceOf(TRACEPARENT) === undefined) {
     return undefined;
   }
-  // Whatever it is, it must be able to be a header.
+  // It is sent as a header.
   const state = TRACESTATE !== undefined && /^[ -~]{1,512}$/.test(TRACESTATE) ? TRACESTATE : undefined;
   return { traceparent: TRACEPARENT, ...(state !== undefined && { tracestate: state }) };
 }
@@ -72,7 +72,7 @@ function baseUrlOf(text: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
-/** It is never shown. */
+/** The message never shows the key. */
 function readKey(key: string): string {
   if (!/^[!-~]+$/.test(key)) {
     throw new UsageError("the API key has characters that no key has: copy it again, without spaces");

@@ -8,7 +8,7 @@ import { type Command, type CommandInput, UsageError } from "./command.ts";
 const range = ({ minimum, maximum }: { readonly minimum: number; readonly maximum: number }) =>
   `${minimum} to ${maximum}`;
 
-/** What can be asked of a search. */
+/** The options of commands that search. */
 export const searchOptions = {
   depth: {
     type: "string",
@@ -52,12 +52,11 @@ export const searchOptions = {
   json: { type: "boolean", about: "print the API's answer, or the problem, as one line of JSON" },
 } as const satisfies Command["options"];
 
-/** Stands for positions of files while what is asked of all of them is judged. */
+/** Stands for the positions of a file while the rest of their request is validated. */
 const anyFen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1";
 
 /**
- * What is asked of every position of a file, judged once by the same rules. What is wrong with a position is told in its
- * own answer.
+ * The request for every position of a file, validated once. An invalid position is reported in its own answer.
  *
  * @throws KibitzError
  */
@@ -65,32 +64,32 @@ export function readRequestOfMany(input: CommandInput): AnalysisRequest {
   return readRequest(requestFromInput({ ...input, positionals: [anyFen] }));
 }
 
-/** By the same rules as a request over JSON. @throws KibitzError */
+/** Validates as a request over JSON is validated. @throws KibitzError */
 export function readRequest(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
-  const { message, faults } = readJudged(sent);
+  const { message, faults } = readValidated(sent);
   if (faults.length > 0) {
     throw errorFromFaults(faults);
   }
   return message;
 }
 
-/** What can be sent; whether it keeps to the rules, the service says that is asked. @throws KibitzError for what cannot */
+/** Leaves validation to the service. @throws KibitzError if the request cannot be encoded */
 export function readSendable(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
-  const { message, unreadable, faults } = readJudged(sent);
+  const { message, unreadable, faults } = readValidated(sent);
   if (unreadable) {
     throw errorFromFaults(faults);
   }
   return message;
 }
 
-function readJudged(sent: Readonly<Record<string, unknown>>) {
+function readValidated(sent: Readonly<Record<string, unknown>>) {
   const reading = createMessageReader(AnalysisRequestSchema)(sent);
   const message = reading.message as AnalysisRequest;
   const faults = createRules()(message, AnalysisRequestSchema, reading.faults);
   return { message, unreadable: reading.faults.length > 0, faults };
 }
 
-/** The request as JSON callers would write it, so that it is judged by the same rules. */
+/** The request as JSON callers would write it, so that it is validated by the same rules. */
 export function requestFromInput({ values, positionals }: CommandInput): Record<string, unknown> {
   if (positionals.length === 0) {
     throw new UsageError("give the position as a FEN");
@@ -98,7 +97,7 @@ export function requestFromInput({ values, positionals }: CommandInput): Record<
   const { depth, nodes, multipv, movetime, moves, engine, path, option } = values;
   const searchMoves = values["search-moves"];
   return {
-    // The words of a FEN that was not quoted.
+    // A FEN without quotes is several words.
     fen: positionals.join(" "),
     ...(typeof moves === "string" && { moves: movesOfText(moves) }),
     ...(typeof searchMoves === "string" && { search_moves: movesOfText(searchMoves) }),
@@ -128,7 +127,7 @@ function optionsFromTexts(texts: readonly string[]): Record<string, unknown> {
   );
 }
 
-/** Numbers and truth values as such; what is neither stays text, for the judges to refuse. */
+/** Reads numbers and booleans. Other text stays text, which validation refuses. */
 function valueOfText(text: string): number | boolean | string {
   if (/^-?\d+(\.\d+)?$/.test(text)) {
     return Number(text);

@@ -17,7 +17,7 @@ import { type Host, hostOfProcess, stopSignals } from "./host.ts";
 import { onNpmGone } from "./npm-gone.ts";
 import { columnsOf } from "./style.ts";
 
-/** Runs `kibitz` with its arguments. Without any it serves. Resolves with the exit code. */
+/** Runs `kibitz` with its arguments, or `kibitz serve` without any. Resolves with the exit code. */
 export async function run(args: readonly string[], host: Host = hostOfProcess()): Promise<number> {
   host.stdout.once("error", (error) => host.exit(whyNotWritten(error, host)));
   const [first, ...rest] = args;
@@ -42,10 +42,10 @@ export async function run(args: readonly string[], host: Host = hostOfProcess())
   return runCommand(name, await command(), named ? rest : args, host);
 }
 
-/** What does not get where it was to go is told, and not for a success: a disk is full, or broken. */
+/** Reports output that was lost, as on a full disk, and returns the exit code. */
 function whyNotWritten(error: NodeJS.ErrnoException, { stderr }: Host): number {
   if (error.code === "EPIPE") {
-    // Whoever read the answers has closed the pipe (`| head`): there is nobody left to answer.
+    // The reader has closed the pipe (`| head`) and needs no more output.
     return exitCode.ok;
   }
   stderr.write(`kibitz: standard output cannot be written: ${error.message}. It is not complete.\n`);
@@ -61,7 +61,7 @@ async function runCommand(
   const interrupted = new AbortController();
   const interrupt = (cause: NodeJS.Signals) => {
     if (interrupted.signal.aborted) {
-      // Not by leaving it to the kernel, which does nothing to the first process of a container.
+      // The kernel does not end the first process of a container at a signal.
       host.exit(exitCode.interrupted);
     }
     interrupted.abort(new Error(cause));
@@ -109,8 +109,9 @@ function complain({ stderr }: Host, message: string, help: string): number {
 type Arguments = Pick<CommandInput, "values" | "positionals">;
 
 /**
- * What stands behind the name of a command. Throws a UsageError for what the command does not know, in our words:
- * Node's own speak of JavaScript's types, and of a positional argument that nobody wanted to write.
+ * Reads the arguments of a command. The messages are ours, because Node's speak of JavaScript's types and of positional arguments.
+ *
+ * @throws UsageError for an argument that the command does not know
  */
 function readArguments(command: Command, args: readonly string[]): Arguments {
   const options: Readonly<Record<string, CommandOption>> = { ...command.options, help: helpOption };
@@ -126,7 +127,7 @@ function readArguments(command: Command, args: readonly string[]): Arguments {
     if (token.kind === "option") {
       const option = Object.hasOwn(options, token.name) ? options[token.name] : undefined;
       judge(token, option, Object.keys(options));
-      // Node takes the last one: the other would be silently without effect.
+      // Node takes the last value: the other would silently have no effect.
       if (option?.type === "string" && option.multiple !== true && given.has(token.name)) {
         throw new UsageError(`--${token.name} is given more than once`);
       }
@@ -138,10 +139,10 @@ function readArguments(command: Command, args: readonly string[]): Arguments {
 
 interface OptionToken {
   readonly name: string;
-  /** As it was written: `--depth` or `-d`. */
+  /** `--depth` or `-d`, as written. */
   readonly rawName: string;
   readonly value?: string | undefined;
-  /** Whether the value was written with it: `--depth=8`, `-d8`. */
+  /** True if the value was written with the option: `--depth=8`, `-d8`. */
   readonly inlineValue?: boolean | undefined;
 }
 
@@ -166,7 +167,7 @@ function judge(
   if (value === undefined) {
     throw new UsageError(`${rawName} needs a value: ${written}`);
   }
-  // An option that was forgotten its value would swallow the next one.
+  // An option without its value would take the next option for it.
   if (!inlineValue && /^-./.test(value)) {
     throw new UsageError(
       `${rawName} needs a value, and ${echo(value)} looks like an option; if it is the value, write --${name}=${echo(value)}`,

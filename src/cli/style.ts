@@ -1,31 +1,31 @@
 import { stripVTControlCharacters, styleText } from "node:util";
 import type { Host } from "./host.ts";
 
-/** How text is shown: in colours on a terminal that takes them, else as it is. */
+/** Colours and width of the terminal. */
 export interface Style {
   readonly hasColors: boolean;
-  /** How wide a line may be, in characters. */
+  /** Longest line, in characters. */
   readonly columns: number;
   paint(format: Parameters<typeof styleText>[0], text: string): string;
 }
 
-/** Where nobody looks, lines are as long as on most terminals. */
+/** The width if standard output is no terminal. */
 const usualColumns = 80;
 
-/** As the user says, else of the terminal; undefined if nobody looks. */
+/** $COLUMNS, or the width of the terminal; undefined if standard output is no terminal. */
 export function columnsOf({ env, stdout }: Pick<Host, "env" | "stdout">): number | undefined {
   const asked = Number(env.COLUMNS);
   return Number.isInteger(asked) && asked > 0 ? asked : (stdout.isTTY && stdout.columns) || undefined;
 }
 
-/** The line in as many as its words need, those after the first one indented: by two more than the first, unless said. */
+/** Breaks a line between words, and indents all lines but the first, by default by two more than the first. */
 export function wrapped(
   line: string,
   columns: number,
   indent = line.length - line.trimStart().length + 2,
 ): readonly string[] {
   const lines = [""];
-  // A run of spaces belongs to the word before it, so that columns stay columns, and a number to its move.
+  // Spaces stay with the word before them, so that columns stay aligned, and a number with its move.
   for (const word of line.match(/ *(?:\d+\.(?:\.\.)? )?[^ ]+ */g) ?? []) {
     const last = lines.at(-1) ?? "";
     const isFull = widthOf(`${last}${word}`.trimEnd()) > columns;

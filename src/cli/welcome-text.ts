@@ -1,7 +1,7 @@
 import type { Config } from "../wiring/settings.ts";
 import { table } from "./command.ts";
 
-/** How a server stands when it is ready. */
+/** The state of a server that is ready. */
 export interface Standing {
   readonly url: string;
   /** Ids, the default one first. */
@@ -9,7 +9,7 @@ export interface Standing {
   /** Searches at a time. */
   readonly slots: number;
   readonly access: Config["access"];
-  /** The parts that are. */
+  /** The degraded parts. */
   readonly degraded: readonly string[];
 }
 
@@ -19,7 +19,7 @@ const whoMayAsk: Readonly<Record<Config["access"], string>> = {
   open: "everybody, without limits (open)",
 };
 
-/** Six lines for whoever has started a server in a terminal, and wants to know what they have. */
+/** Six lines for a user who has started a server in a terminal. */
 export function welcomeText(
   { url, engines, slots, access, degraded }: Standing,
   { page }: Pick<Config, "page">,

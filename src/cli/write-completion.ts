@@ -8,7 +8,7 @@ export const isShell = (word: string): word is Shell => shells.some((shell) => s
 /** Commands by their names. */
 export type NamedCommands = readonly (readonly [name: string, command: Command])[];
 
-/** The script that a shell reads. What is completed is fixed when it is printed: nothing is run at the press of a key. */
+/** The script for a shell. It contains all completions: no program runs when a key is pressed. */
 export function completionFor(shell: Shell, commands: NamedCommands): string {
   switch (shell) {
     case "bash":
@@ -23,7 +23,7 @@ export function completionFor(shell: Shell, commands: NamedCommands): string {
 const optionsOf = ({ options }: Command): readonly (readonly [string, CommandOption])[] =>
   Object.entries({ ...options, help: helpOption });
 
-/** The words that may follow a command: `keys create|list` has two. */
+/** The words that may follow a command: two for `keys create|list`. */
 const wordsOf = ({ usage }: Command): readonly string[] =>
   (usage.split(" ")[1] ?? "").split("|").filter((word) => /^[a-z]+$/.test(word));
 
@@ -92,5 +92,5 @@ function fish(commands: NamedCommands): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** As one word of a shell, whatever it holds. */
+/** Quotes a text as one word of a shell. */
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;

@@ -6,35 +6,35 @@ import { UsageError } from "../command.ts";
 import { whyNotOpened } from "../why-not-opened.ts";
 import { type GamesFile, readGame, readGamesOf } from "./read-games.ts";
 
-/** Where annotated games are written, one after another. It may have been begun by a run before. */
+/** The file of annotated games. An earlier run may have written its first games. */
 export interface AnnotatedFile extends AsyncDisposable {
   /**
-   * Whether the game is there from a run before, which had the same games up to it.
+   * True if an earlier run wrote this game, behind the same games.
    *
-   * @throws UsageError where there is another game in its place
+   * @throws UsageError if the file has another game in this place
    */
   has(game: Game): Promise<boolean>;
-  /** Behind what is there. Resolves when it is in the file, where it stays whatever happens to the next game. */
+  /** Appends a game. Resolves when the file has it: a later failure does not lose it. */
   write(pgn: string): Promise<void>;
 }
 
-/** @throws UsageError where it cannot be written, or is one of the files that are to be read */
+/** @throws UsageError if the file cannot be written, or is one of the files to review */
 export async function openAnnotatedFile(
   path: string,
   sources: readonly GamesFile[],
   signal: AbortSignal,
 ): Promise<AnnotatedFile> {
   const paths = await Promise.all(sources.map((source) => source.path && realpath(source.path)));
-  // A file that is not there yet has no path of its own: then it is none of the others.
+  // A file that does not exist yet is none of the sources.
   const target = await realpath(path).catch(() => undefined);
   if (target !== undefined && paths.includes(target)) {
     throw new UsageError(`--output ${path} is one of the files to review: name another one`);
   }
-  // For reading and writing, and made where it is not there.
+  // Opens for reading and appending, and creates the file if it does not exist.
   const file = await open(path, "a+").catch((error: Error) => {
     throw new UsageError(`cannot write ${path}: ${whyNotOpened(error)}`);
   });
-  // A pipe or a device has nothing from before.
+  // A pipe or a device has no games of an earlier run.
   const isKept = (await file.stat()).isFile();
   return createAnnotatedFile(path, file, isKept, signal);
 }
@@ -46,13 +46,13 @@ function createAnnotatedFile(
   signal: AbortSignal,
 ): AnnotatedFile {
   const there = readGamesOf(file.createReadStream({ start: 0, autoClose: false }), path, signal);
-  /** Bytes of what was read, and of what of that is kept. */
+  /** Bytes that were read, and bytes of whole games among them. */
   let read = 0;
   let kept = 0;
-  /** Whether what was there has been read. */
+  /** True if the games of the earlier run have all been read. */
   let isBehind = !isKept;
 
-  /** What was begun and not finished goes. */
+  /** Ends reading, and cuts off a game that was not finished. */
   async function endReading(): Promise<void> {
     isBehind = true;
     await there.return();
@@ -62,7 +62,7 @@ function createAnnotatedFile(
     }
   }
 
-  /** Whether it is the last one, without the result that all of ours end with. */
+  /** True for the last game of the file if it lacks the result with which whole games end. */
   async function isCut({ text }: PgnSource): Promise<boolean> {
     const { size } = await file.stat();
     return read + Buffer.byteLength(text) >= size && !wholeGame.test(text);
@@ -74,7 +74,7 @@ function createAnnotatedFile(
         return false;
       }
       const { value: source } = await there.next();
-      // Whoever is killed while writing leaves a game without its end; but behind none of ours, it is no game of ours either.
+      // A killed run leaves its last game truncated. If it is the first game of the file, the file may not be ours.
       if (!source || (kept > 0 && (await isCut(source)))) {
         await endReading();
         return false;
@@ -89,10 +89,10 @@ function createAnnotatedFile(
       return true;
     },
     async write(pgn) {
-      // Where it has no tags, nobody could tell where it begins.
+      // Without tags, nothing would separate this game from the one before.
       const headed = pgn.startsWith("[") ? pgn : `[Event "?"]\n\n${pgn}`;
       const text = kept > 0 ? `\n${headed}` : headed;
-      // Not by `write`, which may leave the end of it out.
+      // `write` may write less than the whole text.
       await file.appendFile(text);
       kept += Buffer.byteLength(text);
     },
@@ -105,7 +105,7 @@ function createAnnotatedFile(
 
 const wholeGame = /(1-0|0-1|1\/2-1\/2|\*)\n\s*$/;
 
-/** By the players and the moves, which annotating leaves as they are. */
+/** Compares players and moves, which annotating does not change. */
 function isSame(source: PgnSource, game: Game): boolean {
   try {
     return identityOf(readGame({ text: source.text })) === identityOf(game);
@@ -120,7 +120,7 @@ function isSame(source: PgnSource, game: Game): boolean {
 function identityOf({ tags, positions, moves }: Game): string {
   const players = ["White", "Black", "Event", "Date", "Round"].map((name) => {
     const value = tags.get(name) ?? "?";
-    // What is not known is written in more ways than one.
+    // PGN has several ways to write "unknown".
     return /^[?.]*$/.test(value) ? "?" : value;
   });
   return JSON.stringify([players, positions[0]?.fen, moves.map(({ uci }) => uci)]);

@@ -9,18 +9,18 @@ interface DrawnMove {
 
 interface BoardInput {
   readonly fen: string;
-  /** Whose side is below. */
+  /** The side at the bottom. */
   readonly side: Color;
   readonly played: DrawnMove;
-  /** What was better. */
+  /** The best move, if the played one was not. */
   readonly best: DrawnMove | undefined;
 }
 
 const glyphs: Readonly<Record<string, string>> = { k: "♚", q: "♛", r: "♜", b: "♝", n: "♞", p: "♟" };
 
 /**
- * A position in nine lines. On a terminal with colours squares are coloured, those of the played move red,
- * those of the best one green; elsewhere pieces are letters, and the squares stand in `( )` and `[ ]`.
+ * Draws a position in nine lines. With colours, the squares of the played move are red and those of the best move green; without, pieces are
+ * letters, and these squares have `( )` and `[ ]`.
  */
 export function drawBoard({ fen, side, played, best }: BoardInput, style: Style): readonly string[] {
   const ranks = ranksOf(fen);
@@ -53,7 +53,7 @@ function drawSquare(
   return paint([background, isWhite ? "whiteBright" : "black"], ` ${glyphs[piece.toLowerCase()] ?? " "} `);
 }
 
-/** By rank from 1, then by file from a. */
+/** The pieces by rank from 1, then by file from a. */
 function ranksOf(fen: string): readonly (readonly string[])[] {
   const [board = ""] = fen.split(" ");
   return board

@@ -3,22 +3,22 @@ import type { Style } from "../style.ts";
 interface GraphInput {
   /** White's chances in each position of a game, 0 to 100. */
   readonly percents: readonly number[];
-  /** Positions that are pointed at. */
+  /** Positions with an arrow. */
   readonly marked: readonly number[];
-  /** Where a part of the game begins, and its name; the first begins with the game. */
+  /** The parts of the game, each with the position in which it begins. */
   readonly parts: readonly { readonly name: string; readonly at: number }[];
 }
 
 const rows = 6;
 const blocks = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const widthMax = 100;
-/** A short game is not drawn out. */
+/** A short game is not stretched further. */
 const columnsPerPositionMax = 4;
 const titleWidth = 8;
 
 /**
- * White's chances over a game: the more, the higher. Below it, arrows to what is pointed at, and the parts of the game.
- * A long game has several positions in a column, the mean of which is drawn.
+ * Draws White's chances over a game, with arrows and the names of the parts below. If a column has several positions of a long game, it shows
+ * their mean.
  */
 export function drawGraph({ percents, marked, parts }: GraphInput, style: Style): readonly string[] {
   const widthFree = Math.max(10, Math.min(widthMax, style.columns - titleWidth - 2));
@@ -42,7 +42,7 @@ export function drawGraph({ percents, marked, parts }: GraphInput, style: Style)
   ];
 }
 
-/** In eighths of a row. */
+/** The height of a column, in eighths of a row. */
 function heightOf(percents: readonly number[], column: number, width: number): number {
   const first = Math.floor((column * percents.length) / width);
   const end = Math.max(first + 1, Math.floor(((column + 1) * percents.length) / width));
@@ -56,7 +56,7 @@ function titleOf(row: number): string {
   return `${title.padStart(titleWidth - 2)} ┤`;
 }
 
-/** Each at its column, unless that is taken by the one before: then behind it. */
+/** A line with each text at its column, or behind the text before it. */
 function textAt(texts: readonly (readonly [column: number, text: string])[]): string {
   return texts.reduce((line, [column, text]) => `${line.padEnd(column)}${text}`, "");
 }

@@ -18,15 +18,15 @@ export interface GamesFile {
   readonly name: string;
   /** Undefined for standard input. */
   readonly path: string | undefined;
-  /** 0 where nobody knows. */
+  /** 0 if unknown. */
   readonly bytes: number;
 }
 
 /**
- * The files that a command names: standard input for `-`, those that end in `.pgn` for a folder, by name.
+ * The files that a command names: standard input for `-`; for a folder, its files that end in `.pgn`, in alphabetical order.
  *
- * @param output of the command, which is no input if a run before has left it in one of the folders
- * @throws UsageError for what is not there
+ * @param output of the command, which is left out if an earlier run wrote it into one of the folders
+ * @throws UsageError for a file that does not exist
  */
 export async function filesFromNames(
   names: readonly string[],
@@ -63,7 +63,7 @@ async function filesIn(folder: string, left: string | undefined): Promise<readon
   return games;
 }
 
-/** The games of a file, one after another; no more of it is in memory than the game that is read. */
+/** The games of a file. Only one is in memory at a time. */
 export function readGames(
   { name, path }: GamesFile,
   { stdin }: Host,
@@ -81,7 +81,7 @@ export function readGamesOf(
   return splitGames(textOf(addAbortSignal(signal, stream), name, signal));
 }
 
-/** @throws KibitzError for a text that is no game as it was meant, with the place */
+/** @throws KibitzError for an invalid game, with the place */
 export function readGame(source: PgnSource): Game {
   return inOneGo(gameFromPgn(inOneGo(readPgn(source))));
 }
@@ -101,5 +101,5 @@ function unreadable(name: string, thrown: unknown): unknown {
     : new UnreadableFile(`cannot read ${name}: ${whyNotOpened(thrown)}`);
 }
 
-/** What is wrong with one of the files; the others are read. */
+/** One of the files cannot be read. The others are. */
 export class UnreadableFile extends UsageError {}

@@ -6,7 +6,7 @@ import type { ShownMove, ShownReview } from "./shown-review.ts";
 import { reportOfTurningPoints, turningPointsOf } from "./turning-points.ts";
 
 /**
- * A review for people: who played, how well by phase, the course of the game, and where it turned.
+ * A review for people: players, accuracy by phase, a graph of the game, and its turning points.
  *
  * @param place of the game: `Game 3`
  */
@@ -44,7 +44,7 @@ const phases = ["opening", "middlegame", "endgame"] as const;
 const longTitles = ["", "accuracy", "average loss", "inaccuracies", "mistakes", "blunders"];
 const shortTitles = ["", "accuracy", "loss", "?!", "?", "??"];
 
-/** Phases only where a player has moves in more than one: of one, they would say the same again. */
+/** A player with moves in one phase only has no row for it: it would repeat the row of the game. */
 function playTable({ names, players }: ShownReview, width: number): readonly string[] {
   const rows = (["white", "black"] as const).flatMap((color) => {
     const player = players[color];
@@ -60,11 +60,11 @@ function playTable({ names, players }: ShownReview, width: number): readonly str
   return hasPhases ? [...table, "", aboutPhases] : table;
 }
 
-/** Else the accuracy of a game that is worse than that of each of its phases looks like a bug. */
+/** Explains why the accuracy of a game can be lower than that of each of its phases. */
 const aboutPhases =
   "The accuracy of a phase is the mean of its moves; in that of the game, bad moves weigh more (Lichess).";
 
-/** Figures stand below the ends of their titles; names are cut to the width that is left. */
+/** Aligns figures right, below their titles, and cuts names to the width that is left. */
 function tableOf(
   titles: readonly string[],
   rows: readonly (readonly string[])[],

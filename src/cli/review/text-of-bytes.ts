@@ -1,15 +1,15 @@
 import { isUtf8 } from "node:buffer";
 
-/** With its mark of the byte order: places in a file count from its first character. */
+/** Keeps the byte order mark: places in a file count from its first character. */
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const windows1252 = new TextDecoder("windows-1252");
 
 /**
- * The text of blocks of bytes, cut anywhere: UTF-8, and a block that is none as Windows-1252, of which Latin-1, the
- * character set of the PGN standard, is a part.
+ * Decodes blocks of bytes, which may be cut anywhere, as UTF-8. A block that is not UTF-8 is decoded as Windows-1252, which includes Latin-1,
+ * the character set of the PGN standard.
  */
 export async function* textOfBytes(blocks: AsyncIterable<Uint8Array | string>): AsyncGenerator<string, void> {
-  /** The beginning of a letter. */
+  /** The first bytes of a character that the next block completes. */
   let open: Uint8Array = new Uint8Array();
   for await (const block of blocks) {
     if (typeof block === "string") {
@@ -28,7 +28,7 @@ function decode(bytes: Uint8Array): string {
   return (isUtf8(bytes) ? utf8 : windows1252).decode(bytes);
 }
 
-/** How many bytes at the end begin a letter of UTF-8 that goes on behind them. */
+/** The number of bytes at the end that begin an incomplete character of UTF-8. */
 function unfinishedIn(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0;

@@ -1,17 +1,17 @@
 import { durationText } from "../../text/plain-text.ts";
 
-/** How much of a long input is done, and how long the rest will take at this pace: ` (31 %, 12 min left)`. */
+/** Progress through a long input: ` (31 %, 12 min left)`. */
 export interface TimeLeft {
-  /** @param done of the input, in its unit; empty where nothing can be said yet. */
+  /** Empty while the pace is unknown. @param done in the unit of the input */
   textAt(done: number): string;
 }
 
-/** Below this share of the input, its pace is a guess. */
+/** The share of the input that must be done before its pace is known. */
 const shareMin = 0.01;
 
-/** @param total of the input; 0 if nobody knows */
+/** @param total length of the input; 0 if unknown */
 export function createTimeLeft(total: number, now: () => number = () => performance.now()): TimeLeft {
-  // What an earlier run has done is passed over in no time: the pace counts from where the work begins.
+  // Games of an earlier run are skipped at once: the pace counts from the first game that is reviewed.
   let first: { readonly done: number; readonly at: number } | undefined;
   return {
     textAt(done) {

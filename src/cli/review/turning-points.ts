@@ -4,10 +4,10 @@ import { type Style, wrapped } from "../style.ts";
 import { drawBoard } from "./draw-board.ts";
 import { commentOn, type ShownMove, signedMove, turnOf } from "./shown-review.ts";
 
-/** With a board: the others are listed only. */
+/** Most moves that are shown with a board. */
 const pointsMax = 5;
 
-/** The mistakes and blunders that cost most, in the order of the game; of equal ones the first. */
+/** The mistakes and blunders that cost most, in the order of the game. Of equal ones, the first counts. */
 export function turningPointsOf(moves: readonly ShownMove[]): readonly ShownMove[] {
   const worst = new Set(
     gravesOf(moves)
@@ -21,7 +21,7 @@ function gravesOf(moves: readonly ShownMove[]): readonly ShownMove[] {
   return moves.filter(({ judgement }) => judgement === "mistake" || judgement === "blunder");
 }
 
-/** Every move that was judged, a line each; then the worst ones with the board before them, seen by their mover. */
+/** A line for each move with a judgement; then the worst moves with the board before them, from the side of the mover. */
 export function reportOfTurningPoints(moves: readonly ShownMove[], style: Style): readonly string[] {
   const judged = moves.filter(({ judgement }) => judgement !== undefined);
   if (judged.length === 0) {
@@ -58,7 +58,7 @@ function reportOfPoint(move: ShownMove, style: Style): readonly string[] {
   ];
 }
 
-/** Between words: a move that has lost its end is another move. */
+/** Cuts between words: a move without its end is another move. */
 function cutTo(text: string, chars: number): string {
   return text.length <= chars ? text : `${wrapped(text, chars - 2)[0]} …`;
 }

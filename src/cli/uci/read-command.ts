@@ -1,36 +1,36 @@
-/** What a chess program says to an engine, in UCI. */
+/** A command of UCI from a chess program. */
 export type UciCommand =
   | { readonly kind: "uci" | "isready" | "ucinewgame" | "stop" | "ponderhit" | "quit" }
   | { readonly kind: "debug"; readonly on: boolean }
-  /** `value` is undefined where none is written, as for a button. */
+  /** `value` is undefined if none is written, as for a button. */
   | { readonly kind: "setoption"; readonly name: string; readonly value: string | undefined }
   | { readonly kind: "position"; readonly fen: string; readonly moves: readonly string[] }
   | { readonly kind: "go"; readonly go: Go; readonly complaints: readonly string[] }
-  /** It is known, and cannot be followed. */
+  /** A known command that cannot be followed. */
   | { readonly kind: "refused"; readonly complaint: string }
-  /** Nothing that an engine has to know, or wants an answer to. */
+  /** A command without effect or answer. */
   | { readonly kind: "ignored" };
 
-/** What to search for. Numbers are as they were written: of any size, the times also negative. */
+/** The arguments of `go`. Numbers are as written: of any size, times also negative. */
 export interface Go {
   /** Plies. */
   readonly depth?: number;
   readonly nodes?: number;
   readonly movetimeMs?: number;
-  /** Moves, not plies, in which the side to move is to mate. */
+  /** Moves, not plies, in which the side to move shall mate. */
   readonly mate?: number;
   readonly movesToGo?: number;
   readonly clocks: Readonly<Record<"white" | "black", Clock>>;
   /** The only moves to search; empty for all. */
   readonly searchMoves: readonly string[];
-  /** The best move is not told before `stop`. */
+  /** The best move waits for `stop`. */
   readonly infinite: boolean;
-  /** The best move is not told before `ponderhit` or `stop`, and the clocks are another's until then. */
+  /** The best move waits for `ponderhit` or `stop`, and the clock does not run until then. */
   readonly ponder: boolean;
 }
 
 interface Clock {
-  /** Milliseconds that are left; undefined where no clock runs. */
+  /** Milliseconds that are left; undefined if no clock runs. */
   readonly leftMs: number | undefined;
   readonly incrementMs: number;
 }
@@ -45,14 +45,14 @@ const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ["ponderhit", () => ({ kind: "ponderhit" })],
   ["quit", () => ({ kind: "quit" })],
   ["debug", ([word]) => ({ kind: "debug", on: word === "on" })],
-  // There is nothing to register.
+  // Kibitz needs no registration.
   ["register", () => ({ kind: "ignored" })],
   ["setoption", readSetOption],
   ["position", readPosition],
   ["go", readGo],
 ]);
 
-/** Reads a line. As the protocol wants it, words before the first that is known are passed over. */
+/** Reads a line. As UCI requires, words before the first known command are skipped. */
 export function readCommand(line: string): UciCommand {
   const words = line.trim().split(/\s+/);
   const first = words.findIndex((word) => readers.has(word));
@@ -77,12 +77,12 @@ function readPosition(words: readonly string[]): UciCommand {
     case "fen":
       return { kind: "position", fen: fen.join(" "), moves };
     default:
-      // What is wrong with it is told as of every text that is no FEN.
+      // It is refused later, as every invalid FEN.
       return { kind: "position", fen: [what, ...fen].join(" "), moves };
   }
 }
 
-/** The words that a whole number stands behind. */
+/** The words that a whole number follows. */
 const numbered = [
   "depth",
   "nodes",

@@ -1,12 +1,12 @@
 import { judgePosition } from "../../chess/judge-position.ts";
 import type { Position } from "../../chess/position.ts";
 
-/** A position that can be asked about, or why there is none. Both with what to tell of it. */
+/** A valid position, or the reasons why it is invalid. Notes are for the user. */
 type PositionReading =
   | { readonly kind: "position"; readonly position: Position; readonly notes: readonly string[] }
   | { readonly kind: "refused"; readonly notes: readonly string[] };
 
-/** @param chess960 as the option says; a Shredder-FEN is Chess960 without. */
+/** @param chess960 value of the option; a Shredder-FEN is Chess960 without it */
 export function readPosition(fen: string, moves: readonly string[], chess960: boolean): PositionReading {
   const judgement = judgePosition({ fen, moves, chess960 });
   if (judgement.kind === "faults") {

@@ -1,48 +1,47 @@
-/** A player's clock, with the player to move. */
+/** The clock of the player to move. */
 interface RunningClock {
-  /** Milliseconds; negative where a program lets a clock run out. */
+  /** Milliseconds; negative if the chess program lets clocks run out. */
   readonly leftMs: number;
-  /** Milliseconds that the move will bring. */
+  /** Milliseconds that each move adds. */
   readonly incrementMs: number;
-  /** Moves until the clock is set anew; undefined where it never is. */
+  /** Moves until the next time control; undefined if there is none. */
   readonly movesToGo: number | undefined;
 }
 
-/** What a move may take, in milliseconds from `go` on. */
+/** The time of a move, in milliseconds after `go`. */
 export interface MoveTime {
-  /** How long is searched. */
+  /** Time of the search. */
   readonly searchMs: number;
-  /** When the best move so far is said, if the search has not ended by itself. Never before `searchMs`. */
+  /** When the best move so far is said if the search has not ended. At least `searchMs`. */
   readonly answerByMs: number;
-  /** When a move must be said even if none was found: until then the first one is waited for. Never before `answerByMs`. */
+  /** When a move is said even if none was found. At least `answerByMs`. */
   readonly lastMs: number;
 }
 
-/** How long is waited for a first move, in milliseconds: any move is worth more than none that was found. */
+/** Extra time for a first move, in milliseconds: any searched move is better than an arbitrary one. */
 const firstMoveMs = 300;
 
-/** Moves that a game is taken to go on for. */
+/** Moves that a game is expected to last. */
 const movesExpected = 30;
 
-/** Moves for whose overhead there is to be time beyond that: a busy machine may need as much for one. */
+/** Reserve for the overhead of so many more moves: on a busy machine one move may need it all. */
 const movesSpare = 2;
 
 /**
- * What of the clock one move may use at most; the last one before it is set anew may use more, and so may one for which
- * nothing was found yet.
+ * The largest share of the clock for one move. The last move before a time control may use more, and so may a move for which nothing was
+ * found yet.
  */
 const clockShare = 0.4;
 const lastMoveShare = 0.8;
 const firstMoveShare = 0.7;
 
 /**
- * An even share, for each move that is expected, of the clock and all that will come to it; what the moves to come take
- * beside their searches is put aside.
+ * An even share of the clock and the coming increments for each expected move, less the overhead of the coming moves.
  *
- * @param overheadMs what passes between saying a move and the clock being stopped, at most
+ * @param overheadMs longest time between saying a move and the clock being stopped
  */
 export function timeOfMove({ leftMs, incrementMs, movesToGo }: RunningClock, overheadMs: number): MoveTime {
-  // Where less than the overhead is left, there is nothing to lose by trying.
+  // If less than the overhead is left, some time is used nevertheless: the game is lost without a move.
   const usableMs = Math.max(1, leftMs - overheadMs, leftMs * clockShare);
   const moves = Math.min(Math.max(movesToGo ?? movesExpected, 1), movesExpected);
   const comingMs = Math.max(0, incrementMs) * (moves - 1);
@@ -55,7 +54,7 @@ export function timeOfMove({ leftMs, incrementMs, movesToGo }: RunningClock, ove
   return { searchMs, answerByMs, lastMs: Math.min(patientMs, mostPatientMs) };
 }
 
-/** A move that may take a fixed time: told a little later, as by every engine. */
+/** A move with a fixed time for its search. As with every engine, the move is said a little later. */
 export function timeOfFixed(movetimeMs: number, overheadMs: number): MoveTime {
   const searchMs = Math.max(1, movetimeMs);
   const answerByMs = searchMs + overheadMs;
