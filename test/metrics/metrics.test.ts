@@ -39,7 +39,7 @@ describe("metrics", () => {
     expect(await seriesOf(metrics, "kibitz_build_info")).toEqual(['kibitz_build_info{version="1.2.3"} 1']);
   });
 
-  test("metrics of Node make sense from the first time on", async () => {
+  test("the first print has valid delays of the event loop", async () => {
     const text = await createMetrics("1.2.3").print();
     const lags = [...text.matchAll(/^nodejs_eventloop_lag_(?:min|mean|p50|max)_seconds (.+)$/gm)];
     const seconds = lags.map(([, value]) => Number(value));
@@ -61,7 +61,7 @@ describe("metrics", () => {
     expect(lines).toContain('kibitz_redis_operation_duration_seconds_bucket{le="0.01",operation="get"} 1');
   });
 
-  test("metrics read the counters of all modules since the start, whenever they are read", async () => {
+  test("metrics print the totals that modules count, however often they are printed", async () => {
     const metrics = createMetrics("1.2.3");
     let looks = 0;
     metrics.watch({
@@ -102,9 +102,9 @@ describe("metrics", () => {
   test("the metrics have the time, so that Prometheus can compare it with its own", async () => {
     const before = Date.now() / 1000;
     const [line = ""] = await seriesOf(createMetrics("1.2.3"), "kibitz_clock_seconds");
-    const told = Number(line.split(" ")[1]);
-    expect(told).toBeGreaterThanOrEqual(before);
-    expect(told).toBeLessThanOrEqual(Date.now() / 1000);
+    const seconds = Number(line.split(" ")[1]);
+    expect(seconds).toBeGreaterThanOrEqual(before);
+    expect(seconds).toBeLessThanOrEqual(Date.now() / 1000);
   });
 
   test("metrics show the work of engines", async () => {
@@ -126,7 +126,7 @@ describe("metrics", () => {
     expect(await sumOf("kibitz_search_depth_plies")).toBe("12");
   });
 
-  test("metrics read the state when they are read, and forget engines that are gone", async () => {
+  test("metrics print the current state, and forget engines that have ended", async () => {
     const metrics = createMetrics("1.2.3");
     const build = { id: "stockfish-19", path: "wasm" };
     let states = ["idle", "idle", "busy"];
@@ -149,7 +149,7 @@ describe("metrics", () => {
     ]);
   });
 
-  test("metrics that cannot be read reject, for any cause", async () => {
+  test("print rejects if a reader throws", async () => {
     const metrics = createMetrics("1.2.3");
     metrics.watch({
       engines: () => {

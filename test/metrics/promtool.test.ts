@@ -29,13 +29,13 @@ describeWith("prometheus")("the metrics as text", () => {
     meter.redisOperation({ name: "get", seconds: 0.001, failure: undefined });
     meter.engineStarted(build, 1.5);
     meter.engineLost(build, "exited");
-    // Of both formats, in this order: prom-client changes the names of counters when it prints OpenMetrics.
+    // Both formats, in this order: prom-client renames counters when it prints OpenMetrics.
     expect(await print("openmetrics")).toContain("# {trace_id=");
     expect(checkOf(await print("text"))).toBe("");
   });
 });
 
-/** What promtool has to say of them. It throws for what it cannot read. */
+/** The complaints of promtool. Throws if promtool cannot parse the metrics. */
 function checkOf(metrics: string): string {
   return execFileSync("promtool", ["check", "metrics"], { input: metrics, encoding: "utf8", stdio: "pipe" });
 }

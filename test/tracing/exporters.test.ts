@@ -6,7 +6,7 @@ import { tracingFrom } from "../../src/tracing/settings.ts";
 import { tracer } from "../../src/tracing/spans.ts";
 import { patienceMs } from "../support/patience.ts";
 
-/** The machine may do much else. */
+/** The machine may be busy. */
 const patient = { timeout: patienceMs };
 
 const wanted = tracingFrom({ OTEL_TRACES_EXPORTER: "otlp", OTEL_BSP_SCHEDULE_DELAY: "1" });
@@ -31,13 +31,13 @@ function tracingWith(exporter: Pick<SpanExporter, "export">, flushMaxMs?: number
 }
 
 describe("an exporter", () => {
-  test("an exporter that fails is in the log once, and once when it works again", async () => {
+  test("an exporter that fails is logged once, and once more when it works again", async () => {
     let fails = true;
     const sent: string[] = [];
     const exporter: Pick<SpanExporter, "export"> = {
       export(spans, done) {
         sent.push(...spans.map(({ name }) => name));
-        done(fails ? { code: 1, error: new Error("nobody is there") } : { code: 0 });
+        done(fails ? { code: 1, error: new Error("connect ECONNREFUSED") } : { code: 0 });
       },
     };
     const { lines } = tracingWith(exporter);
@@ -67,7 +67,7 @@ describe("an exporter", () => {
     expect(isAsked).toBe(true);
   });
 
-  test("an exporter is given at the stop what waits", async () => {
+  test("an exporter gets the waiting spans when tracing stops", async () => {
     const sent: ReadableSpan[] = [];
     const { tracing } = tracingWith({
       export(spans, done) {

@@ -3,7 +3,7 @@ import { tracingFrom } from "../../src/tracing/settings.ts";
 
 const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://localhost:4318" };
 
-/** The settings where traces are on. */
+/** The settings of an environment that turns traces on. */
 function settingsOf(environment: Readonly<Record<string, string>>) {
   const asked = tracingFrom({ ...endpoint, ...environment });
   return asked.kind === "on" ? asked.settings : expect.fail("there are no traces");
@@ -44,11 +44,11 @@ describe("traces are kept", () => {
 });
 
 describe("the sampler", () => {
-  test("the sampler is the specification's by default", () => {
+  test("the default sampler is that of the specification", () => {
     expect(settingsOf({})).toMatchObject({ sampler: "parentbased_always_on", ratio: 1 });
   });
 
-  test("the sampler is the named one, with its ratio", () => {
+  test("the sampler and its ratio are those of OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG", () => {
     const settings = { OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.01" };
     expect(settingsOf(settings)).toMatchObject({ sampler: "parentbased_traceidratio", ratio: 0.01 });
   });
@@ -58,7 +58,7 @@ describe("the sampler", () => {
     { OTEL_TRACES_SAMPLER_ARG: "1.5" },
     { OTEL_TRACES_SAMPLER_ARG: "some" },
     { OTEL_BSP_SCHEDULE_DELAY: "-1" },
-  ])("the sampler %o is unknown: the log warns, and the default is used", (environment) => {
+  ])("an invalid value is a warning, and its default is used: %o", (environment) => {
     const asked = tracingFrom({ ...endpoint, ...environment });
     expect(asked).toMatchObject({
       kind: "on",
@@ -68,12 +68,12 @@ describe("the sampler", () => {
   });
 });
 
-test("sending spans is tried for less than ten seconds, unless a setting says how long", () => {
+test("an export is tried for three seconds, unless a variable of the exporter says how long", () => {
   expect(settingsOf({}).exportMaxMs).toBe(3000);
   expect(settingsOf({ OTEL_EXPORTER_OTLP_TIMEOUT: "20000" }).exportMaxMs).toBeUndefined();
 });
 
-test("the queue of spans is bounded by its setting", () => {
+test("the queue and the batches of spans are as large as OTEL_BSP_* says", () => {
   const settings = { OTEL_BSP_MAX_QUEUE_SIZE: "100", OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "50" };
   expect(settingsOf(settings)).toMatchObject({ maxQueueSize: 100, maxExportBatchSize: 50 });
 });

@@ -22,7 +22,7 @@ async function evaluate(url: string): Promise<number> {
   return status;
 }
 
-/** Takes what exporters send. */
+/** A collector that accepts everything. */
 async function openReceiver() {
   const received: { readonly path: string; readonly headers: IncomingHttpHeaders; readonly body: Buffer }[] =
     [];
@@ -66,8 +66,8 @@ describe("the packages of OpenTelemetry", () => {
   });
 });
 
-describe("a server that is told of a collector", () => {
-  test("a server sends its collector what it has done before it stops, as the standard variables say", async () => {
+describe("a server with a collector", () => {
+  test("a server sends its spans to the collector of the standard variables before it stops", async () => {
     const { received, url } = await openReceiver();
     const server = await serve({
       OTEL_EXPORTER_OTLP_ENDPOINT: url,
@@ -103,10 +103,10 @@ describe("a server that is told of a collector", () => {
     return (silent.address() as AddressInfo).port;
   }
 
-  test("a server answers while its collector takes everything and answers nothing", async () => {
+  test("a server answers calls while its collector accepts connections and never answers", async () => {
     const { url, ...server } = await serve({
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await silentCollector()}`,
-      // An answer that waited for the collector would wait for longer than a test may take.
+      // An answer that waited for the collector would exceed the timeout of this test.
       OTEL_EXPORTER_OTLP_TIMEOUT: "3600000",
       OTEL_BSP_SCHEDULE_DELAY: "10",
     });
@@ -118,8 +118,8 @@ describe("a server that is told of a collector", () => {
 
   test.each([
     ["there is no collector", freePort],
-    ["its collector answers nothing", silentCollector],
-  ])("a server says once that %s, answers and stops", async (_, portOf) => {
+    ["its collector never answers", silentCollector],
+  ])("a server logs once that %s, goes on answering, and stops", async (_, portOf) => {
     const server = await serve({
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await portOf()}`,
       OTEL_EXPORTER_OTLP_TIMEOUT: "300",

@@ -10,7 +10,7 @@ import { describeWith } from "../../support/needs.ts";
 import { useRedis } from "../../support/redis.ts";
 import { useApp, useNodes } from "../../support/running-app.ts";
 
-/** The machine may do much else. */
+/** The machine may be busy. */
 const patient = { timeout: 20_000 };
 
 async function evaluate(
@@ -97,12 +97,12 @@ describe("a search", () => {
   });
 });
 
-describe("a search that is refused, because others wait", () => {
+describe("a search that is refused because the queue is full", () => {
   const kept = useKeptSpans();
   const engines = createEnginesInProcess();
   const app = useApp({ KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "0" }, { engines });
 
-  test("a search that is refused because others wait is a failure of the server, with its code", async () => {
+  test("a search that is refused because the queue is full is a failure of the server, with its code", async () => {
     const [first, second] = [caller(), caller()];
     const asked = evaluate(app.url, { depth: 26, movetime_ms: 1000 }, first.headers);
     await expect.poll(() => engines.begun, patient).toBe(1);
@@ -156,7 +156,7 @@ describe("a search whose engine dies", () => {
   });
 });
 
-describe("a search whose engine does not end it", () => {
+describe("a search that its engine does not end", () => {
   const kept = useKeptSpans();
   const app = useApp(
     { KIBITZ_DEFAULT_ENGINE: "stockfish-19" },
@@ -165,7 +165,7 @@ describe("a search whose engine does not end it", () => {
     },
   );
 
-  test("a search whose engine does not end it has failed, and so has its request", async () => {
+  test("a search that its engine does not end has failed, and so has its request", async () => {
     const { traceId, headers } = caller();
     await evaluate(app.url, { depth: 1 }, headers);
     const tree = await kept.trace(traceId);
@@ -179,7 +179,7 @@ describe("a search whose engine does not end it", () => {
   });
 });
 
-describe("where one of a hundred traces would be kept, and by chance none is", () => {
+describe("tracing with a sampler that keeps no trace of its own", () => {
   const kept = useKeptSpans({ sampler: "parentbased_traceidratio", ratio: 0 });
   const metrics = createMetrics("1.2.3");
   const app = useApp({ KIBITZ_SLOTS: "1" }, { engines: createEnginesInProcess(), metrics });
@@ -209,7 +209,7 @@ describe("where one of a hundred traces would be kept, and by chance none is", (
   });
 });
 
-describe("where all traces are kept", () => {
+describe("tracing with a sampler that keeps all traces", () => {
   const kept = useKeptSpans({ sampler: "always_on" });
   const metrics = createMetrics("1.2.3");
   const app = useApp({}, { engines: createEnginesInProcess(), metrics });
@@ -241,7 +241,7 @@ describeWith("redis")("nodes with one Redis", () => {
   );
   const [mine, other] = [() => nodes[0]?.url ?? "", () => nodes[1]?.url ?? ""];
 
-  test("nodes with one Redis have spans for their commands, and no content in them", async () => {
+  test("commands of Redis have spans without their arguments", async () => {
     const { traceId, headers } = caller();
     await evaluate(mine(), { depth: 16 }, headers);
     const tree = await kept.trace(traceId);
@@ -260,7 +260,7 @@ describeWith("redis")("nodes with one Redis", () => {
     expect(said).not.toMatch(/answer:|search:|127\.0\.0/);
   });
 
-  test("nodes with one Redis say in the trace when another one has found the answer", async () => {
+  test("the trace of a node shows that another node had cached the answer in Redis", async () => {
     await evaluate(mine(), { depth: 17 }, {});
     await sleep(200);
     const { traceId, headers } = caller();

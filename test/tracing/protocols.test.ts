@@ -11,14 +11,14 @@ import { caller, shapeOf, spansOf, useKeptSpans } from "../support/kept-spans.ts
 import { patienceMs } from "../support/patience.ts";
 import { useApp } from "../support/running-app.ts";
 
-/** The machine may do much else. */
+/** The machine may be busy. */
 const patient = { timeout: patienceMs };
 
 const kept = useKeptSpans();
 const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_SLOTS: "1" }, { engines: createEnginesInProcess() });
 
 const service = "chess.analysis.v1.AnalysisService";
-/** What a search that an engine is asked for is made of. */
+/** The spans of a search on an engine. */
 const searched = ["search", "queue", "engine search"] as const;
 const calls: Readonly<Record<string, readonly [name: string, status: object]>> = {
   "/v1/eval": ["POST /v1/eval", { "http.response.status_code": 200 }],
@@ -40,13 +40,13 @@ const grpcWeb = {
   },
 };
 const grpcWebCall = [`${service}/Evaluate`, { "rpc.system.name": "grpc", "rpc.status_code": "OK" }] as const;
-const doors: readonly {
+const protocols: readonly {
   readonly name: string;
   ask(...asked: Parameters<HeadsKind["ask"]>): Promise<unknown>;
 }[] = [...heads, grpcWeb];
 let depth = 1;
 
-describe.each(doors)("through $name", ({ name, ask }) => {
+describe.each(protocols)("through $name", ({ name, ask }) => {
   const [spanName, status] = calls[name] ?? grpcWebCall;
 
   test(`a search through ${name} is in the trace of its caller, with its wait, its engine and its outcome`, async () => {
@@ -138,7 +138,7 @@ function post(path: string, body: object, headers: Readonly<Record<string, strin
   }).then((response) => response.text());
 }
 
-describe("calls that ask for many things", () => {
+describe("calls with many searches", () => {
   test("a batch has a span for each item, with its errors", async () => {
     const { traceId, headers } = caller();
     const item = { fen: startFen, depth: 12 };
@@ -175,7 +175,7 @@ describe("calls that ask for many things", () => {
     expect(tree.below.map(({ span }) => span.attributes["kibitz.index"])).toEqual([0, 1, 2, 3]);
   });
 
-  test("a tool of an agent has a span for each of its calls", async () => {
+  test("a tool of an agent has a span for each call that it makes", async () => {
     const { traceId, headers } = caller();
     const message = oldMessage("tools/call", {
       name: "analyze_position",
@@ -190,7 +190,7 @@ describe("calls that ask for many things", () => {
     ]);
   });
 
-  test("moves that an agent plays have a span, too", async () => {
+  test("an agent that plays moves has a span for that call", async () => {
     const { traceId, headers } = caller();
     const message = oldMessage("tools/call", {
       name: "play_moves",
@@ -201,9 +201,9 @@ describe("calls that ask for many things", () => {
   });
 });
 
-describe("what is no call", () => {
+describe("requests that are not calls", () => {
   test.each(["/", "/problems", "/nothing/at-all"])(
-    "GET %s has a span of its own, without its path",
+    "the span of GET %s does not have the path, because it is not a call",
     async (path) => {
       const { traceId, headers } = caller();
       await fetch(app.url + path, { headers });
@@ -213,7 +213,7 @@ describe("what is no call", () => {
     },
   );
 
-  test("an unknown method has a span without its name", async () => {
+  test("the span of an unknown method does not have its name", async () => {
     const { traceId, headers } = caller();
     await fetch(`${app.url}/${service}/Nothing`, {
       method: "POST",
@@ -244,7 +244,7 @@ describe("what is no call", () => {
   });
 });
 
-test("no text of a caller comes into a span, except its trace", async () => {
+test("spans contain no text of a caller except its trace context", async () => {
   const { traceId, headers } = caller();
   const secret = "kbz_0123456789abcdefghijklmnopqrstuv";
   const fen = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3";
@@ -257,11 +257,11 @@ test("no text of a caller comes into a span, except its trace", async () => {
   await post("/v1/eval", { fen, depth: 3 }, { ...headers, Authorization: `Bearer ${secret}` });
   await fetch(`${app.url}/${secret}`, { headers });
   await expect.poll(() => kept.all.filter(({ kind }) => kind === SpanKind.SERVER), patient).toHaveLength(4);
-  const told = JSON.stringify(
+  const recorded = JSON.stringify(
     kept.all.map(({ name, attributes, events, status }) => ({ name, attributes, events, status })),
   );
   expect(traceId).toMatch(/^[0-9a-f]{32}$/);
-  for (const private_ of [secret, "kbz_", "RNBQK2R", "who-is-it", "203.0.113", "127.0.0"]) {
-    expect(told).not.toContain(private_);
+  for (const secretText of [secret, "kbz_", "RNBQK2R", "who-is-it", "203.0.113", "127.0.0"]) {
+    expect(recorded).not.toContain(secretText);
   }
 });
