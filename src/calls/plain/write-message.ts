@@ -24,12 +24,7 @@ export function createMessageWriter(desc: DescMessage): (message: Message) => st
 
 /** Builds the writer of requests as callers send them in plain JSON: with the fields that are set, and without all others. */
 export function createRequestWriter(desc: DescMessage): (message: Message) => JsonObject {
-  const write = createPlainWriter(desc);
-  return (message) => {
-    const plain = write(message);
-    const set = desc.fields.filter((field) => isFieldSet(message, field));
-    return Object.fromEntries(set.map(({ name }) => [name, plain[name] as JsonValue]));
-  };
+  return createWriter(desc, true);
 }
 
 /**
@@ -40,10 +35,17 @@ export function createRequestWriter(desc: DescMessage): (message: Message) => Js
  * @throws Error for types that the API does not use
  */
 export function createPlainWriter(desc: DescMessage): (message: Message) => JsonObject {
-  const fields = desc.fields.map((field) => ({ field, write: createFieldWriter(field) }));
+  return createWriter(desc, false);
+}
+
+function createWriter(desc: DescMessage, onlySet: boolean): (message: Message) => JsonObject {
+  const fields = desc.fields.map((field) => ({ field, write: createFieldWriter(field, onlySet) }));
   return (message) => {
     const plain: JsonObject = {};
     for (const { field, write } of fields) {
+      if (onlySet && !isFieldSet(message, field)) {
+        continue;
+      }
       const value = fieldValue(message as Message & Members, field);
       plain[field.name] = value === undefined ? null : write(value);
     }
@@ -59,8 +61,8 @@ function fieldValue(message: Members, { oneof, localName }: DescField): unknown 
   return chosen.case === localName ? chosen.value : undefined;
 }
 
-function createFieldWriter(field: DescField): Write {
-  const write = createValueWriter(field);
+function createFieldWriter(field: DescField, onlySet: boolean): Write {
+  const write = createValueWriter(field, onlySet);
   switch (field.fieldKind) {
     case "list":
       return (items) => (items as readonly unknown[]).map((item) => write(item));
@@ -74,7 +76,7 @@ function createFieldWriter(field: DescField): Write {
 }
 
 /** Builds the writer of the value of a field, or of one item of a list or map. */
-function createValueWriter(field: DescField): Write {
+function createValueWriter(field: DescField, onlySet: boolean): Write {
   if (field.enum) {
     const words = wordsOfEnum(field.enum);
     return (value) => words.get(value as number) ?? null;
@@ -90,7 +92,7 @@ function createValueWriter(field: DescField): Write {
     if (typeName.startsWith("google.protobuf.")) {
       throw notSupported(field);
     }
-    return createPlainWriter(field.message) as Write;
+    return createWriter(field.message, onlySet) as Write;
   }
   switch (field.scalar) {
     case ScalarType.UINT64:
