@@ -30,11 +30,8 @@ export interface Call {
   readonly unreadable?: ReadonlyMap<number, string>;
 }
 
-/** A method's answer: one message, or a stream that begins when it is first read. */
-export type HandlerAnswer = Promise<Message> | AsyncIterable<Message>;
-
-/** Answers calls of one method. */
-export type Handler = (request: Message, call: Call) => HandlerAnswer;
+/** Answers calls of one method. The answer begins when it is first read; that of a unary method has one message. */
+export type Handler = (request: Message, call: Call) => AsyncIterable<Message>;
 
 /** The handlers of a service. Their answers may leave out fields that have their default. */
 export interface Implementation<S extends DescService = DescService> {

@@ -172,28 +172,6 @@ type Around = (
   call: Call,
 ) => AsyncGenerator<Message>;
 
-/** Makes middleware for every kind of answer: one message is a stream that ends after it. */
 function around(generate: Around): Middleware {
-  return (handler, { methodKind }) =>
-    (request, call) => {
-      const messages = generate(() => streamOf(handler(request, call)), request, call);
-      return methodKind === "unary" ? onlyOf(messages) : messages;
-    };
-}
-
-async function* streamOf(answer: ReturnType<Handler>): AsyncGenerator<Message> {
-  if (Symbol.asyncIterator in answer) {
-    yield* answer;
-  } else {
-    yield await answer;
-  }
-}
-
-/** Reads to the end, which is where middleware finishes its work. */
-async function onlyOf(messages: AsyncIterable<Message>): Promise<Message> {
-  let only: Message | undefined;
-  for await (const message of messages) {
-    only = message;
-  }
-  return only as Message;
+  return (handler) => (request, call) => generate(() => handler(request, call), request, call);
 }

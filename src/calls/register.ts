@@ -3,12 +3,11 @@ import type { Call, Handler, Implementation } from "./call.ts";
 import type { Middleware } from "./middleware.ts";
 
 export type UnaryHandler = (request: Message, call: Call) => Promise<Message>;
-export type StreamHandler = (request: Message, call: Call) => AsyncIterable<Message>;
 
 /** The methods of all services behind their middleware. @throws TypeError for a method that has no such answer */
 export interface Calls {
   unary(method: DescMethod): UnaryHandler;
-  stream(method: DescMethod): StreamHandler;
+  stream(method: DescMethod): Handler;
 }
 
 /**
@@ -23,7 +22,7 @@ export function createCalls(
   const handlers = new Map<DescMethod, Handler>();
   for (const { service, methods } of implementations) {
     for (const method of service.methods) {
-      const handler = completed(method, methods[method.localName] as unknown as Handler);
+      const handler = completed(method, methods[method.localName] as unknown as Implemented);
       handlers.set(
         method,
         middleware.reduceRight((inner, wrap) => wrap(inner, method), handler),
@@ -39,18 +38,31 @@ export function createCalls(
     return handler;
   };
   return {
-    unary: (method) => handlerOf(method, true) as UnaryHandler,
-    stream: (method) => handlerOf(method, false) as StreamHandler,
+    unary(method) {
+      const handler = handlerOf(method, true);
+      return (request, call) => onlyOf(handler(request, call));
+    },
+    stream: (method) => handlerOf(method, false),
   };
 }
 
+type Implemented = (request: Message, call: Call) => Promise<Message> | AsyncIterable<Message>;
+
 /** Fills in the defaults of the answers. */
-function completed({ methodKind, output }: DescMethod, handler: Handler): Handler {
-  return methodKind === "unary"
-    ? async (request, call) => create(output, await (handler(request, call) as Promise<Message>))
-    : async function* (request, call): AsyncGenerator<Message> {
-        for await (const message of handler(request, call) as AsyncIterable<Message>) {
-          yield create(output, message);
-        }
-      };
+function completed({ output }: DescMethod, method: Implemented): Handler {
+  return async function* (request, call) {
+    const answer = method(request, call);
+    for await (const message of Symbol.asyncIterator in answer ? answer : [answer]) {
+      yield create(output, message);
+    }
+  };
+}
+
+/** Reads to the end, where middleware finishes its work. */
+async function onlyOf(messages: AsyncIterable<Message>): Promise<Message> {
+  let only: Message | undefined;
+  for await (const message of messages) {
+    only = message;
+  }
+  return only as Message;
 }

@@ -15,13 +15,12 @@ export function inOwnSpan(handler: Handler): Handler {
     }
     const isAgent = call.request.protocol === "mcp";
     const span = isAgent ? withSpan(own, () => beginSpan(call.method.name)) : own;
-    const answer = withSpan(span, () => handler(request, call));
-    return Symbol.asyncIterator in answer ? streamInSpan(span, answer) : answer;
+    return inSpan(span, handler(request, call));
   };
 }
 
-/** Enters the span for each message, because a stream works when it is read. */
-function streamInSpan(span: Span | undefined, messages: AsyncIterable<Message>): AsyncIterable<Message> {
+/** Enters the span for each message, because the work on an answer is done when it is read. */
+function inSpan(span: Span | undefined, messages: AsyncIterable<Message>): AsyncIterable<Message> {
   return {
     [Symbol.asyncIterator]() {
       const reading = messages[Symbol.asyncIterator]();

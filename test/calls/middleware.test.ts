@@ -2,7 +2,7 @@ import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { type Call, type HandlerAnswer, localCall } from "../../src/calls/call.ts";
+import { type Call, localCall } from "../../src/calls/call.ts";
 import {
   type Middleware,
   withEtag,
@@ -25,11 +25,18 @@ const rejection = new KibitzError("invalid_fen", "bad");
 function ask(
   method: DescMethod,
   middleware: Middleware,
-  handler: (call: Call) => HandlerAnswer,
+  handler: (call: Call) => Promise<Message> | AsyncIterable<Message>,
   call: Partial<Call> & { readonly message?: Message } = {},
-): HandlerAnswer {
+) {
   const { message = request, ...rest } = call;
-  return middleware((_, asked) => handler(asked), method)(message, { ...localCall(method), ...rest });
+  const wrapped = middleware(async function* (_, asked) {
+    const answer = handler(asked);
+    for await (const one of Symbol.asyncIterator in answer ? answer : [answer]) {
+      yield one;
+    }
+  }, method);
+  const messages = wrapped(message, { ...localCall(method), ...rest });
+  return method.methodKind === "unary" ? answersOf(messages).then(([only]) => only) : messages;
 }
 
 async function* messages(...items: readonly (Message | Error)[]): AsyncGenerator<Message> {
@@ -43,7 +50,7 @@ async function* messages(...items: readonly (Message | Error)[]): AsyncGenerator
 
 const one = create(evaluate.output, { summary: "one" });
 const two = create(evaluate.output, { summary: "two" });
-const answersOf = (answer: HandlerAnswer) => Array.fromAsync(answer as AsyncIterable<Message>);
+const answersOf = (answer: unknown) => Array.fromAsync(answer as AsyncIterable<Message>);
 
 /** A log line's middleware, and level and code of the lines that it wrote. */
 function recording(level?: "debug") {

@@ -20,12 +20,11 @@ test("a handler is wrapped in its middleware, the first outermost", async () => 
   const recorder =
     (name: string): Middleware =>
     (handler) =>
-    async (message, call) => {
-      order.push(`${name} before`);
-      const answer = await handler(message, call);
-      order.push(`${name} after`);
-      return answer as Message;
-    };
+      async function* (message, call) {
+        order.push(`${name} before`);
+        yield* handler(message, call);
+        order.push(`${name} after`);
+      };
   const calls = createCalls(
     [implementing({ evaluate: async () => ({}) })],
     [recorder("outer"), recorder("inner")],

@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { AdmittedCall } from "../../access/admit-call.ts";
-import type { Call } from "../../calls/call.ts";
-import type { Calls, StreamHandler } from "../../calls/register.ts";
+import type { Call, Handler } from "../../calls/call.ts";
+import type { Calls } from "../../calls/register.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import {
   addVary,
@@ -43,7 +43,7 @@ interface Way {
   readonly framer: Framer;
   readonly route: Route;
   readonly read: ReturnType<typeof createRequestReader>;
-  readonly call: StreamHandler;
+  readonly call: Handler;
 }
 
 /**
@@ -94,7 +94,7 @@ function waysOf(route: Route, routes: readonly Route[], options: AnswerOptions):
   switch (kindOfRoute(route)) {
     case "unary": {
       const once = options.calls.unary(method);
-      const call: StreamHandler = async function* (message, context) {
+      const call: Handler = async function* (message, context) {
         yield await once(message, context);
       };
       const stream = streamOfRoute(route, routes);

@@ -6,11 +6,11 @@ import {
   EvaluateBatchResponseSchema,
 } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { problemMessage } from "../../../src/calls/convert-problem.ts";
-import type { StreamHandler } from "../../../src/calls/register.ts";
+import type { Handler } from "../../../src/calls/call.ts";
 import { KibitzError } from "../../../src/errors/errors.ts";
 import { type ServedGateway, serveGateway } from "./serve-gateway.ts";
 
-const call = vi.fn<StreamHandler>();
+const call = vi.fn<Handler>();
 
 let served: ServedGateway;
 beforeAll(async () => {

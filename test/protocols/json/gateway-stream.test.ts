@@ -7,12 +7,13 @@ import {
   EvaluateResponseSchema,
   StreamEvaluateResponseSchema,
 } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { StreamHandler, UnaryHandler } from "../../../src/calls/register.ts";
+import type { Handler } from "../../../src/calls/call.ts";
+import type { UnaryHandler } from "../../../src/calls/register.ts";
 import { KibitzError } from "../../../src/errors/errors.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { depthFault, type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
 
-const stream = vi.fn<StreamHandler>();
+const stream = vi.fn<Handler>();
 const evaluate = vi.fn<UnaryHandler>(async () => create(EvaluateResponseSchema, { id: "whole" }));
 
 let served: ServedGateway;

@@ -10,11 +10,11 @@ import {
   StreamEvaluateResponseSchema,
 } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { ReviewGameResponseSchema } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
-import type { StreamHandler } from "../../../src/calls/register.ts";
+import type { Handler } from "../../../src/calls/call.ts";
 import { KibitzError } from "../../../src/errors/errors.ts";
 import { heartbeatMs, type ServedGateway, serveGateway } from "./serve-gateway.ts";
 
-const stream = vi.fn<StreamHandler>();
+const stream = vi.fn<Handler>();
 const streams = { StreamEvaluate: stream, EvaluateBatch: stream, ReviewGame: stream };
 
 let served: ServedGateway;

@@ -7,7 +7,8 @@ import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service
 import { GameService } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
 import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
 import { localAccount } from "../../../src/access/account.ts";
-import type { StreamHandler, UnaryHandler } from "../../../src/calls/register.ts";
+import type { Handler } from "../../../src/calls/call.ts";
+import type { UnaryHandler } from "../../../src/calls/register.ts";
 import { createRules } from "../../../src/calls/rules.ts";
 import { errorFromFaults, type Fault } from "../../../src/errors/errors.ts";
 import { type BodyBudget, createBodyBudget } from "../../../src/http/body-budget.ts";
@@ -34,7 +35,7 @@ export interface ServedGateway extends AsyncDisposable {
 
 export interface MadeUpCalls {
   readonly calls?: Readonly<Record<string, UnaryHandler>>;
-  readonly streams?: Readonly<Record<string, StreamHandler>>;
+  readonly streams?: Readonly<Record<string, Handler>>;
   /** Called to admit a call, and when a call is refused. */
   readonly entered?: () => void | Promise<void>;
   readonly refused: () => Promise<void>;
@@ -81,7 +82,7 @@ export function madeUpGateway({
 export async function serveGateway(
   calls: Readonly<Record<string, UnaryHandler>>,
   protocol: "http1" | "h2c" = "http1",
-  streams: Readonly<Record<string, StreamHandler>> = {},
+  streams: Readonly<Record<string, Handler>> = {},
 ): Promise<ServedGateway> {
   const entries = { entered: 0, refused: 0 };
   const logged: object[] = [];
