@@ -4,20 +4,6 @@ import { KibitzError } from "../errors/errors.ts";
 import { type KeyRecord, type KeyStore, StoreUnavailable } from "../storage/ports.ts";
 import { hashOfApiKey, isApiKey, type KeyExpiry } from "./keys.ts";
 
-/** Finds the key of an Authorization header, usually in memory. */
-interface Authenticator {
-  /**
-   * @param beforeLookUp called before the store is asked for a key that is not in memory; may throw
-   * @throws KibitzError `invalid_api_key`; StoreUnavailable
-   */
-  keyOf(authorization: string, beforeLookUp?: () => void): Promise<KeyRecord>;
-  /** Removes a key from memory: it was revoked, or has another secret. */
-  forget(id: string): void;
-  /** Stores when keys were used since the last time. If that fails, it is stored the next time. */
-  flush(): Promise<void>;
-  readonly counters: AuthenticatorCounters;
-}
-
 /** Requests since the start whose key was found in memory, and whose key was looked up in the store. */
 export interface AuthenticatorCounters {
   readonly hits: number;
@@ -51,13 +37,14 @@ interface FoundKey {
   readonly lookedUpAt: number;
 }
 
+/** Finds the keys of Authorization headers, usually in memory. */
 export function createAuthenticator({
   keys,
   pepper,
   expiry,
   knownMs = defaultKnownMs,
   now = () => Date.now(),
-}: AuthenticatorOptions): Authenticator {
+}: AuthenticatorOptions) {
   // By the key itself, so that a request with a key in memory costs no hash. The key never leaves this memory.
   const found = new LRUCache<string, FoundKey>({ max: keysMax });
   /** Requests with the same key share one look-up. */
@@ -101,10 +88,14 @@ export function createAuthenticator({
   }
 
   return {
-    get counters() {
+    get counters(): AuthenticatorCounters {
       return { hits, misses };
     },
-    async keyOf(authorization, beforeLookUp = () => {}) {
+    /**
+     * @param beforeLookUp called before the store is asked for a key that is not in memory; may throw
+     * @throws KibitzError `invalid_api_key`; StoreUnavailable
+     */
+    async keyOf(authorization: string, beforeLookUp = () => {}): Promise<KeyRecord> {
       const key = keyFromHeader(authorization);
       const known = found.get(key);
       const isFresh = known !== undefined && performance.now() < known.lookedUpAt + knownMs;
@@ -120,13 +111,15 @@ export function createAuthenticator({
       uses.set(record.id, now());
       return record;
     },
-    forget(id) {
+    /** Removes a key from memory: it was revoked, or has another secret. */
+    forget(id: string): void {
       const itsKeys = [...found.entries()].filter(([, { record }]) => record.id === id);
       for (const [key] of itsKeys) {
         found.delete(key);
       }
     },
-    async flush() {
+    /** Stores when keys were used since the last time. If that fails, it is stored the next time. */
+    async flush(): Promise<void> {
       const written = uses;
       uses = new Map();
       if (written.size === 0) {

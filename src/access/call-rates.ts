@@ -3,14 +3,7 @@ import { type Plan, ratesOf } from "./plans.ts";
 import { type RateWindow, windowFrom } from "./rate-limit-fields.ts";
 
 /** Counts calls that are not analyses, by the address of their callers and on this node alone: they cost little. */
-export interface CallRates {
-  /** Counts a call and returns undefined, or returns the used-up window and counts nothing. */
-  take(address: string, plan: Plan): RateWindow | undefined;
-  /** Uncounts a call that turned out to be an analysis. */
-  giveBack(address: string, plan: Plan): void;
-}
-
-export function createCallRates(): CallRates {
+export function createCallRates() {
   const windows = createWindows();
   /** Without the plan, because callers with different plans at one address share a window. */
   const windowsOf = (subject: string, plan: Plan) =>
@@ -19,7 +12,8 @@ export function createCallRates(): CallRates {
       window: { rate: "calls", subject, windowMs: policy.windowS * 1000 },
     }));
   return {
-    take(address, plan) {
+    /** Counts a call and returns undefined, or returns the used-up window and counts nothing. */
+    take(address: string, plan: Plan): RateWindow | undefined {
       const counted = windowsOf(address, plan);
       const usedUp = counted
         .map(({ policy, window }) => windowFrom(policy, windows.of(window)))
@@ -31,7 +25,8 @@ export function createCallRates(): CallRates {
       }
       return usedUp;
     },
-    giveBack(address, plan) {
+    /** Uncounts a call that turned out to be an analysis. */
+    giveBack(address: string, plan: Plan): void {
       for (const { window } of windowsOf(address, plan)) {
         windows.add(window, -1);
       }

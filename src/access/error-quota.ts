@@ -6,23 +6,6 @@ import type { Account } from "./account.ts";
 import { errorQuotaExceeded } from "./limit-errors.ts";
 import type { RatePolicy } from "./plans.ts";
 
-/**
- * Finding out that a request is wrong costs as much as finding out that it is right. So errors count in a quota, and a caller who has
- * used it up is refused unread until the window ends.
- */
-export interface ErrorQuota {
-  /** Asks no store, so it may be called often. @throws KibitzError `rate_limited` if the caller has used up its error quota */
-  check(account: Account): void;
-  /**
-   * Counts the error that a call of the caller ended with.
-   *
-   * @param readBytes how much was read to find the error
-   */
-  count(account: Account, error: KibitzError, readBytes?: number): void;
-  /** Adds to the used error quota. */
-  add(account: Account, refusals: number): void;
-}
-
 /** Adds refusals to all windows of a caller, and returns how each stands, if that is known. */
 type AddRefusals = (
   account: Account,
@@ -38,7 +21,11 @@ interface UsedUp {
 /** Callers with a used-up error quota in memory. Beyond it, the least recently seen callers are forgotten until their next error. */
 const callersMax = 10_000;
 
-export function createErrorQuota(addRefusals: AddRefusals): ErrorQuota {
+/**
+ * Counts errors. Finding out that a request is wrong costs as much as finding out that it is right, so a caller who has used up its
+ * error quota is refused unread until the window ends.
+ */
+export function createErrorQuota(addRefusals: AddRefusals) {
   const usedUp = new LRUCache<string, UsedUp>({ max: callersMax });
 
   async function charge(account: Account, refusals: number): Promise<void> {
@@ -53,26 +40,33 @@ export function createErrorQuota(addRefusals: AddRefusals): ErrorQuota {
     }
   }
 
-  const quota: ErrorQuota = {
-    check(account) {
+  /** Adds to the used error quota. If the store cannot count the error, it is not counted: the call is refused all the same. */
+  function add(account: Account, refusals: number): void {
+    charge(account, refusals).catch(() => {});
+  }
+
+  return {
+    /** Asks no store, so it may be called often. @throws KibitzError `rate_limited` if the caller has used up its error quota */
+    check(account: Account): void {
       const used = usedUp.get(idOf(account));
       const waitMs = used ? used.endsAt - performance.now() : 0;
       if (used && waitMs > 0) {
         throw errorQuotaExceeded(used.policy, waitMs, account.plan);
       }
     },
-    count(account, error, readBytes = 0) {
+    /**
+     * Counts the error that a call of the caller ended with.
+     *
+     * @param readBytes how much was read to find the error
+     */
+    count(account: Account, error: KibitzError, readBytes = 0): void {
       const refusals = refusalsIn(error, readBytes);
       if (refusals > 0) {
-        quota.add(account, refusals);
+        add(account, refusals);
       }
     },
-    add(account, refusals) {
-      // If the store cannot count the error, it is not counted. The call is refused all the same.
-      charge(account, refusals).catch(() => {});
-    },
+    add,
   };
-  return quota;
 }
 
 const idOf = ({ subject, plan }: Account) => `${plan.id} ${subject}`;

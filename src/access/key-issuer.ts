@@ -5,17 +5,6 @@ import { widerNetworkOf } from "./client-address.ts";
 import { createApiKey, dayMs, hashOfApiKey, type KeyExpiry } from "./keys.ts";
 import { freePlan } from "./plans.ts";
 
-/** Issues, rotates and revokes keys. */
-export interface KeyIssuer {
-  /** Issues a new key, which is stored before it is returned. Only its hash is stored. */
-  issue(wish: KeyWish): Promise<IssuedKey>;
-  /** Replaces a key by a new one, and revokes it. Undefined if there is no such valid key. */
-  rotate(id: string): Promise<IssuedKey | undefined>;
-  /** False if there is no such key. */
-  revoke(id: string): Promise<boolean>;
-  list(): Promise<readonly KeyRecord[]>;
-}
-
 interface KeyWish {
   readonly name: string | undefined;
   /** Id of a plan. */
@@ -49,14 +38,18 @@ interface KeyIssuerOptions {
   readonly now?: () => number;
 }
 
+export type KeyIssuer = ReturnType<typeof createKeyIssuer>;
+
+/** Issues, rotates and revokes keys. */
 export function createKeyIssuer({
   keys,
   pepper,
   onEnded = () => {},
   now = () => Date.now(),
-}: KeyIssuerOptions): KeyIssuer {
-  const issuer: KeyIssuer = {
-    async issue({ name, plan, issuedTo, terms }) {
+}: KeyIssuerOptions) {
+  const issuer = {
+    /** Issues a new key, which is stored before it is returned. Only its hash is stored. */
+    async issue({ name, plan, issuedTo, terms }: KeyWish): Promise<IssuedKey> {
       const key = createApiKey();
       const hash = hashOfApiKey(key, pepper);
       const times = { createdAt: now(), lastUsedAt: undefined, revokedAt: undefined };
@@ -76,7 +69,8 @@ export function createKeyIssuer({
           return issued;
       }
     },
-    async rotate(id) {
+    /** Replaces a key by a new one, and revokes it. Undefined if there is no such valid key. */
+    async rotate(id: string): Promise<IssuedKey | undefined> {
       const record = await keys.findById(id);
       if (record === undefined || record.revokedAt !== undefined) {
         return undefined;
@@ -87,7 +81,8 @@ export function createKeyIssuer({
       await issuer.revoke(id);
       return issued;
     },
-    async revoke(id) {
+    /** False if there is no such key. */
+    async revoke(id: string): Promise<boolean> {
       const known = await keys.revoke(id, now());
       onEnded(id);
       return known;
@@ -95,11 +90,6 @@ export function createKeyIssuer({
     list: () => keys.list(),
   };
   return issuer;
-}
-
-/** Issues keys of the free plan to callers, without the operator. */
-export interface SelfService {
-  issue(wish: SelfServiceWish): Promise<IssuedKey>;
 }
 
 interface SelfServiceWish {
@@ -126,11 +116,14 @@ interface SelfServiceOptions {
  */
 const addressesOfNetwork = 10;
 
-export function createSelfService(options: SelfServiceOptions): SelfService {
+export type SelfService = ReturnType<typeof createSelfService>;
+
+/** Issues keys of the free plan to callers, without the operator. */
+export function createSelfService(options: SelfServiceOptions) {
   const { issuer, expiry, keysPerDay, keysMax, log } = options;
   let isFull = false;
   return {
-    async issue({ address, name, idempotencyKey }) {
+    async issue({ address, name, idempotencyKey }: SelfServiceWish): Promise<IssuedKey> {
       const wider = widerNetworkOf(address);
       const terms: IssueTerms = {
         quota: { max: keysPerDay, windowMs: dayMs },

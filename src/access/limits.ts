@@ -8,32 +8,10 @@ import {
   type WindowUse,
 } from "../storage/ports.ts";
 import type { Account } from "./account.ts";
-import { createErrorQuota, type ErrorQuota } from "./error-quota.ts";
+import { createErrorQuota } from "./error-quota.ts";
 import { errorFromRefusal, firstFreeMs, type Refusal } from "./limit-errors.ts";
 import { type Plan, type RatePolicy, ratesOf, windowOf } from "./plans.ts";
 import { type RateWindow, windowFrom } from "./rate-limit-fields.ts";
-
-/**
- * Counts what callers use. Requests and searches at a time are counted by caller, engine time by caller and by address:
- * calls with one key from many addresses, or from one address with many keys, do not get more of it.
- */
-export interface Limits {
-  /**
-   * Counts a request before an engine is used. A refused request costs nothing. Rejects if it could not be counted.
-   *
-   * @param time how long its search takes
-   */
-  enter(account: Account, time: SearchTime, options?: EnterOptions): Promise<LimitDecision>;
-  readonly errorQuota: ErrorQuota;
-  /** Checks if the caller could make any request now. @throws KibitzError `rate_limited`, `quota_exhausted` */
-  refuseUsedUp(account: Account): Promise<void>;
-  /** The request windows of a caller. */
-  windowsOf(account: Account): Promise<readonly RateWindow[]>;
-  /** All windows of a caller. Of engine time, the window of the caller or of the address, whichever has less left. */
-  allWindowsOf(account: Account): Promise<readonly RateWindow[]>;
-  /** Stores the engine time that was used since the last time. If that fails, it is stored the next time. */
-  flush(): Promise<void>;
-}
 
 interface EnterOptions {
   /** How many requests it counts as: none if it is part of a request that was counted. Default: 1. */
@@ -66,11 +44,16 @@ export interface SharedLimitStore {
   nodes(): number;
 }
 
+export type Limits = ReturnType<typeof createLimits>;
+
 /**
+ * Counts what callers use. Requests and searches at a time are counted by caller, engine time by caller and by address:
+ * calls with one key from many addresses, or from one address with many keys, do not get more of it.
+ *
  * @param memory counts if there is no shared store, and while the shared store is not available: then this node admits its share,
  * which is every quota divided by the number of nodes, rounded up
  */
-export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore): Limits {
+export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore) {
   async function ask<T>(
     account: Account,
     run: (store: LimitStore, account: Account) => Promise<T>,
@@ -88,18 +71,25 @@ export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore
     return run(memory, shared ? shareOf(account, shared.nodes()) : account);
   }
 
-  const windowsOf = (account: Account, units: readonly CountedUnit[]) =>
-    ask(account, async (store, counted) => {
+  function statesOf(account: Account, units: readonly CountedUnit[]): Promise<readonly RateWindow[]> {
+    return ask(account, async (store, counted) => {
       const windows = units.flatMap((unit) => countedWindows(counted, unit));
       const uses = await store.usesOf(
         windows.map(({ policy, window }) => ({ ...window, unit: policy.unit as CountedUnit })),
       );
-      const states = Map.groupBy(statesOf(windows, uses), ({ policy }) => policy);
+      const states = Map.groupBy(windowsFrom(windows, uses), ({ policy }) => policy);
       return Array.from(states.values(), tightest);
     });
+  }
 
-  const limits: Limits = {
-    enter: (account, time, options) => ask(account, (store, counted) => enter(store, counted, time, options)),
+  return {
+    /**
+     * Counts a request before an engine is used. A refused request costs nothing. Rejects if it could not be counted.
+     *
+     * @param time how long its search takes
+     */
+    enter: (account: Account, time: SearchTime, options?: EnterOptions): Promise<LimitDecision> =>
+      ask(account, (store, counted) => enter(store, counted, time, options)),
     errorQuota: createErrorQuota((account, refusals) =>
       ask(account, (store, counted) =>
         Promise.all(
@@ -110,19 +100,21 @@ export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore
         ),
       ),
     ),
-    async refuseUsedUp(account) {
-      const usedUp = (await limits.allWindowsOf(account)).filter(
-        ({ policy, remaining }) => remaining === 0 && policy.unit !== "refusal",
-      );
+    /** Checks if the caller could make any request now. @throws KibitzError `rate_limited`, `quota_exhausted` */
+    async refuseUsedUp(account: Account): Promise<void> {
+      const states = await statesOf(account, ["request", "engine_ms"]);
+      const usedUp = states.filter(({ remaining }) => remaining === 0);
       if (usedUp.length > 0) {
         throw errorFromRefusal(refusalBy(usedUp), account);
       }
     },
-    windowsOf: (account) => windowsOf(account, ["request"]),
-    allWindowsOf: (account) => windowsOf(account, ["request", "engine_ms", "refusal"]),
+    /** The request windows of a caller. */
+    windowsOf: (account: Account) => statesOf(account, ["request"]),
+    /** All windows of a caller. Of engine time, the window of the caller or of the address, whichever has less left. */
+    allWindowsOf: (account: Account) => statesOf(account, ["request", "engine_ms", "refusal"]),
+    /** Stores the engine time that was used since the last time. If that fails, it is stored the next time. */
     flush: memory.flush,
   };
-  return limits;
 }
 
 async function enter(
@@ -157,11 +149,11 @@ async function enter(
         return { kind: "refused", refusal, windows: [] };
       }
       case "exhausted": {
-        const usedUp = statesOf(engineTime, answer.engineTime).filter(({ remaining }) => remaining === 0);
+        const usedUp = windowsFrom(engineTime, answer.engineTime).filter(({ remaining }) => remaining === 0);
         return { kind: "refused", refusal: refusalBy(usedUp), windows: [] };
       }
       case "full": {
-        const windows = statesOf(taken, answer.requests);
+        const windows = windowsFrom(taken, answer.requests);
         const full = windows.filter(({ remaining }) => remaining < requests);
         return { kind: "refused", refusal: refusalBy(full), windows };
       }
@@ -178,7 +170,7 @@ async function enter(
             place.giveBack();
           }
         };
-        return { kind: "admitted", admission: { leave, freePlace }, windows: statesOf(taken, uses) };
+        return { kind: "admitted", admission: { leave, freePlace }, windows: windowsFrom(taken, uses) };
       }
     }
   }
@@ -210,7 +202,7 @@ function countedWindows({ plan, subject, address }: Account, unit: CountedUnit):
   );
 }
 
-function statesOf(windows: readonly CountedWindow[], uses: readonly WindowUse[]): readonly RateWindow[] {
+function windowsFrom(windows: readonly CountedWindow[], uses: readonly WindowUse[]): readonly RateWindow[] {
   return windows.map(({ policy }, index) => windowFrom(policy, uses[index] as WindowUse));
 }
 

@@ -11,28 +11,24 @@ export interface History {
   readonly occurrences: number;
 }
 
-export interface HistoryTracker extends History {
-  /** To be called after each move, when it has been played on the board. */
-  add(uci: string): void;
-}
-
-/** Tracks a game that begins with the position on the board. */
-export function trackHistory(chess: Chess, chess960: boolean): HistoryTracker {
+/** Tracks a game that begins with the position on the board, as a {@link History} that grows. */
+export function trackHistory(chess: Chess, chess960: boolean) {
   let root = normalFen(chess, chess960);
   let moves: string[] = [];
   let occurrences = 1;
   let seen = new Map([[repetitionKey(chess), 1]]);
   return {
-    get root() {
+    get root(): string {
       return root;
     },
-    get moves() {
+    get moves(): readonly string[] {
       return moves;
     },
-    get occurrences() {
+    get occurrences(): number {
       return occurrences;
     },
-    add(uci) {
+    /** To be called after each move, when it has been played on the board. */
+    add(uci: string): void {
       moves.push(uci);
       if (chess.halfmoves === 0) {
         root = normalFen(chess, chess960);

@@ -110,28 +110,17 @@ export interface GameReview {
   readonly players: Readonly<Record<Color, PlayerReview>>;
 }
 
-/** Explains a game's moves, each as soon as its positions are evaluated, and then the game. */
-export interface Reviewer {
-  /**
-   * @param index of the move, from 0
-   * @param before the position in which it was played
-   */
-  move(index: number, before: EvaluatedPosition, after: EvaluatedPosition): MoveReview;
-  /**
-   * @param moves all of them, reviewed
-   * @param evaluations of all positions of the game
-   */
-  game(moves: readonly MoveReview[], evaluations: readonly EvaluatedPosition[]): GameReview;
-}
-
 /** Lichess shows as many plies of a line. */
 const linePliesMax = 12;
 
 /** Least difference of `winPercent` between the first line and the second. */
 const onlyMovePoints = 10;
 
-/** Reviews by the formulas of {@link reviewMethod}. The same evaluations make the same review. */
-export function createReviewer(game: Game, opening: Opening | undefined): Reviewer {
+/**
+ * Explains a game's moves, each as soon as its positions are evaluated, and then the game, by the formulas of {@link reviewMethod}. The
+ * same evaluations make the same review.
+ */
+export function createReviewer(game: Game, opening: Opening | undefined) {
   const divide = createDivider();
   const phases: Phase[] = [];
   const start = positionAt(game, 0);
@@ -141,6 +130,10 @@ export function createReviewer(game: Game, opening: Opening | undefined): Review
   const assumed = (index: number, { score }: EvaluatedPosition): ScoreValue =>
     index === 0 && isStandardStart ? { kind: "cp", cp: standardStartCp } : score.value;
 
+  /**
+   * @param index of the move, from 0
+   * @param before the position in which it was played
+   */
   function reviewMove(index: number, before: EvaluatedPosition, after: EvaluatedPosition): MoveReview {
     // Computed move by move, because 600 positions at once would hold the thread.
     while (phases.length <= index) {
@@ -187,6 +180,10 @@ export function createReviewer(game: Game, opening: Opening | undefined): Review
     };
   }
 
+  /**
+   * @param moves all of them, reviewed
+   * @param evaluations of all positions of the game
+   */
   function reviewGame(moves: readonly MoveReview[], evaluations: readonly EvaluatedPosition[]): GameReview {
     const [first] = evaluations;
     if (

@@ -22,10 +22,10 @@ describe("a caller", () => {
     ["fe80::1%eth0.100", "fe80:0:0:0::/64"],
     ["fe80::1%br-lan", "fe80:0:0:0::/64"],
     ["::1", "0:0:0:0::/64"],
-    // Behind a NAT64, each IPv4 address is somebody else.
+    // Behind a NAT64, each IPv4 address is another caller.
     ["64:ff9b::192.0.2.1", "192.0.2.1"],
     ["64:ff9b::cb00:7107", "203.0.113.7"],
-    // Deprecated or of local use: nobody on the way says where the IPv4 address stands, if there is one.
+    // Deprecated, or of local use: the place of an IPv4 address in it is not known.
     ["::192.0.2.1", "0:0:0:0::/64"],
     ["64:ff9b:1::192.0.2.1", "64:ff9b:1:0::/64"],
     ["unknown", "unknown"],

@@ -46,7 +46,7 @@ describe("the corpus", () => {
   const mendings = ["castling_rights_removed", "ep_square_removed", "clocks_defaulted"];
   test.each(named(accepted))("the position of the corpus has the recorded warnings: %s", (_, line) => {
     const told = noticesOf(line.fen, extrasOf(line)).filter((code) => mendings.includes(code));
-    // Where a square on which nothing can be captured is the normal thing, the corpus names no warning.
+    // The corpus records no warning for an en passant square without a capture.
     const uselessSquare = line.id.startsWith("ep_nocapture") ? "ep_square_removed" : undefined;
     expect(told).toEqual([line.expect.warning ?? uselessSquare].filter((code) => code !== undefined));
   });

@@ -10,7 +10,7 @@ export function judge(fen: string, extras: Extras = {}): Judgement {
   return judgePosition({ fen, moves: [], chess960: false, ...extras });
 }
 
-/** The position, where the test is about what becomes of a good one. */
+/** The position of a FEN that must be valid. */
 export function positionOf(fen: string, extras: Extras = {}): Position {
   const judgement = judge(fen, extras);
   if (judgement.kind === "faults") {
@@ -19,7 +19,7 @@ export function positionOf(fen: string, extras: Extras = {}): Position {
   return judgement.position;
 }
 
-/** The faults, where the test is about a refusal. */
+/** The faults of a FEN that must be refused. */
 export function faultsOf(fen: string, extras: Extras = {}): readonly PositionFault[] {
   const judgement = judge(fen, extras);
   if (judgement.kind === "position") {

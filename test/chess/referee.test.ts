@@ -6,7 +6,7 @@ import { positionOf, startFen } from "./judged.ts";
 
 const pieces = { q: "queen", r: "rook", b: "bishop", n: "knight" } as const;
 
-/** What chess.js, which shares no line with chessops, says of a move. */
+/** The description of a move by chess.js, which shares no code with chessops. */
 function refereeOf(move: Move) {
   const promotion = move.promotion === undefined ? undefined : pieces[move.promotion as keyof typeof pieces];
   const castling = move.isKingsideCastle() ? "kingside" : move.isQueensideCastle() ? "queenside" : undefined;

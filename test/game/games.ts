@@ -13,7 +13,7 @@ export function gameOf(text: string): Game {
   return inOneGo(gameFromPgn(inOneGo(readPgn({ text }))));
 }
 
-/** The error, where the test is about a refusal. */
+/** The error of a game that must be refused. */
 export function errorOf(read: () => unknown): KibitzError {
   try {
     read();

@@ -3,7 +3,7 @@ import { createDivider } from "../../src/game/phases.ts";
 import { startFen } from "../chess/judged.ts";
 import { gameOf } from "./games.ts";
 
-/** Of the tests of scalachess, which give the plies between which a phase begins. */
+/** Games from the tests of scalachess, which give the plies between which a phase begins. */
 const games = [
   {
     moves:

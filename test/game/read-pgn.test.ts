@@ -280,7 +280,7 @@ function partsOf(san: string) {
   return { piece, target: castling ?? target, promotion };
 }
 
-/** The piece and where it goes to: what no dialect leaves out. */
+/** The piece and its target square, which every dialect writes. */
 function targetOf(san: string): string {
   const castling = /[O0o]-[O0o](-[O0o])?/.exec(san.replaceAll(/[–—]/g, "-"))?.[0].replaceAll(/[0o]/g, "O");
   return castling ?? `${/^[KQRBN]/.exec(san)?.[0] ?? ""}${san.match(/[a-h][1-8]/g)?.at(-1)}`;

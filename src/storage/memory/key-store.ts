@@ -26,7 +26,7 @@ export function createMemoryKeyStore(): KeyStore {
     return some.length;
   }
 
-  /** Of a wish that the terms do not let through as a new key, what comes of it. */
+  /** The outcome if the terms allow no new key; undefined if they do. */
   function settled({ hash, issuedTo, createdAt }: KeyRecord, terms: IssueTerms): Issued | undefined {
     const { quota, network, keptMax, ended, idempotencyKey } = terms;
     const { windowMs } = quota;

@@ -1,21 +1,14 @@
 import { EventEmitter, once } from "node:events";
+import type { RunningSearch } from "../ports.ts";
 
 /** Counts the searches or long calls that each caller has under way in this process. */
-export interface Places {
-  /** Takes a place until it is disposed of. @param expectedMs how long it is expected to last */
-  take(subject: string, expectedMs: number): Disposable;
-  /** The places of a subject. Times are in milliseconds. */
-  of(subject: string): readonly { readonly expectedMs: number; readonly elapsedMs: number }[];
-  /** Resolves when the next place of the subject is free. Rejects with the reason of `signal`. */
-  nextFree(subject: string, signal: AbortSignal): Promise<void>;
-}
-
-export function createPlaces(): Places {
+export function createPlaces() {
   const taken = new Map<string, Set<{ readonly at: number; readonly expectedMs: number }>>();
   const freed = new EventEmitter().setMaxListeners(0);
   const eventOf = (subject: string) => `free ${subject}`;
   return {
-    take(subject, expectedMs) {
+    /** Takes a place until it is disposed of. @param expectedMs how long it is expected to last */
+    take(subject: string, expectedMs: number): Disposable {
       const place = { at: performance.now(), expectedMs };
       const places = taken.get(subject) ?? new Set();
       taken.set(subject, places.add(place));
@@ -31,14 +24,16 @@ export function createPlaces(): Places {
         },
       };
     },
-    of(subject) {
+    /** The places of a subject. */
+    of(subject: string): readonly RunningSearch[] {
       const now = performance.now();
       return Array.from(taken.get(subject) ?? [], ({ at, expectedMs }) => ({
         expectedMs,
         elapsedMs: now - at,
       }));
     },
-    async nextFree(subject, signal) {
+    /** Resolves when the next place of the subject is free. Rejects with the reason of `signal`. */
+    async nextFree(subject: string, signal: AbortSignal): Promise<void> {
       await once(freed, eventOf(subject), { signal }).catch(() => signal.throwIfAborted());
     },
   };
