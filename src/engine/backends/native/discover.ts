@@ -9,18 +9,18 @@ import { createChildProcess, type EngineCommand } from "../../uci/child-process.
 import { createUciSession } from "../../uci/session.ts";
 import type { WatchTimes } from "../../uci/watch.ts";
 
-/** Where native engines are looked for. */
+/** Where discovery looks for native engines. */
 export interface NativeSearch {
-  /** Binaries that the operator named. If set, nothing else is looked for. */
+  /** Binaries that the operator named. If set, discovery looks nowhere else. */
   readonly files: readonly string[] | undefined;
   /** The value of PATH. */
   readonly searchPath: string;
 }
 
-/** A native engine greets within a tenth of a second. A file that is none must not keep the others waiting for long. */
+/** A native engine greets within a tenth of a second. A file that is not an engine must not delay the start for long. */
 const greetingMaxMs = 5000;
 
-// Debian installs to /usr/games, which is not on every PATH; Homebrew to the last two.
+/** Debian installs to /usr/games, which is not on every PATH. Homebrew installs to the last two. */
 const usualFolders = [
   "/usr/games",
   "/usr/local/bin",
@@ -29,7 +29,7 @@ const usualFolders = [
   "/home/linuxbrew/.linuxbrew/bin",
 ];
 
-/** The binaries that speak UCI and pass the self-test, with the id that their own name gives. */
+/** Finds the binaries that speak UCI and pass the self-test. Their ids come from the names that they report. */
 export async function discoverNative(
   where: NativeSearch,
   settings: EngineSettings,
@@ -53,7 +53,7 @@ export async function discoverNative(
   return [...builds.values()];
 }
 
-/** Files that can be executed, links resolved, each once. */
+/** Lists the executable files, each once, with links resolved. */
 async function candidates({ files, searchPath }: NativeSearch, log: Log): Promise<readonly string[]> {
   const folders = [...searchPath.split(delimiter), ...usualFolders].filter(Boolean);
   // npm puts the loader of its WebAssembly build on the PATH of every script, under the same name.
@@ -93,7 +93,7 @@ async function identify(
   try {
     const [file = found] = await sandbox.place([found]);
     const integrity = await fingerprintFiles([file]);
-    // The real identity is only known when the engine has said its name.
+    // The engine reports its name only after its start.
     const unknown: EngineBuild = {
       id: "unknown",
       name: "unknown",
@@ -103,7 +103,7 @@ async function identify(
       version: "unknown",
       net: "full",
       license: undefined,
-      // What is installed on this machine is its operator's to remove.
+      // The operator decides how long an engine stays on this machine.
       deprecatedSince: undefined,
       options: [],
       settings,
@@ -149,7 +149,7 @@ export function commandOfNative(
   return sandbox.around({ file, args: [] }, settings);
 }
 
-/** What the name of an engine tells of its build. */
+/** The properties of a build that follow from the name of the engine. */
 interface NativeIdentity {
   readonly id: string;
   readonly family: string;
@@ -159,8 +159,8 @@ interface NativeIdentity {
 }
 
 /**
- * From what the engine says of itself: `Stockfish 15.1` is `stockfish-15.1`. A development build
- * (`Stockfish dev-20260110-3a1b2c4d`) keeps its whole name, so that two of them never share an id.
+ * Reads the name that an engine reports: `Stockfish 15.1` becomes `stockfish-15.1`. A development build
+ * (`Stockfish dev-20260110-3a1b2c4d`) keeps its whole version, so two of them never share an id.
  */
 export function identityFromName(name: string): NativeIdentity | undefined {
   const words = name

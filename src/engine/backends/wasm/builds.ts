@@ -6,12 +6,12 @@ export type WasmBuild = Omit<
   EngineBuild,
   "path" | "settings" | "reproducible" | "file" | "deprecatedSince" | keyof FileIntegrity
 > & {
-  /** The day of the release that first says so. The row may go 90 days later, which is promised to callers. */
+  /** Day of the release that announced the end of this build. Callers are promised that the row stays for 90 days more. */
   readonly deprecatedSince?: `${number}-${number}-${number}`;
-  /** The npm package that carries the build, and the loader in it. The module lies beside it, `.wasm`. */
+  /** The npm package of the build, and the loader in it. The module is beside the loader, as `.wasm`. */
   readonly package: string;
   readonly loader: string;
-  /** Digests of the module and of the loader: nothing else is run under this id. */
+  /** Digests of the module and of the loader. No other files run under this id. */
   readonly pin: Pin;
 };
 
@@ -29,11 +29,11 @@ const stockfish = {
 } as const;
 
 /**
- * The WebAssembly builds, newest first; those are there whose package is installed. Only
- * single-threaded ones: a multi-threaded build pays 33 ms for every new game, and two engines of one
- * thread do twice the work of one engine of two.
+ * The WebAssembly builds, newest first. A build is available if its package is installed. All of them are
+ * single-threaded: a multi-threaded build needs 33 ms for every new game, and two engines with one thread each do twice the work
+ * of one engine with two.
  *
- * An older version is an alias install away: `npm install stockfish-18@npm:stockfish@18.0.8`.
+ * Older versions are installed by an alias: `npm install stockfish-18@npm:stockfish@18.0.8`.
  */
 export const wasmBuilds: readonly WasmBuild[] = [
   {

@@ -9,13 +9,13 @@ import { type WasmBuild, wasmBuilds } from "./builds.ts";
 const require = createRequire(import.meta.url);
 
 /**
- * Most hash in MiB. With 2047 Stockfish 19 never says `readyok`, and with 4096, which is 0 in the 32 bits of its
- * addresses, it answers otherwise than with any other size (both seen 2026-11).
+ * Largest hash in MiB. With 2047, Stockfish 19 never prints `readyok`. With 4096, which is 0 in its 32-bit addresses, its
+ * answers differ from those with every other size (both seen 2026-11).
  */
 const hashMaxMb = 1024;
 
 /**
- * The builds of the table whose npm package is installed. All of them have one thread.
+ * Finds the builds of the table whose npm package is installed. All of them have one thread.
  * @throws EngineUserUnusable if the engines' user cannot read them
  */
 export async function discoverWasm(
@@ -32,26 +32,16 @@ export async function discoverWasm(
       }
       const [file = "", ...modules] = await sandbox.place(installed);
       const integrity = await fingerprintFiles(modules, [file], pin);
-      return [
-        {
-          ...build,
-          path: "wasm",
-          deprecatedSince,
-          settings,
-          reproducible: true,
-          file,
-          ...integrity,
-        },
-      ];
+      return [{ ...build, path: "wasm", deprecatedSince, settings, reproducible: true, file, ...integrity }];
     }),
   );
   return found.flat();
 }
 
-/** The loader and its modules; undefined if they are not installed: the operator chose so. */
+/** Returns the loader and its modules; undefined if the operator has not installed them. */
 async function installedFiles(name: string, loader: string): Promise<readonly string[] | undefined> {
   try {
-    // The sandbox refuses links, and npm may install by links.
+    // Node's permission model refuses links, and npm may install by links.
     const file = await realpath(join(dirname(require.resolve(`${name}/package.json`)), loader));
     const modules = await modulesOf(file);
     return modules.length === 0 ? undefined : [file, ...modules];
@@ -60,7 +50,7 @@ async function installedFiles(name: string, loader: string): Promise<readonly st
   }
 }
 
-/** The module of a loader; Stockfish 17.1 has cut its own into parts, `-part-0.wasm` and so on. */
+/** Lists the module of a loader. The module of Stockfish 17.1 is in parts: `-part-0.wasm` and so on. */
 async function modulesOf(loader: string): Promise<readonly string[]> {
   const folder = dirname(loader);
   const name = basename(loader, ".js");

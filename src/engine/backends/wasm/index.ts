@@ -21,8 +21,8 @@ export function createWasmBackend(
 }
 
 /**
- * A Node process of its own, because a search that can't be stopped can only be killed from outside,
- * and with Node's permissions of its own: the engine may read its folder and nothing else.
+ * Runs the engine in a Node process of its own, because a search that does not stop can only be killed from outside. By
+ * Node's permission model, the engine may read its own folder and nothing else.
  */
 export function commandOfWasm(
   { file, settings }: Pick<EngineBuild, "file" | "settings">,
@@ -31,7 +31,7 @@ export function commandOfWasm(
   const permissions = [
     "--permission",
     `--allow-fs-read=${dirname(file)}`,
-    // node:sqlite does not ask the permission model.
+    // node:sqlite ignores the permission model.
     "--no-experimental-sqlite",
   ];
   return sandbox.around({ file: sandbox.node, args: [...permissions, file] }, settings);

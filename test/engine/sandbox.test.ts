@@ -10,6 +10,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { copyOnce } from "../../src/engine/sandbox/copies.ts";
+import { linksFor } from "../../src/engine/sandbox/links.ts";
 import { createFolder } from "./write-script.ts";
 
 /** Writes a module and its loader, which no other user can read. */
@@ -74,4 +75,12 @@ test.each<[what: string, create: (cache: string) => void]>([
   const cache = join(createFolder(), "kibitz");
   create(cache);
   await expect(copyOnce(writeEngine(), cache)).rejects.toThrow();
+});
+
+test("the image has every program that the sandbox runs", () => {
+  const dockerfile = readFileSync(join(import.meta.dirname, "../../deploy/Dockerfile"), "utf8");
+  const programs = /make-root\.sh \/image (.*?) \\/.exec(dockerfile)?.[1]?.split(" ") ?? [];
+  const links = linksFor(undefined, "/data").map(({ command }) => command(1)[0]);
+  expect(links).toHaveLength(4);
+  expect(programs).toEqual(expect.arrayContaining([...links, "sh", "mount"]));
 });
