@@ -5,7 +5,7 @@ import { withLog } from "../calls/middleware.ts";
 import { kindOfCall } from "../calls/policy.ts";
 import { createCalls } from "../calls/register.ts";
 import type { Engines } from "../engine/engines.ts";
-import { assertMayFollow, errorFromUnknown } from "../errors/errors.ts";
+import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
 import { type BodyBudget, createBodyBudget } from "../http/body-budget.ts";
 import { createCors } from "../http/listener/cors.ts";
 import { createListener } from "../http/listener/listener.ts";
@@ -30,7 +30,6 @@ import { createEventLoopLag, createTimeSlicer, type EventLoopLag } from "../thre
 import { createBeginSpan } from "../tracing/server-span.ts";
 import { accessTimes, connectionLimits, openAccess } from "./access.ts";
 import { type AgentsOptions, agentsTools, createAgentsEndpoint } from "./agents.ts";
-import { type AppState, appTransitions, notServing, type Opened } from "./app-state.ts";
 import { ConfigError } from "./config.ts";
 import { createDegraded } from "./degraded.ts";
 import { shownPlans } from "./plans.ts";
@@ -41,30 +40,29 @@ import type { Config } from "./settings.ts";
 import { openStore } from "./store.ts";
 import { tracedPaths } from "./traced-paths.ts";
 import { type ServiceMetrics, watchService } from "./watch-service.ts";
-import { wayOut } from "./way-out.ts";
 
-/** What an app waits for, in milliseconds. */
+/** Waiting times of an app, in milliseconds. */
 export const appTimes = {
   ...accessTimes,
-  /** A stop, for what is under way, before it cuts the searches short. */
+  /** How long a stop waits for calls in flight before it cuts their searches short. */
   drainMs: 15_000,
 } as const;
 
 /** As {@link appTimes}; tests make them short. */
 export type AppTimes = { readonly [Time in keyof typeof appTimes]: number };
 
-/** What is not for all that start an app, and what tests set otherwise. */
+/** Options that not every app needs, or that only tests set. */
 export interface AppOptions extends Partial<AppTimes> {
-  /** What happens is counted there. */
+  /** Counts calls, searches and engines. */
   readonly metrics?: ServiceMetrics | undefined;
-  /** Tells when calls are refused because the thread is too busy to read them. Ended with the app. */
+  /** Notices when the thread is too busy to read calls, which are refused then. Closed with the app. */
   readonly lag?: EventLoopLag;
   readonly redis?: Partial<SharingTimes>;
   /** See `AnswerOptions`. */
   readonly heartbeatMs?: number | undefined;
 }
 
-/** How long after that the answers may take to be out, those too that had to wait for an engine. */
+/** How long answers may take after the searches were cut short, in milliseconds: some of them still wait for an engine. */
 const answerMaxMs = 5000;
 
 /** The one RPC that load balancers probe with. */
@@ -77,16 +75,17 @@ const probePaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", healthCh
 export interface App {
   /** Where it listens: `http://127.0.0.1:8080`. */
   readonly url: string;
-  /** The parts that it does without what they should have: `store`. */
+  /** Names of the parts that are degraded, such as `store`. */
   degraded(): readonly string[];
-  /** No new work, what is under way is finished, engines are closed. */
+  /** Accepts no new work, finishes calls in flight, and closes everything, also if a part fails. */
   stop(): Promise<void>;
 }
 
 /**
- * Listens at once, so that a port that is taken is told at once, and answers when the engines are there.
+ * Listens at once, so that a port that is taken is reported at once, and answers calls when the engines are ready.
  *
- * @param opening the engines being started; rejected, it ends the server.
+ * @param opening the engines; if it rejects, the server is closed
+ * @throws ConfigError if a setting cannot be used
  */
 export async function startApp(
   config: Config,
@@ -95,14 +94,15 @@ export async function startApp(
   { lag = createEventLoopLag(), metrics, redis: redisTimes, heartbeatMs, ...times }: AppOptions = {},
 ): Promise<App> {
   const { drainMs, ...storeTimes } = { ...appTimes, ...times };
-  let state: AppState = { kind: "opening" };
-  const move = (next: AppState) => {
-    assertMayFollow(appTransitions, state.kind, next.kind);
-    state = next;
-  };
-  const opened = (): Partial<Opened> => ("access" in state ? state : {});
+  /** Known when the keys can be read. */
+  let access: Access | undefined;
+  let healthAndReflection: RequestHandler | undefined;
+  /** Known when the engines are ready. */
+  let protocols: Protocols | undefined;
+  /** Settles when everything is closed. */
+  let stopped: Promise<void> | undefined;
   const readiness = createReadiness();
-  /** What is closed when everything is answered, or nothing can be. */
+  /** Closed after the last answer, or if the start fails: the last one first, and all of them even if one throws. */
   const open = new AsyncDisposableStack();
   open.use(lag);
   const showAddress = createAddressShower(config.logAddresses);
@@ -110,7 +110,7 @@ export async function startApp(
   const degraded = createDegraded();
   const beginWork = createTimeSlicer();
   const writeLine = createCallLine(log, showAddress, "info", meter);
-  const addressOf = (request: RequestContext) => opened().access?.addressOf(request) ?? request.address;
+  const addressOf = (request: RequestContext) => access?.addressOf(request) ?? request.address;
   const bodies = createBodyBudget({
     addressOf,
     // In other modes a caller has few batches and reviews under way. An inflated mebibyte becomes up to 22 MB of objects.
@@ -122,31 +122,26 @@ export async function startApp(
   let redis: Redis | undefined;
   const probes = createProbes({ ...readiness, degraded: degraded.names });
   metrics?.serveProbes?.(probes);
-  const tools: RequestHandler = (req, res) => opened().tools?.(req, res) ?? false;
   const besidesPage = config.page === "on";
-  const door =
-    (index: number): RequestHandler =>
-    (req, res) =>
-      state.kind === "serving" && (state.doors[index]?.(req, res) ?? false);
   const connections = connectionLimits(config);
-  const plans = () => opened().access?.plans ?? [];
+  const plans = () => access?.plans ?? [];
   const listener = createListener({
     handlers: [
-      // These look at credentials themselves, and refuse in their protocol.
-      door(jsonDoor),
+      // These authenticate by themselves, and refuse in their own protocol.
+      (req, res) => protocols?.json(req, res) ?? false,
       probes,
-      tools,
-      door(rpcDoor),
-      door(agentsDoor),
-      (req, res) => "access" in state && checkCredential(state.access, req, res),
+      (req, res) => healthAndReflection?.(req, res) ?? false,
+      (req, res) => protocols?.rpc(req, res) ?? false,
+      (req, res) => protocols?.mcp(req, res) ?? false,
+      (req, res) => access !== undefined && checkCredential(access, req, res),
       ...(besidesPage ? [createWebPage()] : []),
       createWelcome(besidesPage),
       createProblemPages(),
       createApiPages({
-        plans: () => ("access" in state ? shownPlans(state.access.plans) : undefined),
+        plans: () => access && shownPlans(access.plans),
         tools: agentsTools,
       }),
-      (req, res) => state.kind !== "serving" && refuse(notServing(state.kind), req, res),
+      (req, res) => protocols === undefined && refuse(notServing(stopped !== undefined), req, res),
       refuseUnknown,
     ],
     isProbe: (path) => probePaths.has(path),
@@ -171,16 +166,22 @@ export async function startApp(
     redis = connected && open.use(connected);
     const node = redis && open.use((await import("./nodes.ts")).joinOthers(redis, redisTimes));
     const sharing = redis && node && { redis, nodes: () => node.count };
-    const access = open.use(await openAccess(config, log, storeTimes, { sharing, degraded }));
-    const toolCalls = createTools({ ...readiness, addressOf: access.addressOf }, bodies, log, meter);
-    move({ kind: "starting", access, tools: toolCalls });
+    const opened = open.use(await openAccess(config, log, storeTimes, { sharing, degraded }));
+    healthAndReflection = createHealthAndReflection(
+      { ...readiness, addressOf: opened.addressOf },
+      bodies,
+      log,
+      meter,
+    );
+    access = opened;
     const engines = await opening;
     const store = openStore(config, log, degraded);
     if (store) {
       open.use(store);
     }
+    open.use(engines);
     const shared = redis && node && (await shareAnswers(redis, config, node.id, redisTimes));
-    const service = createService(engines, access, config, log, {
+    const service = createService(engines, opened, config, log, {
       store,
       shared,
       writeLine,
@@ -189,77 +190,96 @@ export async function startApp(
     });
     node?.present(service, config, port);
     if (metrics) {
-      watchService(metrics, service, engines, access, degraded);
+      watchService(metrics, service, engines, opened, degraded);
     }
     const { defaultBuild } = engines.catalog.latest;
     const follow = () => readiness.become(engines.available(defaultBuild) ? "ready" : "starting");
-    move({
-      kind: "serving",
-      access,
-      tools: toolCalls,
-      doors: createDoors(service, {
-        access,
-        lag,
-        bodies,
-        config,
-        heartbeatMs,
-        writeLine,
-        log,
-      }),
+    protocols = createProtocols(service, {
+      access: opened,
+      lag,
+      bodies,
+      config,
+      heartbeatMs,
+      writeLine,
+      log,
     });
     engines.changes.on("change", follow);
     follow();
     const drain = async () => {
+      protocols = undefined;
       engines.changes.off("change", follow);
       readiness.become("draining");
-      // Again and again: what has waited until now begins when others end.
+      // Repeated, because searches that waited until now begin when others end.
       let cutting: NodeJS.Timeout | undefined;
       const late = setTimeout(() => {
         engines.cutShort();
         cutting = setInterval(() => engines.cutShort(), 100);
       }, drainMs);
-      await listener.stop(drainMs + answerMaxMs);
-      clearTimeout(late);
-      clearInterval(cutting);
-      await engines[Symbol.asyncDispose]();
-      await open.disposeAsync();
-      move({ kind: "stopped" });
+      try {
+        await listener.stop(drainMs + answerMaxMs);
+      } finally {
+        clearTimeout(late);
+        clearInterval(cutting);
+        await open.disposeAsync();
+      }
     };
     return {
       degraded: degraded.names,
       url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
-      async stop() {
-        if (state.kind === "serving") {
-          move({ kind: "draining", access, tools: toolCalls, ended: drain() });
-        }
-        await ("ended" in state ? state.ended : undefined);
+      stop: () => {
+        stopped ??= drain();
+        return stopped;
       },
     };
   } catch (error) {
     await listener.stop(0);
     await opening.then((engines) => engines[Symbol.asyncDispose]()).catch(() => {});
     await open.disposeAsync();
-    move({ kind: "stopped" });
     throw error;
   }
 }
 
-/** Places of the ways to call the service. */
-const jsonDoor = 0;
-const rpcDoor = 1;
-const agentsDoor = 2;
+/** What the operator can do about an address that cannot be listened on. */
+function wayOut({ code = "" }: NodeJS.ErrnoException): string {
+  switch (code) {
+    case "EADDRINUSE":
+      return " KIBITZ_PORT=0 picks a free port.";
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return " KIBITZ_HOST must be an address of this machine.";
+    default:
+      return "";
+  }
+}
 
-interface DoorsOptions extends Pick<AgentsOptions, "bodies" | "config" | "writeLine" | "log"> {
+/** The reason why no call is answered before the engines are ready and after the stop has begun. */
+function notServing(isStopping: boolean): KibitzError {
+  return isStopping
+    ? new KibitzError("shutting_down", "This server is stopping and accepts no new work.", {
+        retryAfterMs: 5000,
+      })
+    : new KibitzError("starting", "The engine is being started.", { retryAfterMs: 1000 });
+}
+
+/** The ways to call the service. Each takes its own requests, and returns false for others. */
+interface Protocols {
+  readonly json: RequestHandler;
+  /** gRPC, gRPC-Web and Connect. */
+  readonly rpc: RequestHandler;
+  readonly mcp: RequestHandler;
+}
+
+interface ProtocolsOptions extends Pick<AgentsOptions, "bodies" | "config" | "writeLine" | "log"> {
   readonly access: Access;
   readonly lag: EventLoopLag;
   readonly heartbeatMs: number | undefined;
 }
 
-/** Every way to call the service, in front of the same handlers. */
-function createDoors(
+/** All protocols, in front of the same handlers. */
+function createProtocols(
   service: Service,
-  { access, lag, bodies, config, heartbeatMs, writeLine, log }: DoorsOptions,
-): readonly RequestHandler[] {
+  { access, lag, bodies, config, heartbeatMs, writeLine, log }: ProtocolsOptions,
+): Protocols {
   const { rules, judge, beginWork, calls } = service;
   const admitCall = createAdmitCall(access, lag.isLasting);
   const admit = (req: NodeRequest, method: DescMethod | undefined) =>
@@ -299,14 +319,15 @@ function createDoors(
   };
   const rpc: RequestHandler = (req, res) =>
     connect(req, res) || (isApiPath(contextOf(req).path) && rejectUnknown(req, res));
-  return [gateway, rpc, createAgentsEndpoint({ service, admitCall, bodies, config, writeLine, log })];
+  const mcp = createAgentsEndpoint({ service, admitCall, bodies, config, writeLine, log });
+  return { json: gateway, rpc, mcp };
 }
 
 /**
- * Health and reflection. They need no account: a monitor must see that the server lives also with a revoked key. Nothing is counted, and
- * as load balancers ask every second, their lines are at the level `debug`.
+ * Health and reflection. They need no account: a monitor with a revoked key must still see that the server lives. They are not
+ * counted, and their log lines have the level `debug`, because load balancers ask every second.
  */
-function createTools(
+function createHealthAndReflection(
   state: Parameters<typeof createToolImplementations>[0],
   bodies: BodyBudget,
   log: Log,
