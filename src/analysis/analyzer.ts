@@ -5,7 +5,6 @@ import {
   type SearchDone,
   type SearchEvent,
   type SearchJob,
-  type SearchProgress,
 } from "../engine/engine.ts";
 import type { SearchWithRetry } from "../engine/search-with-retry.ts";
 import type { CacheTier, Meter } from "../metrics/meter.ts";
@@ -24,39 +23,39 @@ import {
   type JudgedRequest,
   restrictionOf,
 } from "./analysis.ts";
-import { type CoalescerCounters, createCoalescer, type SharedWork, type Sharers } from "./coalesce.ts";
+import { type CoalescerCounters, createCoalescer, type SharedWork } from "./coalesce.ts";
 import { type Asker, createAsker, type RunTimes } from "./engine-time.ts";
 import { errorFromFailure } from "./error-from-failure.ts";
 import { createExpectedTimes, type ExpectedTimes, type SearchTime } from "./expected-time.ts";
-import type { Flight, Followed, SharedEvent, SharedState, Sharing, Terms } from "./flight.ts";
+import type { Followed, SharedEvent, SharedState, Sharing, Terms } from "./flight.ts";
 import type { Scheduler, Slot, Standing } from "./scheduler.ts";
 
 /**
- * Analyses positions. A finished game gives its one state at once, and what is known already gives its final
- * one; equal requests share a search. Only what is left asks an engine.
+ * Analyses positions. A finished game has its one state at once, and a cached or stored answer its final state. Equal requests in flight
+ * share a search. Only the rest needs an engine.
  */
 export interface Analyzer {
   /**
-   * The final state.
+   * Returns the final state.
    *
-   * @param flow whose work it is: flows share the engines evenly. An address, or a batch of one.
+   * @param flow the flow that the work counts for: a caller, or one batch. Flows share the engines evenly.
    * @throws KibitzError; the reason of `signal`.
    */
   analyze(request: JudgedRequest, flow: string, signal: AbortSignal, terms?: Terms): Promise<Analysis>;
   /**
-   * Complete states as the search deepens; the last one is final and has its stop reason. Before them, while the search
-   * waits for its slot: its place, when that has changed.
+   * Yields complete states as the search deepens; the last one is final and has its stop reason. While the search waits for its slot, it
+   * yields its queue position first, whenever that has changed.
    */
   follow(request: JudgedRequest, flow: string, signal: AbortSignal, terms?: Terms): AsyncIterable<Followed>;
-  /** Milliseconds that a search is expected to take on this machine by those that were run, at most its movetime. */
+  /** Milliseconds that a search is expected to take on this machine, at most its movetime. */
   readonly expectMs: ExpectedTimes["expect"];
   /**
-   * The same for the search of a request, and when that ends.
+   * The expected and the longest time of the search of a request.
    *
-   * @param movetimeMaxMs when it ends if it sets no time of its own, in milliseconds
+   * @param movetimeMaxMs the time limit of a request without its own, in milliseconds
    */
   timeOf(request: JudgedRequest, movetimeMaxMs: number): SearchTime;
-  /** Callers whose answer was not kept from before. */
+  /** Counts callers whose answer was not known before. */
   askers(): CoalescerCounters;
 }
 
@@ -65,19 +64,19 @@ interface AnalyzerOptions {
   readonly search: SearchWithRetry;
   readonly scheduler: Scheduler;
   readonly cache: InstantCache<Findings>;
-  /** What the cache does not know any more, or the process before this one has found. */
+  /** Answers that outlive the process, and the cache. */
   readonly store?: AnswerStore<Findings> | undefined;
-  /** With other nodes, where there may be some. */
+  /** Shares searches with other nodes, if there are some. */
   readonly sharing?: Sharing | undefined;
-  /** When a search ends that sets no time of its own and about which nothing is agreed, in milliseconds. */
+  /** The time limit of a search without its own, if no terms are given, in milliseconds. */
   readonly movetimeMaxMs: number;
 }
 
-/** Of what is kept; undefined for what is not. */
+/** The key of an answer that may be cached. */
 type Key = string | undefined;
 
 export function createAnalyzer({
-  search: searchOnEngine,
+  search,
   scheduler,
   cache,
   store,
@@ -89,27 +88,27 @@ export function createAnalyzer({
   const coalescer = createCoalescer<SharedEvent, Asker>();
   sharing?.serve((flightKey, signal) => coalescer.join(flightKey, createAsker("another node"), signal));
 
-  const search: SearchWithRetry = (build, job, signal, ...told) =>
-    inSpan("engine search", { signal, attributes: searchAttributes(build, job) }, async (span) => {
-      const done = await searchOnEngine(build, job, signal, ...told);
-      span?.setAttributes({
-        "kibitz.depth": done.snapshot.depth,
-        "kibitz.nodes": done.snapshot.counters.nodes,
-        "kibitz.engine_ms": done.snapshot.counters.timeMs,
-        "kibitz.ended_by": done.endedBy,
-      });
-      return done;
-    });
+  /** The answer, if it needs no search, and the key for an answer to cache. */
+  function lookUp(request: JudgedRequest): { readonly key: Key; readonly known?: Analysis } {
+    const { terminal } = request.position;
+    if (terminal) {
+      return { key: undefined, known: analysisOfFinishedGame(request, terminal) };
+    }
+    const key = cacheKeyOf(request);
+    const findings = key === undefined ? undefined : findKept(key, request);
+    return findings
+      ? { key, known: analysisFromFindings(findings, request, { queueMs: 0, cached: true }) }
+      : { key };
+  }
 
-  /** What is known of a search: from memory, else from the store, and then from memory. */
-  function lookUp(key: string, request: JudgedRequest): Findings | undefined {
+  /** Looks in memory, then in the store. A stored answer enters the memory. */
+  function findKept(key: string, request: JudgedRequest): Findings | undefined {
     const found = lookIn("memory", () => cache.get(key));
-    const storing = isWorthStoring(request) ? store : undefined;
     if (found) {
       meter?.lookUp("memory");
       return found;
     }
-    const stored = storing && lookIn("store", () => storing.get(key));
+    const stored = store && isWorthStoring(request) ? lookIn("store", () => store.get(key)) : undefined;
     if (stored) {
       cache.set(key, stored);
       meter?.lookUp("store");
@@ -117,14 +116,17 @@ export function createAnalyzer({
     return stored;
   }
 
-  /** Counts what was not here: another node had it, or nobody. */
-  const tellElsewhere = (key: Key, wasShared = false) =>
-    key === undefined || meter?.lookUp(wasShared ? "shared" : undefined);
-
   function keep(key: string, request: JudgedRequest, findings: Findings): void {
     cache.set(key, findings);
     if (isWorthStoring(request)) {
       store?.set(key, findings);
+    }
+  }
+
+  /** Counts an answer that was not kept here. Another node may have known it. */
+  function countMiss(key: Key, wasShared: boolean): void {
+    if (key !== undefined) {
+      meter?.lookUp(wasShared ? "shared" : undefined);
     }
   }
 
@@ -139,158 +141,161 @@ export function createAnalyzer({
     onEngineTime() {},
   });
 
-  async function run(
-    { request, time, key, flightKey, asker }: Flight,
-    publish: (event: SharedEvent) => void,
-    signal: AbortSignal,
-    sharers: Sharers<Asker>,
-  ): Promise<SharedState> {
-    const { flow } = asker;
-    const times: RunTimes = { begunAt: undefined, endedAt: undefined };
-    asker.joins(times);
-    sharers.watch((who) => who.joins(times));
-    const { position, build, depth, nodes, multipv, options } = request;
-    const searchMoves = restrictionOf(request);
-    const limits = { depth, nodes, movetimeMs: time.longestMs };
-    const job: SearchJob = { position, multipv, searchMoves, options, ...limits };
-    const askedAt = performance.now();
-    const state = (event: SearchEvent, queueMs: number): SharedState => {
-      let described: Findings | undefined;
-      const findings = () => {
-        described ??= findingsFromEvent(event, request);
-        return described;
-      };
-      const { depth, counters } = event.snapshot;
-      return { kind: "state", findings, depth, askedAt, queueMs, engineMs: counters.timeMs, cached: false };
-    };
-
-    const tellStanding = (standing: Standing) => publish({ kind: "waiting", standing });
-    const expectMs = () => expectedTimes.expect(build, job);
-    const enter = (isAdmitted: boolean) =>
-      inSpan("queue", { signal }, () =>
-        scheduler.enter({ flow, expectMs, isAdmitted }, signal, tellStanding),
-      );
-
-    async function searchIn(entered: Slot, tell: typeof publish): Promise<SharedState> {
-      const done = await searchHolding(entered, tell);
-      // Whoever waits for the slot is sent to the engine first: describing an answer takes a while.
-      await setImmediate();
-      expectedTimes.learn(build, job, done);
-      meter?.search({ path: build.path, queueMs: entered.queueMs, ...done });
-      const last = state(done, entered.queueMs);
-      if (key !== undefined && last.findings().deterministic) {
-        keep(key, request, last.findings());
-      }
-      return last;
-    }
-
-    async function searchHolding(slot: Slot, tell: typeof publish): Promise<SearchDone> {
-      times.begunAt = undefined;
-      times.endedAt = undefined;
-      const onEngine = (isHeld: boolean) => {
-        const now = performance.now();
-        times.begunAt ??= now;
-        times.endedAt = isHeld ? undefined : now;
-      };
-      try {
-        const tellProgress = (progress: SearchProgress) => tell(state(progress, slot.queueMs));
-        return await search(build, job, signal, tellProgress, onEngine);
-      } finally {
-        slot[Symbol.dispose]();
-      }
-    }
-
-    try {
-      if (sharing === undefined || key === undefined || flightKey === undefined || !isWorthSharing(request)) {
-        return await searchIn(await enter(false), publish);
-      }
-      const hasFreeSlot = () => scheduler.hasFreeSlot;
-      const here = { hasFreeSlot, enter, searchIn, publish, signal, times };
-      return await sharing.run({ key, flightKey, ...here });
-    } catch (error) {
-      throw error instanceof EngineFailure ? errorFromFailure(error) : error;
-    }
-  }
-
-  /** By what equal searches are told, and the search if there is none: then it counts as the flow's. */
-  function flightOf(request: JudgedRequest, key: Key, flow: string, time: SearchTime) {
-    const flightKey = key === undefined ? undefined : flightKeyOf(key, time.longestMs);
+  /** Prepares the search of a request. It runs unless an equal search is in flight under the same key. */
+  function prepare(request: JudgedRequest, key: Key, flow: string, { longestMs }: SearchTime) {
+    const flightKey = key === undefined ? undefined : flightKeyOf(key, longestMs);
     const asker = createAsker(flow);
-    const flight = { asker, request, time, key, flightKey };
-    const work: SharedWork<SharedEvent, Asker> = (...joint) => run(flight, ...joint);
-    return { asker, flightKey, work };
+    const work = searchOf(request, longestMs, key, flightKey, asker);
+    return { asker, flightKey, work, joinedAt: performance.now() };
   }
 
-  /** @param toldMs what they have been told already that it took. */
-  function chargeWhoLeft(asker: Asker, { onEngineTime }: Terms, toldMs = 0): void {
+  function searchOf(
+    request: JudgedRequest,
+    movetimeMs: number,
+    key: Key,
+    flightKey: string | undefined,
+    first: Asker,
+  ): SharedWork<SharedEvent, Asker> {
+    return async (publish, signal, sharers) => {
+      const times: RunTimes = { begunAt: undefined, endedAt: undefined };
+      first.joins(times);
+      sharers.watch((asker) => asker.joins(times));
+      const { position, build, depth, nodes, multipv, options } = request;
+      const searchMoves = restrictionOf(request);
+      const job: SearchJob = { position, depth, nodes, movetimeMs, multipv, searchMoves, options };
+      const askedAt = performance.now();
+
+      function stateOf(event: SearchEvent, queueMs: number): SharedState {
+        let described: Findings | undefined;
+        const findings = () => {
+          described ??= findingsFromEvent(event, request);
+          return described;
+        };
+        const { depth, counters } = event.snapshot;
+        return { kind: "state", findings, depth, askedAt, queueMs, engineMs: counters.timeMs, cached: false };
+      }
+
+      const onWaiting = (standing: Standing) => publish({ kind: "waiting", standing });
+      const expectMs = () => expectedTimes.expect(build, job);
+      const enter = (isAdmitted: boolean) =>
+        inSpan("queue", { signal }, () =>
+          scheduler.enter({ flow: first.flow, expectMs, isAdmitted }, signal, onWaiting),
+        );
+
+      async function searchIn(slot: Slot, report: typeof publish): Promise<SharedState> {
+        const { queueMs } = slot;
+        const done = await searchHolding(slot, (progress) => report(stateOf(progress, queueMs)));
+        // The next search gets the engine first, because it takes a while to describe an answer.
+        await setImmediate();
+        expectedTimes.learn(build, job, done);
+        meter?.search({ path: build.path, queueMs, ...done });
+        const last = stateOf(done, queueMs);
+        if (key !== undefined && last.findings().deterministic) {
+          keep(key, request, last.findings());
+        }
+        return last;
+      }
+
+      async function searchHolding(
+        slot: Slot,
+        onProgress: (event: SearchEvent) => void,
+      ): Promise<SearchDone> {
+        using _ = slot;
+        times.begunAt = undefined;
+        times.endedAt = undefined;
+        const onEngine = (hasEngine: boolean) => {
+          const now = performance.now();
+          times.begunAt ??= now;
+          times.endedAt = hasEngine ? undefined : now;
+        };
+        return await inSpan(
+          "engine search",
+          { signal, attributes: searchAttributes(build, job) },
+          async (span) => {
+            const done = await search(build, job, signal, onProgress, onEngine);
+            span?.setAttributes({
+              "kibitz.depth": done.snapshot.depth,
+              "kibitz.nodes": done.snapshot.counters.nodes,
+              "kibitz.engine_ms": done.snapshot.counters.timeMs,
+              "kibitz.ended_by": done.endedBy,
+            });
+            return done;
+          },
+        );
+      }
+
+      try {
+        if (
+          sharing === undefined ||
+          key === undefined ||
+          flightKey === undefined ||
+          !isWorthSharing(request)
+        ) {
+          return await searchIn(await enter(false), publish);
+        }
+        const hasFreeSlot = () => scheduler.hasFreeSlot;
+        return await sharing.run({ key, flightKey, hasFreeSlot, enter, searchIn, publish, signal, times });
+      } catch (error) {
+        throw error instanceof EngineFailure ? errorFromFailure(error) : error;
+      }
+    };
+  }
+
+  /** Charges a caller that leaves for engine time beyond that which it was charged already. */
+  function chargeLeaver(asker: Asker, { onEngineTime }: Terms, chargedMs: number): void {
     const engineMs = asker.engineMs();
-    if (engineMs > toldMs) {
+    if (engineMs > chargedMs) {
       onEngineTime(engineMs);
     }
   }
 
-  function keptOf(findings: Findings, request: JudgedRequest): Analysis {
-    return analysisFromFindings(findings, request, { queueMs: 0, cached: true });
-  }
-
-  async function ask(request: JudgedRequest, key: Key, flow: string, signal: AbortSignal, terms: Terms) {
-    const joinedAt = performance.now();
-    const { asker, flightKey, work } = flightOf(request, key, flow, terms);
-    try {
-      const last = (await coalescer.last(flightKey, work, asker, signal)) as SharedState;
-      tellElsewhere(key, last.cached);
-      if (!last.cached) {
-        terms.onEngineTime(last.engineMs);
-      }
-      return analysisFromState(last, request, joinedAt);
-    } catch (error) {
-      tellElsewhere(key);
-      chargeWhoLeft(asker, terms);
-      throw error;
-    }
-  }
-
-  const analyzer: Analyzer = {
+  return {
     expectMs: expectedTimes.expect,
     timeOf,
     askers: () => coalescer.counters,
     async analyze(request, flow, signal, terms = ownTerms(request)) {
-      const { terminal } = request.position;
-      if (terminal) {
-        return analysisOfFinishedGame(request, terminal);
+      const { key, known } = lookUp(request);
+      if (known) {
+        return known;
       }
-      const key = cacheKeyOf(request);
-      const findings = key === undefined ? undefined : lookUp(key, request);
-      return findings ? keptOf(findings, request) : ask(request, key, flow, signal, terms);
+      const { asker, flightKey, work, joinedAt } = prepare(request, key, flow, terms);
+      let wasShared = false;
+      try {
+        // The last event is always a state.
+        const last = (await coalescer.last(flightKey, work, asker, signal)) as SharedState;
+        wasShared = last.cached;
+        if (!wasShared) {
+          terms.onEngineTime(last.engineMs);
+        }
+        return analysisFromState(last, request, joinedAt);
+      } catch (error) {
+        chargeLeaver(asker, terms, 0);
+        throw error;
+      } finally {
+        countMiss(key, wasShared);
+      }
     },
     async *follow(request, flow, signal, terms = ownTerms(request)) {
-      const { terminal } = request.position;
-      if (terminal) {
-        yield { kind: "state", analysis: analysisOfFinishedGame(request, terminal) };
+      const { key, known } = lookUp(request);
+      if (known) {
+        yield { kind: "state", analysis: known };
         return;
       }
-      const key = cacheKeyOf(request);
-      const findings = key === undefined ? undefined : lookUp(key, request);
-      if (findings) {
-        yield { kind: "state", analysis: keptOf(findings, request) };
-        return;
-      }
-      const joinedAt = performance.now();
-      const { asker, flightKey, work } = flightOf(request, key, flow, terms);
-      let ended = false;
+      const { asker, flightKey, work, joinedAt } = prepare(request, key, flow, terms);
+      let hasEnded = false;
       let wasShared = false;
-      let toldMs = 0;
+      let chargedMs = 0;
       let place = 0;
-      // At once: a watcher that reads slowly may come back much later.
-      const leave = () => chargeWhoLeft(asker, terms, toldMs);
+      // Charge at once: a reader that is slow may come back much later.
+      const leave = () => chargeLeaver(asker, terms, chargedMs);
       signal.addEventListener("abort", leave, { once: true });
       try {
         for await (const event of coalescer.all(flightKey, work, asker, signal)) {
           if (event.kind === "state") {
             wasShared = event.cached;
-            if (!event.cached) {
-              toldMs = event.engineMs;
-              terms.onEngineTime(toldMs);
+            if (!wasShared) {
+              chargedMs = event.engineMs;
+              terms.onEngineTime(chargedMs);
             }
             yield { kind: "state", analysis: analysisFromState(event, request, joinedAt) };
             continue;
@@ -301,17 +306,16 @@ export function createAnalyzer({
             yield { kind: "waiting", at };
           }
         }
-        ended = true;
+        hasEnded = true;
       } finally {
         signal.removeEventListener("abort", leave);
-        tellElsewhere(key, wasShared);
-        if (!ended && !signal.aborted) {
+        countMiss(key, wasShared);
+        if (!hasEnded && !signal.aborted) {
           leave();
         }
       }
     },
   };
-  return analyzer;
 }
 
 /** Looks an answer up in its own span. */
@@ -334,7 +338,7 @@ function searchAttributes({ id, path }: EngineBuild, { depth, nodes, movetimeMs,
   };
 }
 
-/** Who joins a search that waits already waits less than that. */
+/** A caller that joins a search while it waits has waited less than the search. */
 function analysisFromState(state: SharedState, request: JudgedRequest, joinedAt: number): Analysis {
   const lateMs = Math.max(0, joinedAt - state.askedAt);
   const queueMs = Math.max(0, Math.round(state.queueMs - lateMs));

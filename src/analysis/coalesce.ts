@@ -3,21 +3,21 @@ import { beginSpan, inSpan } from "../tracing/spans.ts";
 import { requestBounds } from "./analysis.ts";
 
 /**
- * Lets equal requests that are under way at the same time share one run of the work. It lives as long as its
- * last reader, not as its first; what ends it ends all.
+ * Lets equal requests that are in flight at the same time share one run of the work. A run lives as long as its last waiter, not as its
+ * first. Its end is the end for all waiters.
  */
 export interface Coalescer<T, W> {
   /**
-   * The last state of the work called `key`: of the run under way, or else of a new one.
+   * The last state of the run in flight that is called `key`, or of a new run.
    *
-   * @param key undefined for work that is not to be shared.
-   * @param who asks: the work is told who shares it.
-   * @throws what the work throws; the reason of `signal`.
+   * @param key undefined for work that is not shared.
+   * @param who the waiter, about which the work is informed.
+   * @throws the error of the work; the reason of `signal`.
    */
   last(key: string | undefined, work: SharedWork<T, W>, who: W, signal: AbortSignal): Promise<T>;
-  /** All states, the newest one first where the run is under way already. */
+  /** All states; of a run that is in flight already, the newest one first. */
   all(key: string | undefined, work: SharedWork<T, W>, who: W, signal: AbortSignal): AsyncIterable<T>;
-  /** All states of the run under way, the newest one first; undefined if there is none. */
+  /** All states of the run in flight, the newest one first; undefined if there is none. */
   join(key: string, who: W, signal: AbortSignal): AsyncIterable<T> | undefined;
   readonly counters: CoalescerCounters;
 }
@@ -25,7 +25,7 @@ export interface Coalescer<T, W> {
 /**
  * Work that is worth sharing: publishes states, and resolves with the last one.
  *
- * @param signal aborted when nobody wants the work any more, with the last reader's reason.
+ * @param signal aborted when nobody waits for the work any more, with the last waiter's reason.
  */
 export type SharedWork<T, W> = (
   publish: (state: T) => void,
@@ -33,79 +33,59 @@ export type SharedWork<T, W> = (
   sharers: Sharers<W>,
 ) => Promise<T>;
 
-/** Those who share a run: it was begun for one, others come, and each may leave. */
+/** The waiters of a run. */
 export interface Sharers<W> {
-  /** Reports the callers who come from now on, and all who leave while others stay. */
-  watch(came: (who: W) => void, left?: (who: W) => void): void;
+  /** Reports the waiters that join from now on. */
+  watch(onJoin: (who: W) => void): void;
 }
 
-/** Since the start: readers for whom work was begun, and those who found it under way. */
+/** Counters since the start: waiters for which a run was started, and waiters that joined one. */
 export interface CoalescerCounters {
   readonly started: number;
   readonly joined: number;
 }
 
-/** Holds a run while it is under way. The outgrown table of a `Map` would keep the run itself until V8 collects the whole heap. */
-interface Place<T, W> {
-  run: SharedRun<T, W> | undefined;
-}
-
 export function createCoalescer<T, W>(): Coalescer<T, W> {
-  const underWay = new Map<string, Place<T, W>>();
+  const inFlight = new Map<string, SharedRun<T, W>>();
   let started = 0;
   let joined = 0;
 
-  function begin(key: string | undefined, work: SharedWork<T, W>, reader: Reader<T, W>): SharedRun<T, W> {
-    started++;
-    const place: Place<T, W> = { run: undefined };
-    const run = new SharedRun<T, W>(() => {
-      if (key !== undefined && place.run) {
-        place.run = undefined;
-        underWay.delete(key);
-      }
-    });
-    if (key !== undefined) {
-      place.run = run;
-      underWay.set(key, place);
-    }
-    run.enter(reader);
-    run.begin(work);
-    return run;
-  }
-
-  /** Lets a reader in, until it says that it has left. */
-  function enter(
-    key: string | undefined,
-    work: SharedWork<T, W>,
-    reader: Reader<T, W>,
-    signal: AbortSignal,
-  ): () => void {
-    signal.throwIfAborted();
-    const known = key === undefined ? undefined : underWay.get(key)?.run;
-    return known ? join(known, reader, signal) : stay(begin(key, work, reader), reader, signal);
-  }
-
-  function join(known: SharedRun<T, W>, reader: Reader<T, W>, signal: AbortSignal): () => void {
+  function joinRun(run: SharedRun<T, W>, waiter: Waiter<T, W>, signal: AbortSignal): () => void {
     joined++;
     // The search is in the trace of the caller that began it.
-    const { span: search } = known;
-    const span = beginSpan("join search", { links: search ? [{ context: search.spanContext() }] : [] });
-    known.enter(reader);
-    const leave = stay(known, reader, signal);
+    const links = run.span ? [{ context: run.span.spanContext() }] : [];
+    const span = beginSpan("join search", { links });
+    const leave = run.add(waiter, signal);
     return () => {
       leave();
       span?.end();
     };
   }
 
-  function stay(run: SharedRun<T, W>, reader: Reader<T, W>, signal: AbortSignal): () => void {
-    // At once, and not when the reader next asks for a state: that may be never.
-    const giveUp = () => run.leave(reader, () => signal.reason);
-    signal.addEventListener("abort", giveUp, { once: true });
-    return () => {
-      signal.removeEventListener("abort", giveUp);
-      run.leave(reader, () => new Error("the last reader has stopped reading"));
-    };
+  /** Adds a waiter to the run in flight, or to a new one. Returns the way to leave it. */
+  function enter(
+    key: string | undefined,
+    work: SharedWork<T, W>,
+    waiter: Waiter<T, W>,
+    signal: AbortSignal,
+  ): () => void {
+    signal.throwIfAborted();
+    const known = key === undefined ? undefined : inFlight.get(key);
+    if (known) {
+      return joinRun(known, waiter, signal);
+    }
+    started++;
+    const run = new SharedRun<T, W>(() => {
+      if (key !== undefined && inFlight.get(key) === run) {
+        inFlight.delete(key);
+      }
+    });
+    if (key !== undefined) {
+      inFlight.set(key, run);
+    }
+    const leave = run.add(waiter, signal);
+    run.start(work);
+    return leave;
   }
 
   return {
@@ -114,7 +94,7 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
     },
     async last(key, work, who, signal) {
       const { promise, resolve, reject } = Promise.withResolvers<T>();
-      const leave = enter(key, work, { who, push: undefined, end: resolve, fail: reject }, signal);
+      const leave = enter(key, work, { who, push() {}, end: resolve, fail: reject }, signal);
       try {
         return await promise;
       } finally {
@@ -122,189 +102,155 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
       }
     },
     async *all(key, work, who, signal) {
-      const { states, reader } = createStates<T, W>(who);
-      const leave = enter(key, work, reader, signal);
-      try {
-        yield* states;
-      } finally {
-        leave();
-      }
+      const states = createLatestStates<T>();
+      yield* readUntilLeft(states, enter(key, work, { who, ...states }, signal));
     },
     join(key, who, signal) {
-      const known = underWay.get(key)?.run;
-      if (known === undefined || signal.aborted) {
+      const run = inFlight.get(key);
+      if (run === undefined || signal.aborted) {
         return undefined;
       }
-      const { states, reader } = createStates<T, W>(who);
-      const leave = join(known, reader, signal);
-      return (async function* () {
-        try {
-          yield* states;
-        } finally {
-          leave();
-        }
-      })();
+      const states = createLatestStates<T>();
+      return readUntilLeft(states, joinRun(run, { who, ...states }, signal));
     },
   };
 }
 
-/** Whoever reads states, one after the other. */
-function createStates<T, W>(who: W): { readonly states: AsyncIterable<T>; readonly reader: Reader<T, W> } {
-  const states = createLatest<T>(statesOfSearch);
-  const end = (last: T) => {
-    states.push(last);
-    states.end();
-  };
-  return { states, reader: { who, push: states.push, end, fail: states.fail } };
+async function* readUntilLeft<T>(states: AsyncIterable<T>, leave: () => void): AsyncIterable<T> {
+  try {
+    yield* states;
+  } finally {
+    leave();
+  }
 }
 
-/** Where one who waits is told. */
-interface Reader<T, W> {
+interface Waiter<T, W> extends StateListener<T> {
   readonly who: W;
-  /** Undefined where only the last state is waited for. */
-  readonly push: ((state: T) => void) | undefined;
+}
+
+interface StateListener<T> {
+  push(state: T): void;
   end(last: T): void;
   fail(error: unknown): void;
 }
 
-/** One run of the work, and those who wait for it. */
+/** One run of the work, with its waiters. */
 class SharedRun<T, W> implements Sharers<W> {
-  readonly #readers = new Set<Reader<T, W>>();
-  readonly #watchers: { readonly came: (who: W) => void; readonly left: (who: W) => void }[] = [];
-  readonly #left = new AbortController();
-  readonly #over: () => void;
+  readonly #waiters = new Set<Waiter<T, W>>();
+  readonly #watchers: ((who: W) => void)[] = [];
+  readonly #abandoned = new AbortController();
+  readonly #onOver: () => void;
   #newest: { readonly state: T } | undefined;
-  #span: Span | undefined;
+  /** The span of the work, if it is recorded. */
+  span: Span | undefined;
 
-  /** @param over called once, as soon as nobody should join any more. */
-  constructor(over: () => void) {
-    this.#over = over;
+  /** @param onOver called as soon as nobody may join any more. */
+  constructor(onOver: () => void) {
+    this.#onOver = onOver;
   }
 
-  /** To be called once, when the first reader is there. */
-  begin(work: SharedWork<T, W>): void {
+  /** Starts the work. To be called once, after the first waiter was added. */
+  start(work: SharedWork<T, W>): void {
     const publish = (state: T) => {
       this.#newest = { state };
-      for (const reader of this.#readers) {
-        reader.push?.(state);
+      for (const waiter of this.#waiters) {
+        waiter.push(state);
       }
     };
-    // Failures go to the readers, and when all have left there is nobody to be told.
-    const { signal } = this.#left;
+    const { signal } = this.#abandoned;
+    // A failure goes to the waiters. If all have left, nobody needs it.
     inSpan("search", { signal }, (span) => {
-      this.#span = span;
+      this.span = span;
       return work(publish, signal, this);
     }).then(
-      (last) => this.#end((reader) => reader.end(last)),
-      (error) => this.#end((reader) => reader.fail(error)),
+      (last) => this.#end((waiter) => waiter.end(last)),
+      (error) => this.#end((waiter) => waiter.fail(error)),
     );
   }
 
-  /** The span of the work, if it is recorded. */
-  get span(): Span | undefined {
-    return this.#span;
+  watch(onJoin: (who: W) => void): void {
+    this.#watchers.push(onJoin);
   }
 
-  watch(came: (who: W) => void, left: (who: W) => void = () => {}): void {
-    this.#watchers.push({ came, left });
-  }
-
-  enter(reader: Reader<T, W>): void {
-    this.#readers.add(reader);
-    for (const { came } of this.#watchers) {
-      came(reader.who);
+  /** Returns the way to leave, which may be used more than once. */
+  add(waiter: Waiter<T, W>, signal: AbortSignal): () => void {
+    this.#waiters.add(waiter);
+    for (const onJoin of this.#watchers) {
+      onJoin(waiter.who);
     }
     if (this.#newest) {
-      reader.push?.(this.#newest.state);
+      waiter.push(this.#newest.state);
+    }
+    // The waiter leaves at once, not when it next asks for a state: that may be never.
+    const giveUp = () => this.#remove(waiter, signal.reason);
+    signal.addEventListener("abort", giveUp, { once: true });
+    return () => {
+      signal.removeEventListener("abort", giveUp);
+      this.#remove(waiter, new Error("the last waiter has stopped reading"));
+    };
+  }
+
+  /** The waiter fails with the reason, unless the run has ended. */
+  #remove(waiter: Waiter<T, W>, reason: unknown): void {
+    if (!this.#waiters.delete(waiter)) {
+      return;
+    }
+    waiter.fail(reason);
+    if (this.#waiters.size === 0) {
+      this.#onOver();
+      this.#abandoned.abort(reason);
     }
   }
 
-  /** The reader fails with the reason, if it has not ended. */
-  leave(reader: Reader<T, W>, reasonOf: () => unknown): void {
-    if (!this.#readers.delete(reader)) {
-      return;
-    }
-    const reason = reasonOf();
-    reader.fail(reason);
-    if (this.#readers.size === 0) {
-      this.#over();
-      this.#left.abort(reason);
-      return;
-    }
-    for (const { left } of this.#watchers) {
-      left(reader.who);
-    }
-  }
-
-  #end(tell: (reader: Reader<T, W>) => void): void {
-    this.#over();
-    for (const reader of this.#readers) {
-      tell(reader);
-    }
-    this.#readers.clear();
+  #end(report: (waiter: Waiter<T, W>) => void): void {
+    this.#onOver();
+    this.#waiters.forEach(report);
+    this.#waiters.clear();
   }
 }
 
 /**
- * A channel that keeps the newest values only: a slow reader skips states and holds little memory.
- * Values must therefore be complete states, never differences.
- */
-interface Latest<T> extends AsyncIterable<T> {
-  /** Pushes out the oldest value that was not read yet, where there is no room. */
-  push(value: T): void;
-  /** Ends the iteration after the values that were pushed. */
-  end(): void;
-  /** Ends the iteration with an error at once. */
-  fail(error: unknown): void;
-}
-
-/**
- * Room for the states of one search: one a depth, and the last. A reader that keeps up
- * misses none, though shallow depths come many at a time; only of those beyond the greatest that can be asked for, where
- * nodes alone are the limit and a mate is near.
+ * The number of states that wait for a reader: one for each depth, and the last. So a reader that keeps up misses none,
+ * though shallow depths come many at a time. It misses some only beyond the greatest depth of a request, which a search that nodes alone
+ * limit can pass when a mate is near.
  */
 export const statesOfSearch = requestBounds.depth.maximum + 2;
 
 /**
- * For one reader.
- *
- * @param room how many values wait at most.
+ * A channel for one reader that keeps the newest states only: a slow reader skips states and holds little memory.
+ * States must therefore be complete, never differences. A failure comes before states that wait.
  */
-export function createLatest<T>(room = 1): Latest<T> {
-  const waiting: { value: T }[] = [];
-  let ended = false;
-  let failure: { error: unknown } | undefined;
+function createLatestStates<T>(): AsyncIterable<T> & StateListener<T> {
+  const waiting: T[] = [];
+  let hasEnded = false;
+  let failure: { readonly error: unknown } | undefined;
   let wake = () => {};
 
-  const change = (apply: () => void) => {
-    apply();
+  function push(state: T): void {
+    waiting.push(state);
+    if (waiting.length > statesOfSearch) {
+      waiting.shift();
+    }
     wake();
-  };
+  }
   return {
-    push: (value) =>
-      change(() => {
-        waiting.push({ value });
-        if (waiting.length > room) {
-          waiting.shift();
-        }
-      }),
-    end: () =>
-      change(() => {
-        ended = true;
-      }),
-    fail: (error) =>
-      change(() => {
-        failure ??= { error };
-      }),
+    push,
+    end(last) {
+      hasEnded = true;
+      push(last);
+    },
+    fail(error) {
+      failure ??= { error };
+      wake();
+    },
     async *[Symbol.asyncIterator]() {
       for (;;) {
         if (failure) {
           throw failure.error;
         }
-        const next = waiting.shift();
-        if (next) {
-          yield next.value;
-        } else if (ended) {
+        if (waiting.length > 0) {
+          yield waiting.shift() as T;
+        } else if (hasEnded) {
           return;
         } else {
           await new Promise<void>((resolve) => {

@@ -372,3 +372,17 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
     expect(joined).toBeGreaterThan(5);
   },
 );
+
+test("shared work is informed about the waiters that join it", async () => {
+  const coalescer = createCoalescer<number, string>();
+  const joined: string[] = [];
+  const end = Promise.withResolvers<number>();
+  const work: SharedWork<number, string> = (_publish, _signal, sharers) => {
+    sharers.watch((who) => joined.push(who));
+    return end.promise;
+  };
+  const waiters = ["first", "second", "third"].map((who) => coalescer.last("a", work, who, never));
+  expect(joined).toEqual(["second", "third"]);
+  end.resolve(1);
+  expect(await Promise.all(waiters)).toEqual([1, 1, 1]);
+});
