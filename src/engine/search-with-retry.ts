@@ -29,14 +29,14 @@ type OnEngine = (isHeld: boolean) => void;
 
 const attemptsMax = 2;
 
-/** Failures that are not retried: the search has used its time up, or is refused. */
-const final: ReadonlySet<FailureKind> = new Set(["overtime", "quarantined"]);
+/** Failures that are not retried, because the search has used its time up or is refused. */
+const finalKinds: ReadonlySet<FailureKind> = new Set(["overtime", "quarantined"]);
 
 /**
  * Failures of engines that were gone at once. The retry has all the time of the search: a kill costs the caller time, not
  * depth. After the other failures the time of the first attempt counts.
  */
-const gone: ReadonlySet<FailureKind> = new Set(["no_start", "exited", "killed"]);
+const exitKinds: ReadonlySet<FailureKind> = new Set(["no_start", "exited", "killed"]);
 
 /**
  * A retry ends so many milliseconds after the movetime of the first attempt. Callers are promised 1500; a silent engine that
@@ -44,7 +44,7 @@ const gone: ReadonlySet<FailureKind> = new Set(["no_start", "exited", "killed"])
  */
 const lateMaxMs = 500;
 
-/** A retry that has fewer milliseconds is not worth an engine. */
+/** A retry with fewer milliseconds is not worth an engine. */
 const leastMs = 20;
 
 /**
@@ -99,7 +99,7 @@ export function createSearchWithRetry(
         }
         quarantine.note(build, job, error);
         const { kind } = error;
-        const isLast = attempt === attemptsMax || final.has(kind);
+        const isLast = attempt === attemptsMax || finalKinds.has(kind);
         const { id: engine, path } = build;
         activeSpan()?.addEvent(isLast ? "engine failed" : "engine failed, search tried again", {
           "kibitz.engine": engine,
@@ -112,7 +112,7 @@ export function createSearchWithRetry(
         }
         signal.throwIfAborted();
         log.warn({ engine, path, fen: job.position.fen, kind, attempt }, "search tried again");
-        if (!gone.has(kind)) {
+        if (!exitKinds.has(kind)) {
           endsAt = begunAt + job.movetimeMs + lateMaxMs;
         }
       } finally {
@@ -146,9 +146,9 @@ async function acquireBy(
   }
 }
 
-/** Positions that break engines, by build. */
+/** Remembers positions on which engines crash, by build. */
 export interface Quarantine {
-  /** How long the position is still refused, in milliseconds; 0 if it may be searched. */
+  /** Milliseconds for which the position is still refused; 0 if it may be searched. */
   refusedMs(build: EngineBuild, job: SearchJob): number;
   /** Counts a failure if the position is to blame for it. */
   note(build: EngineBuild, job: SearchJob, failure: EngineFailure): void;
@@ -156,7 +156,7 @@ export interface Quarantine {
 
 const strikesMax = 2;
 
-/** A position that has broken two engines within `refuseMs` is refused for that long. */
+/** A position on which two engines crashed within `refuseMs` is refused for that long. */
 export function createQuarantine(refuseMs = 60_000): Quarantine {
   const strikes = new LRUCache<string, number>({ max: 10_000, ttl: refuseMs });
   return {
@@ -173,7 +173,7 @@ export function createQuarantine(refuseMs = 60_000): Quarantine {
   };
 }
 
-/** Without the limits and the moves to search: a caller who varies them would break an engine with each. */
+/** The key leaves out the limits and the moves to search: a caller could crash an engine with each variation. */
 function keyOf({ id, path, file }: EngineBuild, { position }: SearchJob): string {
   return `${id} ${path} ${file} ${position.fen}`;
 }
