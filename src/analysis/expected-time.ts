@@ -27,7 +27,7 @@ export interface ExpectedTimes {
   learn(build: EngineBuild, limits: SearchLimits, done: EndedSearch): void;
 }
 
-/** The result of a search, as far as it tells about time. */
+/** The part of a search's result that says how long searches take. */
 export interface EndedSearch {
   readonly endedBy: SearchDone["endedBy"];
   readonly snapshot: { readonly counters: Pick<SearchCounters, "timeMs"> };

@@ -200,7 +200,7 @@ export function createPositionCache(beginWork: BeginWork): PositionCache {
   const remembered = new LRUCache<string, Judgement>({ maxSize: positionsMax });
   return async (input, check) => {
     const { fen, moves, chess960 } = input;
-    // Callers' texts may hold anything: the key must say where each ends.
+    // JSON shows where each text ends, whatever it holds.
     const key = JSON.stringify([chess960, fen, moves]);
     const known = remembered.get(key);
     if (known) {

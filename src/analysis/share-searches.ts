@@ -5,15 +5,15 @@ import type { SharedEvent, SharedFlight, SharedState, Sharing } from "./flight.t
 
 export interface SharingOptions {
   readonly searches: SharedSearches<Findings>;
-  /** What all nodes know. */
+  /** Answers that all nodes share. */
   readonly answers: AnalysisCache<Findings>;
-  /** What this one has at hand. */
+  /** The memory of this node. */
   readonly cache: AnalysisCache<Findings>;
 }
 
 /**
- * Shares searches with other nodes. Who leads has a slot, so that nobody waits for a search that waits itself, and who
- * follows has none. Where anything goes wrong between nodes, each searches for itself.
+ * Shares searches with other nodes. The node that leads holds a slot, so a node that follows, which holds none, never waits for a
+ * queued search. If anything fails between nodes, each searches for itself.
  */
 export function createSharing({ searches, answers, cache }: SharingOptions): Sharing {
   const lookUp = (key: string, signal: AbortSignal) =>
@@ -28,13 +28,13 @@ export function createSharing({ searches, answers, cache }: SharingOptions): Sha
     return stateOf(findings, cached);
   }
 
-  async function follow(flight: SharedFlight, tell: (state: SharedState) => void) {
+  async function follow(flight: SharedFlight, report: (state: SharedState) => void) {
     const { flightKey, signal, times } = flight;
-    // Whoever leaves without an answer answers for the time from here on, as for a search of this node.
+    // A caller that leaves without an answer is charged from here on, as for a search of this node.
     times.begunAt = performance.now();
     try {
-      const hear = (findings: Findings) => tell(stateOf(findings, false));
-      const last = await searches.follow(flightKey, hear, signal);
+      const onState = (findings: Findings) => report(stateOf(findings, false));
+      const last = await searches.follow(flightKey, onState, signal);
       if (last?.deterministic) {
         cache.set(flight.key, last);
       }
@@ -49,12 +49,12 @@ export function createSharing({ searches, answers, cache }: SharingOptions): Sha
     async run(flight) {
       const { key, flightKey, signal } = flight;
       const deeper = onlyDeeper(flight.publish);
-      let letIn = false;
-      /** Whether it was waited for, so that it is not one that had ended before. */
+      let isAdmitted = false;
+      /** True if this node waited for the search of another, so the answer was not there before. */
       let followed = false;
       for (;;) {
         if (!flight.hasFreeSlot()) {
-          // It would wait for what another node may know: that is looked up first.
+          // Another node may have the answer already, or be searching: look that up before the search waits.
           const [found, isLed] = await Promise.all([lookUp(key, signal), searches.isLed(flightKey)]);
           signal.throwIfAborted();
           if (found) {
@@ -66,9 +66,9 @@ export function createSharing({ searches, answers, cache }: SharingOptions): Sha
             return last;
           }
         }
-        const slot = await flight.enter(letIn || followed);
-        letIn = true;
-        // In this order, and at once: who gets the claim sees what the one before has found.
+        const slot = await flight.enter(isAdmitted || followed);
+        isAdmitted = true;
+        // Claim before reading the answers, so that a new leader sees the result of the one before.
         const claiming = searches.claim(flightKey);
         const found = await lookUp(key, signal);
         using claim = await claiming;
@@ -102,7 +102,7 @@ export function createSharing({ searches, answers, cache }: SharingOptions): Sha
   };
 }
 
-/** Of one node's search, for others. It ends without its last word where that says that this node is stopping. */
+/** The states of a search of this node, for other nodes. They end without the last one if this node is stopping. */
 async function* statesFor(events: AsyncIterable<SharedEvent>) {
   for await (const event of events) {
     if (event.kind === "state") {
@@ -127,7 +127,7 @@ function stateOf(findings: Findings, cached: boolean): SharedState {
   };
 }
 
-/** A search that another node takes on begins anew, but for its readers it goes on. */
+/** Leaves out states that a search repeats when another node takes it over, so that it goes on for its readers. */
 function onlyDeeper(publish: (event: SharedEvent) => void): (event: SharedEvent) => void {
   let deepest = 0;
   return (event) => {

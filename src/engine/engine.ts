@@ -29,7 +29,7 @@ export interface EngineBuild {
   readonly deprecatedSince: string | undefined;
   /** The options that callers may set. */
   readonly options: readonly EngineOption[];
-  /** What the operator fixed for every engine of this build. */
+  /** The operator's settings for every engine of this build. */
   readonly settings: EngineSettings;
   /** True if equal searches give equal answers, as the self-test found out. Only such answers are deterministic, and are kept. */
   readonly reproducible: boolean;
@@ -65,7 +65,7 @@ export type EngineOption = {
   | { readonly kind: "boolean"; readonly default: boolean }
 );
 
-/** What a started engine says of itself. */
+/** The greeting of a started engine. */
 export interface EngineInfo {
   readonly name: string;
   readonly author: string;
@@ -142,7 +142,7 @@ export interface SearchDone {
   /** The reply that the engine expects, UCI. */
   readonly ponder: string | undefined;
   /**
-   * `depth` only if the asked depth is complete for every line, or the deepest that engines search where none was asked;
+   * `depth` only if the asked depth is complete for every line, or the deepest that engines search if no depth was asked;
    * `nodes` only if no clock can have ended it; `stop` if the service ended it before its time.
    */
   readonly endedBy: "depth" | "nodes" | "time" | "stop";
@@ -228,7 +228,7 @@ export interface EngineBackend {
   start(build: EngineBuild, signal: AbortSignal): Promise<EngineSession>;
 }
 
-/** What the operator fixes for every engine. */
+/** The operator's settings for every engine. */
 export interface EngineSettings {
   /** MiB of the hash table of every engine, whatever it searches. */
   readonly hashMb: number;
