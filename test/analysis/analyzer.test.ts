@@ -1,12 +1,20 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { Analysis, Findings, JudgedRequest } from "../../src/analysis/analysis.ts";
-import { createAnalyzer } from "../../src/analysis/analyzer.ts";
+import { type Analyzer, createAnalyzer } from "../../src/analysis/analyzer.ts";
+import type { Followed } from "../../src/analysis/flight.ts";
 import { createScheduler, type Scheduler, type Work } from "../../src/analysis/scheduler.ts";
-import { EngineFailure, type FailureKind, type SearchEvent } from "../../src/engine/engine.ts";
+import {
+  EngineFailure,
+  type FailureKind,
+  type SearchDone,
+  type SearchEvent,
+} from "../../src/engine/engine.ts";
 import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
-import type { InstantCache } from "../../src/storage/ports.ts";
+import type { AnswerStore, InstantCache } from "../../src/storage/ports.ts";
+import { buildOf } from "../engine/build-of.ts";
+import { giveClockBack, takeClock, wait } from "../engine/clock.ts";
 import { statesOf } from "../support/states-of.ts";
 import { analyzerOf, endless } from "./analyzer-of.ts";
 import { doneOf, judgedOf, lineOf, scripted, snapshotOf } from "./made-up.ts";
@@ -360,4 +368,374 @@ test("more work than the queue can do in time is refused, and admitted work is f
   );
   await expect(refused).rejects.toMatchObject({ code: "overloaded" });
   expect(await accepted).toMatchObject({ stopReason: "depth" });
+});
+
+/** One slot, and searches that last until they are released, one after the other. */
+function analyzerWithHolds() {
+  const releases: (() => void)[] = [];
+  const { search: answer } = scripted(doneOf());
+  const search: SearchWithRetry = async (...job) => {
+    await new Promise<void>((resolve) => releases.push(resolve));
+    return answer(...job);
+  };
+  const analyzer = createAnalyzer({
+    search,
+    scheduler: createScheduler({ slots: 1, maxWaitMs: 1e9 }),
+    cache: createMemoryCache<Findings>({ bytes: 1e6 }),
+    movetimeMaxMs: 9000,
+  });
+  const release = async () => {
+    await expect.poll(() => releases.length).toBeGreaterThan(0);
+    releases.shift()?.();
+  };
+  return { analyzer, release };
+}
+
+const briefly = (event: Followed | undefined) =>
+  event?.kind === "waiting" ? event.at.place : event?.analysis.stopReason;
+const follow = (analyzer: Analyzer, depth: number) =>
+  analyzer.follow(judgedOf({ depth }), `caller ${depth}`, never)[Symbol.asyncIterator]();
+const next = async (events: AsyncIterator<Followed>) => briefly((await events.next()).value);
+
+describe("who follows a search", () => {
+  test("a waiting search reports its queue position when it changes, and then its states", async () => {
+    const { analyzer, release } = analyzerWithHolds();
+    const [first, second, third] = [8, 9, 10].map((depth) => follow(analyzer, depth)) as [
+      AsyncIterator<Followed>,
+      AsyncIterator<Followed>,
+      AsyncIterator<Followed>,
+    ];
+    const begun = next(first);
+    expect([await next(second), await next(third)]).toEqual([1, 2]);
+    await release();
+    expect(await begun).toBe("depth");
+    // Looked up when it is read, and once a second.
+    expect(await next(third)).toBe(1);
+    await release();
+    expect(await next(second)).toBe("depth");
+    await release();
+    expect(await next(third)).toBe("depth");
+  });
+
+  test("a slow reader is not told of queue positions that have passed", async () => {
+    const { analyzer, release } = analyzerWithHolds();
+    const first = follow(analyzer, 8);
+    const begun = next(first);
+    const slow = follow(analyzer, 9);
+    const asked = slow.next();
+    expect(briefly((await asked).value)).toBe(1);
+    await release();
+    await begun;
+    await release();
+    expect(await next(slow)).toBe("depth");
+    expect((await slow.next()).done).toBe(true);
+  });
+
+  test("a search that joins a waiting search has its queue position, and none once it has begun", async () => {
+    const { analyzer, release } = analyzerWithHolds();
+    const begun = next(follow(analyzer, 8));
+    const second = follow(analyzer, 9);
+    expect(await next(second)).toBe(1);
+    const joined = follow(analyzer, 9);
+    expect(await next(joined)).toBe(1);
+    await release();
+    await begun;
+    const late = next(follow(analyzer, 9));
+    await release();
+    expect(await late).toBe("depth");
+    expect([await next(second), await next(joined)]).toEqual(["depth", "depth"]);
+  });
+
+  test.each([
+    ["begins at once", {}, ["depth"]],
+    ["is not needed, as the game is over", { fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1" }, ["terminal"]],
+  ])("no queue position is reported if the search %s", async (_, told, expected) => {
+    const { analyzer, release } = analyzerWithHolds();
+    const events = Array.fromAsync(analyzer.follow(judgedOf(told), "somebody", never));
+    if (expected.includes("depth")) {
+      await release();
+    }
+    expect((await events).map(briefly)).toEqual(expected);
+  });
+
+  test("no queue position is reported for a known answer, though all slots are taken", async () => {
+    const { analyzer, release } = analyzerWithHolds();
+    const known = analyzer.analyze(judgedOf(), "somebody", never);
+    await release();
+    await known;
+    const holder = analyzer.analyze(judgedOf({ depth: 3 }), "somebody", never);
+    const events = await Array.fromAsync(analyzer.follow(judgedOf(), "somebody", never));
+    expect(events).toMatchObject([{ kind: "state", analysis: { cached: true } }]);
+    await release();
+    await holder;
+  });
+
+  test("a reader without a callback for positions gets states alone", async () => {
+    const { analyzer, release } = analyzerWithHolds();
+    const holder = analyzer.analyze(judgedOf({ depth: 3 }), "somebody", never);
+    const watched = Array.fromAsync(statesOf(analyzer, judgedOf(), "watcher", never));
+    await release();
+    await holder;
+    await release();
+    expect(await watched).toMatchObject([{ stopReason: "depth" }]);
+  });
+});
+
+describe("equal requests at the same time", () => {
+  /** Ends when it is told to. */
+  function held(...events: readonly SearchEvent[]) {
+    const gate = Promise.withResolvers<void>();
+    const { search, jobs } = scripted(...events);
+    const waiting: SearchWithRetry = async (build, job, signal, onProgress) => {
+      await Promise.race([
+        gate.promise,
+        new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+      ]);
+      return search(build, job, signal, onProgress);
+    };
+    return { search: waiting, jobs, open: gate.resolve };
+  }
+
+  test("equal requests at the same time share one search, and each has the answer to its own request", async () => {
+    const { search, jobs, open } = held(doneOf());
+    const analyzer = analyzerOf(search);
+    const warnings = [{ code: "clocks_defaulted", message: "…", field: "fen" }];
+    const requests = [judgedOf(), judgedOf({ warnings }), judgedOf()];
+    const answers = requests.map((request, index) => analyzer.analyze(request, `caller ${index}`, never));
+    const watched = Array.fromAsync(statesOf(analyzer, judgedOf(), "watcher", never));
+    await new Promise(setImmediate);
+    open();
+    for (const [index, answer] of (await Promise.all(answers)).entries()) {
+      expect(answer.request).toBe(requests[index]);
+      expect(answer).toMatchObject({ depth: 14, cached: false, warnings: requests[index]?.warnings });
+    }
+    expect((await watched).at(-1)).toMatchObject({ stopReason: "depth" });
+    expect(jobs).toHaveLength(1);
+  });
+
+  test("a caller that watches a shared search gets its newest state at once", async () => {
+    const over = Promise.withResolvers<void>();
+    const search: SearchWithRetry = async (_build, _job, _signal, onProgress) => {
+      onProgress?.({ kind: "progress", snapshot: snapshotOf({ depth: 9 }) });
+      await over.promise;
+      return doneOf();
+    };
+    const analyzer = analyzerOf(search);
+    const answer = analyzer.analyze(judgedOf(), "first", never);
+    await new Promise(setImmediate);
+    const states = statesOf(analyzer, judgedOf(), "second", never)[Symbol.asyncIterator]();
+    expect((await states.next()).value).toMatchObject({ depth: 9, stopReason: undefined });
+    over.resolve();
+    expect((await states.next()).value).toMatchObject({ stopReason: "depth" });
+    expect(await answer).toMatchObject({ stopReason: "depth" });
+  });
+
+  test("equal requests lose nothing when the first caller leaves", async () => {
+    const { search, open } = held(doneOf());
+    const analyzer = analyzerOf(search);
+    const leaving = new AbortController();
+    const first = analyzer.analyze(judgedOf(), "first", leaving.signal);
+    const second = analyzer.analyze(judgedOf(), "second", never);
+    await new Promise(setImmediate);
+    leaving.abort(new Error("gone"));
+    await expect(first).rejects.toThrow("gone");
+    open();
+    expect(await second).toMatchObject({ stopReason: "depth" });
+  });
+
+  test("each of several equal requests waits for a slot from its own arrival", async () => {
+    takeClock();
+    onTestFinished(giveClockBack);
+    const { search, open } = held(doneOf());
+    const analyzer = analyzerOf(search);
+    const holder = analyzer.analyze(judgedOf({ depth: 2 }), "holder", never);
+    const early = analyzer.analyze(judgedOf(), "early", never);
+    await wait(60);
+    const late = analyzer.analyze(judgedOf(), "late", never);
+    await wait(30);
+    open();
+    const waits = (await Promise.all([holder, early, late])).map(({ queueMs }) => queueMs);
+    expect(waits).toEqual([0, 90, 30]);
+  });
+
+  test.each<[string, Partial<JudgedRequest>, Partial<JudgedRequest>]>([
+    ["they have other limits of time", { movetimeMs: 500 }, { movetimeMs: 600 }],
+    ["the engine is weakened: its answers are dice", { weakened: true }, { weakened: true }],
+    ["their depths differ", { depth: 8 }, { depth: 9 }],
+    ["their nodes differ", { nodes: 800 }, { nodes: 900 }],
+    ["their moves differ", { searchMoves: ["e2e4"] }, { searchMoves: ["e2e4", "d2d4"] }],
+  ])("requests share no search if %s", async (_, one, other) => {
+    const { search, jobs, open } = held(doneOf());
+    const analyzer = analyzerOf(search, 2);
+    const answers = [one, other].map((told) => analyzer.analyze(judgedOf(told), "somebody", never));
+    open();
+    await Promise.all(answers);
+    expect(jobs).toHaveLength(2);
+  });
+
+  test("requests share a search if their longest movetime is the same, stated or implied", async () => {
+    const { search, jobs, open } = held(doneOf({ endedBy: "time" }));
+    const analyzer = analyzerOf(search, 2);
+    const answers = [undefined, 9000].map((movetimeMs) =>
+      analyzer.analyze(judgedOf({ movetimeMs }), "somebody", never),
+    );
+    open();
+    // The reason is the request's own, though the search is one.
+    expect(await Promise.all(answers)).toMatchObject([
+      { stopReason: "server_limit" },
+      { stopReason: "movetime" },
+    ]);
+    expect(jobs).toHaveLength(1);
+  });
+});
+
+describe("a search that two ask for while it waits", () => {
+  /** One search holds the slot and is ended by hand; a batch has many waiting. In which order depths are searched. */
+  function crowded() {
+    const searched: (number | undefined)[] = [];
+    const running: (() => void)[] = [];
+    const search: SearchWithRetry = (_build, { depth }, signal) => {
+      searched.push(depth);
+      return new Promise((resolve, reject) => {
+        running.push(() => resolve(doneOf()));
+        signal.addEventListener("abort", () => reject(signal.reason));
+      });
+    };
+    const scheduler = createScheduler({ slots: 1, maxWaitMs: 600_000 });
+    const cache = createMemoryCache<Findings>({ bytes: 0 });
+    const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
+    const ended: Promise<unknown>[] = [];
+    const ask = (depth: number, flow: string) => {
+      const leaving = new AbortController();
+      // The same cost for all depths, so that nothing but their places decides.
+      const request = judgedOf({ depth: 14, multipv: 1, effectiveOptions: { depth }, movetimeMs: 60 });
+      ended.push(analyzer.analyze({ ...request, depth }, flow, leaving.signal).catch(() => {}));
+      return leaving;
+    };
+    const settle = () => new Promise(setImmediate);
+    async function finish() {
+      await settle();
+      for (let at = 0; at < running.length; at++) {
+        running[at]?.();
+        await settle();
+        await settle();
+      }
+      await Promise.all(ended);
+      return searched.slice(1);
+    }
+    return { ask, finish, settle, scheduler };
+  }
+
+  test("a shared search keeps its place in the queue if its first caller leaves", async () => {
+    const { ask, finish, settle } = crowded();
+    ask(20, "batch");
+    const first = ask(25, "single");
+    for (const depth of [21, 22]) {
+      ask(depth, "batch");
+    }
+    ask(25, "batch");
+    ask(23, "batch");
+    await settle();
+    first.abort();
+    expect(await finish()).toEqual([25, 21, 22, 23]);
+  });
+
+  test("a shared search keeps its place in the queue if a caller who joined leaves", async () => {
+    const { ask, finish, settle } = crowded();
+    for (const depth of [20, 21, 25]) {
+      ask(depth, "batch");
+    }
+    const single = ask(25, "single");
+    ask(24, "batch");
+    await settle();
+    single.abort();
+    expect(await finish()).toEqual([21, 25, 24]);
+  });
+
+  test("a shared search counts once, however many callers ask for it", async () => {
+    const { ask, finish, scheduler, settle } = crowded();
+    ask(20, "batch");
+    for (let caller = 0; caller < 20; caller++) {
+      ask(25, `caller ${caller % 10}`);
+    }
+    await settle();
+    expect(scheduler.standing()).toMatchObject({ running: 1, waiting: 1 });
+    expect(await finish()).toEqual([25]);
+    expect(scheduler.standing()).toMatchObject({ running: 0, waiting: 0 });
+  });
+});
+
+/** A store that remembers what it was asked. */
+function rememberingStore() {
+  const kept = new Map<string, Findings>();
+  const asked: string[] = [];
+  const store: AnswerStore<Findings> = {
+    get: (key) => {
+      asked.push("get");
+      return kept.get(key);
+    },
+    set: (key, value) => {
+      asked.push("set");
+      kept.set(key, value);
+    },
+    [Symbol.dispose]() {},
+  };
+  return { store, asked };
+}
+
+/** An analyzer as a process has it that was just started, over what others have stored. */
+function startedOver(store: AnswerStore<Findings>, done: SearchDone = doneOf()) {
+  const { search, jobs } = scripted(done);
+  const analyzer = createAnalyzer({
+    search,
+    scheduler: createScheduler({ slots: 1, maxWaitMs: 60_000 }),
+    cache: createMemoryCache<Findings>({ bytes: 1e6 }),
+    store,
+    movetimeMaxMs: 9000,
+  });
+  const ask = (told: Parameters<typeof judgedOf>[0] = {}) =>
+    analyzer.analyze(judgedOf(told), "somebody", never);
+  return { analyzer, ask, jobs };
+}
+
+test("an answer that one process has stored is found by the next process, and then in its memory", async () => {
+  const { store, asked } = rememberingStore();
+  const searched = await startedOver(store).ask();
+  expect(asked).toEqual(["get", "set"]);
+  const { analyzer, ask, jobs } = startedOver(store);
+  const kept = await ask();
+  expect(kept).toMatchObject({ cached: true, queueMs: 0, deterministic: true });
+  expect({ ...kept, cached: false, request: 0 }).toEqual({ ...searched, queueMs: 0, request: 0 });
+  const states = await Array.fromAsync(statesOf(analyzer, judgedOf(), "somebody", never));
+  expect(states).toMatchObject([{ cached: true, stopReason: "depth" }]);
+  expect(jobs).toEqual([]);
+  expect(asked).toEqual(["get", "set", "get"]);
+});
+
+test.each<[string, Parameters<typeof judgedOf>[0], SearchDone]>([
+  ["time has ended", {}, doneOf({ endedBy: "time" })],
+  ["the service has ended", {}, doneOf({ endedBy: "stop" })],
+  ["a weakened engine has played", { weakened: true }, doneOf()],
+  ["an engine whose equal searches differ has found", { build: buildOf({ reproducible: false }) }, doneOf()],
+])("an answer that %s is not stored", async (_, told, done) => {
+  const { store, asked } = rememberingStore();
+  expect(await startedOver(store, done).ask(told)).toMatchObject({ cached: false, deterministic: false });
+  expect(asked).not.toContain("set");
+});
+
+test("an answer of a shallow search is kept in memory, and not stored", async () => {
+  const { store, asked } = rememberingStore();
+  const { ask, jobs } = startedOver(store);
+  await ask({ depth: 5 });
+  expect(await ask({ depth: 5 })).toMatchObject({ cached: true });
+  expect([jobs.length, asked]).toEqual([1, []]);
+});
+
+test("an engine with the name of another, and another digest, gets none of its answers", async () => {
+  const { store } = rememberingStore();
+  const digestOf = (sha256: string) => buildOf({ sha256 });
+  const { ask } = startedOver(store);
+  await ask({ build: digestOf("a".repeat(64)) });
+  expect(await ask({ build: digestOf("a".repeat(64)) })).toMatchObject({ cached: true });
+  expect(await ask({ build: digestOf("b".repeat(64)) })).toMatchObject({ cached: false });
 });

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { AnalysisRequest } from "../../src/analysis/analysis.ts";
-import { judgeRequest } from "../../src/analysis/judge-request.ts";
+import { createPositionCache, judgeRequest } from "../../src/analysis/judge-request.ts";
+import { judgePosition, movesAtOnce } from "../../src/chess/judge-position.ts";
+import type { PositionInput } from "../../src/chess/position.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
+import { createTimeSlicer } from "../../src/thread/event-loop.ts";
 import { startFen } from "../chess/judged.ts";
 import { buildOf } from "../engine/build-of.ts";
 import { knownEngines, requestOf } from "./made-up.ts";
@@ -11,9 +14,7 @@ const lite = buildOf({ id: "stockfish-19-lite", net: "lite" });
 const native = buildOf({ id: "stockfish-18", version: "18", path: "native" });
 const builds = [full, lite, native];
 
-/** What is refused at once is a rejection here, too. */
-const judgeBy = async (...asked: Parameters<typeof judgeRequest>) => judgeRequest(...asked);
-const judge = (told: Partial<AnalysisRequest>) => judgeBy(requestOf(told), knownEngines(builds));
+const judge = (told: Partial<AnalysisRequest>) => judgeRequest(requestOf(told), knownEngines(builds));
 
 async function refusalOf(told: Partial<AnalysisRequest>): Promise<KibitzError> {
   const error = await judge(told).catch((thrown: unknown) => thrown);
@@ -66,11 +67,11 @@ describe("a request", () => {
     const old = knownEngines([buildOf({ options: [] })]);
     // The letters of the files say which game it is.
     const fen = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9";
-    await expect(judgeBy(requestOf({ fen }), old)).rejects.toMatchObject({
+    await expect(judgeRequest(requestOf({ fen }), old)).rejects.toMatchObject({
       code: "invalid_option",
       faults: [{ pointer: "/engine", message: expect.stringContaining("does not play Chess960") }],
     });
-    expect((await judgeBy(requestOf({ fen }), engines)).position.chess960).toBe(true);
+    expect((await judgeRequest(requestOf({ fen }), engines)).position.chess960).toBe(true);
   });
 });
 
@@ -89,7 +90,7 @@ describe("engine and path", () => {
 
   test("auto prefers native if one version has both paths", async () => {
     const twin = buildOf({ path: "native" });
-    const judged = await judgeBy(requestOf(), knownEngines([full, twin]));
+    const judged = await judgeRequest(requestOf(), knownEngines([full, twin]));
     expect(judged.build).toBe(twin);
   });
 
@@ -109,14 +110,14 @@ describe("engine and path", () => {
     ["latest", 'No engine can run on the path "native" here'],
   ])("the refusal says in words that %s cannot run there", async (engine, words) => {
     const engines = knownEngines([full, lite]);
-    await expect(judgeBy(requestOf({ engine, path: "native" }), engines)).rejects.toThrow(words);
+    await expect(judgeRequest(requestOf({ engine, path: "native" }), engines)).rejects.toThrow(words);
   });
 
   test.each([
     ["", "`engine` is empty: the engines are latest, "],
     ["deep-thought", 'There is no engine "deep-thought" here: the engines are latest, '],
   ])("the engine %j is refused in a sentence", async (engine, words) => {
-    await expect(judgeBy(requestOf({ engine }), knownEngines([full, lite]))).rejects.toThrow(words);
+    await expect(judgeRequest(requestOf({ engine }), knownEngines([full, lite]))).rejects.toThrow(words);
   });
 
   test.each(["", "Stockfish-19", "stockfish-20", "LATEST", "stockfish-19 "])(
@@ -229,5 +230,52 @@ describe("a refusal", () => {
   test("the refusal of a FEN suggests nothing if its fields cannot be completed", async () => {
     const { faults } = await refusalOf({ fen: "8/8/8/8/8/8/8/8 w" });
     expect(faults.filter(({ allowed }) => allowed !== undefined)).toEqual([]);
+  });
+});
+
+const inputOf = (told: Partial<PositionInput> = {}): PositionInput => ({
+  fen: startFen,
+  moves: [],
+  chess960: false,
+  ...told,
+});
+
+describe("the cache of positions", () => {
+  test("a position is validated once, and an invalid one each time", async () => {
+    const judge = createPositionCache(createTimeSlicer());
+    const first = await judge(inputOf());
+    expect(first).toEqual(judgePosition(inputOf()));
+    expect(await judge(inputOf())).toBe(first);
+    const bad = inputOf({ fen: "nonsense" });
+    expect(await judge(bad)).not.toBe(await judge(bad));
+  });
+
+  test.each<[string, Partial<PositionInput>]>([
+    ["another FEN text", { fen: ` ${startFen}` }],
+    ["another variant", { chess960: true }],
+    ["moves", { moves: ["e4"] }],
+    ["a FEN that begins like the name of a variant", { fen: `960 ${startFen}` }],
+    ["a FEN with a fault", { fen: "nonsense" }],
+    ["a FEN that is too long", { fen: `${startFen}${" ".repeat(200)}x` }],
+  ])("the cache of positions does not mix up a position and one with %s", async (_, told) => {
+    const judge = createPositionCache(createTimeSlicer());
+    for (const chess960 of [false, true, false, true]) {
+      await judge(inputOf({ chess960 }));
+    }
+    expect(await judge(inputOf(told))).toEqual(judgePosition(inputOf(told)));
+  });
+
+  test("the cache of positions does not mix up long games whose texts are split elsewhere", async () => {
+    const judge = createPositionCache(createTimeSlicer());
+    const moves = Array.from(
+      { length: movesAtOnce + 8 },
+      (_, ply) => ["Nf3", "Nf6", "Ng1", "Ng8"][ply % 4] ?? "",
+    );
+    expect((await judge(inputOf({ moves }))).kind).toBe("position");
+    const [first, ...others] = moves;
+    for (const separator of ["\n", ",", '","']) {
+      const cut = { fen: `${startFen}${separator}${first}`, moves: others };
+      expect((await judge(inputOf(cut))).kind).toBe("faults");
+    }
   });
 });

@@ -1,0 +1,256 @@
+import { describe, expect, test } from "vitest";
+import {
+  type AnalysisRequest,
+  cacheKeyOf,
+  flightKeyOf,
+  isWorthStoring,
+  type JudgedRequest,
+} from "../../src/analysis/analysis.ts";
+import { judgeRequest, judgeSearch } from "../../src/analysis/judge-request.ts";
+import { playGame } from "../../src/chess/play-game.ts";
+import type { Score } from "../../src/chess/score.ts";
+import type { EngineBuild } from "../../src/engine/engine.ts";
+import { inOneGo } from "../../src/thread/event-loop.ts";
+import { positionOf, startFen } from "../chess/judged.ts";
+import { buildOf } from "../engine/build-of.ts";
+import { analysisFromEvent } from "./analysis-from-event.ts";
+import { doneOf, judgedOf, knownEngines, lineOf, requestOf, snapshotOf } from "./made-up.ts";
+
+const keyOf = async (told: Partial<AnalysisRequest>) =>
+  cacheKeyOf(await judgeRequest(requestOf(told), knownEngines([buildOf()])));
+const keyOfJudged = (told: Partial<JudgedRequest>) => cacheKeyOf(judgedOf(told));
+
+const allMoves = [..."abcdefgh"]
+  .flatMap((file) => [`${file}3`, `${file}4`])
+  .concat("Na3", "Nc3", "Nf3", "Nh3");
+
+describe("two requests have the same key", () => {
+  test.each<[string, Partial<AnalysisRequest>, Partial<AnalysisRequest>]>([
+    ["defaults are defaults", {}, { depth: 14, multipv: 1, engine: "stockfish-19", path: "wasm" }],
+    ["white space means nothing", {}, { fen: `  ${startFen.replaceAll(" ", "   ")} ` }],
+    ["the clocks are filled in", {}, { fen: startFen.split(" ").slice(0, 4).join(" ") }],
+    [
+      "an en passant square without a capture means nothing",
+      { fen: "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 1" },
+      { fen: "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1" },
+    ],
+    ["moves are moves in any notation", { moves: ["e4", "e5"] }, { moves: ["e2e4", "e7e5"] }],
+    [
+      "they are the same since the last capture or pawn move",
+      { moves: ["e4", "e5", "Nf3"] },
+      { fen: "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2", moves: ["Nf3"] },
+    ],
+    [
+      "one plays a pawn move and the other has the position after it",
+      { moves: ["e4"] },
+      { fen: "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1" },
+    ],
+    ["an option is its default", {}, { options: { skill_level: 20, uci_limit_strength: false } }],
+    [
+      "Chess960 is asked for by an option or by the FEN",
+      { options: { uci_chess960: true } },
+      { fen: startFen.replace("KQkq", "HAha") },
+    ],
+    ["nodes end the search, whatever time there was", { nodes: 500 }, { nodes: 500, movetimeMs: 5000 }],
+    ["moves to search are the same", { searchMoves: ["e4", "Nf3"] }, { searchMoves: ["g1f3", "e2e4", "e4"] }],
+    ["no move is left out", {}, { searchMoves: allMoves }],
+    ["depth ends the search, whatever time there was", {}, { movetimeMs: 5000, depth: 14 }],
+  ])("two requests have the same key if %s", async (_, one, other) => {
+    expect(await keyOf(one)).toBeTypeOf("string");
+    expect(await keyOf(one)).toBe(await keyOf(other));
+  });
+});
+
+test("a position of a reviewed game has the key of a request with the same moves", async () => {
+  const moves = ["e4", "e5", "Nf3", "Nc6", "Bb5", "a6"];
+  const { positions } = inOneGo(playGame(positionOf(startFen), moves));
+  const { catalog } = knownEngines([buildOf()]);
+  const ofReview = positions.map((position) => cacheKeyOf(judgeSearch(requestOf({}), position, catalog)));
+  const ofMoves = await Promise.all(positions.map((_, ply) => keyOf({ moves: moves.slice(0, ply) })));
+  expect(ofMoves).toEqual(ofReview);
+});
+
+describe("two requests have different keys", () => {
+  const other = (told: Partial<EngineBuild>) => keyOfJudged({ build: buildOf(told) });
+
+  test("two requests have different keys if anything differs that the answer depends on", async () => {
+    const keys = [
+      ...(await Promise.all([
+        keyOf({}),
+        keyOf({ depth: 13 }),
+        keyOf({ multipv: 2 }),
+        keyOf({ nodes: 14 }),
+        keyOf({ nodes: 13 }),
+        keyOf({ nodes: 13, depth: 14 }),
+        keyOf({ nodes: 14, depth: 13 }),
+        keyOf({ searchMoves: ["e4"] }),
+        keyOf({ searchMoves: ["e4", "d4"] }),
+        keyOf({ searchMoves: allMoves.slice(1) }),
+        keyOf({ moves: ["e4"] }),
+        keyOf({ options: { uci_chess960: true } }),
+        keyOf({ fen: startFen.replace(/1$/, "2") }),
+        keyOf({ fen: startFen.replace("0 1", "1 1") }),
+        // The same position with another history.
+        keyOf({ moves: ["Nf3", "Nf6", "Ng1", "Ng8"] }),
+        keyOf({ fen: startFen.replace("0 1", "4 3") }),
+      ])),
+      other({ id: "stockfish-19-lite" }),
+      other({ path: "native" }),
+      other({ sha256: "1".repeat(64) }),
+      other({ settings: { hashMb: 32, threads: 1 } }),
+      other({ settings: { hashMb: 16, threads: 2 } }),
+      other({ reproducible: false }),
+      keyOfJudged({ effectiveOptions: { syzygy_50_move_rule: false } }),
+    ];
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  test("two requests in flight have different keys if time may end one of them earlier", () => {
+    expect(flightKeyOf("key", 50)).not.toBe(flightKeyOf("key", 60));
+  });
+});
+
+test("the order of options changes no key", () => {
+  const [one, two] = [
+    { a: 1, b: true },
+    { b: true, a: 1 },
+  ];
+  expect(keyOfJudged({ effectiveOptions: one })).toBe(keyOfJudged({ effectiveOptions: two }));
+});
+
+test("a weakened engine is random, so its answers have no key", async () => {
+  expect(await keyOf({ options: { skill_level: 3 } })).toBeUndefined();
+  expect(await keyOf({ options: { uci_limit_strength: true, uci_elo: 1500 } })).toBeUndefined();
+});
+
+test("the key has the digest of the engine's file, not its path", () => {
+  const moved = buildOf({ file: "/elsewhere/stockfish" });
+  expect(keyOfJudged({ build: moved })).toBe(keyOfJudged({}));
+});
+
+test.each([
+  [{ depth: 6 }, true],
+  [{ depth: 5 }, false],
+  [{ depth: undefined, nodes: 1000 }, true],
+  [{ depth: undefined, nodes: 999 }, false],
+  [{ depth: 30, nodes: 999 }, false],
+  [{ depth: 5, nodes: 100_000 }, false],
+])("the answer to %j is worth a row on disk: %s", (limits, worth) => {
+  expect(isWorthStoring(judgedOf(limits))).toBe(worth);
+});
+
+const blackToMove = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";
+const codesOf = ({ warnings }: { readonly warnings: readonly { readonly code: string }[] }) =>
+  warnings.map(({ code }) => code);
+
+describe("what an engine said", () => {
+  test("an analysis has SAN, the reply, and the time waited", () => {
+    const analysis = analysisFromEvent(doneOf(), judgedOf(), 17);
+    expect(analysis).toMatchObject({
+      best: { uci: "e2e4", san: "e4" },
+      ponder: { uci: "e7e5", san: "e5" },
+      lines: [{ moves: ["e2e4", "e7e5"], san: ["e4", "e5"], depth: 14, seldepth: 20 }],
+      depth: 14,
+      seldepth: 20,
+      counters: { nodes: 5000, nps: 100_000, timeMs: 50, hashfull: 3, tbhits: 0 },
+      queueMs: 17,
+      warnings: [],
+    });
+  });
+
+  test("an analysis has no reply if the engine expects none", () => {
+    const { ponder } = analysisFromEvent(doneOf({ ponder: undefined }), judgedOf(), 0);
+    expect(ponder).toBeUndefined();
+  });
+
+  test.each<[string, Score, Score]>([
+    [
+      "centipawns, and the chances with them",
+      { value: { kind: "cp", cp: 30 }, bound: "exact", wdl: { win: 100, draw: 850, loss: 50 } },
+      { value: { kind: "cp", cp: -30 }, bound: "exact", wdl: { win: 50, draw: 850, loss: 100 } },
+    ],
+    [
+      "a mate, and its bound with it",
+      { value: { kind: "mate", mate: 3 }, bound: "lower", wdl: undefined },
+      { value: { kind: "mate", mate: -3 }, bound: "upper", wdl: undefined },
+    ],
+  ])("an analysis of Black's move is turned to White's view: %s", (_, said, told) => {
+    const snapshot = snapshotOf({ lines: [lineOf(["e7e5"], { score: said })] });
+    const done = doneOf({ snapshot, bestMove: "e7e5", ponder: undefined });
+    const analysis = analysisFromEvent(done, judgedOf({ fen: blackToMove }), 0);
+    expect(analysis.score).toEqual(told);
+    expect(analysis.lines[0]?.score).toEqual(told);
+  });
+
+  test("a line of an analysis ends before a move that is not legal", () => {
+    const snapshot = snapshotOf({ lines: [lineOf(["e2e4", "e7e5", "a1a8", "h7h6"])] });
+    const { lines } = analysisFromEvent(doneOf({ snapshot }), judgedOf(), 0);
+    expect(lines).toMatchObject([{ moves: ["e2e4", "e7e5"], san: ["e4", "e5"] }]);
+  });
+
+  test("an analysis is refused if its best move is not legal", () => {
+    expect(() => analysisFromEvent(doneOf({ bestMove: "a1a8" }), judgedOf(), 0)).toThrow(
+      /stockfish-19 answered a1a8, which is not legal/,
+    );
+  });
+});
+
+describe("a warning", () => {
+  test("a warning says that time ended the search before its first iteration was complete", () => {
+    const snapshot = snapshotOf({ complete: false, depth: 1 });
+    const analysis = analysisFromEvent(
+      doneOf({ snapshot, endedBy: "time" }),
+      judgedOf({ movetimeMs: 50 }),
+      0,
+    );
+    expect(codesOf(analysis)).toEqual(["incomplete_iteration"]);
+  });
+
+  test("a warning says that nodes ended the search before its first iteration was complete", () => {
+    const snapshot = snapshotOf({ complete: false, depth: 1 });
+    const done = doneOf({ snapshot, endedBy: "nodes", bestMove: "d2d4", ponder: undefined });
+    const { warnings, deterministic, stopReason } = analysisFromEvent(done, judgedOf({ nodes: 1 }), 0);
+    expect(warnings).toMatchObject([
+      {
+        code: "incomplete_iteration",
+        field: "nodes",
+        message: expect.stringMatching(/^The nodes ran out before /),
+      },
+      { code: "best_move_beyond_lines", message: expect.stringMatching(/^The nodes ran out while /) },
+    ]);
+    expect({ deterministic, stopReason }).toEqual({ deterministic: true, stopReason: "nodes" });
+  });
+
+  test("a warning says that the best move is newer than the lines, and both are kept", () => {
+    const done = doneOf({ bestMove: "d2d4", ponder: "d7d5", endedBy: "time" });
+    const analysis = analysisFromEvent(done, judgedOf({ movetimeMs: 50 }), 0);
+    expect(codesOf(analysis)).toEqual(["best_move_beyond_lines"]);
+    expect(analysis).toMatchObject({
+      best: { uci: "d2d4" },
+      ponder: { uci: "d7d5" },
+      lines: [{ moves: ["e2e4", "e7e5"] }],
+      score: { value: { cp: 30 } },
+    });
+  });
+
+  test("the move of a weakened engine gets no warning, because it may always differ", () => {
+    const done = doneOf({ bestMove: "d2d4", ponder: "d7d5" });
+    expect(codesOf(analysisFromEvent(done, judgedOf({ weakened: true }), 0))).toEqual([]);
+  });
+
+  test("the best move and the lines are compared as moves, because castling has two notations", () => {
+    const fen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1";
+    const snapshot = snapshotOf({ lines: [lineOf(["e1h1"])] });
+    const done = doneOf({ snapshot, bestMove: "e1g1", ponder: undefined });
+    const analysis = analysisFromEvent(done, judgedOf({ fen }), 0);
+    expect(codesOf(analysis)).toEqual([]);
+    expect(analysis.best).toMatchObject({ uci: "e1g1", san: "O-O" });
+  });
+
+  test("warnings of the request come before warnings of the answer", () => {
+    const warnings = [{ code: "clocks_defaulted", message: "…", field: "fen" }];
+    const snapshot = snapshotOf({ complete: false });
+    const analysis = analysisFromEvent(doneOf({ snapshot }), judgedOf({ warnings }), 0);
+    expect(codesOf(analysis)).toEqual(["clocks_defaulted", "incomplete_iteration"]);
+  });
+});
