@@ -11,8 +11,7 @@ import {
   type RatePolicy,
 } from "../access/plans.ts";
 import { messageFromPlan, planFromMessage } from "../calls/convert-access.ts";
-import { createMessageReader } from "../calls/plain/read-message.ts";
-import { unknownFieldFault } from "../calls/plain/refuse.ts";
+import { createMessageReader, unknownFieldFault } from "../calls/plain/read-message.ts";
 import { createPlainWriter } from "../calls/plain/write-message.ts";
 import { errorFromUnknown, type KibitzError } from "../errors/errors.ts";
 import { readJsonObject } from "../protocols/json/json-text.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { refuse } from "../../../src/calls/plain/refuse.ts";
+import { refuse } from "../../../src/calls/plain/read-message.ts";
 import type { Fault } from "../../../src/errors/errors.ts";
 
 it.each([
