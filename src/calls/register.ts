@@ -7,6 +7,7 @@ export type UnaryHandler = (request: Message, call: Call) => Promise<Message>;
 /** The methods of all services behind their middleware. @throws TypeError for a method that has no such answer */
 export interface Calls {
   unary(method: DescMethod): UnaryHandler;
+  /** The answer of a unary method is a stream of one message. */
   stream(method: DescMethod): Handler;
 }
 
@@ -29,20 +30,22 @@ export function createCalls(
       );
     }
   }
-  const handlerOf = (method: DescMethod, isUnary: boolean) => {
+  const stream = (method: DescMethod) => {
     const handler = handlers.get(method);
-    if (handler === undefined || isUnary !== (method.methodKind === "unary")) {
-      const kind = isUnary ? "unary answer" : "answer as a stream";
-      throw new TypeError(`${method.parent.typeName}.${method.name} has no ${kind}`);
+    if (handler === undefined) {
+      throw new TypeError(`${method} has no handler`);
     }
     return handler;
   };
   return {
     unary(method) {
-      const handler = handlerOf(method, true);
+      const handler = stream(method);
+      if (method.methodKind !== "unary") {
+        throw new TypeError(`${method} has no unary answer`);
+      }
       return (request, call) => onlyOf(handler(request, call));
     },
-    stream: (method) => handlerOf(method, false),
+    stream,
   };
 }
 

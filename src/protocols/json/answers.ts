@@ -12,16 +12,9 @@ import {
   preferredType,
 } from "../../http/message.ts";
 import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
-import {
-  answerFramer,
-  batchFramers,
-  eventFramer,
-  type Framer,
-  lineFramer,
-  messageFramer,
-} from "./framers.ts";
+import { type Framer, framersOf } from "./framers.ts";
 import { createRequestReader, type RequestReaderOptions } from "./read-request.ts";
-import { kindOfRoute, type Route, streamOfRoute } from "./routes.ts";
+import { type Route, streamOfRoute } from "./routes.ts";
 import { sendAnswer, sendEmpty } from "./send-answer.ts";
 
 /** Answers the requests of one route. Rejects with the error for the client. */
@@ -89,30 +82,11 @@ export function createRouteHandler(
 }
 
 function waysOf(route: Route, routes: readonly Route[], options: AnswerOptions): readonly Way[] {
-  const { method } = route;
   const read = createRequestReader(route, options);
-  switch (kindOfRoute(route)) {
-    case "unary": {
-      const once = options.calls.unary(method);
-      const call: Handler = async function* (message, context) {
-        yield await once(message, context);
-      };
-      const stream = streamOfRoute(route, routes);
-      const streamed = stream ? waysOf(stream, routes, options) : [];
-      return [{ framer: messageFramer(method), route, read, call }, ...streamed];
-    }
-    case "stream":
-      return [{ framer: eventFramer(method, false), route, read, call: options.calls.stream(method) }];
-    case "batch": {
-      const call = options.calls.stream(method);
-      return batchFramers(method).map((framer) => ({ framer, route, read, call }));
-    }
-    case "answer_at_end": {
-      const call = options.calls.stream(method);
-      const framers = [answerFramer(method), eventFramer(method, true), lineFramer(method)];
-      return framers.map((framer) => ({ framer, route, read, call }));
-    }
-  }
+  const call = options.calls.stream(route.method);
+  const ways = framersOf(route).map((framer) => ({ framer, route, read, call }));
+  const stream = streamOfRoute(route, routes);
+  return stream ? [...ways, ...waysOf(stream, routes, options)] : ways;
 }
 
 /** Waits until an answer begins. Leaving the messages ends the call. @throws what is thrown before it begins */

@@ -4,7 +4,7 @@ import { createMessageWriter, createPlainWriter } from "../../calls/plain/write-
 import { createReorderBuffer } from "../../calls/reorder-buffer.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import { problemFromError } from "../../errors/problem.ts";
-import { eventsOf } from "./routes.ts";
+import { eventsOf, kindOfRoute, type Route } from "./routes.ts";
 import type { AnswerForm } from "./send-answer.ts";
 
 /** Media type of JSON. */
@@ -39,8 +39,23 @@ const asEvents = {
   headWaits: false,
 };
 
+/** The media types of a route, the default one first. */
+export function framersOf(route: Pick<Route, "method">): readonly Framer[] {
+  const { method } = route;
+  switch (kindOfRoute(route)) {
+    case "unary":
+      return [messageFramer(method)];
+    case "stream":
+      return [eventFramer(method, false)];
+    case "batch":
+      return batchFramers(method);
+    case "answer_at_end":
+      return [answerFramer(method), eventFramer(method, true), lineFramer(method)];
+  }
+}
+
 /** One JSON object: the answer to a unary call. */
-export function messageFramer({ output }: DescMethod): Framer {
+function messageFramer({ output }: DescMethod): Framer {
   const write = createMessageWriter(output);
   return {
     ...asJson,
@@ -53,7 +68,7 @@ export function messageFramer({ output }: DescMethod): Framer {
 }
 
 /** One JSON object: the answer that a stream ends with. */
-export function answerFramer(method: DescMethod): Framer {
+function answerFramer(method: DescMethod): Framer {
   const write = createEventWriter(method);
   return {
     ...asJson,
@@ -80,7 +95,7 @@ const waitingEvent = "queued";
  *
  * @param isAnsweredOnce whether `done` is the only event with the answer
  */
-export function eventFramer(method: DescMethod, isAnsweredOnce: boolean): Framer {
+function eventFramer(method: DescMethod, isAnsweredOnce: boolean): Framer {
   const write = createEventWriter(method);
   const frameOf = (event: string, data: string) => `event: ${event}\ndata: ${data}\n\n`;
   return {
@@ -106,7 +121,7 @@ export function eventFramer(method: DescMethod, isAnsweredOnce: boolean): Framer
 }
 
 /** The same events, each as an object on a line: `{"move": {…}}`. The last one is the answer or `{"problem": {…}}`. */
-export function lineFramer(method: DescMethod): Framer {
+function lineFramer(method: DescMethod): Framer {
   const write = createEventWriter(method);
   return {
     ...asLines,
@@ -126,7 +141,7 @@ export function lineFramer(method: DescMethod): Framer {
 }
 
 /** The answers to the items of a batch: as a JSON array in the order of the items, or each on a line when it is ready. */
-export function batchFramers(method: DescMethod): readonly Framer[] {
+function batchFramers(method: DescMethod): readonly Framer[] {
   const answersOf = createItemWriter(method);
   return [
     {

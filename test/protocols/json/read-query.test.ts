@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { AnalysisRequestSchema, Path } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import { GetPriceRequestSchema } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { createMessageReader } from "../../../src/calls/plain/read-message.ts";
-import { createQueryReader } from "../../../src/protocols/json/read-query.ts";
+import { createQueryReader } from "../../../src/protocols/json/read-request.ts";
 import { messageWith } from "../../calls/plain/made-up-proto.ts";
 
 const readPrice = createMessageReader(GetPriceRequestSchema);

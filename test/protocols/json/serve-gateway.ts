@@ -64,8 +64,14 @@ export function madeUpGateway({
     },
     beginWork,
     calls: {
-      unary: (method) => calls[method.name] ?? (async () => create(method.output)),
-      stream: (method) => streams[method.name] ?? (() => expect.fail(`${method.name} was called`)),
+      unary: (method) => expect.fail(`${method.name} was called`),
+      stream: (method) =>
+        streams[method.name] ??
+        (method.methodKind === "unary"
+          ? async function* (message, call) {
+              yield await (calls[method.name] ?? (async () => create(method.output)))(message, call);
+            }
+          : () => expect.fail(`${method.name} was called`)),
     },
     heartbeatMs,
     faultsOf: rules,
