@@ -3,18 +3,16 @@ import { findingsFromJson, stateFromJson, findingsVersion as version } from "../
 import type { Log } from "../log/log.ts";
 import type { Meter } from "../metrics/meter.ts";
 import type { BriefTimes } from "../storage/redis/brief.ts";
-import type { Redis } from "../storage/redis/connection.ts";
-import type { RedisTimes } from "../storage/redis/kept-connection.ts";
+import type { Redis, RedisTimes } from "../storage/redis/connection.ts";
 import { ConfigError } from "./config.ts";
 import type { Degraded } from "./degraded.ts";
 import type { AnnouncingTimes } from "./nodes.ts";
 import type { ServiceOptions } from "./service.ts";
 import type { Config } from "./settings.ts";
 
-/** What is waited for between nodes, in milliseconds; tests set it otherwise. */
+/** Milliseconds. Tests set them. */
 export type SharingTimes = RedisTimes & BriefTimes & AnnouncingTimes;
 
-/** Who is told of Redis, and what is waited for. */
 interface RedisWatched {
   readonly times?: Partial<RedisTimes> | undefined;
   readonly degraded?: Degraded | undefined;
@@ -22,10 +20,10 @@ interface RedisWatched {
 }
 
 /**
- * What equal nodes share, as the settings say; undefined for a node that is alone, which does not even read the library. That it
- * cannot be reached is for the log, and tried again.
+ * Connects to the Redis of the settings. If they name none, the result is undefined, and the library is not loaded. If Redis
+ * cannot be reached, the log says so, and the connection is retried.
  *
- * @throws ConfigError where trying again would not help
+ * @throws ConfigError if a retry would not help
  */
 export async function connectRedis(
   { redisUrl, redisPrefix }: Pick<Config, "redisUrl" | "redisPrefix">,
@@ -40,7 +38,9 @@ export async function connectRedis(
   const redis = await openRedis({ url: redisUrl, prefix: redisPrefix, times: times ?? {}, meter }).catch(
     (error) => {
       throw error instanceof RedisUnusable
-        ? new ConfigError(`KIBITZ_REDIS_URL: Redis at ${host} cannot be used: ${error.message}.`)
+        ? new ConfigError(
+            `KIBITZ_REDIS_URL: Redis at ${host} cannot be used: ${error.message.replace(/\.$/, "")}.`,
+          )
         : error;
     },
   );
@@ -54,7 +54,7 @@ export async function connectRedis(
       case "unwritable":
         return log.warn(
           { error: health.why },
-          "degraded: Redis refuses to keep what it is told, so that this node shares nothing new",
+          "degraded: Redis refuses writes, so this node shares nothing new",
         );
       case "down":
         return log.warn(
@@ -67,7 +67,7 @@ export async function connectRedis(
     tell();
   }
   redis.changes.on("change", tell);
-  redis.changes.on("refused", (error) => log.warn({ error }, "Redis refuses what this node asks of it"));
+  redis.changes.on("refused", (error) => log.warn({ error }, "Redis refuses a command of this node"));
   return redis;
 }
 

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll } from "vitest";
-import { openRedis, type Redis } from "../../src/storage/redis/connection.ts";
-import type { RedisTimes } from "../../src/storage/redis/kept-connection.ts";
+import { openRedis, type Redis, type RedisTimes } from "../../src/storage/redis/connection.ts";
 import { type RedisProcess, startRedis } from "./start-redis.ts";
 import { useTemporaryFolder } from "./temporary-folder.ts";
 

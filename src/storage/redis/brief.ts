@@ -1,19 +1,19 @@
 import type { Redis } from "./connection.ts";
 
-/** Asks Redis for what one can do without. */
+/** Calls of Redis that a request can do without. */
 export interface BriefRedis {
-  /** What `ask` answers to; undefined, and soon, where Redis cannot be asked, or was late a moment ago. Never rejects. */
+  /** Resolves with the result of `ask`, or with undefined if it fails, if Redis is down, or after a failure, for `restMs`. Never rejects. */
   ask<R>(ask: (maxMs: number) => Promise<R>): Promise<R | undefined>;
 }
 
 export interface BriefTimes {
-  /** How long an answer is waited for, in milliseconds: less than what would be saved. */
+  /** The longest wait, in milliseconds: shorter than the time that a reply saves. */
   readonly askMaxMs: number;
-  /** After one that did not come, so long nobody asks. */
+  /** The pause after a failed call, in milliseconds. */
   readonly restMs: number;
 }
 
-/** A Redis that is slow costs its callers one wait a second, and not one each. */
+/** All callers share the pause: a slow Redis delays one of them a second, not each. */
 export function createBriefRedis(
   redis: Redis,
   { askMaxMs = 100, restMs = 1000 }: Partial<BriefTimes> = {},
@@ -27,7 +27,7 @@ export function createBriefRedis(
       try {
         return await ask(askMaxMs);
       } catch {
-        // Why is in the log, by the connection's health, or Redis was late.
+        // The connection has logged the reason, or Redis was slow.
         restsUntil = performance.now() + restMs;
         return undefined;
       }

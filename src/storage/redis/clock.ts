@@ -1,23 +1,22 @@
 import type { Redis } from "./connection.ts";
 import { textsOf } from "./replies.ts";
 
-/** The clock of Redis, the only one that all nodes have, as far as this one knows it. */
+/** The clock of Redis: the one clock that all nodes share. */
 export interface RedisClock extends Disposable {
   /**
-   * What it shows now, in milliseconds since 1970: rather too late, by as long as an answer of Redis takes. Undefined
-   * where Redis was not there to be asked.
+   * Milliseconds since 1970, too late by at most one round trip. Undefined until Redis has answered once.
    */
   now(): number | undefined;
   /**
-   * Until when a script is to be carried out that is sent now and given up after so long: one that comes late does nothing
-   * then. Nothing where the clock is not known.
+   * The deadline of a script that is sent now and given up after `afterMs`: a script that arrives later does nothing. Empty
+   * if the clock is unknown.
    */
   deadline(afterMs: number): number | "";
-  /** Asks it at once, where it can be. Never rejects. */
+  /** Reads the clock now. Never rejects. */
   look(): Promise<void>;
 }
 
-/** Between two looks, in milliseconds: no clock is wrong by much after that. */
+/** Between two readings, in milliseconds: clocks drift little in that time. */
 const everyMs = 2000;
 
 export function createRedisClock(redis: Redis): RedisClock {
@@ -29,7 +28,7 @@ export function createRedisClock(redis: Redis): RedisClock {
       const [seconds, microseconds] = textsOf(await redis.ask("TIME", [])).map(Number);
       aheadMs = (seconds ?? Number.NaN) * 1000 + (microseconds ?? 0) / 1000 - askedAt;
     } catch {
-      // What was seen before still holds.
+      // The last reading still holds.
     }
   }
 

@@ -155,7 +155,7 @@ describeWith("redis")("kibitz nodes", () => {
     const locked = await runKibitz(["nodes"], { KIBITZ_REDIS_URL: redis.url });
     expect(locked.code).toBe(1);
     expect(locked.stderr).toContain("KIBITZ_REDIS_URL: Redis at 127.0.0.1");
-    expect(locked.stderr).toContain("asks for a password");
+    expect(locked.stderr).toContain("NOAUTH");
     const gone = await runKibitz(["nodes"], { KIBITZ_REDIS_URL: "redis://127.0.0.1:1" });
     expect(gone.code).toBe(1);
     expect(gone.stderr).toContain("ECONNREFUSED");

@@ -186,7 +186,7 @@ describeWith("redis")("a connection to Redis", () => {
   test("a connection to a database of Redis that does not exist is refused", async () => {
     const opening = openRedis({ url: `${redis.url}/999`, prefix: "x:", times: patient });
     await expect(opening).rejects.toThrow(RedisUnusable);
-    await expect(opening).rejects.toThrow("no database of the number in the URL");
+    await expect(opening).rejects.toThrow("DB index is out of range");
   });
 
   test("a connection to a full Redis goes on reading, and writes when there is room again", async () => {
@@ -194,7 +194,7 @@ describeWith("redis")("a connection to Redis", () => {
     await one.ask("SET", ["kept"], ["a"]);
     await one.ask("CONFIG", [], ["SET", "maxmemory", "1"]);
     try {
-      await expect(one.ask("SET", ["more"], ["a"])).rejects.toThrow("its memory is full");
+      await expect(one.ask("SET", ["more"], ["a"])).rejects.toThrow("OOM");
       expect(one.health).toMatchObject({ kind: "unwritable" });
       expect(await one.ask("GET", ["kept"])).toBe("a");
       using another = await openRedis({ url: redis.url, prefix: "x:", times });
@@ -203,6 +203,26 @@ describeWith("redis")("a connection to Redis", () => {
       await one.ask("CONFIG", [], ["SET", "maxmemory", "0"]);
     }
     await until(() => one.health.kind === "up");
+  });
+});
+
+describeWith("redis")("a Redis that stands still", () => {
+  const redis = useRedis();
+
+  test("a connection to a Redis that stood still for several attempts to connect leaves none of them open", async () => {
+    using one = await openRedis({
+      url: redis.url,
+      prefix: "x:",
+      times: { ...times, operationMaxMs: 200, connectMaxMs: 200 },
+    });
+    redis.pause();
+    await sleep(1000);
+    redis.resume();
+    await until(() => one.health.kind === "up");
+    await until(async () => {
+      const list = String(await one.ask("CLIENT", [], ["LIST"]).catch(() => ""));
+      return list.trim().split("\n").length === 1;
+    });
   });
 });
 
@@ -225,28 +245,11 @@ describeWith("redis")("a Redis that refuses", () => {
     await operator.ask("CONFIG", [], ["SET", "maxmemory", "0"]);
     await until(() => one.health.kind === "up");
     expect(told).toEqual([
-      expect.stringContaining("its memory is full"),
-      expect.stringContaining("its user may not do"),
-      expect.stringContaining("its memory is full"),
+      expect.stringMatching(/^OOM/),
+      expect.stringMatching(/^NOPERM/),
+      expect.stringMatching(/^OOM/),
       "up",
     ]);
-  });
-
-  test("a Redis that refuses writes is not taken for well by a probe that tried less", async () => {
-    const one = await connect(undefined, { ...patient, heartbeatMs: 50 });
-    await one.ask("ACL", [], ["SETUSER", "default", "-zadd"]);
-    const seen: string[] = [];
-    one.changes.on("change", () => seen.push(one.health.kind));
-    redis.pause();
-    const refused = expect(one.ask("ZADD", ["set"], [1, "a"])).rejects.toThrow("its user may not");
-    // Meanwhile it is looked whether Redis takes writes, which is answered behind the refusal.
-    await sleep(500);
-    redis.resume();
-    await refused;
-    await sleep(500);
-    expect(seen).toEqual(["unwritable"]);
-    await one.ask("ACL", [], ["SETUSER", "default", "+@all"]);
-    await until(() => one.health.kind === "up");
   });
 });
 
@@ -261,11 +264,8 @@ describeWith("redis")("a Redis with users", () => {
     "~kibitz:*",
     "&kibitz:*",
     "+@all",
-    ...["--user", "deaf", "on", ">geheim", "~*", "resetchannels", "+@all"],
-    ...["--user", "slow", "on", ">geheim", "~*", "&*", "+@all", "-evalsha"],
-    ...["--user", "forgetful", "on", ">geheim", "~*", "&*", "+@all", "-script"],
     ...["--user", "timeless", "on", ">geheim", "~*", "&*", "+@all", "-pexpire"],
-    ...["--user", "plain", "on", ">geheim", "~*", "&*", "+@all", "-@scripting"],
+    ...["--user", "deaf", "on", ">geheim", "~*", "resetchannels", "+@all"],
   ]);
   const at = (user: string) => redis.url.replace("//", `//${user}@`);
 
@@ -281,9 +281,9 @@ describeWith("redis")("a Redis with users", () => {
   });
 
   test.each([
-    ["none", "", "asks for a password, and the URL has none"],
-    ["a wrong one", ":wrong", "refuses the user or the password"],
-    ["that of another user", "kibitz:wrong", "refuses the user or the password"],
+    ["none", "", "NOAUTH"],
+    ["a wrong one", ":wrong", "WRONGPASS"],
+    ["that of another user", "kibitz:wrong", "WRONGPASS"],
   ])("a connection to Redis is refused with another password: %s", async (_, user, why) => {
     const url = user ? at(user) : redis.url;
     const opening = openRedis({ url, prefix: "x:", times: patient });
@@ -292,18 +292,27 @@ describeWith("redis")("a Redis with users", () => {
     await expect(opening).rejects.not.toThrow("wrong");
   });
 
-  test.each(["deaf", "plain", "slow", "forgetful", "timeless"])(
-    "a connection to Redis is refused to a user without channels, scripts, or a needed command: %s",
-    async (user) => {
-      const opening = openRedis({ url: at(`${user}:geheim`), prefix: "x:", times: patient });
-      await expect(opening).rejects.toThrow(RedisUnusable);
-      await expect(opening).rejects.toThrow("its user may not do");
-    },
-  );
+  test("a connection to Redis reports once that its user lacks a right, when a script needs it", async () => {
+    using one = await openRedis({ url: at("timeless:geheim"), prefix: "x:", times: patient });
+    const reported: string[] = [];
+    one.changes.on("refused", (why) => reported.push(why));
+    const expire = redisScript("expire", "return redis.call('PEXPIRE', KEYS[1], 1000)");
+    for (let count = 0; count < 2; count++) {
+      await expect(one.run(expire, ["name"])).rejects.toThrow(/can't run this command|no permissions/);
+    }
+    expect(reported).toHaveLength(1);
+    expect(one.health.kind).toBe("up");
+  });
+
+  test("a connection to Redis says that its user may not subscribe, and works otherwise", async () => {
+    using one = await openRedis({ url: at("deaf:geheim"), prefix: "x:", times: patient });
+    await expect(one.listen("news", () => {}).heard).rejects.toThrow("NOPERM");
+    expect(await one.ask("PING", [])).toBe("PONG");
+  });
 
   test("a connection to Redis is refused to a user with another prefix", async () => {
     await expect(openRedis({ url: at("kibitz:geheim"), prefix: "x:", times: patient })).rejects.toThrow(
-      "its user may not do",
+      "NOPERM",
     );
   });
 });
@@ -330,7 +339,7 @@ describeWith("redis")("a Redis by TLS", () => {
     const url = `rediss://:secret@localhost:${port}`;
     const opening = openRedis({ url, prefix: "x:", times: patient });
     await expect(opening).rejects.toThrow(RedisUnusable);
-    await expect(opening).rejects.toThrow("NODE_EXTRA_CA_CERTS");
+    await expect(opening).rejects.toThrow("self-signed certificate");
     setDefaultCACertificates([...getCACertificates("default"), selfSigned.cert]);
     for (const host of ["localhost", "127.0.0.1"]) {
       const trusted = url.replace("localhost", host);
@@ -344,8 +353,6 @@ describeWith("redis")("a replica of Redis", () => {
   const replica = useRedis(["--replicaof", "127.0.0.1", "1"]);
 
   test("a connection to a replica of Redis is refused", async () => {
-    await expect(openRedis({ url: replica.url, prefix: "x:", times: patient })).rejects.toThrow(
-      "it is a replica",
-    );
+    await expect(openRedis({ url: replica.url, prefix: "x:", times: patient })).rejects.toThrow("READONLY");
   });
 });
