@@ -1,5 +1,5 @@
 import { createClient } from "@connectrpc/connect";
-import type { AnalysisRequest, EngineRef } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import { type AnalysisRequest, type Engine, Path } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import {
   AnalysisService,
   type StreamEvaluateResponse,
@@ -47,50 +47,53 @@ export function createSearchService(
   const { listEngines, streamEvaluate } = createClient(AnalysisService, transport);
   const watch: SearchService["watch"] = (request, signal) =>
     streamEvaluate({ ...template, ...request }, { signal });
-
-  async function introduceOwn(): Promise<Introduction> {
-    const used = await searchFirst(watch);
-    const { engines } = await listEngines({});
-    const engine = engines.find(({ id }) => id === used.id);
-    return { name: used.name, author: engine?.author ?? "", options: engine ? engineOptionsOf(engine) : [] };
-  }
-
-  async function introduceRemote(host: string): Promise<Introduction> {
-    try {
-      const { engines, latest } = await listEngines({}, { signal: AbortSignal.timeout(introductionMaxMs) });
-      const { engine: asked = "latest" } = template;
-      const engine = engines.find(({ id }) => id === (asked === "latest" ? latest : asked));
-      if (engine === undefined) {
-        const message = `${host} has no engine "${echo(asked)}": its engines are ${engines.map(({ id }) => id).join(", ")}.`;
-        throw new KibitzError("unknown_engine", message);
+  return {
+    watch,
+    async introduce() {
+      try {
+        if (host === undefined) {
+          await Array.fromAsync(watch(firstRequest, new AbortController().signal));
+        }
+        const { engines } = await listEngines({}, { signal: AbortSignal.timeout(introductionMaxMs) });
+        const engine = chooseEngine(engines, template);
+        if (engine === undefined) {
+          const ids = engines.map(({ id }) => id).join(", ");
+          const message = `${host} has no engine "${echo(template.engine ?? "latest")}": its engines are ${ids}.`;
+          throw new KibitzError("unknown_engine", message);
+        }
+        const { name, author } = engine;
+        const options = engineOptionsOf(engine);
+        return { name: host === undefined ? name : `${name} at ${host}`, author, options };
+      } catch (error) {
+        if (host === undefined || (error instanceof KibitzError && !error.retryable)) {
+          throw error;
+        }
+        const why = error instanceof Error ? error.message : String(error);
+        const complaint = `${why}. What its engine can be told is not known before the next start; the rest works as soon as ${host} answers`;
+        return { name: host, author: "the authors of its engine", options: [], complaint };
       }
-      return {
-        name: `${engine.name} at ${host}`,
-        author: engine.author,
-        options: engineOptionsOf(engine),
-      };
-    } catch (error) {
-      if (error instanceof KibitzError && !error.retryable) {
-        throw error;
-      }
-      const why = error instanceof Error ? error.message : String(error);
-      const complaint = `${why}. What its engine can be told is not known before the next start; the rest works as soon as ${host} answers`;
-      return { name: host, author: "whoever made its engine", options: [], complaint };
-    }
-  }
-
-  return { introduce: () => (host === undefined ? introduceOwn() : introduceRemote(host)), watch };
+    },
+  };
 }
 
-/** The first search compiles code and so takes some 100 ms longer: more than many moves of a fast game have. */
-async function searchFirst(watch: SearchService["watch"]): Promise<EngineRef> {
-  const request = { fen: "startpos", moves: [], depth: 1, multipv: 1, searchMoves: [], options: {} };
-  let engine: EngineRef | undefined;
-  for await (const { event } of watch(request, new AbortController().signal)) {
-    engine = event.case === "evaluation" ? event.value.engine : engine;
-  }
-  if (engine === undefined) {
-    throw new Error("the first search ended without an answer");
-  }
-  return engine;
+/** The first search of a process compiles code and takes some 100 ms longer: more than many moves of a fast game have. */
+const firstRequest: SearchRequest = {
+  fen: "startpos",
+  moves: [],
+  depth: 1,
+  multipv: 1,
+  searchMoves: [],
+  options: {},
+};
+
+/** The engine that a request means: of those with its path, `latest` before the newest. */
+function chooseEngine(
+  engines: readonly Engine[],
+  { engine = "latest", path }: AnalysisRequest,
+): Engine | undefined {
+  const isAnyPath = path === Path.UNSPECIFIED || path === Path.AUTO;
+  const withPath = engines.filter(({ paths }) => isAnyPath || paths.some((one) => one.path === path));
+  return engine === "latest"
+    ? (withPath.find(({ latest }) => latest) ?? withPath[0])
+    : withPath.find(({ id }) => id === engine);
 }
