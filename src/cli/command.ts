@@ -7,7 +7,7 @@ export const exitCode = { ok: 0, failure: 1, usage: 2, interrupted: 130 } as con
 
 /** A command: the first word after `kibitz`. */
 export interface Command {
-  /** `eval <fen>` */
+  /** `eval <fen>`. A command whose usage is its name alone takes no arguments. */
   readonly usage: string;
   /** One line. */
   readonly about: string;

@@ -1,11 +1,11 @@
 import { loadConfig } from "../wiring/config.ts";
-import { type Command, exitCode, UsageError } from "./command.ts";
+import { type Command, exitCode } from "./command.ts";
 import { checkEngines, checkSandbox } from "./doctor/engines.ts";
 import type { Check, Finding } from "./doctor/finding.ts";
 import { checkCallers, checkMachine, thisMachine } from "./doctor/machine.ts";
 import { checkData, checkPlans, checkPorts } from "./doctor/places.ts";
 import { checkRedis } from "./doctor/redis.ts";
-import { columnsOf, wrapped } from "./style.ts";
+import { columnsOf, plural, wrapped } from "./style.ts";
 
 export const doctorCommand: Command = {
   usage: "doctor",
@@ -15,10 +15,7 @@ export const doctorCommand: Command = {
     "Reads the same settings as serve, and changes neither settings nor data. Engines are started and tried, which takes some seconds.",
     "Exit code 1 if something would keep the service from starting or answering (✗); notes (!) do not change it.",
   ],
-  async run({ values, positionals, signal, host }) {
-    if (positionals.length > 0) {
-      throw new UsageError("doctor takes no arguments; settings are environment variables");
-    }
+  async run({ values, signal, host }) {
     const config = loadConfig(host.env);
     const checks: readonly Check[] = [
       () => checkMachine(thisMachine(), config),
@@ -65,7 +62,6 @@ function textOf(
 }
 
 function verdict({ note, bad }: Readonly<Record<Finding["state"], number>>): string {
-  const countOf = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;
-  const notes = note === 0 ? "" : `, ${countOf(note, "note")} (!)`;
-  return bad === 0 ? `Fit to serve${notes}.` : `Not fit to serve: ${countOf(bad, "problem")} (✗)${notes}.`;
+  const notes = note === 0 ? "" : `, ${plural(note, "note")} (!)`;
+  return bad === 0 ? `Fit to serve${notes}.` : `Not fit to serve: ${plural(bad, "problem")} (✗)${notes}.`;
 }

@@ -7,7 +7,7 @@ import {
 import { createMessageWriter } from "../calls/plain/write-message.ts";
 import { withoutControls } from "../text/plain-text.ts";
 import { ask } from "./ask.ts";
-import { type Command, exitCode, UsageError } from "./command.ts";
+import { type Command, exitCode } from "./command.ts";
 import { type EngineOption, engineOptionsOf } from "./engine-option.ts";
 import { orPrintError } from "./print-error.ts";
 import { remoteOptions } from "./remote-address.ts";
@@ -22,10 +22,7 @@ export const enginesCommand: Command = {
   },
   notes: ["With --url, lists the engines of a running service."],
   async run(input) {
-    const { values, positionals, signal, host } = input;
-    if (positionals.length > 0) {
-      throw new UsageError("engines takes no arguments");
-    }
+    const { values, signal, host } = input;
     return orPrintError(input, async () => {
       await using service = await ask(input);
       const list = await createClient(AnalysisService, service.transport).listEngines({}, { signal });

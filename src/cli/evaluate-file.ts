@@ -18,6 +18,7 @@ import { exitCodeOf } from "./print-error.ts";
 import { createProgressBar } from "./progress-bar.ts";
 import { isSolved, type PositionLine, positionFromLine } from "./read-epd.ts";
 import { knownCodeOf } from "./remote-error.ts";
+import { plural } from "./style.ts";
 import { whyNotOpened } from "./why-not-opened.ts";
 
 interface FileInput {
@@ -136,6 +137,5 @@ function printTotals(
   const score = asked > 0 ? [`solved ${solved} of ${asked} (${((100 * solved) / asked).toFixed(1)} %)`] : [];
   const refusals = refused > 0 ? [`${refused} refused`] : [];
   const failures = failed > 0 ? [`${failed} failed`] : [];
-  const positions = total === 1 ? "1 position" : `${total} positions`;
-  stderr.write(`kibitz: ${[positions, ...score, ...refusals, ...failures].join(", ")}\n`);
+  stderr.write(`kibitz: ${[plural(total, "position"), ...score, ...refusals, ...failures].join(", ")}\n`);
 }

@@ -21,7 +21,7 @@ import { createTimeSlicer } from "../thread/event-loop.ts";
 import { ConfigError } from "../wiring/config.ts";
 import { ask } from "./ask.ts";
 import type { AskedService } from "./asked-service.ts";
-import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
+import { type Command, type CommandInput, exitCode } from "./command.ts";
 import { remoteOptions } from "./remote-address.ts";
 import { UnreachableError } from "./remote-error.ts";
 
@@ -38,10 +38,7 @@ export const mcpCommand: Command = {
 };
 
 async function speak(input: CommandInput): Promise<number> {
-  const { positionals, signal, host } = input;
-  if (positionals.length > 0) {
-    throw new UsageError("mcp takes no arguments: what to do is said on standard input");
-  }
+  const { signal, host } = input;
   await using service = await ask(input, { stores: true });
   const { openStdio } = await import("../protocols/mcp/stdio.ts");
   const complain = (error: Error) => void host.stderr.write(`kibitz: ${withoutControls(error.message)}\n`);

@@ -1,8 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import type { KeyRecord, KeyStore } from "../storage/ports.ts";
-import { echo } from "../text/plain-text.ts";
+import { echo, isJsonObject } from "../text/plain-text.ts";
 import { type CommandInput, exitCode, UsageError } from "./command.ts";
+import { plural } from "./style.ts";
 import { whyNotOpened } from "./why-not-opened.ts";
 
 /**
@@ -26,7 +27,7 @@ type TimeOf = (ms: number | undefined) => string | null;
 export async function exportKeys({ host }: CommandInput, keys: KeyStore, timeOf: TimeOf): Promise<number> {
   const records = await keys.list();
   host.stdout.write(records.map((record) => `${JSON.stringify(writtenFrom(record, timeOf))}\n`).join(""));
-  host.stderr.write(`${countOf(records.length, "key")} exported\n`);
+  host.stderr.write(`${plural(records.length, "key")} exported\n`);
   return exitCode.ok;
 }
 
@@ -50,7 +51,7 @@ export async function importKeys({ host }: CommandInput, keys: KeyStore, file: s
     }
   }
   host.stdout.write(
-    `${countOf(counts.imported, "key")} imported, ${counts.brought} brought up to date, ${counts.same} there already, ${counts.conflict} left out\n`,
+    `${plural(counts.imported, "key")} imported, ${counts.brought} brought up to date, ${counts.same} there already, ${counts.conflict} left out\n`,
   );
   return counts.conflict > 0 ? exitCode.failure : exitCode.ok;
 }
@@ -118,31 +119,32 @@ function recordsFrom(content: string): readonly KeyRecord[] {
 }
 
 function recordFrom(json: unknown): KeyRecord | undefined {
-  if (typeof json !== "object" || json === null || Object.keys(json).some((name) => !(name in checks))) {
+  if (!isWrittenKey(json)) {
     return undefined;
   }
-  const fields = new Map(Object.entries(json));
-  if (Object.entries(checks).some(([name, fits]) => !fits(fields.get(name)))) {
-    return undefined;
-  }
-  const textOf = (name: keyof WrittenKey) => {
-    const value = fields.get(name);
-    return typeof value === "string" ? value : undefined;
-  };
-  const msOf = (name: keyof WrittenKey) => {
-    const value = textOf(name);
-    return value === undefined ? undefined : Date.parse(value);
-  };
+  const { id, hash, name, plan, created_at, issued_to, last_used_at, revoked_at } = json;
   return {
-    id: textOf("id") ?? "",
-    hash: textOf("hash") ?? "",
-    name: textOf("name"),
-    plan: textOf("plan") ?? "",
-    createdAt: msOf("created_at") ?? 0,
-    issuedTo: textOf("issued_to"),
-    lastUsedAt: msOf("last_used_at"),
-    revokedAt: msOf("revoked_at"),
+    id,
+    hash,
+    name: name ?? undefined,
+    plan,
+    createdAt: msOf(created_at) ?? 0,
+    issuedTo: issued_to ?? undefined,
+    lastUsedAt: msOf(last_used_at),
+    revokedAt: msOf(revoked_at),
   };
+}
+
+function msOf(time: string | null): number | undefined {
+  return time === null ? undefined : Date.parse(time);
+}
+
+function isWrittenKey(json: unknown): json is WrittenKey {
+  return (
+    isJsonObject(json) &&
+    Object.keys(json).every((name) => name in checks) &&
+    Object.entries(checks).every(([name, fits]) => fits(json[name]))
+  );
 }
 
 const isText = (value: unknown) => typeof value === "string" && value.length > 0 && value.length <= 256;
@@ -170,8 +172,4 @@ function parsed(line: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function countOf(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }

@@ -3,7 +3,7 @@ import { type NodeReport, readNodes } from "../storage/redis/nodes.ts";
 import { durationText, withoutControls } from "../text/plain-text.ts";
 import { ConfigError, loadConfig } from "../wiring/config.ts";
 import { connectRedis } from "../wiring/redis.ts";
-import { type Command, columns, exitCode, UsageError } from "./command.ts";
+import { type Command, columns, exitCode } from "./command.ts";
 
 export const nodesCommand: Command = {
   usage: "nodes",
@@ -13,10 +13,7 @@ export const nodesCommand: Command = {
     "Asks the Redis of KIBITZ_REDIS_URL, with KIBITZ_REDIS_PREFIX as the nodes have it. A node that ends is gone from the list",
     "at once, one that is killed or cut off within 6 seconds.",
   ],
-  async run({ values, positionals, host }) {
-    if (positionals.length > 0) {
-      throw new UsageError("nodes takes no arguments");
-    }
+  async run({ values, host }) {
     using redis = await connectRedis(loadConfig(host.env), silentLog);
     if (redis === undefined) {
       throw new ConfigError("KIBITZ_REDIS_URL is not set: a node without it knows of no others.");

@@ -20,7 +20,7 @@ import { filesFromNames, type GamesFile, readGame, readGames, UnreadableFile } f
 import { reportOfReview } from "./review/report-of-review.ts";
 import { shownReview } from "./review/shown-review.ts";
 import { createTimeLeft, type TimeLeft } from "./review/time-left.ts";
-import { styleOf } from "./style.ts";
+import { plural, styleOf } from "./style.ts";
 
 const { depth, nodes, engine, path } = searchOptions;
 
@@ -250,7 +250,7 @@ async function reviewOnce(
 
 function scoreOf({ games, there, withoutMoves, refused }: Tally, output: string | undefined): string {
   const parts = [
-    gamesText(games),
+    plural(games, "game"),
     ...(there > 0 ? [`${there} in ${output} before and not reviewed again`] : []),
     ...(withoutMoves > 0 ? [`${withoutMoves} without moves`] : []),
     ...(refused > 0 ? [`${refused} refused`] : []),
@@ -259,15 +259,11 @@ function scoreOf({ games, there, withoutMoves, refused }: Tally, output: string 
 }
 
 function howToGoOn({ games, withoutMoves, refused }: Tally, output: string | undefined): string {
-  const done = `kibitz: interrupted after ${gamesText(games)}`;
+  const done = `kibitz: interrupted after ${plural(games, "game")}`;
   const kept = games - withoutMoves - refused;
   return output === undefined
     ? `${done}; with --output <file>, the same command can be run again to continue\n`
-    : `${done}; run the same command again to continue (${gamesText(kept)} ${kept === 1 ? "is" : "are"} in ${output})\n`;
-}
-
-function gamesText(count: number): string {
-  return `${count} ${count === 1 ? "game" : "games"}`;
+    : `${done}; run the same command again to continue (${plural(kept, "game")} ${kept === 1 ? "is" : "are"} in ${output})\n`;
 }
 
 function lineOf(json: Readonly<Record<string, unknown>>): string {

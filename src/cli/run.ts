@@ -82,6 +82,9 @@ async function runCommand(
       host.stdout.write(helpOf(command, columnsOf(host)));
       return exitCode.ok;
     }
+    if (command.usage === name && positionals.length > 0) {
+      throw new UsageError(`${name} takes no arguments`);
+    }
     return await command.run({ values, positionals, signal: interrupted.signal, host });
   } catch (error) {
     if (interrupted.signal.aborted) {

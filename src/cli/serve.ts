@@ -9,7 +9,7 @@ import { ConfigError, describeSettings, loadConfig, settingsForLog } from "../wi
 import { openEngines } from "../wiring/engines.ts";
 import type { Config } from "../wiring/settings.ts";
 import { buildPageIfStale } from "./build-page.ts";
-import { type Command, exitCode, table, UsageError } from "./command.ts";
+import { type Command, exitCode, table } from "./command.ts";
 import type { Host } from "./host.ts";
 import { type Standing, welcomeText } from "./welcome-text.ts";
 
@@ -23,10 +23,7 @@ export const serveCommand: Command = {
     );
     return ["Settings are environment variables, shown here with their defaults:", ...table(rows)];
   },
-  async run({ positionals, signal, host }) {
-    if (positionals.length > 0) {
-      throw new UsageError("serve takes no arguments; settings are environment variables");
-    }
+  async run({ signal, host }) {
     const config = loadConfig(host.env, await complaintsOfPlans(host.env));
     const log = await createLog(config.logLevel, host.stdout, host);
     // A terminal has room for what its reader needs; programs read every line.

@@ -39,6 +39,11 @@ export function wrapped(
   return lines.map((one) => one.trimEnd());
 }
 
+/** `1 game`, `2 games` */
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 function widthOf(text: string): number {
   return stripVTControlCharacters(text).length;
 }

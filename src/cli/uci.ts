@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import manifest from "../../package.json" with { type: "json" };
 import { withoutControls } from "../text/plain-text.ts";
 import { ask } from "./ask.ts";
-import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
+import { type Command, type CommandInput, exitCode } from "./command.ts";
 import { orPrintError } from "./print-error.ts";
 import { remoteOptions } from "./remote-address.ts";
 import { readRequestOfMany, searchOptions } from "./request-from-input.ts";
@@ -33,10 +33,7 @@ export const uciCommand: Command = {
 };
 
 async function speak(input: CommandInput): Promise<number> {
-  const { positionals, signal, host } = input;
-  if (positionals.length > 0) {
-    throw new UsageError("uci takes no arguments: what to search is said on standard input");
-  }
+  const { signal, host } = input;
   const template = readRequestOfMany(input);
   // One search runs at a time. With a second slot, the next search would start an engine while the last one still stops.
   await using service = await ask(input, { settings: { KIBITZ_SLOTS: "1" } });

@@ -1,6 +1,7 @@
 import { availableParallelism, totalmem } from "node:os";
 import { memoryBytes } from "../../wiring/memory.ts";
 import type { Config } from "../../wiring/settings.ts";
+import { plural } from "../style.ts";
 import { bad, type Finding, good, note } from "./finding.ts";
 
 /** The machine that the service runs on. */
@@ -22,7 +23,7 @@ const inGb = (bytes: number) => `${(bytes / 1e9).toFixed(1)} GB`;
 
 export function* checkMachine(machine: Machine, { slots, threads, hashMb }: Config): Iterable<Finding> {
   const { platform, cores } = machine;
-  const found = `Node.js ${process.versions.node}, ${platform} on ${process.arch}, ${countOf(cores, "core")}`;
+  const found = `Node.js ${process.versions.node}, ${platform} on ${process.arch}, ${plural(cores, "core")}`;
   yield platform === "linux"
     ? good("machine", found)
     : note(
@@ -36,7 +37,7 @@ export function* checkMachine(machine: Machine, { slots, threads, hashMb }: Conf
   yield neededBytes > machine.memoryBytes
     ? bad("memory", memory, "Set fewer KIBITZ_SLOTS, or give the machine more memory.")
     : good("memory", memory);
-  const searches = `${countOf(slots, "slot")}, ${countOf(threads, "thread")} each, on ${countOf(cores, "core")}`;
+  const searches = `${plural(slots, "slot")}, ${plural(threads, "thread")} each, on ${plural(cores, "core")}`;
   yield slots * threads > cores
     ? note(
         "slots",
@@ -44,10 +45,6 @@ export function* checkMachine(machine: Machine, { slots, threads, hashMb }: Conf
         "Searches will take turns: KIBITZ_SLOTS times KIBITZ_THREADS should be the cores at most.",
       )
     : good("slots", searches);
-}
-
-function countOf(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 /** Who can reach the service, and how it tells callers apart. */
