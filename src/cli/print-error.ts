@@ -56,7 +56,8 @@ function nextSteps(error: KibitzError): readonly string[] {
     ...(error instanceof RemoteError
       ? [
           code === "unimplemented" && "the service is of another version, or --url has a path too many",
-          code === "internal" && `whoever runs the service finds it as ${echo(error.problem.requestId)}`,
+          code === "internal" &&
+            `the operator of the service finds it in the log as ${echo(error.problem.requestId)}`,
         ]
       : []),
   ];

@@ -54,11 +54,6 @@ test.each(["eval", "bestmove"])("%s that is interrupted prints the best move so 
   expect(printed.join("")).toMatch(/^(.+\n\n {4}.+ % .+|1\. \S+ \(.+)\n\n.+, depth 19, interrupted, .+\n$/);
 });
 
-test("kibitz eval reports a finished game", async () => {
-  const { code, stdout } = await elsewhere(["bestmove", "8/8/8/8/8/5k2/5q2/5K2 w - - 0 1"]);
-  expect({ code, stdout }).toEqual({ code: 0, stdout: "Checkmate: Black has won.\n" });
-});
-
 test("kibitz eval accepts a FEN without quotes, and plays the moves from it", async () => {
   const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1".split(" ");
   const { stdout } = await elsewhere(["eval", ...start, "--moves", "f3 e5 g4", "-d", "6", "--json"]);
@@ -181,16 +176,6 @@ test.each([
     expect(stderr).toMatch(message);
   },
 );
-
-test("kibitz --json prints an error as a problem document", async () => {
-  const { code, stdout } = await elsewhere(["eval", "8/8/8/8/8/8/8/8 w - - 0 1", "--json"]);
-  expect(code).toBe(2);
-  expect(JSON.parse(stdout)).toMatchObject({
-    status: 400,
-    code: "illegal_position",
-    next_action: "fix_request",
-  });
-});
 
 test("kibitz suggests the same request after an error as the API does", async () => {
   const deep = await runKibitz(["eval", mateInOne, "--depth", "99", "--multipv", "0", "--json"]);

@@ -6,7 +6,7 @@ import { orPrintError } from "../../src/cli/print-error.ts";
 import { RemoteError } from "../../src/cli/remote-error.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 
-async function toldOf(error: Error) {
+async function printedFor(error: Error) {
   const written: string[] = [];
   const stderr = { write: (text: string) => written.push(text) };
   const input = { values: {}, host: { stderr } } as unknown as CommandInput;
@@ -19,7 +19,7 @@ const remote = (problem: MessageInitShape<typeof ProblemSchema>) =>
 
 test("an error that only needs time says when to try again, and exits with 1", async () => {
   const early = { code: "rate_limited", status: 429, detail: "Enough.", nextAction: "retry_later" };
-  expect(await toldOf(remote({ ...early, retryAfterMs: 41_200 }))).toEqual({
+  expect(await printedFor(remote({ ...early, retryAfterMs: 41_200 }))).toEqual({
     code: 1,
     stderr: "kibitz: Enough.\nkibitz: ask again in 42 s\n",
   });
@@ -35,7 +35,7 @@ test("an error beyond the plan names the field and a larger plan", async () => {
     suggestedRequest: { fen: "startpos", depth: 20 },
     upgrade: { plan: "free", url: "/v1/keys" },
   };
-  expect(await toldOf(remote(beyond))).toEqual({
+  expect(await printedFor(remote(beyond))).toEqual({
     code: 2,
     stderr: `kibitz: depth: 30 is over 20.
 kibitz: try: {"fen":"startpos","depth":20}
@@ -52,7 +52,7 @@ test("an error does not print a whole game as the suggested request", async () =
     depth: 20,
   };
   const beyond = { code: "upgrade_needed", status: 402, detail: "Too deep.", suggestedRequest };
-  const { stderr } = await toldOf(remote(beyond));
+  const { stderr } = await printedFor(remote(beyond));
   expect(stderr).toContain('try: {"pgn":"1. e4 {long long ');
   expect(stderr).toMatch(
     /long lon… \(5010 characters\)","moves":\["Nf3",.+"… \(600 items\)"\],"depth":20\}\n/,
@@ -62,9 +62,9 @@ test("an error does not print a whole game as the suggested request", async () =
 
 test("an error inside a service says how its operator finds it in the log", async () => {
   const failed = { code: "internal", status: 500, detail: "Something failed.", requestId: "r-1" };
-  expect(await toldOf(remote(failed))).toEqual({
+  expect(await printedFor(remote(failed))).toEqual({
     code: 1,
-    stderr: "kibitz: Something failed.\nkibitz: whoever runs the service finds it as r-1\n",
+    stderr: "kibitz: Something failed.\nkibitz: the operator of the service finds it in the log as r-1\n",
   });
 });
 
@@ -74,7 +74,9 @@ test("an error prints a line for each violation, and exits with the code of a wr
     code: "out_of_range" as const,
     message,
   }));
-  expect(await toldOf(new KibitzError("out_of_range", "One. There is 1 more fault.", { faults }))).toEqual({
+  expect(
+    await printedFor(new KibitzError("out_of_range", "One. There is 1 more fault.", { faults })),
+  ).toEqual({
     code: 2,
     stderr: "kibitz: One.\nkibitz: Two.\n",
   });

@@ -121,14 +121,6 @@ describe("--url", () => {
 });
 
 describe("errors of a service", () => {
-  test("errors of a service are printed like local ones, with the same exit code", async () => {
-    const { code, stdout, stderr } = await remotely("eval", start, "--moves", "e4 Ke4");
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toMatch(
-      /^kibitz: 'Ke4' is not a legal move for Black \(moves\[1\], in the position .+\)\.\n$/,
-    );
-  });
-
   test("errors of a service suggest a request that would be answered, or a larger plan", async () => {
     const { code, stderr } = await remotely("eval", start, "--depth", "0");
     expect(code).toBe(2);

@@ -207,12 +207,6 @@ describe("kibitz review --url", () => {
     expect(stdout).toMatch(/^Game 1: Anna – Bén, 0-1, /);
   });
 
-  test("kibitz review keeps letters of several bytes whole, wherever a file is cut into pieces", async () => {
-    const comment = `x${"é".repeat(70_000)}`;
-    const { stdout } = await review([fileOf(`1. e4 {${comment}} *`), "-d", "1", "--json"]);
-    expect(linesOf(stdout)[0].pgn).toContain(`{ ${comment} }`);
-  });
-
   test("kibitz review reads the files of a folder by name, and annotates them into one file that can be read again", async () => {
     const games = join(folder, "games");
     mkdirSync(games);

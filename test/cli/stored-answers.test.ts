@@ -1,15 +1,18 @@
 import { existsSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import { startFen } from "../chess/judged.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { runKibitz } from "./run-kibitz.ts";
 
 const folder = useTemporaryFolder();
-const env = { KIBITZ_DATA_DIR: join(folder, "data"), KIBITZ_STORE_MB: "16" };
+/** Commands have no data folder, unless a setting names one. */
+const env = { KIBITZ_DATA_DIR: "", KIBITZ_STORE_MB: "16", XDG_CACHE_HOME: join(folder, "cache") };
 const single = ["eval", startFen, "--depth", "6", "--json"];
 
-test("a review stores its positions, for the next review and for single evaluations", async () => {
+test("a review stores its positions in the user's cache, for the next review and for single evaluations", async () => {
+  const data = resolve("data/answers.db");
+  const isThere = existsSync(data);
   const review = async (game: string) => {
     const file = join(folder, "game.pgn");
     writeFileSync(file, game);
@@ -21,16 +24,19 @@ test("a review stores its positions, for the next review and for single evaluati
   expect(second.search).toMatchObject({ positions: 5, searched: 1, cached: 4 });
   expect(second.moves.slice(0, 3)).toEqual(first.moves);
   expect(JSON.parse((await runKibitz(single, env)).stdout)).toMatchObject({ search: { cached: true } });
+  expect(existsSync(join(folder, "cache/kibitz/answers.db"))).toBe(true);
+  // Nothing is left in the working directory.
+  expect(existsSync(data)).toBe(isThere);
 });
 
-test("a single evaluation makes no data folder", async () => {
+test("a single evaluation makes no folder for answers", async () => {
   const none = join(folder, "none");
-  const { stdout } = await runKibitz(single, { ...env, KIBITZ_DATA_DIR: none });
+  const { stdout } = await runKibitz(single, { ...env, XDG_CACHE_HOME: none });
   expect(JSON.parse(stdout)).toMatchObject({ search: { cached: false } });
   expect(existsSync(none)).toBe(false);
 });
 
-test("a data folder that cannot be used prevents no answer, and prints nothing on standard error", async () => {
+test("a folder for answers that cannot be used prevents no answer, and prints nothing on standard error", async () => {
   const file = join(folder, "one.epd");
   writeFileSync(file, `${startFen}\n`);
   const { code, stderr } = await runKibitz(["eval", "--file", file, "--depth", "6"], {
