@@ -150,9 +150,6 @@ async function search({ depth, nodes, movetimeMs, searchMoves }: Go): Promise<vo
     case "exit":
       process.exit(1);
       break;
-    case "refuse":
-      say("info string CRITICAL ERROR: the position is refused");
-      return;
     case "no-move":
       say("bestmove (none)");
       return;

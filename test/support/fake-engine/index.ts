@@ -19,8 +19,6 @@ export type Misbehaviour =
   | "stuck"
   /** Never says its best move, but hears and answers everything else. */
   | "go-on"
-  /** Refuses every position as Stockfish 19 does. */
-  | "refuse"
   /** Has no move. */
   | "no-move"
   /** Prints a line without an end. */
