@@ -62,7 +62,7 @@ function completed({ output }: DescMethod, method: Implemented): Handler {
 }
 
 /** Reads to the end, where middleware finishes its work. */
-async function onlyOf(messages: AsyncIterable<Message>): Promise<Message> {
+export async function onlyOf(messages: AsyncIterable<Message>): Promise<Message> {
   let only: Message | undefined;
   for await (const message of messages) {
     only = message;

@@ -6,7 +6,7 @@ import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { compressionGzip } from "@connectrpc/connect-node";
 import type { Call } from "../../calls/call.ts";
 import { rpcMaxBytesOf } from "../../calls/policy.ts";
-import type { Calls } from "../../calls/register.ts";
+import { type Calls, onlyOf } from "../../calls/register.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import { CallerLeft } from "../../request/context.ts";
@@ -64,21 +64,8 @@ export function createHandlers({
   });
 
   function implementationOf(method: DescMethod) {
-    if (method.methodKind === "unary") {
-      const handle = calls.unary(method);
-      return async (message: Message, context: HandlerContext) => {
-        const call = callOf(context);
-        try {
-          return await handle(message, call);
-        } catch (thrown) {
-          throw connectErrorFrom(thrown, call.request.id);
-        } finally {
-          setAnswerHeaders(context, call);
-        }
-      };
-    }
     const handle = calls.stream(method);
-    return async function* (sent: Message, context: HandlerContext) {
+    async function* stream(sent: Message, context: HandlerContext) {
       const message = method.methodKind === "bidi_streaming" ? readable(sent, method) : sent;
       const call = callOf(context);
       try {
@@ -92,7 +79,9 @@ export function createHandlers({
       } finally {
         setAnswerHeaders(context, call);
       }
-    };
+    }
+    const unary = (sent: Message, context: HandlerContext) => onlyOf(stream(sent, context));
+    return method.methodKind === "unary" ? unary : stream;
   }
 
   for (const method of services.flatMap((service) => service.methods)) {
