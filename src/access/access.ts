@@ -5,39 +5,13 @@ import { createMemoryKeyStore } from "../storage/memory/key-store.ts";
 import { createMemoryLimitStore } from "../storage/memory/limit-store.ts";
 import { type KeyStore, OutcomeUnknown, StoreUnavailable, type UsageStore } from "../storage/ports.ts";
 import { type Account, type KeyRecord, localAccount, subjectOfKey } from "./account.ts";
-import { type AuthenticatorCounters, createAuthenticator, wrongHeader } from "./authenticate.ts";
+import { createAuthenticator, wrongHeader } from "./authenticate.ts";
 import { createClientAddress } from "./client-address.ts";
-import { createKeyIssuer, createSelfService, type KeyIssuer, type SelfService } from "./key-issuer.ts";
+import { createKeyIssuer, createSelfService, type KeyIssuer } from "./key-issuer.ts";
 import { createKeyExpiry } from "./keys.ts";
-import { createLimits, type Limits, type SharedLimitStore } from "./limits.ts";
-import { createLongCalls, type LongCalls } from "./long-calls.ts";
+import { createLimits, type SharedLimitStore } from "./limits.ts";
+import { createLongCalls } from "./long-calls.ts";
 import { freePlan, keylessPlan, openPlan, type Plan, planOf } from "./plans.ts";
-
-/** Authentication, plans, limits and keys. */
-export interface Access {
-  /**
-   * @throws KibitzError `invalid_api_key`; `rate_limited` for a key that is not in memory if its address has used up its error quota;
-   * `store_unavailable`
-   */
-  accountOf(request: Origin): Promise<Account>;
-  /** The address that a caller is known by, with or without a key. */
-  addressOf(request: Origin): string;
-  /** True if analyses require a key. */
-  readonly keysOnly: boolean;
-  /** The plans that callers can have, smallest first. */
-  readonly plans: readonly Plan[];
-  /** Undefined if callers cannot get keys by themselves. */
-  readonly selfService: SelfService | undefined;
-  readonly limits: Limits;
-  readonly longCalls: LongCalls;
-  readonly keys: KeyIssuer;
-  /** Counted since the start. */
-  readonly lookUps: () => AuthenticatorCounters;
-  /** Stores the uses of keys and the engine time since the last time. Rejects if that fails: then it is stored the next time. */
-  flush(): Promise<void>;
-  /** Deletes a few of the keys and windows that have ended. To be called regularly, because each call is short. */
-  prune(): Promise<void>;
-}
 
 type Origin = Pick<RequestContext, "address" | "forwardedFor" | "authorization"> &
   Partial<Pick<RequestContext, "hasXApiKey">>;
@@ -80,7 +54,10 @@ export interface SharedAccess {
 /** Rows that one call of `prune` deletes at most: a commit and a millisecond. */
 const prunedAtOnce = 20;
 
-export async function createAccess(options: AccessOptions): Promise<Access> {
+export type Access = Awaited<ReturnType<typeof createAccess>>;
+
+/** Joins authentication, plans, limits and keys. */
+export async function createAccess(options: AccessOptions) {
   const { mode, keysPerDay, pepper, knownMs, stores, shared, log } = options;
   const { keys } = stores;
   const isOpen = mode === "open";
@@ -119,7 +96,11 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
   }
 
   return {
-    async accountOf(request) {
+    /**
+     * @throws KibitzError `invalid_api_key`; `rate_limited` for a key that is not in memory if its address has used up its error quota;
+     * `store_unavailable`
+     */
+    async accountOf(request: Origin): Promise<Account> {
       const { authorization, hasXApiKey } = request;
       const address = clientAddress(request);
       const caller: Account = { subject: address, address, plan: keyless, key: undefined };
@@ -132,9 +113,13 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
       const key = await keyOf(authorization, caller);
       return { subject: subjectOfKey(key), address, plan: planOfKey(key), key };
     },
+    /** The address that a caller is known by, with or without a key. */
     addressOf: clientAddress,
+    /** True if analyses require a key. */
     keysOnly: mode === "keys",
+    /** The plans that callers can have, smallest first. */
     plans,
+    /** Undefined if callers cannot get keys by themselves. */
     selfService:
       keysPerDay > 0
         ? createSelfService({ issuer, expiry, keysPerDay, keysMax: options.selfServiceKeysMax, log })
@@ -142,15 +127,18 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
     limits,
     longCalls: createLongCalls(),
     keys: issuer,
+    /** Look-ups of keys since the start. */
     lookUps: () => authenticator.counters,
-    async flush() {
+    /** Stores the uses of keys and the engine time since the last time. Rejects if that fails: then it is stored the next time. */
+    async flush(): Promise<void> {
       const flushed = await Promise.allSettled([authenticator.flush(), limits.flush()]);
       const failed = flushed.find((one) => one.status === "rejected");
       if (failed) {
         throw failed.reason;
       }
     },
-    async prune() {
+    /** Deletes a few of the keys and windows that have ended. To be called regularly, because each call is short. */
+    async prune(): Promise<void> {
       await keys.prune(expiry.ended(), prunedAtOnce);
       await stores.usage?.prune(Date.now(), prunedAtOnce);
     },

@@ -4,12 +4,6 @@ import { KibitzError } from "../errors/errors.ts";
 import { type KeyRecord, type KeyStore, StoreUnavailable } from "../storage/ports.ts";
 import { hashOfApiKey, isApiKey, type KeyExpiry } from "./keys.ts";
 
-/** Requests since the start whose key was found in memory, and whose key was looked up in the store. */
-export interface AuthenticatorCounters {
-  readonly hits: number;
-  readonly misses: number;
-}
-
 interface AuthenticatorOptions {
   readonly keys: KeyStore;
   readonly pepper: string | undefined;
@@ -88,7 +82,8 @@ export function createAuthenticator({
   }
 
   return {
-    get counters(): AuthenticatorCounters {
+    /** Requests since the start whose key was found in memory, and whose key was looked up in the store. */
+    get counters() {
       return { hits, misses };
     },
     /**

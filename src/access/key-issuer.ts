@@ -116,8 +116,6 @@ interface SelfServiceOptions {
  */
 const addressesOfNetwork = 10;
 
-export type SelfService = ReturnType<typeof createSelfService>;
-
 /** Issues keys of the free plan to callers, without the operator. */
 export function createSelfService(options: SelfServiceOptions) {
   const { issuer, expiry, keysPerDay, keysMax, log } = options;

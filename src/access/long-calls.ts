@@ -19,8 +19,6 @@ const unlimited = "callers without a limit";
 /** Expected duration of a batch or review, in milliseconds: a review of 40 moves at depth 14 on two slots. */
 const expectedMs = 10_000;
 
-export type LongCalls = ReturnType<typeof createLongCalls>;
-
 /**
  * Counts batches and reviews under way on this node, by caller. A caller has as many as its plan has searches at a time, because each
  * keeps its request in memory while it waits. They may use all searches of the plan, so a single request takes its turn

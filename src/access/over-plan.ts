@@ -137,15 +137,12 @@ export function upgradeNeeded(
   });
 }
 
-/** Expected time of the search in milliseconds, and which plans allow it as written. */
-export interface Estimate {
-  readonly typicalMs: number;
-  /** One for each plan, in their order. */
-  readonly allowed: readonly { readonly plan: string; readonly allowed: boolean }[];
-}
-
-/** @param expectedMs of such a search on this machine */
-export function estimateOf(asked: SearchLimits, plans: readonly Plan[], expectedMs: number): Estimate {
+/**
+ * The expected time of a search in milliseconds, and for each plan, in their order, if it allows the search.
+ *
+ * @param expectedMs of such a search on this machine
+ */
+export function estimateOf(asked: SearchLimits, plans: readonly Plan[], expectedMs: number) {
   return {
     typicalMs: Math.round(expectedMs),
     allowed: plans.map((plan) => ({ plan: plan.id, allowed: excessOf(asked, plan).length === 0 })),
