@@ -47,7 +47,7 @@ export const reviewCommand: Command = {
     "A game that cannot be read is reported with its line and column, and left out of --output; the others are reviewed.",
     "Ctrl-C keeps the games that are done. If the --output file exists, Kibitz resumes after its last game; it must hold",
     "the same games. Delete it to review them anew.",
-    "What was searched here is stored for the next run (KIBITZ_STORE_MB), also of a game that was not finished.",
+    "What was searched here is stored in the user's cache folder for the next run (KIBITZ_STORE_MB), also of a game that was not finished.",
     "Accuracy and judgements are by the formulas of Lichess; evaluations are from White's point of view.",
     "With --url, a running service reviews the games; if it limits the rate, the rest waits as long as it says.",
   ],
