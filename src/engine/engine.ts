@@ -137,7 +137,7 @@ export type OnProgress = (progress: SearchProgress) => void;
 export interface SearchDone {
   readonly kind: "done";
   readonly snapshot: Snapshot;
-  /** The engine's choice, UCI. It can differ from the first line's move when time ended the search. */
+  /** The engine's choice, UCI. It can differ from the first line's move if time ended the search. */
   readonly bestMove: string;
   /** The reply that the engine expects, UCI. */
   readonly ponder: string | undefined;
@@ -148,23 +148,23 @@ export interface SearchDone {
   readonly endedBy: "depth" | "nodes" | "time" | "stop";
 }
 
-/** Why an engine failed, or a search got none. */
+/** The reason why an engine failed, or why a search got no engine. */
 export type FailureKind =
   /** It could not be started, or was gone before the search began. */
   | "no_start"
   /** The process ended by itself: it crashed, or closed its pipe. */
   | "exited"
-  /** Somebody else ended the process: SIGKILL, or the kernel short of memory. */
+  /** Another process killed the engine, or the kernel did because memory was short. */
   | "killed"
   /** It printed more than the output limit, and was killed. */
   | "flooded"
-  /** It refused the position or answered nonsense, and was killed. */
+  /** It refused the position or broke the protocol, and was killed. */
   | "protocol_error"
   /** It did not answer `isready` while it searched or after a search, and was killed. */
   | "unresponsive"
   /** It gave no answer in time. It was killed if it did not even stop. */
   | "overtime"
-  /** No engine was asked, because the position has broken two of them a moment ago. */
+  /** No engine searched, because two engines crashed on the position a moment ago. */
   | "quarantined";
 
 interface FailureOptions extends ErrorOptions {

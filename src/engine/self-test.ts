@@ -7,7 +7,7 @@ import type { SearchDone, SearchJob } from "./engine.ts";
 const mateInTwo = "7k/8/8/8/8/8/R7/1R4K1 w - - 0 1";
 const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq - 0 6";
 
-/** An engine that is tested. */
+/** The engine to test. */
 interface Tested {
   search(job: SearchJob, signal: AbortSignal): Promise<SearchDone>;
 }
