@@ -26,10 +26,10 @@ export const serveCommand: Command = {
   async run({ signal, host }) {
     const config = loadConfig(host.env, await complaintsOfPlans(host.env));
     const log = await createLog(config.logLevel, host.stdout, host);
-    // A terminal has room for what its reader needs; programs read every line.
-    const tellPrograms: Log["info"] = (...line) =>
+    // A terminal shows the welcome text instead of these lines.
+    const logForPrograms: Log["info"] = (...line) =>
       host.stdout.isTTY ? log.debug(...line) : log.info(...line);
-    tellPrograms({ settings: settingsForLog(config) }, "settings");
+    logForPrograms({ settings: settingsForLog(config) }, "settings");
 
     ensureFolder(config.dataDir);
     const started = Promise.withResolvers<void>();
@@ -37,15 +37,15 @@ export const serveCommand: Command = {
       onSandbox({ user, holds, lacks }) {
         const fields = { user: user?.name ?? "the server's", holds, lacks };
         if (lacks.length === 0) {
-          tellPrograms(fields, "engine sandbox");
+          logForPrograms(fields, "engine sandbox");
         } else {
           log.warn(fields, `engine sandbox: ${dangersOf(lacks)}`);
         }
       },
       onStarted: started.resolve,
     });
-    // Reading the server's modules holds this thread: by then the engine's process should be loading.
-    // A failure is told by the app, which awaits the same; here it only must not count as unhandled.
+    // Loading the server's modules blocks the thread, so the engine's process starts first.
+    // The app awaits the same promise and reports its failure; here it must only not count as unhandled.
     await Promise.race([started.promise, opening.catch(() => {})]);
     const { startApp } = await import("../wiring/app.ts");
     await using metrics = await openMetrics(config, log).catch(async (error: unknown) => {
@@ -71,7 +71,7 @@ export const serveCommand: Command = {
     } else {
       log.info({ ...standing, startMs }, ready);
     }
-    // Not before: until then the engine needs the cores.
+    // Only now, because until then the engine needs the cores.
     const building = config.page === "on" ? buildPageIfStale(log, signal) : undefined;
 
     if (!signal.aborted) {
@@ -101,7 +101,7 @@ function dangersOf(lacks: readonly Guard[]): string {
   return `an engine that was taken over could ${what}; kibitz doctor says how to prevent that`;
 }
 
-/** What is wrong with the file of plans. Without a file, nothing that reads plans is loaded before the engines. */
+/** The errors in the file of plans. Without a file, the modules that read plans are not loaded before the engines. */
 async function complaintsOfPlans({ KIBITZ_PLANS: plansFile }: Host["env"]): Promise<readonly string[]> {
   if (!plansFile) {
     return [];
@@ -118,7 +118,7 @@ async function complaintsOfPlans({ KIBITZ_PLANS: plansFile }: Host["env"]): Prom
   }
 }
 
-/** Read after the engines load, as the server's modules are. */
+/** Loads the modules of metrics after the engines have started, as the other modules of the server. */
 async function openMetrics(config: Config, log: Log) {
   if (config.metricsPort === 0) {
     return undefined;
@@ -155,6 +155,6 @@ function ensureFolder(dataDir: string): void {
   try {
     makeFolder(dataDir);
   } catch {
-    // Opening the database in it will tell.
+    // Opening the database in the folder reports the error.
   }
 }

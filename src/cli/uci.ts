@@ -26,7 +26,7 @@ export const uciCommand: Command = {
   notes: [
     "Give a chess program this command as that of an engine. It knows every command of the protocol, and go with every",
     "limit. Scores are from the point of view of the side to move, as UCI wants them.",
-    "What is outside the bounds of a search is moved to the nearest value, which an info string tells.",
+    "A limit outside the bounds of a search is moved to the nearest value, and an info string says so.",
     "With --url, a running service searches, over Connect.",
   ],
   run: (input) => orPrintError(input, () => speak(input)),

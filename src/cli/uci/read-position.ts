@@ -13,9 +13,11 @@ export function readPosition(fen: string, moves: readonly string[], chess960: bo
     return { kind: "refused", notes: judgement.faults.map(({ message }) => message) };
   }
   const { position } = judgement;
-  const told = position.warnings.filter(({ code }) => code !== "no_history" && code !== "fifty_move_horizon");
+  const shown = position.warnings.filter(
+    ({ code }) => code !== "no_history" && code !== "fifty_move_horizon",
+  );
   const notes = [
-    ...told.map(({ message }) => message),
+    ...shown.map(({ message }) => message),
     ...(position.chess960 && !chess960
       ? ["the FEN is one of Chess960, so castling is written as king takes rook, as with UCI_Chess960"]
       : []),
