@@ -114,18 +114,4 @@ describe("an engine in a search", () => {
     expect(failures).toEqual(["engine failed: overtime"]);
     expect(refused.notes).toEqual([[unstoppable, "overtime"]]);
   });
-
-  test("an engine that two callers have left broke on the first one's search, because the second had not begun", async () => {
-    const { search, lostInSearch, refused } = await supervise({ silenceMs: 600_000 });
-    const callers = [new AbortController(), new AbortController()] as const;
-    const first = search(jobOf({ fen: unstoppable }), callers[0].signal);
-    first.catch(() => {});
-    await lostInSearch();
-    callers[0].abort(new Error("left"));
-    await expect(first).rejects.toThrow("left");
-    const second = search(jobOf(), callers[1].signal);
-    callers[1].abort(new Error("left, too"));
-    await expect(second).rejects.toThrow("left, too");
-    await expect.poll(() => refused.notes, { timeout: patienceMs }).toEqual([[unstoppable, "overtime"]]);
-  });
 });
