@@ -7,7 +7,7 @@ import { createCalls } from "../calls/register.ts";
 import type { Engines } from "../engine/engines.ts";
 import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
 import { type BodyBudget, createBodyBudget } from "../http/body-budget.ts";
-import { createCors } from "../http/listener/cors.ts";
+import { corsOfUnparsed, createCors } from "../http/listener/cors.ts";
 import { createListener } from "../http/listener/listener.ts";
 import type { NodeRequest, NodeResponse, RequestHandler } from "../http/message.ts";
 import { createApiPages } from "../http/pages/docs.ts";
@@ -123,6 +123,7 @@ export async function startApp(
   const probes = createProbes({ ...readiness, degraded: degraded.names });
   metrics?.serveProbes?.(probes);
   const besidesPage = config.page === "on";
+  const origins = config.corsOrigins ?? (config.access === "public" ? ["*"] : []);
   const connections = connectionLimits(config);
   const plans = () => access?.plans ?? [];
   const listener = createListener({
@@ -153,7 +154,8 @@ export async function startApp(
     isRpcPath,
     beginSpan: createBeginSpan(tracedPaths),
     logRefused: createRefusalLog(writeLine, addressOf),
-    cors: createCors(config.corsOrigins ?? (config.access === "public" ? ["*"] : [])),
+    cors: createCors(origins),
+    unreadHeaders: corsOfUnparsed(origins),
     log,
   });
   try {

@@ -9,6 +9,10 @@ import { addVary, isPreflight, type NodeRequest, type NodeResponse } from "../me
  */
 export type Cors = (req: NodeRequest, res: NodeResponse) => void;
 
+/** Header fields of an answer to bytes that Node cannot parse, so that their origin is unknown: a script can send a target that is too long. */
+export const corsOfUnparsed = (origins: readonly string[]): readonly (readonly [string, string])[] =>
+  origins.includes("*") ? [["Access-Control-Allow-Origin", "*"]] : [];
+
 /** Two hours: what Chromium keeps a preflight at most. */
 const preflightMaxAgeS = "7200";
 

@@ -13,6 +13,8 @@ import { createRequestQueue, type RequestQueue } from "./request-queue.ts";
 /** Methods whose bodies nothing reads. */
 const bodiless: readonly (string | undefined)[] = ["GET", "HEAD", "OPTIONS", "DELETE"];
 
+type Headers = readonly (readonly [string, string])[];
+
 /** How long a connection is not read after each packet that cannot be parsed: the next ones are discarded, or show that the client has left. */
 const brokenPauseMs = 100;
 
@@ -21,11 +23,13 @@ const brokenPauseMs = 100;
  *
  * @param answer answers a request
  * @param logUnread logs the error of bytes that are no request, and gives them a request id
+ * @param unreadHeaders header fields of the answers to such bytes
  */
 export function createHttp1Server(
   answer: (req: IncomingMessage, res: ServerResponse) => void,
   limits: ListenerLimits,
   logUnread: (socket: Socket, code: string) => string,
+  unreadHeaders: Headers,
 ) {
   const queues = new Map<Socket, RequestQueue>();
   let draining = false;
@@ -68,7 +72,7 @@ export function createHttp1Server(
     const error = new KibitzError("malformed_http", "CONNECT is for proxies, and this is not one.");
     // Behind another request, a refusal would be taken for the answer to it.
     if (queue?.first === undefined) {
-      refuseSocket(socket, error, logUnread(socket as Socket, error.code));
+      refuseSocket(socket, error, unreadHeaders, logUnread(socket as Socket, error.code));
     }
   });
   server.on("clientError", (error: ClientError, socket) => {
@@ -102,7 +106,7 @@ export function createHttp1Server(
       socket.destroy();
     } else {
       const id = first ? contextOf(first.req).id : logUnread(socket as Socket, problem.code);
-      refuseSocket(socket, problem, id);
+      refuseSocket(socket, problem, unreadHeaders, id);
     }
   });
 
@@ -160,8 +164,10 @@ function errorFromClientError({ code, reason, rawPacket }: ClientError): KibitzE
 }
 
 /** Answers with a problem document if Node has made no response to write it to, and ends the connection. */
-function refuseSocket(socket: Duplex, error: KibitzError, requestId: string): void {
+function refuseSocket(socket: Duplex, error: KibitzError, more: Headers, requestId: string): void {
   const { status, headers, body } = problemAnswer(error, requestId);
-  const head = [...headers, ["Connection", "close"]].map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  const head = [...headers, ["Connection", "close"], ...more]
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join("");
   endSoon(socket, `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${body}`);
 }

@@ -43,6 +43,8 @@ export interface ListenerOptions extends Omit<DispatchOptions, "headersMaxBytes"
   /** True for a path whose requests do not count. */
   readonly isProbe: (path: string) => boolean;
   readonly limits?: Partial<ListenerLimits>;
+  /** Header fields of answers to bytes that Node cannot parse. */
+  readonly unreadHeaders?: readonly (readonly [string, string])[];
 }
 
 /** How often a stop looks for connections that have become idle. */
@@ -85,6 +87,7 @@ export function createListener(options: ListenerOptions): Listener {
     },
     limits,
     logUnread,
+    options.unreadHeaders ?? [],
   );
   const http2 = createHttp2Server(answer, admit, limits, options.refuse);
 

@@ -65,6 +65,13 @@ describe("scripts of every origin", () => {
     },
   );
 
+  test("a script of any origin may read that its request target is too long", async () => {
+    const { status, headers } = await fetch(`${app.url}/v1/eval?fen=${"x".repeat(20_000)}`, {
+      headers: asked,
+    });
+    expect([status, headers.get("access-control-allow-origin")]).toEqual([414, "*"]);
+  });
+
   test.each(others)(
     "a script of any origin may send a preflight for %s, which is kept for two hours",
     async (path) => {
