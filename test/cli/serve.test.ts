@@ -52,9 +52,9 @@ test("kibitz serve answers the probes on its metrics port, also while it finishe
   expect(await probe("/readyz")).toEqual([200, { status: "ready" }]);
   const { rest } = await searchingFor(url, 5000);
   const stopped = stop("SIGTERM");
-  await vi.waitFor(async () =>
-    expect(await probe("/readyz")).toEqual([503, expect.objectContaining({ code: "shutting_down" })]),
-  );
+  await expect
+    .poll(() => probe("/readyz"))
+    .toEqual([503, expect.objectContaining({ code: "shutting_down" })]);
   expect(await probe("/healthz")).toEqual([200, { status: "ok" }]);
   expect(await rest).toMatch(/^event: done$/m);
   expect(await stopped).toBe(0);
