@@ -1,13 +1,13 @@
 import type { Chess } from "chessops/chess";
 import { normalFen, repetitionKey } from "./moves.ts";
 
-/** The moves of a game that still matter: nothing before the last capture or pawn move can be repeated. */
+/** The moves of a game since the last capture or pawn move, because no earlier position can be repeated. */
 export interface History {
-  /** Normal FEN that the history starts from: after the last capture or pawn move, or the start of the game if there was none. */
+  /** Normal FEN of the start of the history: after the last capture or pawn move, or the start of the game if there was none. */
   readonly root: string;
   /** UCI moves from `root` to the position on the board. */
   readonly moves: readonly string[];
-  /** The number of times that the position stood on the board since `root`, this time included. */
+  /** The number of times that the position has occurred since `root`, this time included. */
   readonly occurrences: number;
 }
 
@@ -27,7 +27,7 @@ export function trackHistory(chess: Chess, chess960: boolean) {
     get occurrences(): number {
       return occurrences;
     },
-    /** To be called after each move, when it has been played on the board. */
+    /** Call this after each move has been played on the board. */
     add(uci: string): void {
       moves.push(uci);
       if (chess.halfmoves === 0) {

@@ -26,9 +26,9 @@ export { maxFenCharacters, standardStart } from "./read-fen.ts";
 /** Moves that are played in one time slice: about a quarter of a millisecond, two at the worst. */
 export const movesAtOnce = 50;
 
-/** The only way to make a `Position`, so that no other code needs to check one. */
+/** Validates a position and its moves. Only this module makes a `Position`, so no other code needs to check one. */
 export function judgePosition(input: PositionInput): Judgement {
-  // `inOneGo` does the same, but its module imports timers of Node, and the page runs this in browsers.
+  // This loop repeats `inOneGo`, because its module imports Node's timers, and the page runs this code in browsers.
   const pieces = judgePositionInPieces(input);
   let piece = pieces.next();
   while (!piece.done) {
@@ -44,8 +44,8 @@ export function* judgePositionInPieces(input: PositionInput): Generator<void, Ju
     const misspelt = misspeltFen(input.fen);
     const refused = refusal("invalid_fen", misspelt ? [misspelt.problem] : reading.problems);
     const fen = misspelt?.fen ?? reading.completed;
-    const mended = fen === undefined ? undefined : yield* judgePositionInPieces({ ...input, fen });
-    return fen !== undefined && mended?.kind === "position" ? { ...refused, suggestedFen: fen } : refused;
+    const corrected = fen === undefined ? undefined : yield* judgePositionInPieces({ ...input, fen });
+    return fen !== undefined && corrected?.kind === "position" ? { ...refused, suggestedFen: fen } : refused;
   }
 
   const judgement = judgeSetup(reading.setup);
@@ -74,7 +74,7 @@ export function* judgePositionInPieces(input: PositionInput): Generator<void, Ju
   return { kind: "position", position: { ...position, warnings } };
 }
 
-/** The FEN that a misspelt text means, such as a FEN copied from the address of a web page. */
+/** The FEN that a misspelt text means, for example a FEN copied from the address of a web page. */
 function misspeltFen(text: string): { readonly problem: string; readonly fen: string } | undefined {
   const written = text.slice(0, maxFenCharacters).trim();
   if (written.toLowerCase() === "startpos") {
@@ -118,7 +118,7 @@ function refusal(code: "invalid_fen" | "illegal_position", problems: readonly st
 
 function warningsOfClock(halfmoves: number, moveCount: number): Warning[] {
   const warnings: Warning[] = [];
-  // Four plies are the fewest that bring a position back.
+  // A position cannot be repeated in fewer than four plies.
   if (halfmoves >= 4 && moveCount === 0) {
     const message =
       "Repetitions cannot be seen in a FEN; send the moves since the last capture or pawn move to count them.";
@@ -138,7 +138,7 @@ type SetupJudgement =
 
 /**
  * Refuses positions that no engine searches: a king is missing or can be captured, a pawn stands on rank 1 or 8, or promotion cannot
- * explain the material. Accepts other positions that no game leads to, such as impossible checks.
+ * explain the material. Accepts other positions that no game can reach, such as impossible checks.
  */
 function judgeSetup(setup: Setup): SetupJudgement {
   const { board, epSquare } = setup;
@@ -196,7 +196,7 @@ function problemsOfSide(board: Board, color: Color): string[] {
     problems.push(`${side} has ${pawns} pawns; a side never has more than 8.`);
   }
 
-  // Counted by kind, as Stockfish does: two bishops on one colour are searched, even beside eight pawns.
+  // Count by kind of piece, as Stockfish does: it searches two bishops on one colour, even beside eight pawns.
   const promoted =
     Math.max(count("queen") - 1, 0) +
     Math.max(count("rook") - 2, 0) +

@@ -29,7 +29,7 @@ export function whyNotPlayed(chess: Chess, text: string, chess960: boolean): str
   return whyNot(chess, text, movesMeant(chess, text, chess960));
 }
 
-/** Moves in another notation, which may be legal: with a number, blank, glyph or figurine, or in capitals. */
+/** Matches moves in another notation, which may be legal: with a number, blank, glyph or figurine, or in capitals. */
 const writtenOtherwise = /^\d+\.|\s|[!?]$|[^\0-~]|^(?:[A-H][1-8]){2}/;
 const howWritten = ": each move is written by itself, in SAN (Nf3) or UCI (g1f3), without number or glyph";
 
@@ -112,7 +112,7 @@ export function uciFromMove(chess: Chess, move: LegalMove, chess960: boolean): s
   return makeUci({ ...move, to: targetSquare(chess, move, chess960) });
 }
 
-/** The rook of a castling that is written as the king's own move; one square would be an ordinary king move. */
+/** The rook of a castling that is written as a move of the king alone. A move of one square is an ordinary king move. */
 function rookOfCastling(chess: Chess, from: Square, to: Square): Square | undefined {
   if (Math.abs(to - from) < 2) {
     return undefined;
@@ -201,7 +201,7 @@ export function describeReply(
 /**
  * Plays a line once for its notation. `moves` and `san` have the same length, and end before the first move that is not legal.
  *
- * @param inFull so many moves are described in full, in `first`
+ * @param inFull number of moves that are described in full, in `first`
  */
 export function describeVariation(
   position: Position,

@@ -3,7 +3,7 @@ import { positionFromBoard } from "./judge-position.ts";
 import { describeAndPlay, type MoveDescription, moveFromText, whyNotPlayed } from "./moves.ts";
 import type { Position } from "./position.ts";
 
-/** The longest game that is read, in plies. A review searches each position, and a request plays as many moves at most. */
+/** The longest game that is read, in plies. This limits the searches of a review, and the moves of a request. */
 export const pliesMax = 600;
 
 /** A game that was played on one board. */
@@ -37,8 +37,8 @@ export function* playGame(start: Position, texts: readonly string[]): Generator<
  * The history of each position is short (see {@link trackHistory}), so that positions which games have in common are the same search. A
  * finished position has no history, because no engine searches it. A game may go on after a draw by the rules: older games did.
  *
- * @param start has no moves
- * @param onPosition gets the position after each move; without it, only the last position is made
+ * @param start a position without moves
+ * @param onPosition called with the position after each move; without it, only the last position is made
  */
 export function* replayGame(
   start: Position,

@@ -2,13 +2,15 @@ import type { Chess } from "chessops/chess";
 
 export type Color = "white" | "black";
 
-/** A position that an engine can be given: read, judged by the rules, and written anew. */
+/**
+ * A valid position, ready for an engine: its FEN was read, checked by the rules of chess, and written in normal form.
+ */
 export interface Position {
   /** Normal six-field FEN of the position analysed, after `moves`. */
   readonly fen: string;
   /**
-   * Normal FEN that the history starts from: after the last capture or pawn move, before which nothing can be repeated, or the start of the
-   * game. Equals `fen` if there are no moves.
+   * Normal FEN of the start of the history: after the last capture or pawn move, because no earlier position can be
+   * repeated, or the start of the game. Equals `fen` if there are no moves.
    */
   readonly root: string;
   /** UCI moves from `root` to `fen`, castling as an engine in the right mode expects it: e1g1, in Chess960 e1h1. */
@@ -18,7 +20,7 @@ export interface Position {
   /** Plies since the last capture or pawn move. */
   readonly halfmoves: number;
   readonly legalMoveCount: number;
-  /** Set when the game is over, judged by the rules and by no engine. */
+  /** Set if the game is over by the rules of chess. No engine decides this. */
   readonly terminal: Terminal | undefined;
   /** Undefined if the game is over. */
   readonly drawClaim: DrawClaim | undefined;

@@ -16,8 +16,8 @@ type FenReading =
   | { kind: "problems"; problems: readonly string[]; completed: string | undefined };
 
 /**
- * Reads FEN, X-FEN and Shredder-FEN strictly: every field has a grammar of its own, and together they are the
- * allow-list. All problems are reported, in their order.
+ * Reads FEN, X-FEN and Shredder-FEN strictly: each field has its own grammar, and nothing else is accepted. All
+ * problems are reported, in the order of the fields.
  */
 export function readFen(text: string, askedForChess960: boolean): FenReading {
   const split = splitFen(text);
@@ -120,7 +120,7 @@ function warningOfClocks(fieldCount: number, fullmoves: string): Warning | undef
   return { code: "clocks_defaulted", message, field: "fen" };
 }
 
-/** `problems` are sentences for the caller, one a rank at most. */
+/** `problems` are sentences for the caller, at most one per rank. */
 type BoardReading = { kind: "board"; board: Board } | { kind: "problems"; problems: readonly string[] };
 
 /** Reads the first field of a FEN. The checks come first: chessops also reads "44" for eight empty squares, and "~" for promoted pieces. */
@@ -251,7 +251,8 @@ function splitFen(text: string): FenSplit {
   if (text.length > maxFenCharacters) {
     return splitProblem(`The FEN has ${text.length} characters; the maximum is ${maxFenCharacters}.`);
   }
-  // String.trim() and \s match Unicode blanks, too, and a line break between fields makes two lines for an engine.
+  // Remove ASCII blanks only: String.trim() and \s also match Unicode blanks. A line break between fields stays and
+  // is refused, because it would make two lines for an engine.
   const fen = text.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, "");
   if (fen === "") {
     return splitProblem("The FEN is empty.");

@@ -73,7 +73,7 @@ export function scoreOfTerminal(terminal: Terminal): Score & { readonly bound: "
   };
 }
 
-/** A unary minus would make -0 of 0. */
+/** Negates a number. A unary minus would turn 0 into -0. */
 function opposite(number: number): number {
   return 0 - number;
 }
@@ -87,7 +87,7 @@ interface SummaryInput {
   readonly turn: Color;
 }
 
-/** From how many centipawns on, for either side, each word is used. */
+/** The least lead of a side, in centipawns, for each word of the summary. */
 const slightlyBetterCp = 25;
 const betterCp = 100;
 const winningCp = 300;

@@ -14,7 +14,7 @@ interface SearchMoveFault {
   /** Index of the text, from 0. */
   readonly index: number;
   readonly message: string;
-  /** Moves that would be accepted, in UCI: the moves that the text may mean, else all; none if the game is over. */
+  /** Moves that would be accepted, in UCI: the moves that the text may mean, or all legal moves if it means none. */
   readonly legal: readonly string[];
 }
 

@@ -4,14 +4,14 @@ export interface Backoff {
   readonly failures: number;
   /** Milliseconds until the next attempt may begin; 0 if nothing has failed. */
   readonly waitMs: number;
-  /** Counts a failed attempt that began at `begunAt` of the same clock. */
+  /** Counts a failed attempt. `begunAt` is the time at which the attempt began, by the clock `now`. */
   failed(begunAt: number): void;
   succeeded(): void;
 }
 
 /**
- * Each pause is random between the shortest and four times the last one, so that engines that died together do not
- * come back together. The pause begins with the failure: a later caller waits less.
+ * Each pause is a random time between `minMs` and four times the last pause, so that engines that died together do
+ * not restart together. The pause begins when the attempt fails, so a later caller waits less.
  */
 export function createBackoff(
   minMs = 100,

@@ -1,10 +1,10 @@
 import type { EngineBuild, EnginePath } from "./engine.ts";
 
-/** The engine versions that were found, and the meaning of a request's `engine` and `path` among them. */
+/** The engine versions that were found. Resolves the `engine` and `path` of a request to a build. */
 export interface Catalog {
-  /** Versions of one family stand together, newest first. The family of `latest` is the first one. */
+  /** Grouped by family, newest first. The family of `latest` comes first. */
   readonly versions: readonly EngineVersion[];
-  /** The meaning of `latest` on the path `auto`. */
+  /** The version that `latest` means on the path `auto`. */
   readonly latest: EngineVersion;
   resolve(engine: string, path: EnginePath | "auto"): Resolution;
 }
@@ -14,7 +14,7 @@ export interface EngineVersion {
   readonly id: string;
   /** The build that `auto` means. */
   readonly defaultBuild: EngineBuild;
-  /** True if all its builds are deprecated: the id will go. */
+  /** True if all builds of the version are deprecated: a later release removes the id. */
   readonly deprecated: boolean;
   readonly builds: readonly EngineBuild[];
 }
@@ -22,19 +22,19 @@ export interface EngineVersion {
 type Resolution =
   | { readonly kind: "build"; readonly build: EngineBuild }
   | { readonly kind: "unknown_engine" }
-  /** `runnable` are the paths that the version has; empty if `latest` was asked and the path has no engine. */
+  /** `runnable` lists the paths that the version has. It is empty if the request names `latest` and the path has no engine. */
   | { readonly kind: "path_unavailable"; readonly runnable: readonly EnginePath[] };
 
 /**
- * `auto` depends on what is deployed, not on load: it means the native build if the version has one that is the same engine as
- * the WebAssembly build, else the WebAssembly build.
+ * `auto` depends on the deployment, not on load. It means the native build, unless the version also has a WebAssembly
+ * build that is a different engine.
  *
  * `latest` means the newest stable version of Stockfish, whatever numbers other families have reached. Without a
  * Stockfish, it means a version of the first family by name that has a stable version. It means another family only on a
  * path on which the first family cannot run.
  *
  * @param defaultEngine id that `latest` means instead
- * @throws Error if there is no build, or `defaultEngine` is not among them.
+ * @throws Error if there is no build, or none has the id `defaultEngine`
  */
 export function createCatalog(builds: readonly EngineBuild[], defaultEngine: string | undefined): Catalog {
   const found = versionsFrom(builds);
@@ -106,8 +106,9 @@ function orderFamilies(
 }
 
 /**
- * True if two builds of one version are one engine: the same search visits the same nodes, which several threads never do.
- * If they differ, the native build was changed, and `auto` means the WebAssembly build.
+ * True if two builds of one version are the same engine: the same search visits the same number of nodes. With
+ * several threads these numbers vary, so they are not compared. If the numbers differ, the native build was modified,
+ * and `auto` means the WebAssembly build.
  */
 function areAlike(native: EngineBuild, wasm: EngineBuild): boolean {
   return native.settings.threads > 1 || native.selfTestNodes === wasm.selfTestNodes;
@@ -133,8 +134,8 @@ export function isRelease(version: string): boolean {
 }
 
 /**
- * Compares versions of one family, older before newer, number by number: 15.10 comes after 15.2, and 15 is 15.0. All that is no
- * release comes before the releases, in the order of its text, because a date follows `dev-`.
+ * Compares versions of one family, older before newer, number by number: 15.10 comes after 15.2, and 15 is 15.0.
+ * Versions that are not releases come before the releases, in the order of their text, because a date follows `dev-`.
  */
 export function compareVersions(a: string, b: string): number {
   if (isRelease(a) && isRelease(b)) {

@@ -2,7 +2,7 @@ import type { Position } from "../chess/position.ts";
 import type { Score } from "../chess/score.ts";
 
 /**
- * The port of the engines: builds, sessions, searches and their events. A backend implements these types, which know nothing of UCI.
+ * The engine port: builds, sessions, searches and their events. A backend implements these types. They do not depend on UCI.
  */
 
 /** How an engine is run. */
@@ -25,13 +25,13 @@ export interface EngineBuild {
   readonly net: Net;
   /** SPDX expression, if known. */
   readonly license: string | undefined;
-  /** The day, as 2026-11-22, since which this build is deprecated; undefined if it stays. */
+  /** The day, such as 2026-11-22, since which this build is deprecated; undefined if it stays. */
   readonly deprecatedSince: string | undefined;
   /** The options that callers may set. */
   readonly options: readonly EngineOption[];
   /** The operator's settings for every engine of this build. */
   readonly settings: EngineSettings;
-  /** True if equal searches give equal answers, as the self-test found out. Only such answers are deterministic, and are kept. */
+  /** True if equal searches gave equal answers in the self-test. Only answers of such a build are deterministic and cached. */
   readonly reproducible: boolean;
   /**
    * Nodes that the fixed search of the self-test visits, if the build is reproducible. Two builds of one version and network
@@ -40,10 +40,10 @@ export interface EngineBuild {
   readonly selfTestNodes: number | undefined;
   /** The file that is run. For logs and digests. */
   readonly file: string;
-  /** SHA-256 of the file in lower-case hex: of a native engine as it was tested, of a WebAssembly engine as it must be. */
+  /** SHA-256 in lower-case hex: of the file that was tested if the engine is native, of the module that is pinned if it is WebAssembly. */
   readonly sha256: string;
   /**
-   * Checks before a start that the files are still those that were found. If they look different, their content decides.
+   * Checks before a start that the files have not changed since discovery. If sizes or times differ, the content decides.
    * @throws EngineFailure of the kind `no_start` if they were replaced or are gone
    */
   assertUnchanged(): Promise<void>;
@@ -65,7 +65,7 @@ export type EngineOption = {
   | { readonly kind: "boolean"; readonly default: boolean }
 );
 
-/** The greeting of a started engine. */
+/** The name, author and options that a started engine reports. */
 export interface EngineInfo {
   readonly name: string;
   readonly author: string;
@@ -84,9 +84,9 @@ export interface SearchJob {
   readonly nodes: number | undefined;
   /** Milliseconds, at least 1. */
   readonly movetimeMs: number;
-  /** Lines, at least 1. The search reports min(multipv, moves that it may search). */
+  /** Lines, at least 1. The search reports min(multipv, number of moves that it may search) lines. */
   readonly multipv: number;
-  /** The only moves to search, UCI in the notation of the position's variant, each once; empty for all that are legal. */
+  /** The moves to search, UCI in the notation of the position's variant, each once; if empty, all legal moves. */
   readonly searchMoves: readonly string[];
   readonly options: OptionValues;
 }
@@ -142,29 +142,30 @@ export interface SearchDone {
   /** The reply that the engine expects, UCI. */
   readonly ponder: string | undefined;
   /**
-   * `depth` only if the asked depth is complete for every line, or the deepest that engines search if no depth was asked;
-   * `nodes` only if no clock can have ended it; `stop` if the service ended it before its time.
+   * `depth` only if the requested depth is complete for every line, or the greatest depth of engines if none was
+   * requested; `nodes` only if time cannot have ended the search; `stop` if the service ended the search before its
+   * time.
    */
   readonly endedBy: "depth" | "nodes" | "time" | "stop";
 }
 
 /** The reason why an engine failed, or why a search got no engine. */
 export type FailureKind =
-  /** It could not be started, or was gone before the search began. */
+  /** The engine could not be started, or was gone before the search began. */
   | "no_start"
   /** The process ended by itself: it crashed, or closed its pipe. */
   | "exited"
   /** Another process killed the engine, or the kernel did because memory was short. */
   | "killed"
-  /** It printed more than the output limit, and was killed. */
+  /** The engine printed more than the output limit, and was killed. */
   | "flooded"
-  /** It refused the position or broke the protocol, and was killed. */
+  /** The engine refused the position or broke the protocol, and was killed. */
   | "protocol_error"
-  /** It did not answer `isready` while it searched or after a search, and was killed. */
+  /** The engine did not answer `isready` during or after a search, and was killed. */
   | "unresponsive"
-  /** It gave no answer in time. It was killed if it did not even stop. */
+  /** The engine gave no answer in time. If it did not stop either, it was killed. */
   | "overtime"
-  /** No engine searched, because two engines crashed on the position a moment ago. */
+  /** The search was not run, because two engines failed on this position a moment ago. */
   | "quarantined";
 
 interface FailureOptions extends ErrorOptions {
@@ -172,14 +173,14 @@ interface FailureOptions extends ErrorOptions {
   readonly blamesPosition?: boolean;
 }
 
-/** Thrown by a session whose engine failed. The session is dead then, unless its engine has only stopped without an answer. */
+/** Thrown by a session whose engine failed. The session has ended then, unless the engine was only stopped before its first line. */
 export class EngineFailure extends Error {
   readonly kind: FailureKind;
   /** When an engine may be ready, in milliseconds, if known. */
   readonly retryAfterMs: number | undefined;
   /**
-   * True if the same position would break another engine too: by default if the engine crashed or flooded. A slow machine
-   * and a kill from outside say nothing about the position.
+   * True if the same position may break another engine too: by default, if the engine crashed or exceeded the output
+   * limit. A slow machine or a kill from outside says nothing about the position.
    */
   readonly blamesPosition: boolean;
 
@@ -204,18 +205,18 @@ export interface EngineSession extends AsyncDisposable {
   readonly alive: boolean;
   /** Resolves when the engine is idle or gone. Never rejects. */
   readonly free: Promise<unknown>;
-  /** Resident memory in bytes, if the system says. */
+  /** Resident memory in bytes, if the system reports it. */
   memoryBytes(): number | undefined;
-  /** Resolves when the engine is gone, however it ended. */
+  /** Resolves when the engine is gone: with its failure, or with undefined if the session was closed. */
   readonly exited: Promise<EngineFailure | undefined>;
   /**
-   * Searches as soon as the engine is idle. The engine is cleaned after the answer, while the caller already has it.
+   * Searches as soon as the engine is idle. The engine is cleaned after the caller has the answer.
    *
    * @throws EngineFailure if the engine fails; the reason of `signal` if that is aborted. The engine is then stopped,
    * and killed if it has not stopped within 400 ms.
    */
   search(job: SearchJob, signal: AbortSignal, onProgress?: OnProgress): Promise<SearchDone>;
-  /** Ends the search under way as if its time were over: its caller gets what was found. Does nothing without a search. */
+  /** Ends the running search as if its time were over: the caller gets the result so far. Does nothing if there is no search. */
   cutShort(): void;
 }
 
@@ -230,7 +231,7 @@ export interface EngineBackend {
 
 /** The operator's settings for every engine. */
 export interface EngineSettings {
-  /** MiB of the hash table of every engine, whatever it searches. */
+  /** Size of each engine's hash table, in MiB. */
   readonly hashMb: number;
   readonly threads: number;
 }

@@ -9,10 +9,10 @@ import { createSearchWithRetry, type SearchWithRetry } from "./search-with-retry
 export interface Engines extends AsyncDisposable {
   readonly catalog: Catalog;
   readonly search: SearchWithRetry;
-  /** True if engines of the build can be started. It may change: a file that is gone may come back. */
+  /** True if engines of the build can be started. This may change: a missing file may come back. */
   available(build: EngineBuild): boolean;
   readonly changes: EventEmitter<EngineEvents>;
-  /** Ends all searches under way as if their time were up: their callers get what was found. */
+  /** Ends all running searches as if their time were over: the callers get the results so far. */
   cutShort(): void;
   /** The running engines of each build in the catalog. */
   standing(): readonly (EngineStanding & { readonly available: boolean })[];
@@ -27,11 +27,11 @@ export interface EnginesOptions {
   readonly log: Log;
   /** The engine to keep warm; the default engine if undefined. */
   readonly asked?: { readonly engine: string; readonly path: EnginePath | "auto" } | undefined;
-  /** Called when the warm engine loads in its process, so that this process may do something else. */
+  /** Called while the warm engine loads in its own process, so that this process can do other work. */
   readonly onStarted?: (() => void) | undefined;
 }
 
-/** Finds the engines, and keeps one of the requested build warm: its callers meet an engine that has started. */
+/** Finds the engines, and keeps an engine of the requested build running, so that its callers do not wait for a start. */
 export async function startEngines(options: EnginesOptions, signal: AbortSignal): Promise<Engines> {
   const { backends, defaultEngine, log, onStarted = () => {} } = options;
   const { engine, path } = options.asked ?? { engine: "latest", path: "auto" };
@@ -41,7 +41,7 @@ export async function startEngines(options: EnginesOptions, signal: AbortSignal)
   const resolution = catalog.resolve(engine, path);
   const pool = createPool(options);
   try {
-    // If there is no such engine, the caller learns that later; no other engine is started instead.
+    // If there is no such build, start no other engine instead. The caller's search reports the error.
     if (resolution.kind === "build") {
       const warmed = pool.keepWarm(resolution.build, signal);
       onStarted();

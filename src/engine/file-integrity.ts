@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { type EngineBuild, EngineFailure } from "./engine.ts";
 
-/** What a build says of its files. */
+/** The digest of a build's files, and the checks of their content. */
 export type FileIntegrity = Pick<EngineBuild, "sha256" | "assertUnchanged" | "assertGenuine">;
 
 /** Known digests, SHA-256 in lower-case hex. */
@@ -13,9 +13,9 @@ export interface Pin {
 }
 
 /**
- * @param digested files that the digest of the build is of
+ * @param digested files that the digest of the build covers
  * @param alongside files that belong to them, such as the loader of a module
- * @param pin known digests of both; if undefined, the files have the right content now
+ * @param pin known digests of both; if undefined, the present content is the right one
  */
 export async function fingerprintFiles(
   digested: readonly string[],
@@ -60,7 +60,7 @@ export async function fingerprintFiles(
   };
 }
 
-/** Identity, sizes and times of change: they differ if a file was replaced. */
+/** Identities, sizes and times of change. They differ if a file was replaced. */
 function statsOf(files: readonly string[]): string {
   try {
     return files
@@ -75,7 +75,7 @@ function statsOf(files: readonly string[]): string {
 /** SHA-256 of the content of files, one after the other, in lower-case hex. */
 export async function digestOf(paths: readonly string[]): Promise<string> {
   const hash = createHash("sha256");
-  // One buffer for all chunks: a stream of 99 MB would leave the process large.
+  // One buffer serves all chunks, because a stream of 99 MB would leave the process with more memory.
   const buffer = Buffer.allocUnsafe(256 * 1024);
   for (const path of paths) {
     await using file = await open(path);

@@ -13,11 +13,12 @@ interface Tested {
 }
 
 /**
- * Tests that an engine can be trusted with callers: it finds a mate in two. Then two equal searches find out if its answers are
+ * Tests that an engine can serve callers: it must find a mate in two. Then two equal searches show if its answers are
  * reproducible.
  *
- * @returns the nodes that both equal searches visited; undefined if the two differ, or if more than one thread lets any two differ.
- * @throws Error that says what the engine did instead of finding the mate.
+ * @returns the nodes that both equal searches visited; undefined if the two differ, or if the engine has several
+ * threads, because then any two searches may differ.
+ * @throws Error if the engine fails, or does not find the mate
  */
 export async function selfTest(
   session: Tested,

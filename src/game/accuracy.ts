@@ -11,16 +11,16 @@ export const reviewMethod = "lichess-2026";
 /** Evaluation that is assumed for the standard start, in centipawns. */
 export const standardStartCp = 15;
 
-/** More centipawns make no difference; a mate counts as much. */
+/** Larger scores count as this, and so does a mate. */
 const ceilingCp = 1000;
 
-/** A score in centipawns for the formulas: at most 1000 either way. Not for a game that is over by mate. */
+/** A score in centipawns for the formulas: at most 1000 either way. Do not call this for a game that is over by mate. */
 export function centipawnsOf(value: ScoreValue): number {
   const cp = value.kind === "cp" ? value.cp : value.mate > 0 ? ceilingCp : -ceilingCp;
   return Math.max(-ceilingCp, Math.min(ceilingCp, cp));
 }
 
-/** From −1, lost, to 1, won. */
+/** From −1 (lost) to 1 (won). */
 export function winningChances(cp: number): number {
   return 2 / (1 + Math.exp(-0.00368208 * cp)) - 1;
 }
@@ -30,7 +30,7 @@ export function reviewWinPercent(cp: number): number {
   return 50 + 50 * winningChances(cp);
 }
 
-/** 0 to 100, by the mover's chances of winning before and after. */
+/** Accuracy of a move, 0 to 100, from the mover's chances of winning before and after it. */
 export function moveAccuracy(before: number, after: number): number {
   if (after >= before) {
     return 100;

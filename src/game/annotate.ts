@@ -91,7 +91,7 @@ function annotated(data: PgnNodeData, move: MoveReview, mates: boolean): PgnNode
     ...data,
     san: move.move.san,
     comments,
-    // A second glyph would contradict the author's, so the comment alone has this judgement.
+    // A second glyph would contradict the author's, so only the comment has this judgement.
     nags: nag === undefined || nags.some(judgesMove) ? nags : [nag, ...nags],
   };
 }
@@ -129,7 +129,7 @@ type Rest =
   | { readonly kind: "variation"; readonly move: ChildNode<PgnNodeData>; readonly ply: number }
   | { readonly kind: "end" };
 
-/** Has no recursion, because variations may lie deep inside each other. */
+/** Uses no recursion, because variations may be nested deeply. */
 function* tokensOf(tree: GameTree<PgnNodeData>, startFen: string): Generator<string, void> {
   const [, turn, , , , fullmoves] = startFen.split(" ");
   const startPly = (Number(fullmoves) - 1) * 2 + (turn === "b" ? 1 : 0);

@@ -165,7 +165,7 @@ function startOf({ source, tags }: PgnGame): Position {
   if (variant !== undefined && parseVariant(variant.value) !== "chess") {
     throw pgnError(source, {
       code: "invalid_pgn",
-      message: `The variant '${echo(variant.value)}' is not one that is analysed here: those are Standard and Chess960`,
+      message: `The variant '${echo(variant.value)}' is not supported: the variants are Standard and Chess960`,
       token: variant.value,
       offset: variant.offset,
       ply: 1,
@@ -211,8 +211,8 @@ interface WrongNumber {
 }
 
 /**
- * The first move whose number shows that moves are missing, or that games have run together. If a game begins with a FEN, its first
- * number may be any, because many programs count from 1.
+ * The first move whose number shows that moves are missing, or that games have run together. If a game begins with a
+ * FEN, any first number is accepted, because many programs count from 1.
  */
 function wrongNumberIn({ source, tags, moves }: PgnGame, { turn }: Position): WrongNumber | undefined {
   const blackFirst = turn === "black" ? 1 : 0;

@@ -19,7 +19,7 @@ export interface PgnFault {
   readonly code: "invalid_pgn" | "illegal_move" | "invalid_fen" | "illegal_position" | "out_of_range";
   /** A sentence without its full stop, because the place is appended. */
   readonly message: string;
-  /** The text at that place. */
+  /** The text at `offset`. */
   readonly token: string;
   /** Offset in `PgnSource.text`. */
   readonly offset: number;
@@ -35,7 +35,7 @@ export interface PgnFault {
 export function howToSendMany({ file }: PgnSource): string {
   return file === undefined
     ? "send one game; for files with several games use `kibitz review`"
-    : 'in a file of many each game begins with its tags, as [Event "…"], on a line of their own';
+    : 'in a file of several games, each game begins with its tags, such as [Event "…"], on a line of their own';
 }
 
 /** The error for a game that cannot be read, with the place of the fault. */

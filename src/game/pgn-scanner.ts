@@ -24,8 +24,8 @@ const lineBreak = /[\n\r]/g;
 const tagMaxCharacters = 4096;
 
 /**
- * Splits the text of a PGN into tokens. Text that is no token becomes an `unexpected` one. Only blanks are skipped, and lines that begin
- * with `%`, which PGN reserves for other programs.
+ * Splits the text of a PGN into tokens. Text that is no token becomes an `unexpected` one. Only blanks are skipped,
+ * and lines that begin with `%`, because PGN reserves such lines for other programs.
  */
 export function createScanner(text: string): { read(): readonly Token[] | undefined } {
   let at = 0;

@@ -1,9 +1,9 @@
 export type Phase = "opening" | "middlegame" | "endgame";
 
 /**
- * Divides a game into phases as Lichess does (`Divider.scala` of scalachess): the middlegame begins when at most ten pieces
- * but kings and pawns are left, a side has fewer than four men on its back rank, or the sides are mixed up; the endgame with
- * at most six pieces. A phase does not come back.
+ * Divides a game into phases as Lichess does (`Divider.scala` of scalachess): the middlegame begins when at most ten
+ * pieces other than kings and pawns are left, a side has fewer than four pieces on its back rank (king included), or the sides are
+ * mixed up; the endgame begins when at most six such pieces are left. A game never returns to an earlier phase.
  *
  * @returns a function that takes the FEN of each position in the order of the game, and returns its phase
  */
@@ -25,7 +25,7 @@ export function createDivider(): (fen: string) => Phase {
 interface Board {
   /** Number of pieces of both sides, without kings and pawns. */
   readonly pieces: number;
-  /** The man or space on each square, rank by rank from White's side. */
+  /** The piece or space on each square, rank by rank from White's side. */
   readonly ranks: readonly string[];
 }
 

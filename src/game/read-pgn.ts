@@ -41,10 +41,10 @@ export const gameMaxCharacters = 1024 * 1024;
 /** The most moves of one game, the main line and the variations together. */
 const movesMax = 5000;
 
-/** More tags than any program writes. */
+/** The most tags of one game: more than any program writes. */
 const tagsMax = 200;
 
-/** Variations inside each other: more than people can follow. */
+/** The most nested variations: more than people can follow. */
 const nestingMax = 100;
 
 /** A longer text is not sent back as a suggestion. */
@@ -83,7 +83,7 @@ export function textBefore(
  * Reads the PGN of one game, and stops at the first ply or move too many. Nothing is skipped: a word that is no token of PGN
  * is refused.
  *
- * @throws KibitzError `invalid_pgn`, with the place of the first thing that is wrong; `out_of_range` for a game with more
+ * @throws KibitzError `invalid_pgn`, with the place of the first error; `out_of_range` for a game with more
  * than {@link pliesMax} plies
  */
 export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
@@ -110,7 +110,7 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
       throw refuseSecondGame(`[${name}`, offset);
     }
     if ((tags.get(name)?.value ?? value) !== value) {
-      throw refuse(`The tag ${echo(name)} stands there twice, with different values`, `[${name}`, offset);
+      throw refuse(`The tag ${echo(name)} is given twice, with different values`, `[${name}`, offset);
     }
     if (tags.size === tagsMax) {
       throw refuse(`The game has more than ${tagsMax} tags`, `[${name}`, offset);
@@ -236,7 +236,7 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
         close(token.offset);
         break;
       case "result":
-        // Some programs end variations with one, too.
+        // Some programs end variations with a result, too.
         if (line === main) {
           readResult(token);
         }

@@ -10,13 +10,13 @@ export type WordToken = { readonly at: number } & (
 export interface MoveNumber {
   /** Undefined if there are only dots. */
   readonly value: number | undefined;
-  /** Two and more announce a move of Black. */
+  /** Two or more dots announce a move of Black. */
   readonly dots: number;
 }
 
 export type Result = "1-0" | "0-1" | "1/2-1/2" | "*";
 
-/** No word of a game is longer: `123...Qa1xb2=Q++e.p.!?$146`. */
+/** The longest word of a game: `123...Qa1xb2=Q++e.p.!?$146`. */
 const wordMaxCharacters = 40;
 
 /** The NAGs of the glyphs that people and programs write after moves. */
@@ -71,7 +71,7 @@ const figurines: Readonly<Record<string, string>> = Object.fromEntries(
  * castling and dashes of every length are known. Letters of other languages are not, because many of them are also English
  * letters: in French a rook is T, and a king R.
  *
- * @returns undefined if the word is nothing that a game has
+ * @returns undefined if the word has any text that is not a token of PGN
  */
 export function readWord(word: string): readonly WordToken[] | undefined {
   if (word.length > wordMaxCharacters) {
@@ -174,13 +174,13 @@ export function whyNoWord(word: string): string {
     return "is a command outside of a comment; commands stand in braces";
   }
   if (word.startsWith("[")) {
-    return 'is no tag pair; those are written [Name "value"], each on a line';
+    return 'is not a tag pair; a tag pair is written [Name "value"], on its own line';
   }
   if (word.startsWith("$")) {
-    return "is no glyph; those are $0 to $9999";
+    return "is not a glyph; glyphs are $0 to $9999";
   }
   const letter = /^(?:\d+[.…]+)?((?![a-hKQRBN])\p{L}{1,2}?)[a-h]?[1-8]?[-x:]?[a-h][1-8]/u.exec(word)?.[1];
   return letter === undefined
     ? "is neither a move, nor a move number, a glyph or a result; comments go in braces"
-    : `begins with '${letter}', which is no piece in PGN: those are K, Q, R, B and N (in German K, D, T, L, S), and a pawn has no letter`;
+    : `begins with '${letter}', which is not a piece in PGN: the pieces are K, Q, R, B and N (in German K, D, T, L, S), and a pawn has no letter`;
 }

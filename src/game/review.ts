@@ -34,7 +34,7 @@ interface EvaluatedLine {
 }
 
 /**
- * - `book`: not after the last position of the game that has a name among the openings
+ * - `book`: the move leads to the last position of the game that has an opening name, or comes before it
  * - `forced`: the only legal move
  * - `best`: the move that the engine named best
  * - `only_move`: the best move, if the second line has at least 10 points of `winPercent` less
@@ -64,7 +64,7 @@ export interface MoveReview {
   readonly phase: Phase;
   /** The mover's clock after the move, in milliseconds. */
   readonly clockMs: number | undefined;
-  /** The best move by the engine; undefined if the rules had ended the game before. */
+  /** The engine's best move; undefined if the rules had already ended the game. */
   readonly best: BestMove | undefined;
 }
 
@@ -88,7 +88,7 @@ interface Alternative {
 export interface Play {
   /** 0 to 100, four decimals. */
   readonly accuracy: number | undefined;
-  /** Undefined without moves that count. */
+  /** Undefined if no move counts. */
   readonly averageCentipawnLoss: number | undefined;
   readonly inaccuracies: number;
   readonly mistakes: number;
@@ -97,20 +97,20 @@ export interface Play {
 
 /** Figures of a whole game. `accuracy` is undefined unless both sides moved. */
 export interface PlayerReview extends Play {
-  /** Means over the moves of a phase; undefined without moves that count. */
+  /** Means over the moves of a phase; undefined if no move counts. */
   readonly phases: Readonly<Record<Phase, Play | undefined>>;
 }
 
 export interface GameReview {
   readonly method: typeof reviewMethod;
-  /** Undefined for the standard start, of which 15 centipawns are assumed. */
+  /** Undefined for the standard start, for which 15 centipawns are assumed. */
   readonly startEvaluation: Score | undefined;
   readonly opening: Opening | undefined;
   readonly moves: readonly MoveReview[];
   readonly players: Readonly<Record<Color, PlayerReview>>;
 }
 
-/** Lichess shows as many plies of a line. */
+/** Longest line of a best move, as on Lichess. */
 const linePliesMax = 12;
 
 /** Least difference of `winPercent` between the first line and the second. */
@@ -135,7 +135,7 @@ export function createReviewer(game: Game, opening: Opening | undefined) {
    * @param before the position in which it was played
    */
   function reviewMove(index: number, before: EvaluatedPosition, after: EvaluatedPosition): MoveReview {
-    // Computed move by move, because 600 positions at once would hold the thread.
+    // Computed move by move, because 600 positions at once would block the thread.
     while (phases.length <= index) {
       phases.push(divide(positionAt(game, phases.length).fen));
     }
@@ -181,7 +181,7 @@ export function createReviewer(game: Game, opening: Opening | undefined) {
   }
 
   /**
-   * @param moves all of them, reviewed
+   * @param moves the reviews of all moves
    * @param evaluations of all positions of the game
    */
   function reviewGame(moves: readonly MoveReview[], evaluations: readonly EvaluatedPosition[]): GameReview {
@@ -248,7 +248,7 @@ function scoreText(value: ScoreValue): string {
   return value.kind === "cp" ? (value.cp / 100).toFixed(2) : `Mate in ${Math.abs(value.mate)}`;
 }
 
-/** True if the second line is much worse than the first. False if the search ended on another best move than that of the first line. */
+/** True if the second line is much worse than the first. False if the best move is not the first move of the first line. */
 function isOnly({ best, lines: [first, second] }: EvaluatedPosition, mover: Color): boolean {
   if (first === undefined || second === undefined || first.moves[0] !== best?.uci) {
     return false;
@@ -261,7 +261,7 @@ function bestMoveOf({ score, best, lines }: EvaluatedPosition, position: Positio
   if (best === undefined) {
     return undefined;
   }
-  // A search that its time ends may name a move that begins no line.
+  // If time ends a search, its best move may begin no line.
   const line = lines.find(({ moves: [first] }) => first === best.uci);
   return {
     move: best,

@@ -11,7 +11,7 @@ const commentLine = /^[\s\ufeff]*\{[^}]*\}\s*$/;
 /** A carriage return alone ends a line, too, as on old Macs. */
 const lineEnds = /(?<=\n|\r(?!\n))/;
 
-/** Characters that are read of a line to find out how it begins. */
+/** Most characters of an unfinished line that are kept, to see how the line begins. */
 const lineMaxCharacters = 64 * 1024;
 
 /**

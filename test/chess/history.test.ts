@@ -26,7 +26,7 @@ test("a repetition counts for the position at the end of the history, not for on
   expect(positionOf(startFen, { moves: [...times(2), "e4"] }).drawClaim).toBeUndefined();
 });
 
-test("positions with other castling rights are no repetition", () => {
+test("positions with different castling rights are not a repetition", () => {
   const moves = ["Rg1", "Rg8", "Rh1", "Rh8", "Rg1", "Rg8", "Rh1", "Rh8"];
   expect(positionOf(bothCastle, { moves }).drawClaim).toBeUndefined();
   expect(positionOf(bothCastle, { moves: [...moves, "Rg1", "Rg8", "Rh1", "Rh8"] }).drawClaim).toBe(
@@ -34,7 +34,7 @@ test("positions with other castling rights are no repetition", () => {
   );
 });
 
-test("positions with and without a legal en passant capture are no repetition", () => {
+test("positions with and without a legal en passant capture are not a repetition", () => {
   const walk = ["Ke2", "Ke7", "Ke1", "Ke8"];
   const open = "4k3/3p4/8/4P3/8/8/8/4K3 b - - 0 1";
   const alone = "4k3/3p4/8/8/8/8/4P3/4K3 b - - 0 1";
@@ -44,7 +44,7 @@ test("positions with and without a legal en passant capture are no repetition", 
   ).toBe("threefold_repetition");
 });
 
-test("the 50-move claim comes before the repetition", () => {
+test("a claim by the 50-move rule comes before a claim by repetition", () => {
   const fen = "r3k3/8/8/8/8/8/8/4K2R w - - 92 80";
   const moves = ["Rh2", "Ra7", "Rh1", "Ra8", "Rh2", "Ra7", "Rh1", "Ra8"];
   expect(positionOf(fen, { moves }).drawClaim).toBe("fifty_moves");

@@ -82,7 +82,7 @@ test("castling rights that name files make a position Chess960, even the standar
   expect(positionOf(`${rooks} w KQkq - 0 1`).chess960).toBe(false);
 });
 
-test("castling rights stay those of Chess960 when the option asks for it, though the king is on e1", () => {
+test("castling rights are those of Chess960 if the option asks for it, even if the king is on e1", () => {
   const fen = startFen.replace("KQkq", "HAha");
   expect(positionOf(startFen, { chess960: true })).toMatchObject({ chess960: true, fen });
 });
@@ -103,13 +103,13 @@ test("castling rights mean the outermost rook in an X-FEN, and an inner rook is 
   expect(describeMove(inner, "d1e1")?.castling).toBe("kingside");
 });
 
-test("castling rights of an X-FEN are removed if the option asks for no Chess960", () => {
+test("castling rights of an X-FEN are removed if the option does not ask for Chess960", () => {
   expect(noticesOf("2k5/8/8/8/8/8/8/1K2R1R1 w K - 0 1")).toEqual(["castling_rights_removed"]);
 });
 
 const capture = "4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 2";
 
-test("an en passant square stays where a capture is legal", () => {
+test("an en passant square is kept if a capture is legal", () => {
   expect(positionOf(capture)).toMatchObject({ fen: capture, warnings: [] });
 });
 
@@ -140,7 +140,7 @@ test.each([
   ]);
 });
 
-test("an en passant square is written after a double step only where it can be captured", () => {
+test("an en passant square is written after a double step only if a capture is legal", () => {
   expect(positionOf(startFen, { moves: ["e4"] }).fen).toContain(" b KQkq - 0 1");
   expect(positionOf(startFen, { moves: ["e4", "a6", "e5", "d5"] }).fen).toContain(" w KQkq d6 0 3");
 });
@@ -198,7 +198,7 @@ test("the half-move clock warns of missing history from 4 on, and of the horizon
   expect(noticesOf(at(100))).toEqual(["no_history", "fifty_move_horizon"]);
 });
 
-test("the half-move clock asks for no history where moves were sent", () => {
+test("the half-move clock asks for no history if moves were sent", () => {
   expect(noticesOf(at(98), { moves: ["a1a2"] })).toEqual([]);
   expect(noticesOf(at(99), { moves: ["a1a2"] })).toEqual(["fifty_move_horizon"]);
 });

@@ -106,7 +106,7 @@ describe("moves", () => {
   );
 
   test.each(["e5", "Qh9", "e2e5", "O-O", "0000", "xyz"])(
-    "a text that is no move in any notation is refused as such: %j",
+    "a text that is not a move in any notation is refused without advice on notation: %j",
     (move) => {
       expect(faultsOf(startFen, { moves: [move] })[0]?.message).toContain(
         `'${move}' is not a legal move for White (moves[0]`,
@@ -136,7 +136,7 @@ describe("Chess960 moves", () => {
     expect(positionOf(fen, { moves: ["f1b1"] }).fen).toContain("/2KR3R b");
   });
 
-  test("a Chess960 position reads a king's way of two files or more to its square as castling", () => {
+  test("a Chess960 position reads a king move of two files or more to its castling square as castling", () => {
     expect(positionOf(fen, { moves: ["f1c1"] }).moves).toEqual(["f1b1"]);
   });
 

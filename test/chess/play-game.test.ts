@@ -52,13 +52,13 @@ test("a game has one position more than moves, each like the position that its m
   }
 });
 
-test("the history of a position in a game is no longer than what can repeat", () => {
+test("the history of a position in a game has only positions that can be repeated", () => {
   const { positions } = play(startFen, ["e4", "Nf6", "Nf3", "Nxe4", "Nd4"]);
   expect(positions.map(({ moves }) => moves)).toEqual([[], [], ["g8f6"], ["g8f6", "g1f3"], [], ["f3d4"]]);
   expect(positions.at(-1)?.root).toBe(positions.at(-2)?.fen);
 });
 
-test("the positions of a game know how often each was there", () => {
+test("the positions of a game count their repetitions", () => {
   const round = ["Nf3", "Nf6", "Ng1", "Ng8"];
   const { positions } = play(startFen, [...round, ...round, ...round, ...round]);
   expect(positions[8]?.drawClaim).toBe("threefold_repetition");

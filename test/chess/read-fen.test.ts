@@ -73,12 +73,12 @@ describe("the text of a FEN", () => {
     expect(suggestionOf("4k3/8/8/8/8/8/8/8_w_-_-_0_1")).toBeUndefined();
   });
 
-  test("moves behind a FEN are refused, and the refusal says where moves belong", () => {
+  test("moves after a FEN are refused, and the message says where moves belong", () => {
     expect(refusalOf(`${startFen} moves e2e4`)).toContain("`moves`");
     expect(refusalOf(`${board} w KQkq - moves e2e4`)).toContain("`moves`");
   });
 
-  test("EPD operations behind a FEN are refused, and the refusal says what to leave out", () => {
+  test("EPD operations after a FEN are refused, and the message says what to leave out", () => {
     expect(refusalOf(`${board} w KQkq - bm e4; id "x";`)).toContain("EPD");
   });
 
@@ -95,7 +95,7 @@ describe("the text of a FEN", () => {
     expect(refusalOf("8/".repeat(500_000)).length).toBeLessThan(100);
   });
 
-  test("a FEN that is damaged in any way throws nothing, and only characters of FEN come through", () => {
+  test("a damaged FEN never throws, and an accepted one has only characters of FEN", () => {
     const random = createRandom(1);
     const wholes = [startFen, "r3k2r/8/8/3pP3/8/8/8/1R2K2R w Hkq d6 0 2", "2k5/P7/8/8/8/8/8/2K5 b - - 12 60"];
     const shards = [..."/ 0123456789-KQRBNPkqrbnpwabcdefgh\n\t\0;é", "moves", "  ", "44"];

@@ -31,7 +31,7 @@ describe("a score in White's view", () => {
     expect(scoreForWhite(score, "white")).toEqual(score);
   });
 
-  test("a score in White's view has sign, bound and chances turned round when Black is to move", () => {
+  test("a score in White's view has its sign, bound and chances inverted when Black is to move", () => {
     expect(scoreForWhite(score, "black")).toEqual({
       value: { kind: "cp", cp: -35 },
       bound: "upper",
@@ -40,14 +40,14 @@ describe("a score in White's view", () => {
     expect(scoreForWhite(mate(-3), "black").value).toEqual({ kind: "mate", mate: 3 });
   });
 
-  test("a score that is turned round twice is unchanged", () => {
+  test("a score that is inverted twice is unchanged", () => {
     for (const bound of ["exact", "lower", "upper"] as const) {
       const once = { ...score, bound };
       expect(scoreForWhite(scoreForWhite(once, "black"), "black")).toEqual(once);
     }
   });
 
-  test("a score of nothing is 0 and never -0", () => {
+  test("a score of 0 is never -0", () => {
     expect(scoreForWhite(cp(0), "black").value).toStrictEqual({ kind: "cp", cp: 0 });
     expect(scoreForWhite(mate(0), "black").value).toStrictEqual({ kind: "mate", mate: 0 });
   });
@@ -133,7 +133,7 @@ const summaries = [
   ),
 ];
 
-// `npm run update` writes the sentences: read its difference.
+// `npm run update` writes the sentences: review the diff.
 test("the summary names the better side, the score in pawns or moves to mate, the best move and whose it is, or the result", () => {
   expect(summaries.join("\n")).toMatchInlineSnapshot(`
     "The position is equal (0.00). Best move: d4.

@@ -83,7 +83,7 @@ test("a move to search that two pieces can make is refused with both moves, and 
   ]);
 });
 
-test("every move to search is illegal when the game is over", () => {
+test("every move to search is refused when the game is over", () => {
   expect(faultsOf("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", ["Kg8"])).toEqual([
     {
       index: 0,
@@ -101,7 +101,7 @@ test.each(["", "e2e5", "e2e4\nquit", "0000", "N@f3", "E2E4", "constructor"])(
   },
 );
 
-test("the king's own two squares are no move to search in Chess960", () => {
+test("a king move of two squares is not a move to search in Chess960", () => {
   const fen = "4k3/8/8/8/8/8/8/5K1R w H - 0 1";
   expect(ucisOf(fen, ["f1h1", "O-O"], true)).toEqual(["f1h1"]);
   expect(faultsOf(fen, ["f1d1"], true)).toHaveLength(1);

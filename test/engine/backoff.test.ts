@@ -13,7 +13,7 @@ function openBackoff(chance: number) {
   return {
     backoff,
     clock,
-    /** What a try has to wait after each of so many failures, one after the other. */
+    /** The wait after each of this many failures, one after the other. */
     waitsOf: (failures: number) =>
       Array.from({ length: failures }, () => {
         clock.ms += backoff.waitMs;
@@ -23,17 +23,16 @@ function openBackoff(chance: number) {
   };
 }
 
-test("no wait comes before the first failure, then ever longer waits up to a limit", () => {
+test("the wait is 0 before the first failure, and grows with each failure up to a maximum", () => {
   const { backoff, waitsOf } = openBackoff(1);
   expect(backoff.waitMs).toBe(0);
   expect(waitsOf(7)).toEqual([100, 400, 1600, 6400, 25_600, 30_000, 30_000]);
 });
 
-test("failures are counted until one start succeeds, and several together count as one", () => {
-  const { backoff, clock, waitsOf } = openBackoff(1);
+test("failures are counted until an attempt succeeds", () => {
+  const { backoff, waitsOf } = openBackoff(1);
   expect(backoff.failures).toBe(0);
   waitsOf(2);
-  backoff.failed(clock.ms - 1);
   expect(backoff.failures).toBe(2);
   backoff.succeeded();
   expect(backoff.failures).toBe(0);
@@ -43,7 +42,7 @@ test("a wait is never shorter than the minimum, whatever the random number", () 
   expect(openBackoff(0).waitsOf(3)).toEqual([100, 100, 100]);
 });
 
-test("a later caller waits less", () => {
+test("the wait shrinks as time passes", () => {
   const { backoff, clock, waitsOf } = openBackoff(1);
   waitsOf(4);
   clock.ms += 6000;
@@ -52,16 +51,17 @@ test("a later caller waits less", () => {
   expect(backoff.waitMs).toBe(0);
 });
 
-test("failures of tries that were under way together count once", () => {
+test("failures of attempts that ran at the same time count once", () => {
   const { backoff, clock } = openBackoff(1);
   for (let at = 0; at < 8; at++) {
     clock.ms += 1;
     backoff.failed(1000);
   }
+  expect(backoff.failures).toBe(1);
   expect(backoff.waitMs).toBe(93);
 });
 
-test("a success resets the failures", () => {
+test("a success resets the wait", () => {
   const { backoff, waitsOf } = openBackoff(1);
   waitsOf(3);
   backoff.succeeded();

@@ -8,7 +8,7 @@ export const options: readonly EngineOption[] = [
   { name: "uci_chess960", engineName: "UCI_Chess960", kind: "boolean", default: false },
 ];
 
-/** A build of which a test says only what matters to it. */
+/** A build. A test passes only the properties that matter to it. */
 export function buildOf(told: Partial<EngineBuild> = {}): EngineBuild {
   const settings = told.settings ?? { hashMb: 16, threads: 1 };
   return {

@@ -22,7 +22,7 @@ const catalog = (builds: readonly string[], defaultEngine?: string) =>
 const debian = ["native 15.1", "wasm 19", "wasm 19 lite"];
 
 describe("versions", () => {
-  test("engine versions are newest first, as numbers and not as text", () => {
+  test("engine versions are listed newest first, compared as numbers and not as text", () => {
     const { versions } = catalog(["wasm 17.1", "native 15.1", "wasm 19", "wasm 9", "wasm 18", "native 15"]);
     expect(versions.map(({ id }) => id)).toEqual([
       "stockfish-19",
@@ -34,7 +34,7 @@ describe("versions", () => {
     ]);
   });
 
-  test("engine versions have the small network behind the full one, and prereleases behind all", () => {
+  test("engine versions are listed with the lite network after the full one, and prereleases last", () => {
     const { versions } = catalog(["native dev-20260110-3a1b2c4d", "wasm 19 lite", "wasm 19", "wasm 18"]);
     expect(versions.map(({ id }) => id)).toEqual([
       "stockfish-19",
@@ -44,7 +44,7 @@ describe("versions", () => {
     ]);
   });
 
-  test("engine versions are ordered by number first, by network then", () => {
+  test("engine versions are ordered by number, then by network", () => {
     const { versions } = catalog(["wasm 17", "wasm 17.1 lite"]);
     expect(versions.map(({ id }) => id)).toEqual(["stockfish-17.1-lite", "stockfish-17"]);
   });
@@ -60,7 +60,7 @@ describe("versions", () => {
     ]);
   });
 
-  test("engine versions of other families stand behind, because their numbers say nothing of Stockfish's", () => {
+  test("engine versions of other families come after Stockfish, because their numbers cannot be compared", () => {
     const { versions } = catalog(["native arasan-25", "native 15.1", "native berserk-13", "wasm 19"]);
     expect(versions.map(({ id }) => id)).toEqual([
       "stockfish-19",
@@ -70,7 +70,7 @@ describe("versions", () => {
     ]);
   });
 
-  test("engine versions have one order, however they were found", () => {
+  test("engine versions have the same order, in whatever order they were found", () => {
     const ids = (builds: readonly string[]) => catalog(builds).versions.map(({ id }) => id);
     const some = ["native dev-b", "wasm 19", "native dev-a", "wasm 19 lite"];
     expect(ids(some)).toEqual(ids(some.toReversed()));
@@ -111,7 +111,7 @@ describe("latest", () => {
     expect(catalog(builds.toReversed()).latest.id).toBe(id);
   });
 
-  test("latest is no deprecated version, unless there is nothing else", () => {
+  test("latest is a deprecated version only if there is no other", () => {
     const going = buildOf({ id: "stockfish-20", version: "20", deprecatedSince: "2026-11-22" });
     const { latest, versions } = createCatalog([going, build("wasm 19")], undefined);
     expect(latest.id).toBe("stockfish-19");
@@ -159,23 +159,23 @@ describe("a request for", () => {
     });
   });
 
-  test("a request for latest on a path that has only prereleases or small networks is met by those", () => {
+  test("a request for latest on a path that has only prereleases or lite networks gets one of them", () => {
     expect(catalog(["wasm 19", "native dev-20260110"]).resolve("latest", "native")).toMatchObject(
       build("stockfish-dev-20260110", "native"),
     );
   });
 
-  test("a request for latest on a path whose newest has a small network is met by an older full one", () => {
+  test("a request for latest on a path whose newest version is lite gets an older full version", () => {
     const some = catalog(["wasm 19", "native 20 lite", "native 18"]);
     expect(some.resolve("latest", "native")).toMatchObject(build("stockfish-18", "native"));
   });
 
-  test("a request for latest on another path than the operator's choice is met by the newest release there", () => {
+  test("a request for latest on another path than the operator's choice gets the newest release of that path", () => {
     const chosen = catalog([...debian, "wasm 18"], "stockfish-15.1");
     expect(chosen.resolve("latest", "wasm")).toMatchObject(build("stockfish-19", "wasm"));
   });
 
-  test("a request for latest on a path is met by the family of latest, if the path has one", () => {
+  test("a request for latest on a path gets the family of latest, if the path has that family", () => {
     const some = ["wasm 19", "native arasan-25", "native 15.1", "native berserk-13"];
     expect(catalog(some).resolve("latest", "native")).toMatchObject(build("stockfish-15.1", "native"));
     const chosen = catalog(some, "berserk-13");
@@ -194,13 +194,13 @@ describe("a request for", () => {
 });
 
 describe("a catalog cannot be made", () => {
-  test("a catalog of no engines is refused, with what to do", () => {
+  test("a catalog without engines is refused, and the error says what to install", () => {
     expect(() => catalog([])).toThrow(
       "no engine was found: install the npm package `stockfish`, or set KIBITZ_NATIVE_ENGINES to a UCI binary",
     );
   });
 
-  test("a catalog whose default is not there is refused, with the engines that are", () => {
+  test("a catalog without the operator's default engine is refused, and the error lists the available engines", () => {
     expect(() => catalog(debian, "stockfish-16")).toThrow(
       "KIBITZ_DEFAULT_ENGINE is stockfish-16, but the available engines are: stockfish-19, stockfish-19-lite, stockfish-15.1",
     );
@@ -242,7 +242,7 @@ test.each(["19", "15.1", "16.1.2", "v0.31.2", "1.04", "19.0.0.1"])(
 );
 
 test.each(["dev-20260110", "19-rc1", "18beta2", "unknown", "", ".", "1.", "1".repeat(400)])(
-  "the version %j is no release",
+  "the version %j is not a release",
   (version) => {
     expect(isRelease(version)).toBe(false);
   },

@@ -24,7 +24,7 @@ function start(file: string, ...args: readonly string[]): UciTransport {
 /** A Node process as an engine, given as source text. */
 const node = (source: string) => start(process.execPath, "-e", source);
 
-/** What stands in a file, when it has so many lines; without a turn of the event loop. */
+/** Waits until a file has this many lines, and returns them. Blocks the event loop meanwhile. */
 function waitForLines(file: string, count: number): readonly string[] {
   for (const startedAt = performance.now(); performance.now() - startedAt < 10_000; ) {
     const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n").slice(0, -1) : [];
@@ -50,7 +50,7 @@ describe("lines", () => {
     expect(await linesOf(engine)).toEqual(["\u00ff\u00fe\u0000"]);
   });
 
-  test("the lines of an engine are passed on as they are printed", async () => {
+  test("the lines of an engine are received as they are printed", async () => {
     const engine = node(`console.log("up"); process.stdin.on("data", (data) => process.stdout.write(data))`);
     const lines: string[] = [];
     const over = engine.read((line) => lines.push(line));
@@ -71,7 +71,7 @@ describe("lines", () => {
     expect(await engine.ended).toBe("outside");
   });
 
-  test("the lines of an engine end when it closes its pipe, though it goes on", async () => {
+  test("the lines of an engine end when it closes its pipe, even if its process goes on", async () => {
     const engine = node(`console.log("up"); require("fs").closeSync(1); setInterval(() => {}, 1000)`);
     expect(await linesOf(engine)).toEqual(["up"]);
     expect(enginesRunning()).toHaveLength(1);
@@ -81,12 +81,12 @@ describe("lines", () => {
     await expect(linesOf(start("/nowhere/stockfish"))).rejects.toThrow("ENOENT");
   });
 
-  test("the lines of an engine end with an error if one of them has no end", async () => {
+  test("the lines of an engine end with an error if a line is too long", async () => {
     const engine = node(`process.stdout.write("x".repeat(10_000_000)); setInterval(() => {}, 1000)`);
     await expect(linesOf(engine)).rejects.toThrow("more than 65536 characters");
   });
 
-  test("an error of the reader ends the lines of this engine, and not the server", async () => {
+  test("an error of the receiver ends the lines of this engine, and not the server", async () => {
     const engine = node(`console.log("readyok"); setInterval(() => {}, 1000)`);
     const reading = engine.read(() => {
       throw new Error("a bug");
@@ -112,7 +112,7 @@ describe("an engine process", () => {
     const together = ["ucinewgame", "position startpos", "go depth 1"];
     for (let times = 1; times <= 20; times++) {
       engine.send(...together);
-      // This process does nothing else meanwhile, and the engine hears it all the same.
+      // This process is blocked meanwhile, and the engine gets the lines nevertheless.
       const heard = waitForLines(file, times);
       expect(heard.at(-1)).toBe(JSON.stringify(`${together.join("\n")}\n`));
       expect(heard).toHaveLength(times);
@@ -184,14 +184,14 @@ describe("a file that cannot be run is no engine, and says why", () => {
   const startSession = async (file: string) =>
     createUciSession(buildOf(), createChildProcess({ file, args: [] }), defaultWatchTimes, forever);
 
-  test("a file that does not exist is no engine, with the reason", async () => {
+  test("a file that does not exist cannot be started, and the error has the reason", async () => {
     await expect(startSession("/nowhere/stockfish")).rejects.toMatchObject({
       kind: "no_start",
       message: expect.stringContaining("ENOENT"),
     });
   });
 
-  test("a file without permission to execute is no engine, with the reason", async () => {
+  test("a file without permission to execute cannot be started, and the error has the reason", async () => {
     const file = writeScript("echo uciok");
     chmodSync(file, 0o644);
     await expect(startSession(file)).rejects.toMatchObject({
@@ -200,11 +200,11 @@ describe("a file that cannot be run is no engine, and says why", () => {
     });
   });
 
-  test("a file whose name is not valid is no engine, with the reason", async () => {
+  test("a file whose name is not valid cannot be started, and the error has the reason", async () => {
     await expect(startSession("/usr/bin/\0")).rejects.toMatchObject({ kind: "no_start" });
   });
 
-  test("an engine does not start without a free file descriptor, with the reason", () => {
+  test("an engine cannot be started without a free file descriptor, and the error has the reason", () => {
     const engine = start("/bin/sh", "-c", `ulimit -n 40; exec "${process.execPath}" "$0"`, scarceFile);
     return expect(linesOf(engine)).resolves.toEqual(["EngineFailure no_start", "started again"]);
   });

@@ -1,8 +1,8 @@
 import { vi } from "vitest";
 
 /**
- * Lets a test turn the clock of an engine's watch itself: the times of a running service are tried to the
- * millisecond, whatever the machine is doing. Immediates stay real: they have no time.
+ * Replaces the timers by fake ones, so that a test checks time limits to the millisecond, however busy the machine
+ * is. Immediates stay real, because they do not depend on time.
  */
 export function takeClock(): void {
   vi.useFakeTimers({
@@ -10,7 +10,7 @@ export function takeClock(): void {
   });
 }
 
-/** Turns the clock on, and lets happen what is due. */
+/** Advances the clock, and runs everything that is due. */
 export async function wait(ms: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms);
   await new Promise(setImmediate);
@@ -20,7 +20,7 @@ export function giveClockBack(): void {
   vi.useRealTimers();
 }
 
-/** Timers that have neither run out nor been cleared. */
+/** The number of timers that have neither fired nor been cleared. */
 export function openTimers(): number {
   return vi.getTimerCount();
 }

@@ -1,6 +1,6 @@
 /**
- * A process that has engines and does not look after them: it starts one of each kind, has them idle or
- * searching, in a sandbox a search that cannot be stopped, says so, and waits to be killed.
+ * A process that starts one engine of each kind and never closes them. The engines are idle, searching, or in a
+ * search that cannot be stopped in a sandbox. The process prints `ready`, and waits to be killed.
  */
 
 import { setTimeout } from "node:timers/promises";

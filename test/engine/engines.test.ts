@@ -36,7 +36,7 @@ function open(
   );
 }
 
-/** A backend whose discovery the test ends when it likes. */
+/** A backend whose discovery ends when the test resolves `found`. */
 function slowEngines(build = native) {
   const found = Promise.withResolvers<void>();
   const engines = createFakeEngines({
@@ -52,7 +52,7 @@ function slowEngines(build = native) {
 const alive = ({ sessions }: FakeEngines) => sessions.filter((session) => session.alive).length;
 
 describe("engines that open", () => {
-  test("engines have the default one warm at once, so the first search starts none", async () => {
+  test("the default engine is warm when the engines are ready, so the first search starts none", async () => {
     const engines = createFakeEngines({ builds: [wasm] });
     const running = await open([engines]);
     expect(running.catalog.latest.id).toBe("stockfish-18");
@@ -60,7 +60,7 @@ describe("engines that open", () => {
     expect(engines.starts).toBe(1);
   });
 
-  test("engines report that the default one loads before it is ready", async () => {
+  test("engines report that the default engine is loading before it is ready", async () => {
     const engines = createFakeEngines({ builds: [wasm], starting: () => never });
     const owner = new AbortController();
     const started = Promise.withResolvers<void>();
@@ -74,11 +74,11 @@ describe("engines that open", () => {
   });
 
   test.each([
-    ["the engine that is asked for", { engine: "stockfish-19", path: "auto" }, [0, 1]],
-    ["the newest that runs on the path that is asked for", { engine: "latest", path: "wasm" }, [1, 0]],
-    ["none if there is none like it", { engine: "stockfish-19", path: "wasm" }, [0, 0]],
-    ["none if nobody knows it", { engine: "stockfish-3", path: "auto" }, [0, 0]],
-  ] as const)("a start for one command starts %s, and no other engine", async (_, asked, starts) => {
+    ["the requested engine", { engine: "stockfish-19", path: "auto" }, [0, 1]],
+    ["the newest engine of the requested path", { engine: "latest", path: "wasm" }, [1, 0]],
+    ["no engine if no build matches", { engine: "stockfish-19", path: "wasm" }, [0, 0]],
+    ["no engine if the id is unknown", { engine: "stockfish-3", path: "auto" }, [0, 0]],
+  ] as const)("a start for one command starts only %s", async (_, asked, starts) => {
     const early = createFakeEngines({ builds: [wasm] });
     const late = slowEngines(native);
     const opening = open([early, late.engines], { asked });
@@ -88,7 +88,7 @@ describe("engines that open", () => {
     expect([early.starts, late.engines.starts]).toEqual(starts);
   });
 
-  test("the operator's choice stays warm beside newer engines, also when those are used", async () => {
+  test("the operator's choice stays warm beside newer engines, even when they are used", async () => {
     const early = createFakeEngines({ builds: [wasm] });
     const late = slowEngines();
     late.found.resolve();
@@ -112,7 +112,7 @@ describe("engines that open", () => {
     expect(engines.starts).toBe(2);
   });
 
-  test("the engines of one backend are enough, if it is the first or the last", async () => {
+  test("one backend with engines is enough, in whatever order the backends are listed", async () => {
     const nothing = createFakeEngines({ builds: [], path: "native" });
     for (const order of [0, 1]) {
       const engines = createFakeEngines({ builds: [wasm] });
@@ -124,16 +124,16 @@ describe("engines that open", () => {
 });
 
 describe("engines that cannot open", () => {
-  test("a start without engines ends with what to install", async () => {
+  test("a start without engines fails, and the error says what to install", async () => {
     const nothing = createFakeEngines({ builds: [] });
     await expect(open([nothing])).rejects.toThrow("no engine was found: install the npm package");
   });
 
-  test("a start without a backend ends with what to install, and does not wait for ever", async () => {
+  test("a start without a backend fails, and does not wait for ever", async () => {
     await expect(open([])).rejects.toThrow("no engine was found");
   });
 
-  test("a start without the operator's choice ends with the engines that there are, and leaves none running", async () => {
+  test("a start without the operator's choice fails, lists the available engines, and leaves none running", async () => {
     const engines = createFakeEngines({ builds: [wasm] });
     await expect(open([engines], { defaultEngine: "stockfish-99" })).rejects.toThrow(
       "KIBITZ_DEFAULT_ENGINE is stockfish-99, but the available engines are: stockfish-18",
@@ -141,13 +141,13 @@ describe("engines that cannot open", () => {
     expect(alive(engines)).toBe(0);
   });
 
-  test("a start whose default engine does not start ends with the reason", async () => {
+  test("a start fails with the reason if the default engine does not start", async () => {
     const failure = new EngineFailure("no_start", "no memory");
     const engines = createFakeEngines({ builds: [wasm], starting: () => Promise.reject(failure) });
     await expect(open([engines])).rejects.toBe(failure);
   });
 
-  test("a start whose backend fails to look for engines ends with the reason, and starts none", async () => {
+  test("a start fails with the reason if a backend fails in discovery, and starts no engine", async () => {
     const engines = createFakeEngines({ builds: [wasm] });
     const failure = new Error("a bug in the search");
     const broken = createFakeEngines({ path: "native", discover: () => Promise.reject(failure) });
@@ -171,7 +171,7 @@ describe("engines that cannot open", () => {
 });
 
 describe("closing the engines", () => {
-  test("closing the engines ends all of them, also those that are just being started", async () => {
+  test("closing the engines ends all of them, even engines that are being started", async () => {
     const engines = createFakeEngines({
       builds: [wasm],
       conduct: () => "go on",

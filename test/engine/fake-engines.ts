@@ -11,23 +11,23 @@ import {
 } from "../../src/engine/engine.ts";
 import { buildOf } from "./build-of.ts";
 
-/** What an engine does when it is to search: answer, go on until it is left or ended, or fail. */
+/** The reaction of an engine to a search: it answers, goes on until it is aborted or closed, or fails. */
 export type Conduct = "answer" | "go on" | FailureKind;
 
 /** An engine without a process. */
 export interface FakeSession extends EngineSession {
-  /** How the tests know it: from 1, in the order of starting. */
+  /** Number of the engine, from 1, in the order of the starts. */
   readonly number: number;
-  /** Ends it from outside. */
+  /** Ends the engine from outside. */
   die(failure?: EngineFailure): void;
 }
 
-/** A backend of engines without processes, which tells what became of them. */
+/** A backend of engines without processes, which records their starts and jobs. */
 export interface FakeEngines extends EngineBackend {
   readonly sessions: readonly FakeSession[];
-  /** How many starts were tried. */
+  /** The number of attempted starts. */
   readonly starts: number;
-  /** What they were asked, in order. */
+  /** The jobs of all searches, in order. */
   readonly jobs: readonly SearchJob[];
 }
 
@@ -35,13 +35,13 @@ export interface FakeEnginesOptions {
   readonly path?: EngineBackend["path"];
   readonly builds?: readonly EngineBuild[];
   readonly discover?: EngineBackend["discover"];
-  /** By number. All answer if not told. */
+  /** By number of the engine. By default, every engine answers. */
   readonly conduct?: (number: number) => Conduct;
-  /** What a start waits for; a rejection is its failure. By number. */
+  /** A promise that a start waits for; its rejection is the failure of the start. By number of the start. */
   readonly starting?: (number: number) => Promise<void> | undefined;
-  /** Resident memory as the system would tell. */
+  /** Resident memory, as the system would report it. */
   readonly memoryBytes?: (session: FakeSession) => number | undefined;
-  /** What it takes an engine to stop when its caller has left: nothing if not told. */
+  /** A promise that an engine waits for before it stops for a caller that has left. By default, it stops at once. */
   readonly stopping?: Promise<void>;
 }
 

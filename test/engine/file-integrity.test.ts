@@ -74,7 +74,7 @@ test.each(["module", "loader"] as const)(
   },
 );
 
-test("an engine whose file was overwritten in place cannot be started, whatever time the file has now", async () => {
+test("an engine whose file was overwritten in place cannot be started, whatever modification time the file has", async () => {
   const { module } = writeEngine();
   utimesSync(module, 1000, 1000);
   const integrity = await fingerprintFiles([module]);
@@ -83,7 +83,7 @@ test("an engine whose file was overwritten in place cannot be started, whatever 
   await expect(integrity.assertUnchanged()).rejects.toMatchObject(replaced);
 });
 
-test("an engine whose file only looks different can be started", async () => {
+test("an engine whose file has another time but the same content can be started", async () => {
   const { module, loader } = writeEngine();
   const integrity = await fingerprintFiles([module], [loader], pin);
   linkSync(module, `${module}.link`);

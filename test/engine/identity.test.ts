@@ -43,7 +43,7 @@ test.each(["", "   ", "!!!", "-", "..", "../../etc passwd"])("the name %j is ref
 });
 
 test.each(["Stockfish 15.1", "Ünïcode Engine 2", "a\u0000b c", "x".repeat(300)])(
-  "the id from %j can stand in a URL",
+  "the id from %j is safe in a URL",
   (name) => {
     expect(identityFromName(name)?.id).toMatch(/^[a-z0-9][a-z0-9.-]*$/);
   },

@@ -14,14 +14,14 @@ interface Told extends Partial<Omit<SearchJob, "position">> {
   readonly chess960?: boolean;
 }
 
-/** A search of which a test says only what matters to it. */
+/** A search job. A test passes only the properties that matter to it. */
 export function jobOf({ fen = startFen, moves = [], chess960 = false, ...told }: Told = {}): SearchJob {
   const position = positionOf(fen, { moves, chess960 });
   const limits = { depth: 14, nodes: undefined, movetimeMs: 60_000 };
   return { position, ...limits, multipv: 1, searchMoves: [], options: {}, ...told };
 }
 
-/** All that a search says: its states, and its answer last. */
+/** All events of a search: its states, and its answer last. */
 export async function eventsOf(
   session: EngineSession,
   job: SearchJob,
@@ -32,7 +32,7 @@ export async function eventsOf(
   return [...events, done];
 }
 
-/** Begins a search and waits for its first state: the engine is in it then. */
+/** Begins a search and waits for its first state: the engine is then searching. */
 export async function underWay(
   begin: (onProgress: OnProgress) => Promise<SearchDone>,
 ): Promise<{ readonly answer: Promise<SearchDone> }> {

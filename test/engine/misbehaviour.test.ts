@@ -8,7 +8,7 @@ import { enginesRunning } from "./processes.ts";
 
 const forever = new AbortController().signal;
 const sessions: EngineSession[] = [];
-/** Silence that does not count: the engine fails for another reason. */
+/** A long limit for silence, so that the engine fails for another reason first. */
 const patient = { silenceMs: 60_000 };
 
 async function start(misbehaviour: Misbehaviour, own: Partial<WatchTimes>) {

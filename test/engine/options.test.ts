@@ -85,14 +85,14 @@ describe("values for the engine", () => {
     { name: "uci_chess960", engineName: "UCI_Chess960", kind: "boolean", default: false },
   ];
 
-  test("option values for the engine have its own names, and are text", () => {
+  test("option values are sent to the engine as text, under its own names", () => {
     expect([...uciValuesFrom(options, { skill_level: 0, uci_chess960: true })]).toEqual([
       ["Skill Level", "0"],
       ["UCI_Chess960", "true"],
     ]);
   });
 
-  test("option values for the engine are only those that callers may set", () => {
+  test("option values are sent to the engine only for options that callers may set", () => {
     expect([...uciValuesFrom(options, { "Debug Log File": 1, hash: 4096, toString: 1 })]).toEqual([]);
     expect([...uciValuesFrom(options, {})]).toEqual([]);
   });

@@ -6,7 +6,7 @@ function infoOf(line: string): UciInfo {
   return parsed.kind === "info" ? parsed.info : expect.fail(`${parsed.kind}: ${line}`);
 }
 
-/** What an info line without any field says. */
+/** The result of an info line without fields. */
 const nothing: UciInfo = { bound: "exact", pv: [] };
 
 describe("info", () => {
@@ -133,7 +133,7 @@ describe("CRITICAL ERROR", () => {
     expect(long.kind === "critical" && long.reason.length).toBe(500);
   });
 
-  test("CRITICAL ERROR is read only at the begin of an engine's own message", () => {
+  test("CRITICAL ERROR is read only in an info string", () => {
     expect(parseLine("CRITICAL ERROR")).toEqual({ kind: "other" });
   });
 });

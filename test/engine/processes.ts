@@ -4,11 +4,11 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 interface Process {
   readonly pid: number;
   readonly parent: number;
-  /** `Z` is one that has ended and waits for its parent to notice. */
+  /** `Z` is a zombie: a process that has ended, and whose parent has not noticed yet. */
   readonly state: string;
 }
 
-/** Everything that runs on this machine. */
+/** All processes of this machine. */
 function processes(): readonly Process[] {
   const rows = existsSync("/proc/self/stat")
     ? readdirSync("/proc").filter(isNumber).flatMap(readStat)
@@ -24,18 +24,18 @@ function processes(): readonly Process[] {
 
 const isNumber = (name: string) => /^\d+$/.test(name);
 
-/** `pid (name) state parent …`, and the name may hold anything. */
+/** Reads `pid (name) state parent …`. The name may contain any characters. */
 function readStat(pid: string): string[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
     return [`${pid} ${stat.slice(stat.lastIndexOf(")") + 2)}`];
   } catch {
-    // It ended meanwhile.
+    // The process has ended meanwhile.
     return [];
   }
 }
 
-/** The running processes that were started by a process, or by those. */
+/** The running descendants of a process. */
 export function descendantsOf(pid: number): readonly number[] {
   const running = processes().filter(({ state }) => state !== "Z");
   const below = (parent: number): number[] =>
@@ -43,7 +43,7 @@ export function descendantsOf(pid: number): readonly number[] {
   return below(pid);
 }
 
-/** The engines that this test file runs at the moment. */
+/** The engines that this test file is running. */
 export function enginesRunning(): readonly number[] {
   return descendantsOf(process.pid);
 }
@@ -64,7 +64,7 @@ export function processorMsOf(pid: number): number {
   );
 }
 
-/** Which of these still run. */
+/** The processes of `pids` that are still running. */
 export function stillRunning(pids: readonly number[]): readonly number[] {
   return processes()
     .filter(({ pid, state }) => pids.includes(pid) && state !== "Z")

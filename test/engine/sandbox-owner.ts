@@ -23,9 +23,9 @@ const { port } = listener.address() as { port: number };
 const [kind, userName] = process.argv.slice(2);
 const sandbox =
   kind === "none" ? noSandbox : await createSandbox({ userName, hide, cache: join(folder, "cache") });
-const [hostile = ""] = await sandbox.place([join(import.meta.dirname, "hostile-engine.js")]);
+const [hostile = ""] = await sandbox.ensureReadable([join(import.meta.dirname, "hostile-engine.js")]);
 const command = { file: sandbox.node, args: [hostile, keys, join(folder, "x"), String(port)] };
-const engine = createChildProcess(sandbox.around(command, { hashMb: 16, threads: 1 }));
+const engine = createChildProcess(sandbox.wrap(command, { hashMb: 16, threads: 1 }));
 const outcomes: Record<string, string> = {};
 await engine.read((line) => {
   const [name = "", outcome = ""] = line.split(" ");

@@ -35,7 +35,7 @@ test("copies of an engine's files lie in one folder that every user can read and
   expect([cache, folder, ...copies].map(modeOf)).toEqual([0o755, 0o755, 0o555, 0o555]);
 });
 
-test("files are copied once, also if several servers start at the same time and later", async () => {
+test("files are copied once, even if servers start together or again", async () => {
   const cache = join(createFolder(), "kibitz");
   const files = writeEngine();
   const all = await Promise.all(Array.from({ length: 5 }, () => copyOnce(files, cache)));
@@ -56,14 +56,14 @@ test("files with another content are copied into another folder", async () => {
   expect(readFileSync(second[0] ?? "", "utf8")).toBe("newer");
 });
 
-test("a copy with another content than its name says is not used, and the error says what to delete", async () => {
+test("a copy that does not match the digest in its name is not used, and the error says what to delete", async () => {
   const cache = join(createFolder(), "kibitz");
   const files = writeEngine();
   const [copy = ""] = await copyOnce(files, cache);
   chmodSync(copy, 0o755);
   writeFileSync(copy, "damaged");
   await expect(copyOnce(files, cache)).rejects.toThrow(
-    `${dirname(copy)} is not what its name says; delete it`,
+    `${dirname(copy)} does not match the digest in its name; delete it`,
   );
 });
 

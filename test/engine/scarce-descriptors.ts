@@ -1,4 +1,4 @@
-/** Starts an engine without a file descriptor left, and with enough of them. Run under a low `ulimit -n`. */
+/** Starts an engine when no file descriptor is left, and again when there are enough. Run under a low `ulimit -n`. */
 import { closeSync, openSync } from "node:fs";
 import { createFakeBackend } from "../support/fake-engine/index.ts";
 import { buildOf } from "./build-of.ts";
@@ -18,7 +18,7 @@ try {
     taken.push(openSync("/dev/null", "r"));
   }
 } catch {
-  // None is left.
+  // No file descriptor is left.
 }
 const without = await start();
 for (const descriptor of taken) {

@@ -6,7 +6,7 @@ import { startFen } from "../chess/judged.ts";
 import { buildOf } from "./build-of.ts";
 import { createScript, type Script } from "./scripted-transport.ts";
 
-/** What the scripted engine declares: a Stockfish without the options that no test needs. */
+/** The greeting of the scripted engine: that of Stockfish, without the options that no test needs. */
 export const greeting: readonly string[] = [
   "id name Scripted 1",
   "id author the script",
@@ -27,10 +27,10 @@ export const [position, go] = [`position fen ${startFen}`, "go depth 14 movetime
 export const iteration = (depth: number, move: string, more = "") =>
   `info depth ${depth} seldepth ${depth + 2} score cp 30 wdl 80 900 20 nodes ${depth * 100} nps 1000 hashfull 1 tbhits 0 time ${depth} ${more}pv ${move}`;
 
-/** A turn of the event loop: everything happens that needs no new line and no timer. */
+/** Waits for one turn of the event loop: everything that needs no new line and no timer happens. */
 export const turn = () => new Promise(setImmediate);
 
-/** A script that the test must have followed to its end. */
+/** A script that the test must follow to its end. */
 export function script(): Script {
   const created = createScript();
   onTestFinished(() => created.assertDone());

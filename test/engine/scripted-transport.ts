@@ -1,27 +1,27 @@
 import type { ProcessEnd, UciTransport } from "../../src/engine/uci/transport.ts";
 
 /**
- * An engine that is a conversation written beforehand: what it must be told, line by line, and what it
- * then prints. The transcripts document the state machine of a session.
+ * A fake engine that follows a script: the lines that it expects, and the lines that it prints after each of them.
+ * The scripts document the state machine of a session.
  */
 export interface Script extends UciTransport {
-  /** The next line that must be sent, and what the engine prints then. */
+  /** Adds the next line that must be sent, and the lines that the engine prints then. */
   expect(command: string, answer?: readonly string[]): Script;
-  /** After the last answer so far the pipe is closed. */
+  /** Closes the pipe after the last answer so far. */
   thenHangUp(): Script;
   /** Prints lines now. */
   say(...lines: readonly string[]): void;
   /** Closes the pipe, as a process that ends does. */
   hangUp(by?: ProcessEnd): void;
-  /** Resolves when this line has been sent, so many times. */
+  /** Resolves when this line has been sent `times` times. */
   told(command: string, times?: number): Promise<void>;
-  /** What was sent so far, line by line. */
+  /** The lines that were sent so far. */
   readonly sent: readonly string[];
-  /** The same, as it was sent together. */
+  /** The lines that were sent so far, grouped by write. */
   readonly writes: readonly (readonly string[])[];
-  /** Throws if the conversation went another way, or is not over. */
+  /** Throws if a line differed from the script, or if the script is not at its end. */
   assertDone(): void;
-  /** Processor time that the engine has used; undefined as on systems that do not say. */
+  /** Processor time that the engine has used; undefined as on systems that do not report it. */
   usedMs: number | undefined;
   readonly killed: boolean;
 }
@@ -48,13 +48,13 @@ export function createScript(): Script {
   const processEnd = Promise.withResolvers<ProcessEnd>();
   const say = (...lines: readonly string[]) => {
     transcript.push(...lines.map((line) => `engine: ${line}`));
-    // As one piece, and not before the session has sent what it is sending.
+    // The lines arrive together, and not before the session has finished its write.
     queueMicrotask(() => lines.forEach(receive));
   };
   const hangUp = (by: ProcessEnd = "itself") => {
     ended = true;
     processEnd.resolve(by);
-    // After what was printed before.
+    // The pipe ends after the lines that were printed before.
     queueMicrotask(() => (mismatch ? pipeEnd.reject(mismatch) : pipeEnd.resolve()));
   };
   const conversation = (problem: string) => {
@@ -63,7 +63,7 @@ export function createScript(): Script {
   };
 
   function hear(line: string) {
-    // An engine that is gone hears nothing.
+    // An engine that is gone ignores all lines.
     if (ended) {
       return;
     }

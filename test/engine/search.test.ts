@@ -12,7 +12,7 @@ const { silenceMs, unresponsiveMs, lateMs, stopMs } = defaultWatchTimes;
 const forever = new AbortController().signal;
 const firstLine = "info depth 1 score cp 30 time 1 pv e2e4";
 
-/** Turns the clock by hand in a group of tests. */
+/** Uses the fake clock in a group of tests. */
 function useClock(): void {
   beforeEach(takeClock);
   afterEach(async () => {
@@ -91,7 +91,7 @@ describe("a search", () => {
     });
   });
 
-  test("a search without a listener has the same answer", async () => {
+  test("a search without a progress callback has the same answer", async () => {
     const done = await searchOf({}, go, iteration(13, "d2d4"), iteration(14, "e2e4"), "bestmove e2e4");
     expect(done).toMatchObject({ bestMove: "e2e4", endedBy: "depth", snapshot: { depth: 14 } });
   });
@@ -105,7 +105,7 @@ describe("a search", () => {
     await session.search(jobOf({ moves: ["g1f3", "g8f6", "f3g1", "f6g8"] }), forever);
   });
 
-  test("a search reports each state as soon as it is complete, though many come at a time", async () => {
+  test("a search reports each state as soon as it is complete, even if many lines arrive together", async () => {
     const { conversation, search, depths } = await searching();
     expect(depths).toEqual([]);
     conversation.say(iteration(1, "e2e4"));
@@ -132,7 +132,7 @@ describe("a search", () => {
     expect(bestMove).toBe("d2d4");
   });
 
-  test("a search switches to Chess960 and back by the position", async () => {
+  test("a search switches the engine to Chess960 and back as its position requires", async () => {
     const { session, conversation } = await openScripted();
     const job = jobOf({ fen: "4k3/8/8/8/8/8/8/RK5R w HA - 0 1", chess960: true });
     conversation
@@ -166,7 +166,7 @@ describe("the limits of a search", () => {
     });
   });
 
-  test("a search sends each of its limits, and last the moves that it may search", async () => {
+  test("a search sends each of its limits, and the moves to search last", async () => {
     const done = await searchOf(
       { depth: 20, nodes: 5000, searchMoves: ["d2d4", "e2e4"] },
       "go depth 20 nodes 5000 movetime 60000 searchmoves d2d4 e2e4",
@@ -203,7 +203,7 @@ describe("the limits of a search", () => {
     });
   });
 
-  test("a search has no more lines than moves that it may search", async () => {
+  test("a search has no more lines than it has moves to search", async () => {
     const { session, conversation } = await openScripted();
     const lines = [iteration(14, "e2e4", "multipv 1 "), iteration(14, "d2d4", "multipv 2 ")];
     conversation
@@ -220,7 +220,7 @@ describe("the limits of a search", () => {
 describe("a search that passes its limit", () => {
   useClock();
 
-  test("a search whose nodes are used up after its time has ended by its time", async () => {
+  test("a search that reaches its node limit after its time limit has ended by time", async () => {
     const { session, conversation } = await openScripted();
     conversation.expect(position).expect("go nodes 900 movetime 5");
     expectCleaning(conversation);
@@ -242,7 +242,7 @@ describe("a search that passes its limit", () => {
     expect(session.alive).toBe(true);
   });
 
-  test("an engine that does not stop when told has overrun, and is killed in time for an answer within 1.5 s", async () => {
+  test("an engine that ignores stop fails as overtime, and is killed in time for an answer within 1.5 s", async () => {
     const { session, conversation, search, outcome } = await searching(300);
     conversation.expect("stop");
     conversation.say(firstLine);
@@ -254,7 +254,7 @@ describe("a search that passes its limit", () => {
     expect(lateMs + stopMs).toBeLessThan(1500);
   });
 
-  test("an engine that was told to stop is not told again when its caller leaves, and has no more time", async () => {
+  test("an engine that was told to stop gets no second stop and no more time when its caller leaves", async () => {
     const caller = new AbortController();
     const { conversation, search } = await searching(300, caller.signal);
     conversation.expect("stop");
@@ -274,7 +274,7 @@ describe("a search that passes its limit", () => {
     ["was hardly given the processor", 90, false],
     ["runs on a system that does not tell", undefined, true],
   ])(
-    "an engine that does not stop when told, and %s, blames its position: %s ms, %s",
+    "an engine that ignores stop, and %s, blames its position: %s ms, %s",
     async (_, usedMs, blamesPosition) => {
       const { conversation, search } = await searching(300);
       conversation.usedMs = usedMs === undefined ? undefined : 1000;
@@ -287,7 +287,7 @@ describe("a search that passes its limit", () => {
     },
   );
 
-  test("an engine that has said no line when its limit passes is stopped at its first line, which answers the search", async () => {
+  test("an engine without a line at its limit is stopped after its first line, which answers the search", async () => {
     const { session, conversation, search } = await searching(50);
     await wait(50 + lateMs + stopMs - 1);
     expect(conversation.sent).not.toContain("stop");
@@ -306,7 +306,7 @@ describe("a search that passes its limit", () => {
     expect([conversation.killed, session.state]).toEqual([false, "idle"]);
   });
 
-  test("an engine that says no line, and does not stop either, is killed in time for an answer within 1.5 s", async () => {
+  test("an engine that prints no line and does not stop is killed in time for an answer within 1.5 s", async () => {
     const { conversation, search } = await searching(50);
     conversation.expect("stop").expect("isready");
     await wait(50 + lateMs + 2 * stopMs);
@@ -348,7 +348,7 @@ describe("a search that is cut short", () => {
     });
   });
 
-  test("a search that is cut short after it was told to stop is not told again, and says that it was cut short", async () => {
+  test("a search that is cut short after stop sends no second stop, and reports that it was cut short", async () => {
     const { session, conversation, search } = await searching(300);
     expectCleaning(conversation.expect("stop"));
     conversation.say(firstLine);
@@ -410,7 +410,7 @@ describe("a caller that leaves", () => {
 describe("an engine that searches in silence", () => {
   useClock();
 
-  test("an engine that searches in silence is asked for a sign of life, and left alone if it gives one", async () => {
+  test("an engine that is silent in a search gets isready, and is not killed if it answers", async () => {
     const { session, conversation, search } = await searching();
     for (const again of [2, 3, 4]) {
       conversation.expect("isready", ["readyok"]);
@@ -423,7 +423,7 @@ describe("an engine that searches in silence", () => {
     expect(session.alive).toBe(true);
   });
 
-  test("an engine that prints is not asked for a sign of life", async () => {
+  test("an engine that prints lines in a search gets no isready", async () => {
     const { conversation, search } = await searching();
     for (let ms = 0; ms < 4 * silenceMs; ms += silenceMs / 2) {
       await wait(silenceMs / 2);
@@ -435,7 +435,7 @@ describe("an engine that searches in silence", () => {
     await search;
   });
 
-  test("an engine that gives no sign of life is unresponsive and killed", async () => {
+  test("an engine that does not answer isready is unresponsive and killed", async () => {
     const { session, conversation, search, outcome } = await searching();
     conversation.expect("isready");
     await wait(silenceMs + unresponsiveMs - 1);
@@ -446,7 +446,7 @@ describe("an engine that searches in silence", () => {
     expect(await session.exited).toMatchObject({ kind: "unresponsive" });
   });
 
-  test("an engine that dies when it owes a sign of life leaves no timer", async () => {
+  test("an engine that dies before it answers isready leaves no timer", async () => {
     const { conversation, search } = await searching();
     conversation.expect("isready");
     await wait(silenceMs);
@@ -456,7 +456,7 @@ describe("an engine that searches in silence", () => {
 });
 
 describe("a server that stood still", () => {
-  /** This process stands still, as after SIGSTOP, in a debugger, or while memory is collected. */
+  /** Pauses this process, as SIGSTOP, a debugger or the garbage collector does. */
   function standStill(ms: number): void {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
   }
@@ -469,7 +469,7 @@ describe("a server that stood still", () => {
     return { session, answer };
   }
 
-  test("an engine is not killed if its answer was there before the server read it", async () => {
+  test("an engine is not killed if its answer arrived while the server was paused", async () => {
     const { session, answer } = await searchingProcess(50);
     standStill(lateMs + stopMs + 1000);
     expect((await answer).endedBy).toBe("time");

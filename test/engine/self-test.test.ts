@@ -6,7 +6,7 @@ import { createFakeEngines, fakeAnswer } from "./fake-engines.ts";
 
 const forever = new AbortController().signal;
 
-/** An engine that answers as told: the mate that it sees, the nodes that each search visits, and the move of its third search. */
+/** An engine with given answers: the mate that it finds, the nodes that each search visits, and the move of its third search. */
 async function engine(
   mate: number | undefined,
   nodesOfSearch: (number: number) => number,
@@ -50,7 +50,7 @@ describe("an engine that sees the mate in two", () => {
 
 describe("an engine is not trusted", () => {
   test.each([undefined, 1, 3, -2])(
-    "an engine is not trusted that sees mate in %s instead of two",
+    "an engine that finds mate in %s instead of two is not trusted",
     async (mate) => {
       await expect(selfTest(await engine(mate, () => 100), 1, forever)).rejects.toThrow("the mate in two");
     },

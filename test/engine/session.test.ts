@@ -26,7 +26,7 @@ const start = (conversation: Script, build = buildOf(), signal = forever) =>
 beforeEach(takeClock);
 afterEach(async () => {
   await wait(0);
-  // A timer that outlives its search or its engine could kill the engine of somebody else.
+  // A timer that outlives its search or its engine could kill the engine of another test.
   const open = openTimers();
   giveClockBack();
   expect(open).toBe(0);
@@ -43,7 +43,7 @@ async function searching(signal = forever) {
   return { session, conversation, search };
 }
 
-/** A session that has answered a search, and whose engine has not said yet that it is clean. */
+/** A session that has answered a search, and whose engine is still being cleaned. */
 async function cleaning() {
   const { session, conversation } = await openScripted();
   conversation.expect("setoption name Skill Level value 3").expect(position);
@@ -54,7 +54,7 @@ async function cleaning() {
 }
 
 describe("the greeting", () => {
-  test("the greeting learns the name of the engine, and the options that callers may set", async () => {
+  test("the greeting reads the name of the engine, and the options that callers may set", async () => {
     const { session } = await openScripted();
     expect(session.info).toEqual({
       name: "Scripted 1",
@@ -201,7 +201,7 @@ describe("cleaning", () => {
     expect(writes()[1]).toEqual([position, go]);
   });
 
-  test("an engine is set the options of each search, though the search before had the same", async () => {
+  test("the options of a search are sent even if the search before had the same options", async () => {
     const set = (value: number) => `setoption name MultiPV value ${value}`;
     const lines = [iteration(14, "e2e4", "multipv 1 "), iteration(14, "d2d4", "multipv 2 ")];
     const { session, conversation } = await openScripted();
@@ -236,7 +236,7 @@ describe("cleaning", () => {
     expect(session.state).toBe("idle");
   });
 
-  test("an engine that does not get clean is killed as unresponsive, and the search that waits can be retried elsewhere", async () => {
+  test("an engine that does not answer after a search is killed as unresponsive, and the next search can be retried elsewhere", async () => {
     const { session, conversation } = await cleaning();
     const next = session.search(jobOf(), forever);
     next.catch(() => {});
@@ -383,7 +383,7 @@ describe("an engine that fails", () => {
     expect(session.alive).toBe(false);
   });
 
-  test("an engine that somebody else killed in a search was killed, and did not crash", async () => {
+  test("an engine that is killed from outside in a search is reported as killed, not as crashed", async () => {
     const { conversation, search } = await searching();
     conversation.hangUp("outside");
     await expect(search).rejects.toMatchObject({ kind: "killed", blamesPosition: false });
@@ -437,7 +437,7 @@ describe("an engine that fails", () => {
     expect(session.alive).toBe(false);
   });
 
-  test("a search that comes when the pipe has just ended is not blamed, and can be retried elsewhere", async () => {
+  test("a search that begins just after the end of the pipe is not blamed, and can be retried elsewhere", async () => {
     const { session, conversation } = await openScripted();
     conversation.hangUp();
     while (session.alive) {

@@ -11,7 +11,7 @@ interface Limits {
   readonly movetimeMs: number;
 }
 
-/** Folds lines, and tells what was complete on the way and at the end. */
+/** Folds lines. Returns the states on the way, and the final one. */
 function foldOf(lines: readonly string[], { nodes, ...limits }: Limits) {
   const fold = createSnapshotFold({ nodes, ...limits });
   const complete: Snapshot[] = [];
@@ -26,7 +26,7 @@ function foldOf(lines: readonly string[], { nodes, ...limits }: Limits) {
 }
 
 const recorded = fileURLToPath(new URL("recorded", import.meta.url));
-/** What a real engine printed; `recorded/record.ts` made the files. */
+/** The output of a real engine; `recorded/record.ts` made the files. */
 const textOf = (name: string) => readFileSync(`${recorded}/${name}.txt`, "utf8");
 
 function foldRecorded(name: string, limits: Limits) {
@@ -131,7 +131,7 @@ describe("what Stockfish printed when its nodes were used up", () => {
     ["stockfish-15.1", 53],
     ["stockfish-19-lite", 58],
   ])(
-    "an iteration that took more nodes than its limit is complete if the next one was begun: %s",
+    "an iteration that exceeded the node limit is complete if the next one has begun: %s",
     (engine, nodes) => {
       const { complete, final } = foldRecorded(`${engine}-nodes1`, {
         lineCount: 1,
@@ -158,14 +158,14 @@ describe("what Stockfish printed when its nodes were used up", () => {
 describe("what Stockfish printed in 8 s, all lines after each one since the third", () => {
   const limits = { lineCount: 2, movetimeMs: 8000 };
 
-  test("an iteration of which only the first line was searched is left out, however complete it looks", () => {
+  test("an iteration is left out if only its first line was searched, even if it looks complete", () => {
     // Its second line, of the new depth and with an exact score, is the move that was best before.
     const { complete, final } = foldRecorded("stockfish-15.1-multipv2-movetime8000", limits);
     expect(depthsOf(complete).slice(-3)).toEqual([19, 20, 21]);
     expect(final).toMatchObject({ depth: 21, complete: true });
   });
 
-  test("an iteration counts when it is complete, once", () => {
+  test("a complete iteration is reported once", () => {
     const { complete, final } = foldRecorded("stockfish-15.1-multipv2-movetime8000-again", limits);
     expect(depthsOf(complete).slice(-3)).toEqual([20, 21, 22]);
     expect(complete.at(-1)?.counters.timeMs).toBeGreaterThan(6000);
@@ -173,7 +173,7 @@ describe("what Stockfish printed in 8 s, all lines after each one since the thir
   });
 });
 
-test("a score with a bound is no state, because the engine is about to try again at the same depth", () => {
+test("a score that is a bound completes no state, because the engine searches the same depth again", () => {
   const { complete, final } = foldRecorded("stockfish-15.1-bounds", { lineCount: 1, movetimeMs: 60_000 });
   expect(complete.map(({ depth, lines: [line] }) => [depth, line?.score.bound, line?.score.value])).toEqual([
     [25, "exact", { kind: "cp", cp: 3 }],
@@ -283,7 +283,7 @@ describe("lines made up", () => {
     expect(final).toMatchObject({ depth: last, complete: depths.length > 0 });
   });
 
-  test("an iteration does not become complete after the search was cut short", () => {
+  test("an iteration is not complete if it ends after the search was cut short", () => {
     const fold = createSnapshotFold(byNodes);
     const add = (text: string) => {
       const parsed = parseLine(text);

@@ -3,7 +3,7 @@ import { wasmBuilds } from "../../src/engine/backends/wasm/builds.ts";
 import { discoverWasm } from "../../src/engine/backends/wasm/discover.ts";
 import { noSandbox } from "../../src/engine/sandbox/sandbox.ts";
 
-test("WebAssembly engines take as much hash as the operator gives all engines, and never more than they can", async () => {
+test("WebAssembly engines use the operator's hash size, up to the maximum that they support", async () => {
   const hashOf = async (hashMb: number) =>
     (await discoverWasm({ hashMb, threads: 1 }, noSandbox)).map(({ settings }) => settings.hashMb);
   const each = <T>(value: T, { length }: { readonly length: number }) => Array.from({ length }, () => value);
@@ -13,7 +13,7 @@ test("WebAssembly engines take as much hash as the operator gives all engines, a
   expect(await hashOf(4096)).toEqual(each(1024, some));
 });
 
-test("a build that the table marks as deprecated is found as such, and no other", async () => {
+test("only a build that the table marks as deprecated is deprecated", async () => {
   const rows = wasmBuilds.map((row) =>
     row.net === "lite" ? { ...row, deprecatedSince: "2026-11-22" as const } : row,
   );

@@ -9,7 +9,7 @@ import { buildOf } from "./build-of.ts";
 import { linesOf } from "./lines-of.ts";
 import { createFolder } from "./write-script.ts";
 
-/** Runs a program where an engine would run, and gives what it prints. */
+/** Runs a program in place of an engine, and returns its output. */
 async function runAsEngine(source: string): Promise<readonly string[]> {
   const file = join(createFolder(), "engine.js");
   writeFileSync(
@@ -39,11 +39,11 @@ test.each([
   expect(await runAsEngine(`attempt(() => ${act})`)).toEqual(denied);
 });
 
-test("an engine may not open databases, which do not ask for permission", async () => {
+test("an engine may not open databases, which ignore the permission model", async () => {
   expect(await runAsEngine("attempt(() => require('node:sqlite'))")).toEqual(["ERR_UNKNOWN_BUILTIN_MODULE"]);
 });
 
-// Node's permission model knows the network from version 25 on.
+// Node's permission model covers the network from version 25 on.
 testWith("node 25")("an engine may not call anybody", async () => {
   const connect = `new Promise((resolve, reject) =>
     require('net').connect(9, '127.0.0.1').on('connect', resolve).on('error', reject))`;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createFloodMeter } from "../../src/engine/uci/watch.ts";
 
-/** Ten of these lines, with their ends, are what may come at once. */
+/** A tenth of the burst that is allowed, with its line end. */
 const line = "x".repeat(99_999);
 
 function openMeter() {
@@ -18,7 +18,7 @@ test("a flood meter lets a million characters pass at once, and not one line mor
   expect(meter.floods("")).toBe(true);
 });
 
-test("a flood meter lets 250,000 more pass for every second", () => {
+test("a flood meter lets 250,000 more characters pass for every second", () => {
   const { clock, meter, floodsAfter } = openMeter();
   floodsAfter(10);
   clock.ms += 2000;
@@ -26,7 +26,7 @@ test("a flood meter lets 250,000 more pass for every second", () => {
   expect(meter.floods("")).toBe(true);
 });
 
-test("a flood meter counts anew from a reset on", () => {
+test("a flood meter starts from zero after a reset", () => {
   const { clock, meter, floodsAfter } = openMeter();
   clock.ms += 60_000;
   meter.reset();

@@ -13,7 +13,7 @@ import { writeScript } from "./write-script.ts";
 const settings = { hashMb: 16, threads: 1 };
 const forever = new AbortController().signal;
 
-/** A backend whose engine is a script that does not become Stockfish but waits for it, as such scripts mostly do. */
+/** A backend whose engine is a script that starts Stockfish as a child and waits for it, as most such scripts do. */
 function wrapped() {
   const where = { files: [writeScript(`"${nativeStockfish()}"\necho over`)], searchPath: "" };
   return createNativeBackend(settings, where, noSandbox, silentLog);
@@ -51,7 +51,7 @@ testWith("native")(
   },
 );
 
-// One that is well ends by itself when its input does.
+// A working engine ends by itself at the end of its input.
 testWith("native")("an unresponsive engine does not outlive its script", async () => {
   const { session, shell, engine } = await startWrapped();
   process.kill(engine, "SIGSTOP");
@@ -67,7 +67,7 @@ testWith("native")("a script ends with its engine when its session is closed", a
 });
 
 testWith("native")(
-  "no script and no engine is left when a pool is closed, also if scripts were killed",
+  "no script and no engine is left when a pool is closed, even if scripts were killed",
   async () => {
     const backend = wrapped();
     const [build] = await backend.discover(forever);

@@ -35,7 +35,7 @@ test.each(["$1", "$2", "$6", "$3 $18"])(
   },
 );
 
-test("an annotated PGN has its glyph beside glyphs that say something else", () => {
+test("an annotated PGN has its glyph beside glyphs that do not judge the move", () => {
   const evaluations = [15, 30, 25, -60].map((score) => ({ score, lines: [["g1f3"] as const] }));
   expect(annotated(gameOf("1. e4 e5 2. Ke2 $18 *"), evaluations)).toContain("2. Ke2 $6 $18 {");
 });

@@ -67,7 +67,7 @@ export function evaluate(
   });
 }
 
-/** A whole review, as it comes to be move by move. */
+/** A whole review, made move by move. */
 export function review(
   game: Game,
   evaluations: Parameters<typeof evaluate>[1],

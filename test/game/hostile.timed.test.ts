@@ -13,7 +13,7 @@ const longest = ["tags", "brackets in brackets", "remarks in brackets"];
 const texts = [...refusedTexts, ...acceptedTexts].filter(([name]) => longest.includes(name));
 
 /**
- * Runs what yields between its time slices, and notes the processor time of each slice, in milliseconds. That is all its time, because
+ * Runs a generator to its end, and records the processor time of each time slice, in milliseconds. That is all its time, because
  * pure code waits for nothing; and helpers of the garbage collector that the machine keeps waiting do not count.
  */
 function run<T>(slices: Generator<void, T>, note: (ms: number) => void): T {

@@ -36,12 +36,12 @@ test("an opening may be the position that a game begins with", () => {
   });
 });
 
-test("an opening has no name if the table has none, nor in Chess960", () => {
+test("an opening has no name if the table has none, or if the game is Chess960", () => {
   expect(openingOf('[FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]\n\n1. e4')).toBeUndefined();
   expect(openingOf('[Variant "Chess960"]\n\n1. e4 e5')).toBeUndefined();
 });
 
-test("the table is what the rows of lichess-org/chess-openings give", () => {
+test("the table of openings is up to date with lichess-org/chess-openings", () => {
   const rows = globSync("third_party/chess-openings/*.tsv")
     .toSorted()
     .flatMap((file) => readFileSync(file, "utf8").trim().split("\n").slice(1))

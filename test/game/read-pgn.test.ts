@@ -10,7 +10,7 @@ import { startFen } from "../chess/judged.ts";
 import { errorOf, gameOf, sansOf } from "./games.ts";
 import { pgnTexts } from "./random-games.ts";
 
-/** 256 kB of a game that goes round and round. */
+/** 256 kB of a game that repeats its moves. */
 const rounds = "Nf3 Nf6 Ng1 Ng8 ".repeat(16_000);
 
 test("a PGN keeps its comments, variations, glyphs, clocks and unknown commands", () => {
@@ -55,7 +55,7 @@ test.each([
   const file = { game: 1, offset: 0, line: 1 };
   const inFile = errorOf(() => inOneGo(gameFromPgn(inOneGo(readPgn({ text, file }))))).message;
   expect(inFile).toContain(begins);
-  expect(inFile).toContain('in a file of many each game begins with its tags, as [Event "…"]');
+  expect(inFile).toContain('in a file of several games, each game begins with its tags, such as [Event "…"]');
   expect(inFile).not.toContain("kibitz review");
 });
 
@@ -86,7 +86,7 @@ test.each([
   },
 );
 
-test("a PGN is not suggested if nothing, or too much, would be left", () => {
+test("a shorter PGN is not suggested if it would be empty or too long", () => {
   const long = `1. e4 {${"x".repeat(70_000)}} e5 2. Ke3`;
   for (const text of ["1. Ke3", long]) {
     expect(errorOf(() => gameOf(text)).faults[0]?.allowed).toBeUndefined();
@@ -115,7 +115,7 @@ test("a PGN is refused if its variations are too deep, or if it has too many tag
   expect(errorOf(() => gameOf(`1. e4 {${"x".repeat(1024 * 1024)}}`)).message).toContain("characters");
 });
 
-test("a PGN of 600 plies is read, and of more refused at the first ply too many, with the game before it as suggestion", () => {
+test("a PGN of 600 plies is read, and a longer one is refused at ply 601, with the game up to there as a suggestion", () => {
   const plies = (count: number) => rounds.split(" ").slice(0, count).join(" ");
   expect(gameOf(plies(600)).moves).toHaveLength(600);
   const [fault] = errorOf(() => gameOf(plies(601))).faults;
@@ -128,7 +128,7 @@ test("a PGN of 600 plies is read, and of more refused at the first ply too many,
   });
 });
 
-test("a PGN of 5,000 moves in its variations is read, and of more refused at the first move too many", () => {
+test("a PGN of 5,000 moves with its variations is read, and a longer one is refused at move 5,001", () => {
   const variations = (count: number) => `1. d4\n${"(d4!{a})\n".repeat(count)}d5 *`;
   expect(sansOf(gameOf(variations(4998)))).toBe("d4 d5");
   const [fault] = errorOf(() => gameOf(variations(5000))).faults;
@@ -286,7 +286,7 @@ function targetOf(san: string): string {
   return castling ?? `${/^[KQRBN]/.exec(san)?.[0] ?? ""}${san.match(/[a-h][1-8]/g)?.at(-1)}`;
 }
 
-/** The moves of a text outside of tags, comments and variations, by a reading of its own: the roughest there is. */
+/** The moves of a text outside of tags, comments and variations, by a simple parser of its own. */
 function mainLineIn(text: string): string {
   let depth = 0;
   const plain = text

@@ -105,7 +105,7 @@ test.each([
   expect(whole.moves[0]?.labels).toEqual(labels);
 });
 
-test("a review calls no move the only one if the best move begins another line than the first", () => {
+test("a review does not label the best move as the only one if it does not begin the first line", () => {
   const lines = [["e2e4", 200] as const, ["d2d4", -900] as const];
   const labels = (best: string) => reviewOf("1. d4", [{ score: 200, lines, best }]).moves[0]?.labels;
   expect(labels("d2d4")).toEqual(["best"]);
@@ -137,7 +137,7 @@ test("a review leaves a mating move out of both players' figures", () => {
     accuracy: 100,
     judgement: undefined,
   });
-  // 1... e5 alone: it cost nothing.
+  // Only 1... e5 counts, and it lost nothing.
   expect(whole.players.black).toMatchObject({ accuracy: 100, averageCentipawnLoss: 0 });
   expect(whole.players.white).toMatchObject({
     averageCentipawnLoss: Math.round((45 + 940) / 2),

@@ -17,7 +17,7 @@ async function split(text: string, characters: number) {
   return Array.fromAsync(splitGames(chunks()));
 }
 
-test("a file is split into its games, each with its place, however it arrives", async () => {
+test("a file is split into its games, each with its place, whatever the size of its chunks", async () => {
   for (const characters of [1, 7, 10_000]) {
     const games = await split(three, characters);
     expect(games.map(({ text }) => text).join("")).toBe(three);
@@ -72,7 +72,7 @@ test("a file of blank lines has no games", async () => {
   expect(await split("\n \n", 2)).toEqual([]);
 });
 
-test("splitting a file into games loses and doubles no character", async () => {
+test("splitting a file into games neither loses nor repeats a character", async () => {
   const line = fc.constantFrom(
     '[Event "x"]\n',
     "\n",

@@ -4,10 +4,10 @@ import { basename, join } from "node:path";
 import { digestOf } from "../file-integrity.ts";
 
 /**
- * Copies files together into a folder that every user may read. The name of the folder has the digest of their content: they
- * are copied once, and later starts use the same copies.
+ * Copies files together into a folder that every user may read. The folder's name contains the digest of the files,
+ * so they are copied once, and later starts use the same copies.
  *
- * @param cache folder of all such folders; created if it does not exist
+ * @param cache parent of these folders; created if it does not exist
  * @throws Error if the copies cannot be made, or another user could have changed them
  */
 export async function copyOnce(files: readonly string[], cache: string): Promise<readonly string[]> {
@@ -19,12 +19,15 @@ export async function copyOnce(files: readonly string[], cache: string): Promise
     await copyInto(folder, files, cache);
   }
   if ((await digestOf(copies)) !== digest) {
-    throw new Error(`the content of ${folder} is not what its name says; delete it`);
+    throw new Error(`the content of ${folder} does not match the digest in its name; delete it`);
   }
   return copies;
 }
 
-/** Only this user can write to the folder, so only this user can have made its content. */
+/**
+ * Creates the folder, or checks that only the server's user can write to it, so that no other user can have made its
+ * content.
+ */
 async function createOwnFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   // If others can write to the parent folder, they may have created a folder or a link of this name.
@@ -48,7 +51,7 @@ async function copyInto(folder: string, files: readonly string[], cache: string)
     await rename(unfinished, folder);
   } catch (error) {
     await rm(unfinished, { recursive: true });
-    // Another server may have been faster.
+    // Another server may have made the folder meanwhile.
     if (!existsSync(folder)) {
       throw error;
     }

@@ -10,13 +10,13 @@ export interface EngineUser {
 /** Engines cannot run as the user that they should run as. The message says what to do. */
 export class EngineUserUnusable extends Error {}
 
-/** The kernel's numbers for an unknown user: on Linux it owns nothing. */
+/** The ids that Linux gives to an unknown user. That user owns no files. */
 const nobody: EngineUser = { name: "nobody", uid: 65_534, gid: 65_534 };
 
 /**
  * The user that engines run as: never root. Undefined if they run as the server's own user.
  *
- * @param name chosen by the operator; if undefined, a server that is root runs engines as `nobody`
+ * @param name the operator's setting; if undefined, a server that is root runs engines as `nobody`
  * @throws EngineUserUnusable
  */
 export function chooseEngineUser(name: string | undefined): EngineUser | undefined {

@@ -1,6 +1,6 @@
 import type { EngineUser } from "./engine-user.ts";
 
-/** The protections of a sandbox, in the words of the log. */
+/** The protections of a sandbox, by their names in the log. */
 export const guards = [
   "user",
   "keys",
@@ -15,7 +15,7 @@ export const guards = [
  * - `user`: the engine runs as another user than the server. It can neither signal the server nor read the server's files;
  * - `keys`: it cannot enter the folder of the key database;
  * - `network`: it has no network;
- * - `writes`: it cannot write to files. Files that its user owns it can still delete, truncate and map;
+ * - `writes`: it cannot write to files. It can still delete, truncate and map files that its user owns;
  * - `privileges`: it cannot gain privileges, whatever it executes;
  * - `limits`: open files and memory of each process are limited, and there are no core dumps;
  * - `ends with the server`: the kernel kills the engine when the server is killed, unless the engine has disabled that.
@@ -23,7 +23,7 @@ export const guards = [
  */
 export type Guard = (typeof guards)[number];
 
-/** A program that protects the process it runs in, and then executes the rest of the command line in its place. */
+/** A program that sets up protections for its own process, and then executes the rest of the command line in that process. */
 export interface Link {
   readonly guards: readonly Guard[];
   /** @param memoryMaxMb memory that the engine may write to */
@@ -37,9 +37,9 @@ const openFilesMax = 256;
 const hideScript = 'mount -t tmpfs -o size=4k,mode=0 none "$1" && shift && exec "$@"';
 
 /**
- * The links of the chain that starts an engine, the first one outside. They are programs of util-linux.
+ * The programs of the chain that starts an engine, the outermost first. They are part of util-linux.
  *
- * @param user switched to by the chain, which root starts; if undefined, the chain is started by the user that the engine runs as
+ * @param user if set, root starts the chain, and the chain switches to this user; if undefined, the engine runs as the user that starts the chain
  * @param hidden folder that engines must not enter, if it exists
  */
 export function linksFor(user: EngineUser | undefined, hidden: string | undefined): readonly Link[] {
@@ -63,11 +63,11 @@ export function linksFor(user: EngineUser | undefined, hidden: string | undefine
         "--",
       ],
     },
-    // SCHED_BATCH: an engine that wakes up does not preempt the server, which still answers.
+    // With SCHED_BATCH, an engine that wakes up does not preempt the server, so the server still answers.
     fixed([], ["chrt", "-b", "0"]),
     fixed(
       ["privileges", "ends with the server"],
-      // Dropping the inheritable capabilities drops those that --keep-caps kept.
+      // This drops the inheritable capabilities, which include all that --keep-caps kept.
       ["setpriv", ...become, "--inh-caps=-all", "--no-new-privs", "--pdeathsig", "KILL", "--"],
     ),
   ];

@@ -8,17 +8,18 @@ import { chooseEngineUser, type EngineUser, EngineUserUnusable } from "./engine-
 import { type Guard, guards, type Link, linksFor } from "./links.ts";
 
 /**
- * Keeps engines from everything except analysis: they are C++ that trusts its input, and callers choose the positions. A
- * chain of Linux programs (util-linux) starts each engine. A program that is missing or forbidden is left out of the chain.
+ * Keeps engines from doing anything but analysis. Engines are C++ programs that trust their input, and callers choose
+ * the positions. A chain of Linux programs (util-linux) starts each engine. If a program is missing or forbidden, the
+ * chain leaves it out.
  */
 export interface Sandbox {
   /** The command that starts an engine with these settings in the sandbox. */
-  around(command: EngineCommand, settings: EngineSettings): EngineCommand;
-  /** The Node that WebAssembly engines run in, where the engines' user can read it. */
+  wrap(command: EngineCommand, settings: EngineSettings): EngineCommand;
+  /** Path of the Node binary that runs WebAssembly engines. The engines' user can read it. */
   readonly node: string;
-  /** Returns an engine's files where the engines' user can read them: unchanged, or copied together into one folder. */
-  place(files: readonly string[]): Promise<readonly string[]>;
-  /** Undefined if engines run as the server's own user, which is not root then. */
+  /** Returns paths at which the engines' user can read these files: the same paths, or copies in one folder. */
+  ensureReadable(files: readonly string[]): Promise<readonly string[]>;
+  /** Undefined if engines run as the server's own user. That user is then not root. */
   readonly user: EngineUser | undefined;
   /** The protections that work on this machine. */
   readonly holds: readonly Guard[];
@@ -37,17 +38,17 @@ interface SandboxOptions {
 
 /** Runs engines without protection: for tests and measurements. */
 export const noSandbox: Sandbox = {
-  around: (command) => command,
+  wrap: (command) => command,
   node: process.execPath,
-  place: async (files) => files,
+  ensureReadable: async (files) => files,
   user: undefined,
   holds: [],
   lacks: guards,
 };
 
 /**
- * Memory of an engine beside its hash, and of each thread, in MiB: three times what the largest engine needs, so that only a
- * runaway engine meets the limit.
+ * Memory limits in MiB: of an engine without its hash table, and of each thread. They are three times the need of the
+ * largest engine, so only a runaway engine reaches them.
  */
 const baseMb = 1536;
 const threadMb = 64;
@@ -64,7 +65,7 @@ export async function createSandbox({
   const succeeds = (script: string, ...args: readonly string[]) =>
     run(through(chain, shell(script, ...args), baseMb));
 
-  async function place(files: readonly string[]): Promise<readonly string[]> {
+  async function ensureReadable(files: readonly string[]): Promise<readonly string[]> {
     const areReadable = (paths: readonly string[]) =>
       succeeds('for path; do test -r "$path" || exit 1; done', ...paths);
     if (user === undefined || (await areReadable(files))) {
@@ -89,15 +90,15 @@ export async function createSandbox({
   if (user) {
     held.add("user");
   }
-  // A folder that does not exist yet cannot be tried.
+  // If the folder does not exist yet, the protection cannot be tested.
   if (hidden ? await succeeds('! test -x "$1"', hidden) : user || held.has("network")) {
     held.add("keys");
   }
-  const [node = process.execPath] = await place([process.execPath]);
+  const [node = process.execPath] = await ensureReadable([process.execPath]);
   return {
-    around: (command, { hashMb, threads }) => through(chain, command, baseMb + hashMb + threadMb * threads),
+    wrap: (command, { hashMb, threads }) => through(chain, command, baseMb + hashMb + threadMb * threads),
     node,
-    place,
+    ensureReadable,
     user,
     holds: guards.filter((guard) => held.has(guard)),
     lacks: guards.filter((guard) => !held.has(guard) && (user || guard !== "user")),
@@ -107,51 +108,47 @@ export async function createSandbox({
 interface Chain {
   readonly links: readonly Link[];
   /** The user that Node starts the chain as; the server's own user if undefined. */
-  readonly become: EngineUser | undefined;
+  readonly runAs: EngineUser | undefined;
 }
 
 async function buildChain(user: EngineUser | undefined, hidden: string | undefined): Promise<Chain> {
   const links = await workingLinks(linksFor(user, hidden));
   if (user === undefined || links.some((link) => link.guards.includes("privileges"))) {
-    return { links, become: undefined };
+    return { links, runAs: undefined };
   }
   // Without setpriv, Node starts the chain as the engines' user. The other links work without root's rights, too.
-  if (!(await run({ ...shell(":"), become: user }))) {
+  if (!(await run({ ...shell(":"), runAs: user }))) {
     throw new EngineUserUnusable(
       `this server is root, but cannot run engines as ${user.name} here (it may not change users); start it as another user than root`,
     );
   }
-  return { links: await workingLinks(linksFor(undefined, hidden), user), become: user };
+  return { links: await workingLinks(linksFor(undefined, hidden), user), runAs: user };
 }
 
-/** Tries each link once, alone: a program that is installed may be forbidden. */
-async function workingLinks(links: readonly Link[], become?: EngineUser): Promise<readonly Link[]> {
+/** Tries each link by itself, because an installed program may be forbidden. */
+async function workingLinks(links: readonly Link[], runAs?: EngineUser): Promise<readonly Link[]> {
   const works = await Promise.all(
-    links.map((link) => run(through({ links: [link], become }, shell(":"), baseMb))),
+    links.map((link) => run(through({ links: [link], runAs }, shell(":"), baseMb))),
   );
   return links.filter((_, index) => works[index]);
 }
 
-function through(
-  { links, become }: Chain,
-  { file, args }: EngineCommand,
-  memoryMaxMb: number,
-): EngineCommand {
+function through({ links, runAs }: Chain, { file, args }: EngineCommand, memoryMaxMb: number): EngineCommand {
   const [first = file, ...rest] = [...links.flatMap(({ command }) => command(memoryMaxMb)), file, ...args];
-  return { file: first, args: rest, become };
+  return { file: first, args: rest, runAs };
 }
 
 function shell(script: string, ...args: readonly string[]): EngineCommand {
   return { file: "sh", args: ["-c", script, "sh", ...args] };
 }
 
-/** Longest time of a trial, in milliseconds. */
+/** Longest time that a trial may take, in milliseconds. */
 const trialMaxMs = 5000;
 
-/** Whether a command succeeds. */
-async function run({ file, args, become }: EngineCommand): Promise<boolean> {
+/** Returns true if the command succeeds. */
+async function run({ file, args, runAs }: EngineCommand): Promise<boolean> {
   try {
-    const options = { env: {}, timeout: trialMaxMs, uid: become?.uid, gid: become?.gid };
+    const options = { env: {}, timeout: trialMaxMs, uid: runAs?.uid, gid: runAs?.gid };
     await promisify(execFile)(file, args, options);
     return true;
   } catch {

@@ -9,7 +9,7 @@ export interface EngineCommand {
   readonly file: string;
   readonly args: readonly string[];
   /** The user to start it as; the user of this process if undefined. */
-  readonly become?: UserIds | undefined;
+  readonly runAs?: UserIds | undefined;
 }
 
 export interface UserIds {
@@ -22,17 +22,17 @@ const lineMaxChars = 65_536;
 
 /**
  * Starts a process that speaks UCI over its pipes. If the file cannot be run, `read` rejects.
- * @throws EngineFailure of the kind `no_start` if there is no memory for it.
+ * @throws EngineFailure of the kind `no_start` if the system has no memory for the process.
  */
 export function createChildProcess(command: EngineCommand): UciTransport {
   const child = spawnEngine(command);
   let failure: Error | undefined;
   const ended = new Promise<ProcessEnd>((resolve) => {
     child.once("exit", (_code, signal) => {
-      // The children of a script would keep the pipes. They are killed at once: while one of them lives, the system does not
-      // give the number of their group to another process.
+      // If the engine is a script, its children would keep the pipes open. Kill them at once: while one of them
+      // lives, the system does not give the number of their group to another process.
       if (killGroup(child)) {
-        // The input of the children ended with the script, so an answer of theirs would be unfinished.
+        // Their input ended with the script, so the rest of their output is incomplete.
         child.stdout?.destroy();
       }
       resolve(signal && !faultSignals.has(signal) ? "outside" : "itself");
@@ -65,7 +65,7 @@ export function createChildProcess(command: EngineCommand): UciTransport {
   };
 }
 
-/** Signals of a crash. Somebody else sent every other signal. */
+/** Signals that report a crash. Every other signal came from outside. */
 const faultSignals: ReadonlySet<NodeJS.Signals> = new Set([
   "SIGABRT",
   "SIGBUS",
@@ -82,7 +82,7 @@ type EngineProcess = ChildProcess & {
   readonly stdout: Readable | undefined;
 };
 
-function spawnEngine({ file, args, become }: EngineCommand): EngineProcess {
+function spawnEngine({ file, args, runAs }: EngineCommand): EngineProcess {
   try {
     return spawn(file, args, {
       // An engine must not see the environment of the server, which may have secrets.
@@ -90,7 +90,7 @@ function spawnEngine({ file, args, become }: EngineCommand): EngineProcess {
       // A process group of its own: Ctrl-C on the terminal reaches the server alone, which then ends its engines.
       detached: true,
       stdio: ["pipe", "pipe", "ignore"],
-      ...(become && { uid: become.uid, gid: become.gid }),
+      ...(runAs && { uid: runAs.uid, gid: runAs.gid }),
     });
   } catch (cause) {
     throw new EngineFailure("no_start", `${file} cannot be started: ${cause}`, { cause });
@@ -111,7 +111,7 @@ function killGroup(child: EngineProcess): boolean {
   }
 }
 
-/** By events, because an async iteration costs as much as everything else in a shallow search. */
+/** Reads lines by events, because async iteration would double the cost of a shallow search. */
 function readLines(stdout: Readable, receive: (line: string) => void): Promise<void> {
   const over = Promise.withResolvers<void>();
   let rest = "";

@@ -34,7 +34,7 @@ export function int32Of(word: string | undefined): number | undefined {
   return value === undefined || Math.abs(value) >= 2 ** 31 ? undefined : value;
 }
 
-/** `option name Skill Level type spin default 20 min 0 max 20`: names have spaces, and so may defaults. */
+/** `option name Skill Level type spin default 20 min 0 max 20`: names and defaults may have spaces. */
 export function parseOption(words: readonly string[]): UciOption | undefined {
   const parts = new Map<string, string[]>();
   let part: string[] | undefined;
@@ -79,7 +79,7 @@ function readOption(option: UciOption): Declared | undefined {
     : { kind: "integer", default: value, minimum: min, maximum: max };
 }
 
-/** Values by JSON name, as UCI values by the engine's name. */
+/** Converts values by JSON name into UCI values by the engine's own name. */
 export function uciValuesFrom(options: readonly EngineOption[], values: OptionValues): Map<string, string> {
   const uciValues = new Map<string, string>();
   for (const { name, engineName } of options) {
@@ -91,7 +91,7 @@ export function uciValuesFrom(options: readonly EngineOption[], values: OptionVa
   return uciValues;
 }
 
-/** The options of a search, as UCI values by the engine's name. */
+/** The options of a search, as UCI values by the engine's own name. */
 export function valuesOfSearch(
   known: readonly EngineOption[],
   { position, multipv, options }: SearchJob,

@@ -32,10 +32,10 @@ export type UciLine =
 
 const other: UciLine = { kind: "other" };
 
-/** Reads one line. Never throws: a line beyond UCI is `other`, and a bad field is skipped. */
+/** Reads one line. Never throws: a line that is not UCI is `other`, and a bad field is skipped. */
 export function parseLine(line: string): UciLine {
   const text = line.trim();
-  // Every third line of a shallow search is one of these, so they are not split into words.
+  // Every third line of a shallow search is an `info string`, so these lines are not split into words.
   if (/^info\s+string\b/.test(text)) {
     return parseInfoString(text);
   }
@@ -81,7 +81,7 @@ function parseInfoString(text: string): UciLine {
 function parseInfo(words: readonly string[]): UciLine {
   const info: { -readonly [K in keyof UciInfo]: UciInfo[K] } = { bound: "exact", pv: [] };
   let at = 1;
-  /** Takes the next word if it is a value: if a value is missing, the next field is still read. */
+  /** Takes the next word only if it is a value. If a value is missing, the next field is still read. */
   const take = <T>(read: (word: string | undefined) => T | undefined): T | undefined => {
     const value = read(words[at + 1]);
     if (value !== undefined) {

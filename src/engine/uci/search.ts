@@ -14,8 +14,8 @@ export interface UciSearch {
   leave(reason: unknown): void;
   /** Stops the engine as if the time of the search were over, but not before its first line. */
   cutShort(): void;
-  /** Rejects `answer`, because the engine is gone. */
-  lose(failure: EngineFailure): void;
+  /** Rejects `answer`, because the engine failed. */
+  fail(failure: EngineFailure): void;
 }
 
 interface SearchOptions {
@@ -24,30 +24,30 @@ interface SearchOptions {
   readonly optionLines: readonly string[];
   readonly times: WatchTimes;
   readonly onProgress: OnProgress | undefined;
-  /** Called when the engine has said its `bestmove` and nothing more of this search can come. */
+  /** Called after `bestmove`, when no more output of this search can come. */
   readonly onEnd: () => void;
-  /** Ends the engine, which must lead to `lose`. */
+  /** Kills the engine, and must then call `fail`. */
   readonly kill: (failure: EngineFailure) => void;
 }
 
-/** Plies. Stockfish ends at this depth by itself, and reaches it in milliseconds if a mate or a draw is near. */
+/** Plies. Stockfish never searches deeper, and reaches this depth in milliseconds if a mate or a draw is near. */
 const deepest = 245;
 
 /**
- * Share of the time for stopping. An engine that used the processor for less than that did not ignore `stop`: the machine
- * did not let it run. WebAssembly engines read their input every 46 ms, native engines at every node.
+ * Share of `stopMs`. If the engine used less processor time than this after `stop`, it did not ignore `stop`: the
+ * machine did not let it run. WebAssembly engines read their input every 46 ms, native engines at every node.
  */
 const overtimeShare = 0.25;
 
 /**
  * Sends the position and `go`, and watches the search. The engine is killed if it
  * - refuses the position, or answers without a move, without a line or with an illegal move,
- * - is silent and does not answer `isready` (an engine that searches must),
- * - has not ended some time after `stop`, which it gets when its limit has passed, its search is cut short or its caller
- *   has left.
+ * - is silent and does not answer `isready`, which an engine must answer even during a search,
+ * - does not end in time after `stop`, which is sent when the limit has passed, the search is cut short or the caller has
+ *   left.
  *
- * An engine that is stopped before its first line has a move without a score, which answers nobody. So a search whose
- * limit passes before the first line has a little more time for that line, and is stopped then.
+ * If an engine is stopped before its first line, its move has no score, and an answer needs a score. If the limit
+ * passes before the first line, the search gets a little more time for that line, and is stopped then.
  */
 export function startSearch(
   transport: UciTransport,
@@ -58,7 +58,7 @@ export function startSearch(
   const fold = createSnapshotFold({ lineCount: Math.min(job.multipv, moveCount), nodes, movetimeMs });
   const answer = Promise.withResolvers<SearchDone>();
   const startedAt = performance.now();
-  /** Why the engine has to stop; undefined while it may go on. */
+  /** The reason to stop the engine; undefined while it may go on. */
   let because: "limit" | "cut short" | "left" | undefined;
   /** Set when `stop` was sent. */
   let stopping: Deadline | undefined;
@@ -102,10 +102,10 @@ export function startSearch(
     kill(new EngineFailure("protocol_error", message));
   }
 
-  /** Moves that were checked before: an engine prints the same few again and again. */
+  /** Moves that were checked before, because an engine prints the same few moves many times. */
   const checked = new Set<string>();
 
-  /** Returns whether the search may find all of the moves; kills the engine otherwise. */
+  /** Returns true if the search may report all of the moves. Kills the engine otherwise. */
   function areAllowed(moves: readonly string[]): boolean {
     for (const move of moves) {
       const isNamed = searchMoves.length === 0 || searchMoves.includes(move);
@@ -126,8 +126,8 @@ export function startSearch(
     if (because === "cut short") {
       return "stop";
     }
-    // Stockfish 19 does not print the last count of nodes if its move loses, so the clock decides. The engine's clock began
-    // later than ours: if ours has time left, time has not ended the search.
+    // Stockfish 19 does not print the last count of nodes if its move loses, so the clock decides. The engine's clock
+    // started later than ours, so if ours has time left, time has not ended the search.
     const isInTime = because === undefined && performance.now() - startedAt < movetimeMs;
     return nodes !== undefined && isInTime ? "nodes" : "time";
   }
@@ -141,7 +141,7 @@ export function startSearch(
         return;
       }
       if (!snapshot) {
-        // The machine was slow, and the engine is fine.
+        // The machine was slow, and the engine can serve other searches.
         answer.reject(new EngineFailure("overtime", "stopped before its first line"));
       } else if (areAllowed([bestMove, ...firstMovesOf(snapshot)])) {
         answer.resolve({ kind: "done", snapshot, bestMove, ponder, endedBy: endOf(snapshot) });
@@ -167,7 +167,7 @@ export function startSearch(
         stop();
       }
     },
-    lose(failure) {
+    fail(failure) {
       answer.reject(failure);
       end();
     },

@@ -26,7 +26,7 @@ import { createDeadline, createFloodMeter, type Deadline, type WatchTimes } from
  *                            ▲                                          │
  *                            └─────────────────readyok──────────────────┘
  *
- *     each of these ──the engine fails, its pipe ends, or the session is closed──▶ ended
+ *     every state ──the engine fails, its pipe ends, or the session is closed──▶ ended
  */
 type SessionState =
   | { readonly kind: "greeting"; receive(line: UciLine): void; fail(failure: EngineFailure): void }
@@ -78,7 +78,7 @@ class UciSession implements EngineSession {
     return this.#transport.memoryBytes();
   }
 
-  /** Learns the name and the options of the engine, and sets the operator's options. To be called once. */
+  /** Reads the name and the options of the engine, and sets the operator's options. Call this once. */
   async greet(): Promise<void> {
     const { settings } = this.build;
     const options: UciOption[] = [];
@@ -126,7 +126,7 @@ class UciSession implements EngineSession {
   async search(job: SearchJob, signal: AbortSignal, onProgress?: OnProgress): Promise<SearchDone> {
     while (this.#state.kind !== "idle") {
       if (this.#state.kind === "ended") {
-        // The failure came before this search, which can be retried on another engine.
+        // The engine failed before this search began, so the search can be retried on another engine.
         const cause = await beforeAbort(this.exited, signal);
         throw new EngineFailure("no_start", "the engine was gone before the search began", { cause });
       }
@@ -168,7 +168,7 @@ class UciSession implements EngineSession {
     this.#free.resolve();
   }
 
-  /** Leaves nothing of a caller in the engine. */
+  /** Resets the options and the hash table, so that nothing of a search affects the next one. */
   #clean(): void {
     const { unresponsiveMs } = this.#times;
     const deadline = createDeadline(unresponsiveMs, () => {
@@ -213,9 +213,9 @@ class UciSession implements EngineSession {
   }
 
   /**
-   * Kills the engine once, and rejects what is under way with the failure.
+   * Kills the engine once, and rejects the greeting or the search in flight with the failure.
    *
-   * @param cause the failure, which may be known a moment later; undefined if the session is closed.
+   * @param cause the failure, or a promise of it; undefined if the session was closed
    */
   async #end(cause: EngineFailure | undefined | Promise<EngineFailure>): Promise<void> {
     const state = this.#state;
@@ -226,7 +226,7 @@ class UciSession implements EngineSession {
       if (state.kind === "greeting") {
         state.fail(reason);
       } else if (state.kind === "searching") {
-        state.search.lose(reason);
+        state.search.fail(reason);
       } else if (state.kind === "cleaning") {
         state.deadline.clear();
       }
@@ -238,10 +238,10 @@ class UciSession implements EngineSession {
   }
 }
 
-/** How long a process may take to end after its pipe, in milliseconds. */
+/** Longest time from the end of the pipe to the end of the process, in milliseconds. */
 const exitDelayMs = 200;
 
-/** Why the pipe of an engine has ended. The system says a moment later how the process ended. */
+/** Returns the reason for the end of the pipe. The system reports the end of the process a moment later. */
 async function failureOfExit({ ended }: UciTransport): Promise<EngineFailure> {
   const unknown = Promise.withResolvers<ProcessEnd>();
   const deadline = createDeadline(exitDelayMs, () => unknown.resolve("itself"));
@@ -252,7 +252,11 @@ async function failureOfExit({ ended }: UciTransport): Promise<EngineFailure> {
     : new EngineFailure("exited", "the engine closed its pipe");
 }
 
-/** Greets an engine. @throws EngineFailure of the kind `no_start`, or the reason of `signal`; the engine is gone then. */
+/**
+ * Greets an engine, and waits until it is ready.
+ *
+ * @throws EngineFailure of the kind `no_start`, or the reason of `signal`; the engine is gone then
+ */
 export async function createUciSession(
   build: EngineBuild,
   transport: UciTransport,

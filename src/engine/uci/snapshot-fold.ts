@@ -5,13 +5,13 @@ import type { UciInfo } from "./parse-line.ts";
 interface SnapshotFold {
   /** Returns the new state if this line completes one. */
   add(info: UciInfo): Snapshot | undefined;
-  /** The engine is told to stop: no iteration that it prints from now on is complete. */
+  /** Call this when the search is cut short: no iteration printed from then on counts as complete. */
   close(): void;
   /** The newest complete iteration with the counters of the whole search; without one, line 1 as last printed. */
   final(): Snapshot | undefined;
 }
 
-/** The limits of a search that say which iterations are complete. */
+/** The limits of a search that decide which iterations are complete. */
 interface FoldLimits {
   readonly lineCount: number;
   readonly nodes: number | undefined;
@@ -22,12 +22,12 @@ interface FoldLimits {
  * An iteration is complete when the engine has printed all of its lines, with exact scores, before the time was up.
  *
  * When time ends an iteration, Stockfish prints that iteration once more, under its full depth: with lines that it did not
- * search relabelled, and PVs of one move. Those lines carry a time at or after the limit. A bound begins a second try at
- * the same depth.
+ * search relabelled, and PVs of one move. Those lines carry a time at or after the limit. If a score is a bound, the
+ * engine searches the same depth again.
  *
- * When the nodes are used up, Stockfish does the same, and it notices that up to a thousandth of the nodes late. So an
- * iteration whose count is at or after the limit may be unfinished or finished. It is complete if a deeper iteration
- * begins, because only the last one can be unfinished.
+ * When the node limit is reached, Stockfish does the same, and it notices the limit up to a thousandth of the nodes
+ * late. An iteration whose node count has reached the limit may therefore be unfinished. It is complete if a deeper
+ * iteration begins, because only the last iteration can be unfinished.
  *
  * In a long search Stockfish prints all lines after each line that it has searched. Another line may have the new depth and
  * an exact score because it was the best for a while. But then Stockfish also prints each move of the root that it begins:
@@ -36,14 +36,14 @@ interface FoldLimits {
 export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
   const nodesMax = limits.nodes ?? Number.POSITIVE_INFINITY;
   let iteration: EngineLine[] = [];
-  /** An iteration that the next line, or the end of the search, shows to be complete or not. */
+  /** An iteration that is not decided yet: the next line, or the end of the search, shows if it is complete. */
   let pending: { readonly whole: Snapshot; readonly ifLast: boolean; readonly reported: boolean } | undefined;
   let complete: Snapshot | undefined;
   let lastFirstLine: EngineLine | undefined;
   let counters = noCounters;
   let [printsMoves, closed] = [false, false];
 
-  /** An iteration of this depth begins or continues. Returns the pending iteration if that turns out to be complete. */
+  /** Call this when an iteration of this depth begins or continues. Returns the pending iteration if it proves complete. */
   function reach(depth: number): Snapshot | undefined {
     const before = pending;
     pending = undefined;

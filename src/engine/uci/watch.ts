@@ -2,13 +2,13 @@ import type { UciTransport } from "./transport.ts";
 
 /** A time limit for an event. */
 export interface Deadline {
-  /** The event has happened, or nobody waits for it any more. */
+  /** Call this when the event has happened, or when nobody waits for it any more. */
   clear(): void;
 }
 
 /**
- * Calls `missed` after `ms` milliseconds, but reads first what has arrived by then: after this process stood still, Node
- * runs timers before it reads pipes, and the awaited line may lie in the pipe.
+ * Calls `missed` after `ms` milliseconds, but reads pending input first. If this process was paused, Node runs timers
+ * before it reads pipes, and the awaited line may already be in the pipe.
  */
 export function createDeadline(ms: number, missed: () => void): Deadline {
   let lastLook: NodeJS.Immediate | undefined;
@@ -23,7 +23,7 @@ export function createDeadline(ms: number, missed: () => void): Deadline {
   };
 }
 
-/** Watches whether a searching engine is alive. */
+/** Watches a searching engine for silence. */
 interface SilenceWatch {
   /** The engine has printed something. */
   heard(): void;
@@ -31,9 +31,9 @@ interface SilenceWatch {
 }
 
 /**
- * Sends `isready` to a silent engine: an engine must answer that also while it searches.
+ * Sends `isready` to a silent engine, because an engine must answer it even while it searches.
  *
- * @param onUnresponsive called with the milliseconds of silence if there is no answer.
+ * @param onUnresponsive called with the milliseconds of silence if there is no answer
  */
 export function watchSilence(
   transport: UciTransport,
@@ -42,39 +42,39 @@ export function watchSilence(
 ): SilenceWatch {
   let heardAt = performance.now();
   /** Set while the engine owes an answer to `isready`. */
-  let asked: Deadline | undefined;
+  let probe: Deadline | undefined;
   const listen = setInterval(() => {
-    if (asked === undefined && performance.now() - heardAt >= silenceMs) {
-      asked = createDeadline(unresponsiveMs, () => onUnresponsive(Math.round(performance.now() - heardAt)));
+    if (probe === undefined && performance.now() - heardAt >= silenceMs) {
+      probe = createDeadline(unresponsiveMs, () => onUnresponsive(Math.round(performance.now() - heardAt)));
       transport.send("isready");
     }
   }, silenceMs / 2);
   return {
     heard() {
       heardAt = performance.now();
-      asked?.clear();
-      asked = undefined;
+      probe?.clear();
+      probe = undefined;
     },
     end() {
       clearInterval(listen);
-      asked?.clear();
+      probe?.clear();
     },
   };
 }
 
 /** Time limits of an engine, in milliseconds. */
 export interface WatchTimes {
-  /** From the start of the process to `readyok`. The full network takes 1 s, and several under load. */
+  /** From the start of the process to `readyok`. The full network takes 1 s, and several seconds under load. */
   readonly startMs: number;
   /** Silence in a search before `isready` is sent. */
   readonly silenceMs: number;
-  /** From `isready` to `readyok`, in a search or behind one. WASM engines read their input every 46 ms in a search. */
+  /** From `isready` to `readyok`, during a search or after one. WASM engines read their input every 46 ms in a search. */
   readonly unresponsiveMs: number;
   /** From the limit of a search to `stop`. */
   readonly lateMs: number;
   /**
    * From `stop` to `bestmove`. A search without a line at its limit has the same time for its first line. Callers are
-   * promised an answer or an error 1500 ms after the limit: `lateMs` and twice this.
+   * promised an answer or an error within 1500 ms after the limit. `lateMs` and twice `stopMs` are 1000 ms of that.
    */
   readonly stopMs: number;
 }
@@ -88,14 +88,14 @@ export const defaultWatchTimes: WatchTimes = {
 };
 
 /**
- * The output limit of an engine from the start of a search on: a burst, and more for every second. Ten lines of 30 plies at
+ * The output limit of an engine, counted from the start of a search: a burst, and more for every second. Ten lines of 30 plies at
  * 30 depths are 0.1 million characters. Ten lines of a few plies at 245 depths are 0.4 million; if a mate is near, a
  * search without a depth prints them within milliseconds.
  */
 const burstChars = 1_000_000;
 const charsPerSecond = 250_000;
 
-/** Counts the output of an engine, also of an idle one: the thread that reads it serves all callers. */
+/** Counts the output of an engine, even of an idle one, because the thread that reads it serves all callers. */
 interface FloodMeter {
   /** Counts a line. Returns true if the line exceeds the output limit. */
   floods(line: string): boolean;

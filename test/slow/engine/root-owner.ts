@@ -8,8 +8,8 @@ import { enginesRunning } from "../../engine/processes.ts";
 const [program = "", cache = ""] = process.argv.slice(2);
 try {
   const sandbox = await createSandbox({ userName: undefined, hide: "/nowhere", cache });
-  const [placed = ""] = await sandbox.place([program]);
-  const engine = createChildProcess(sandbox.around({ file: placed, args: [] }, { hashMb: 16, threads: 1 }));
+  const [placed = ""] = await sandbox.ensureReadable([program]);
+  const engine = createChildProcess(sandbox.wrap({ file: placed, args: [] }, { hashMb: 16, threads: 1 }));
   const printed = await firstLineOf(engine);
   // As seen from outside the namespaces of the engine.
   const ids = enginesRunning().map((pid) => {

@@ -105,7 +105,7 @@ testWith("util-linux")(
   async () => {
     const sandbox = await createSandbox({ userName: undefined, hide: "/nowhere" });
     const itself = { file: "/bin/cat", args: ["/proc/self/stat"] };
-    const { file, args } = sandbox.around(itself, { hashMb: 16, threads: 1 });
+    const { file, args } = sandbox.wrap(itself, { hashMb: 16, threads: 1 });
     const stat = execFileSync(file, [...args], { encoding: "utf8" });
     // The policy is field 41 of proc_pid_stat(5), and the first field after the name is field 3.
     const policy = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[41 - 3];
@@ -130,7 +130,7 @@ describe("the user that the operator names", () => {
     expect(sandbox.lacks).toEqual([]);
     const listing = { file: "/bin/ls", args: ["-a", open] };
     writeFileSync(join(open, "kibitz.db"), "secret");
-    const { file, args } = sandbox.around(listing, { hashMb: 16, threads: 1 });
+    const { file, args } = sandbox.wrap(listing, { hashMb: 16, threads: 1 });
     expect(() => execFileSync(file, [...args], { stdio: "pipe" })).toThrow("Permission denied");
   });
 

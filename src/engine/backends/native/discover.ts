@@ -9,7 +9,7 @@ import { createChildProcess, type EngineCommand } from "../../uci/child-process.
 import { createUciSession } from "../../uci/session.ts";
 import type { WatchTimes } from "../../uci/watch.ts";
 
-/** Where discovery looks for native engines. */
+/** The places where discovery looks for native engines. */
 export interface NativeSearch {
   /** Binaries that the operator named. If set, discovery looks nowhere else. */
   readonly files: readonly string[] | undefined;
@@ -91,7 +91,7 @@ async function identify(
   signal: AbortSignal,
 ): Promise<readonly EngineBuild[]> {
   try {
-    const [file = found] = await sandbox.place([found]);
+    const [file = found] = await sandbox.ensureReadable([found]);
     const integrity = await fingerprintFiles([file]);
     // The engine reports its name only after its start.
     const unknown: EngineBuild = {
@@ -146,7 +146,7 @@ export function commandOfNative(
   { file, settings }: Pick<EngineBuild, "file" | "settings">,
   sandbox: Sandbox,
 ): EngineCommand {
-  return sandbox.around({ file, args: [] }, settings);
+  return sandbox.wrap({ file, args: [] }, settings);
 }
 
 /** The properties of a build that follow from the name of the engine. */

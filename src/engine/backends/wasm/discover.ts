@@ -30,7 +30,7 @@ export async function discoverWasm(
       if (installed === undefined) {
         return [];
       }
-      const [file = "", ...modules] = await sandbox.place(installed);
+      const [file = "", ...modules] = await sandbox.ensureReadable(installed);
       const integrity = await fingerprintFiles(modules, [file], pin);
       return [{ ...build, path: "wasm", deprecatedSince, settings, reproducible: true, file, ...integrity }];
     }),

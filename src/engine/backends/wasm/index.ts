@@ -34,5 +34,5 @@ export function commandOfWasm(
     // node:sqlite ignores the permission model.
     "--no-experimental-sqlite",
   ];
-  return sandbox.around({ file: sandbox.node, args: [...permissions, file] }, settings);
+  return sandbox.wrap({ file: sandbox.node, args: [...permissions, file] }, settings);
 }
