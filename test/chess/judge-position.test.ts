@@ -41,7 +41,7 @@ test.each([
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQK1BR w KQkq - 0 1",
   ],
   ["a clock older than the game", startFen.replace("0 1", "5 1")],
-])("a position that no game leads to is accepted with %s", (_, fen) => {
+])("a position that no game can reach is accepted with %s", (_, fen) => {
   expect(positionOf(fen).legalMoveCount).toBeGreaterThan(0);
 });
 
@@ -56,8 +56,8 @@ test.each([
   ["a rook beside its corner", "4k3/8/8/8/8/8/8/1R2K3 w Q - 0 1", "4k3/8/8/8/8/8/8/1R2K3 w - - 0 1"],
   ["a Chess960 king in the corner", "kr6/8/8/8/8/8/8/4K3 b b - 0 1", "kr6/8/8/8/8/8/8/4K3 b - - 0 1"],
   ["a file without a rook", `${rooks.replace("R3", "1R2")} w HA - 0 1`, "r3k2r/8/8/8/8/8/8/1R2K2R w H - 0 1"],
-])("castling rights are removed, with a warning, for %s", (_, fen, mended) => {
-  expect(positionOf(fen).fen).toBe(mended);
+])("castling rights are removed, with a warning, for %s", (_, fen, corrected) => {
+  expect(positionOf(fen).fen).toBe(corrected);
   expect(noticesOf(fen)).toEqual(["castling_rights_removed"]);
 });
 
@@ -116,12 +116,12 @@ test("an en passant square is kept if a capture is legal", () => {
 test.each([
   ["no pawn stands beside it", "4k3/8/8/3p4/8/8/8/4K3 w - d6 0 2"],
   ["no pawn stands in front of it", "4k3/8/8/4P3/8/8/8/4K3 w - d6 0 2"],
-  ["the pawn in front is one's own", "4k3/8/8/3PP3/8/8/8/4K3 w - d6 0 2"],
+  ["the pawn in front belongs to the side to move", "4k3/8/8/3PP3/8/8/8/4K3 w - d6 0 2"],
   ["the pawn could not have come from behind", "4k3/3n4/8/3pP3/8/8/8/4K3 w - d6 0 2"],
   ["the square itself is occupied", "4k3/8/3n4/3pP3/8/8/8/4K3 w - d6 0 2"],
-  ["the capture would lay the king open along the rank", "4k3/8/8/K2pP2r/8/8/8/8 w - d6 0 2"],
+  ["the capture would expose the king on the rank", "4k3/8/8/K2pP2r/8/8/8/8 w - d6 0 2"],
   ["the capturing pawn is pinned", "4k3/8/4r3/3pP3/8/8/8/4K3 w - d6 0 2"],
-])("an en passant square is removed, with a warning, where %s", (_, fen) => {
+])("an en passant square is removed, with a warning, if %s", (_, fen) => {
   expect(positionOf(fen).fen).toBe(fen.replace("d6", "-"));
   expect(noticesOf(fen)).toEqual(["ep_square_removed"]);
 });

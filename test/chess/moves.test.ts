@@ -92,7 +92,7 @@ describe("moves", () => {
       "'Rxd1+' matches more than one legal move for White: a1d1, f1d1 (",
     ],
     ["R1d3", "4k3/8/8/8/8/8/8/R4R1K w - - 0 1", "'R1d3' is not a legal move for White ("],
-  ])("an ambiguous move is told from an illegal one: %s, in %s", (move, fen, message) => {
+  ])("an ambiguous move has another message than an illegal one: %s, in %s", (move, fen, message) => {
     expect(faultsOf(fen, { moves: [move] })[0]?.message).toContain(message);
   });
 
@@ -228,13 +228,13 @@ describe("castling", () => {
     },
   );
 
-  // Each worked out by hand: king to the c- or g-file, rook to the d- or f-file, all squares between free and unattacked.
+  // The results were worked out by hand: the king goes to the c- or g-file, the rook to the d- or f-file, and all squares between are free and unattacked.
   test.each([
-    ["where the king stays", "7k/8/8/8/8/8/8/R1K5 w A - 0 1", "c1a1", "O-O-O", "/2KR4 b"],
-    ["where the rook stays", "7k/8/8/8/8/8/8/1K3R2 w F - 0 1", "b1f1", "O-O", "/5RK1 b"],
-    ["where both change places", "7k/8/8/8/8/8/8/5KR1 w G - 0 1", "f1g1", "O-O", "/5RK1 b"],
-    ["where the king steps away from its rook", "7k/8/8/8/8/8/8/RK6 w A - 0 1", "b1a1", "O-O-O", "/2KR4 b"],
-    ["of Black", "1r1k2r1/8/8/8/8/8/8/4K3 b gb - 0 1", "d8g8", "O-O", "1r3rk1/"],
+    ["if the king stays", "7k/8/8/8/8/8/8/R1K5 w A - 0 1", "c1a1", "O-O-O", "/2KR4 b"],
+    ["if the rook stays", "7k/8/8/8/8/8/8/1K3R2 w F - 0 1", "b1f1", "O-O", "/5RK1 b"],
+    ["if king and rook change places", "7k/8/8/8/8/8/8/5KR1 w G - 0 1", "f1g1", "O-O", "/5RK1 b"],
+    ["if the king moves away from its rook", "7k/8/8/8/8/8/8/RK6 w A - 0 1", "b1a1", "O-O-O", "/2KR4 b"],
+    ["by Black", "1r1k2r1/8/8/8/8/8/8/4K3 b gb - 0 1", "d8g8", "O-O", "1r3rk1/"],
   ])("castling in Chess960 is played %s", (_, from, uci, san, after) => {
     const move = describeMove(positionOf(from), uci);
     expect(move).toMatchObject({ uci, san });
@@ -246,7 +246,7 @@ describe("castling", () => {
     ["through check", "3rk3/8/8/8/8/8/8/1K3R2 w F - 0 1", "b1f1"],
     ["out of check", "1r2k3/8/8/8/8/8/8/1K3R2 w F - 0 1", "b1f1"],
     ["over a piece", "4k3/8/8/8/8/8/8/1K2NR2 w F - 0 1", "b1f1"],
-    ["where the rook uncovers a check", "4k3/8/8/8/8/8/8/rRK5 w B - 0 1", "c1b1"],
+    ["if the rook leaves a line of check open", "4k3/8/8/8/8/8/8/rRK5 w B - 0 1", "c1b1"],
   ])("castling in Chess960 is not played %s", (_, from, uci) => {
     expect(describeMove(positionOf(from), uci)).toBeUndefined();
   });

@@ -43,7 +43,7 @@ describe("the text of a FEN", () => {
     ["a piece from Unicode", startFen.replace("K", "♔"), "U+2654"],
     ["a full-width digit", `${board} w KQkq - ０ 1`, "U+FF10"],
     ["an emoji", `${startFen} 🙂`, "U+1F642"],
-  ])("a FEN with %s is refused, and the refusal names it", (_, fen, name) => {
+  ])("a FEN with %s is refused, and the message names it", (_, fen, name) => {
     expect(refusalOf(fen)).toContain(name);
   });
 

@@ -17,7 +17,7 @@ const faultsOf = (fen: string, texts: readonly string[], chess960 = false) => {
   return reading.kind === "faults" ? reading.faults : expect.fail(`read as ${reading.ucis.join(" ")}`);
 };
 
-test("no moves to search are read as no limit", () => {
+test("an empty list of moves to search is no limit", () => {
   expect(ucisOf(startFen, [])).toEqual([]);
 });
 

@@ -88,21 +88,29 @@ describe("latest", () => {
   test.each([
     ["the newest release", debian, "stockfish-19"],
     ["the newest release, native or not", ["native 20", "wasm 19"], "stockfish-20"],
-    ["no small network where a full one is", ["wasm 19 lite", "native 15.1"], "stockfish-15.1"],
-    ["the small network where there is nothing else", ["wasm 19 lite"], "stockfish-19-lite"],
-    ["no development build where a release is", ["native dev-20260110", "wasm 18"], "stockfish-18"],
-    ["the development build where there is nothing else", ["native dev-20260110"], "stockfish-dev-20260110"],
+    ["a full network rather than a newer lite one", ["wasm 19 lite", "native 15.1"], "stockfish-15.1"],
+    ["a lite network if there is nothing else", ["wasm 19 lite"], "stockfish-19-lite"],
+    ["a release rather than a development build", ["native dev-20260110", "wasm 18"], "stockfish-18"],
+    ["a development build if there is nothing else", ["native dev-20260110"], "stockfish-dev-20260110"],
   ])("latest is %s", (_, builds, id) => {
     expect(catalog(builds).latest.id).toBe(id);
   });
 
   test.each([
-    ["no engine of another family, whatever its number", ["native arasan-25", "wasm 19"], "stockfish-19"],
-    ["Stockfish, if only a small network", ["native arasan-25", "wasm 19 lite"], "stockfish-19-lite"],
-    ["15.10 rather than 15.2", ["native 15.2", "native 15.10"], "stockfish-15.10"],
-    ["no release candidate", ["native 20-rc1", "wasm 19"], "stockfish-19"],
     [
-      "without a Stockfish the newest of the first family that has a release",
+      "Stockfish rather than another family with a higher number",
+      ["native arasan-25", "wasm 19"],
+      "stockfish-19",
+    ],
+    [
+      "Stockfish even if it has only a lite network",
+      ["native arasan-25", "wasm 19 lite"],
+      "stockfish-19-lite",
+    ],
+    ["15.10 rather than 15.2", ["native 15.2", "native 15.10"], "stockfish-15.10"],
+    ["a release rather than a release candidate", ["native 20-rc1", "wasm 19"], "stockfish-19"],
+    [
+      "the newest of the first family that has a release, if there is no Stockfish",
       ["native berserk-13", "native clover-9.1", "native berserk-12", "native arasan-dev"],
       "berserk-13",
     ],
@@ -143,7 +151,7 @@ describe("a request for", () => {
     ["stockfish-18", "native", build("stockfish-18", "native")],
     ["stockfish-15.1", "auto", build("stockfish-15.1", "native")],
     ["stockfish-19-lite", "auto", build("stockfish-19-lite", "wasm")],
-  ] as const)("a request for %s on %s is met", (engine, path, resolution) => {
+  ] as const)("a request for %s on %s gets the expected build", (engine, path, resolution) => {
     expect(resolve(engine, path)).toMatchObject(resolution);
   });
 

@@ -148,7 +148,7 @@ describe("an engine process", () => {
     }
   });
 
-  test("an engine process that ignores every other signal is gone when it is killed", async () => {
+  test("an engine process that ignores signals is gone when it is killed", async () => {
     const engine = node(`process.on("SIGTERM", () => {}); console.log("up"); for (;;);`);
     expect(await firstLineOf(engine)).toBe("up");
     const running = enginesRunning();
@@ -158,7 +158,7 @@ describe("an engine process", () => {
     await engine.kill();
   });
 
-  test("an engine process that is killed takes its own child processes with it", async () => {
+  test("the child processes of an engine process are killed with it", async () => {
     const { file, args } = commandOfFake({ misbehaviour: "hang" });
     // Without `exec`, the shell stays and the engine is its child.
     const script = writeScript(`"${file}" "${args.join('" "')}"\necho over`);

@@ -49,7 +49,7 @@ test("the digest of an engine is the digest of its file at discovery", async () 
   expect(integrity.sha256).toBe(sha256("module"));
 });
 
-test("an engine whose file is gone cannot be started until the file is back", async () => {
+test("an engine whose file is missing cannot be started until the file is back", async () => {
   const { module } = writeEngine();
   const integrity = await fingerprintFiles([module]);
   await integrity.assertUnchanged();

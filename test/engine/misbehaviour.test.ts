@@ -24,12 +24,12 @@ afterEach(async () => {
 });
 
 test.each<[what: string, Misbehaviour, times: Partial<WatchTimes>, movetimeMs: number, FailureKind]>([
-  ["ends", "exit", patient, 60_000, "exited"],
-  ["hears nothing any more", "hang", { silenceMs: 200 }, 60_000, "unresponsive"],
-  ["hears nothing any more at its limit", "hang", patient, 100, "overtime"],
+  ["ends in a search", "exit", patient, 60_000, "exited"],
+  ["stops reading in a search", "hang", { silenceMs: 200 }, 60_000, "unresponsive"],
+  ["has stopped reading at its limit", "hang", patient, 100, "overtime"],
   ["goes on after its limit and after stop", "go-on", patient, 100, "overtime"],
 ])(
-  "an engine process that is to search and %s fails with its cause, and is gone",
+  "an engine process that %s fails with its kind of failure, and is gone",
   async (_, misbehaviour, times, movetimeMs, kind) => {
     const session = await start(misbehaviour, times);
     const search = session.search(jobOf({ depth: 3, movetimeMs }), forever);

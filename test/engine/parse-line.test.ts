@@ -103,7 +103,7 @@ describe("info", () => {
     ["the last score", "info nodes 4 score cp", { nodes: 4 }],
     ["a wdl", "info wdl nodes 4", { nodes: 4 }],
     ["the moves", "info depth 3 pv", { depth: 3 }],
-  ])("an info line is read on if %s is missing", (_, line, says) => {
+  ])("an info line is read to its end if %s is missing", (_, line, says) => {
     expect(infoOf(line)).toEqual({ ...nothing, ...says });
   });
 
@@ -216,7 +216,7 @@ test.each([
   ],
   ["id name", { kind: "id", field: "name", value: "" }],
   ["id elo 3000", { kind: "other" }],
-])("the line %j is understood", (line, parsed) => {
+])("the line %j is read", (line, parsed) => {
   expect(parseLine(line)).toEqual(parsed);
 });
 

@@ -75,7 +75,7 @@ describe("an idle engine", () => {
     expect(new Set(acquired).size).toBe(2);
   });
 
-  test("an idle engine of another build is no substitute", async () => {
+  test("an idle engine of another build is not acquired", async () => {
     const { pool } = createFakePool();
     pool.release(await pool.acquire(build, forever));
     expect((await pool.acquire(lite, forever)).build).toBe(lite);
@@ -89,7 +89,7 @@ describe("an idle engine", () => {
     expect(await pool.acquire(build, forever)).not.toBe(first);
   });
 
-  test("an engine that was released dead is not acquired again", async () => {
+  test("a dead engine that was released is not acquired again", async () => {
     const { engines, pool } = createFakePool();
     const first = await pool.acquire(build, forever);
     engines.sessions[0]?.die(new EngineFailure("unresponsive", "killed in a search"));
@@ -114,7 +114,7 @@ test("a caller that waits for a start gets an engine that is released before it,
 });
 
 describe("starting an engine", () => {
-  test("an engine start ends with the abort reason of a caller that leaves", async () => {
+  test("a caller that leaves during an engine start gets its own abort reason", async () => {
     const { engines, pool } = createFakePool({ starting: () => new Promise(() => {}) });
     const caller = new AbortController();
     const acquired = pool.acquire(build, caller.signal);
@@ -211,7 +211,7 @@ describe("a build", () => {
   const fail = (pool: ReturnType<typeof createFakePool>["pool"]) =>
     expect(pool.acquire(build, forever)).rejects.toThrow();
 
-  test("a build is unavailable after three failed starts in a row, which its caller learns, and others are not", async () => {
+  test("a build is unavailable after three failed starts in a row, its caller gets the failure, and other builds stay available", async () => {
     const { engines, pool, changes } = createBrokenPool();
     const acquired = pool.acquire(build, forever);
     acquired.catch(() => {});
@@ -223,7 +223,7 @@ describe("a build", () => {
     await pool[Symbol.asyncDispose]();
   });
 
-  test("a caller of an unavailable build learns at once when the next start is tried, if that is far off", async () => {
+  test("a caller of an unavailable build is told at once when to retry, if the next start is far off", async () => {
     const random = vi.spyOn(Math, "random").mockReturnValue(0.99);
     onTestFinished(() => random.mockRestore());
     const { engines, pool } = createBrokenPool();
@@ -271,7 +271,7 @@ test("an engine whose file is not genuine is ended before a caller acquires it",
 });
 
 describe("the build that is kept warm", () => {
-  test("the warm build stays when others are used, though there is one slot", async () => {
+  test("the warm build stays when other builds are used", async () => {
     const { engines, search, alive } = await readyPool();
     for (const build of [lite, other, lite]) {
       await search(build);
@@ -281,7 +281,7 @@ describe("the build that is kept warm", () => {
     expect(engines.sessions.filter(({ build }) => build === full)).toHaveLength(1);
   });
 
-  test("the warm build and another one that callers take turns with are each started once", async () => {
+  test("the warm build and another build that callers use in turn are each started once", async () => {
     const { engines, search } = await readyPool();
     for (let turn = 0; turn < 10; turn++) {
       await search(lite);
@@ -299,7 +299,7 @@ describe("the build that is kept warm", () => {
     expect(alive()).toEqual(["full", "other"]);
   });
 
-  test("the warm build is evicted if memory has no room for both, and is back when the other one is idle", async () => {
+  test("the warm build is evicted if memory is too short for both, and is started again when the other engine is idle", async () => {
     const { engines, pool, search, alive } = await readyPool(600e6);
     const session = await pool.acquire(lite, forever);
     await settled();
@@ -314,7 +314,7 @@ describe("the build that is kept warm", () => {
 
   test.each([
     ["died while it was idle", 1, new EngineFailure("killed", "from outside")],
-    ["was closed by somebody", 1, undefined],
+    ["was closed", 1, undefined],
   ])("the warm build is started again at once when its engine %s", async (_, count, failure) => {
     const { engines, alive } = await readyPool();
     engines.sessions[0]?.die(failure);
@@ -323,7 +323,7 @@ describe("the build that is kept warm", () => {
     expect(engines.starts).toBe(2);
   });
 
-  test("the warm build has one engine started, also for a caller who comes before it is ready", async () => {
+  test("the warm build starts one engine, even if a caller comes before it is ready", async () => {
     const gate = Promise.withResolvers<void>();
     const { engines, search } = await readyPool(roomy, {
       starting: (number) => (number === 2 ? gate.promise : undefined),
@@ -336,7 +336,7 @@ describe("the build that is kept warm", () => {
     expect(engines.starts).toBe(2);
   });
 
-  test("the warm build keeps its engine for the next caller, if the waiting caller leaves", async () => {
+  test("the warm build keeps its new engine for the next caller if the waiting caller leaves", async () => {
     const gate = Promise.withResolvers<void>();
     const { engines, pool, search } = await readyPool(roomy, {
       starting: (number) => (number === 2 ? gate.promise : undefined),
@@ -384,7 +384,7 @@ describe("the build that is kept warm", () => {
 });
 
 describe("a memory budget", () => {
-  test("a memory budget retires idle engines, longest idle first, to make room for a needed one", async () => {
+  test("a memory budget evicts idle engines, longest idle first, to make room for a requested engine", async () => {
     const { engines, pool } = createFakePool({}, 700e6);
     const first = await pool.acquire(lite, forever);
     const second = await pool.acquire(lite, forever);
@@ -439,7 +439,7 @@ describe("a memory budget", () => {
     expect(engines.sessions.map(({ alive }) => alive)).toEqual([true, true]);
   });
 
-  test("a memory budget counts what engines of the build were seen to take, before another one starts", async () => {
+  test("a memory budget expects of a new engine the memory that running engines of its build take", async () => {
     const { engines, pool } = createFakePool({ memoryBytes: () => 200e6 }, 900e6);
     pool.release(await pool.acquire(full, forever));
     pool.release(await pool.acquire(lite, forever));
@@ -524,7 +524,7 @@ describe("closing the pool", () => {
     expect(engines.starts).toBe(1);
   });
 
-  test("closing the pool waits also for an engine that was evicted a moment ago", async () => {
+  test("closing the pool also waits for an engine that was just evicted", async () => {
     const { engines, pool } = createFakePool({}, 200e6);
     pool.release(await pool.acquire(lite, forever));
     await pool.acquire(other, forever);

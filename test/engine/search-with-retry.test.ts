@@ -42,7 +42,7 @@ describe("a search whose engine fails", () => {
     expect(engines.starts).toBe(2);
   });
 
-  test("a search whose engine overran is not tried again, because its time is used up", async () => {
+  test("a search whose engine fails as overtime is not tried again, because its time is used up", async () => {
     const { engines, search } = supervise({ conduct: () => "overtime" });
     await expect(search(build, job, forever)).rejects.toMatchObject({ kind: "overtime" });
     expect(engines.starts).toBe(1);
@@ -110,7 +110,7 @@ describe("a search whose engine fails", () => {
     expect(engines.jobs.map(({ movetimeMs }) => movetimeMs)).toEqual([500, 500]);
   });
 
-  test("an engine that comes too late for a search is left to the next one", async () => {
+  test("an engine that starts too late for a search serves the next search", async () => {
     takeClock();
     onTestFinished(giveClockBack);
     const late = Promise.withResolvers<void>();
@@ -232,7 +232,7 @@ describe("the engine of a search", () => {
   });
 });
 
-test("a search that its caller has left ends when its engine does", async () => {
+test("a search whose caller has left ends when its engine ends", async () => {
   const stopping = Promise.withResolvers<void>();
   const { pool, search } = supervise({ conduct: () => "go on", stopping: stopping.promise });
   const caller = new AbortController();
@@ -285,7 +285,7 @@ describe("a position", () => {
     },
   );
 
-  test("a position is refused on the build that it breaks, and on no other", () => {
+  test("a position is refused only on the build that it breaks", () => {
     const quarantine = createQuarantine();
     quarantine.note(build, job, overrun);
     quarantine.note(build, job, overrun);

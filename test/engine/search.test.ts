@@ -192,9 +192,9 @@ describe("the limits of a search", () => {
   });
 
   test.each([
-    ["prints in a line", [iteration(1, "g1f3")]],
+    ["prints", [iteration(1, "g1f3")]],
     ["answers with", [iteration(1, "e2e4"), "bestmove d2d4"]],
-  ])("a search fails if the engine %s a move that it was not to search", async (_, lines) => {
+  ])("a search fails if the engine %s a move outside searchmoves", async (_, lines) => {
     const { session, conversation } = await openScripted();
     conversation.expect(position).expect(`${go} searchmoves e2e4`, lines);
     await expect(session.search(jobOf({ searchMoves: ["e2e4"] }), forever)).rejects.toMatchObject({
@@ -381,7 +381,7 @@ describe("a caller that leaves", () => {
   test.each([
     ["stops before its first line", "bestmove e2e4"],
     ["stops without a move", "bestmove (none)"],
-  ])("a caller that leaves does no harm to an engine that %s", async (_, answer) => {
+  ])("a caller that leaves does not end an engine that %s", async (_, answer) => {
     const caller = new AbortController();
     const { session, conversation, search } = await searching(60_000, caller.signal);
     expectCleaning(conversation.expect("stop", [answer]));

@@ -101,9 +101,9 @@ describe("the greeting", () => {
 
   test.each([
     ["is silent", []],
-    ["greets without an end", ["id name Endless"]],
-    ["never gets ready", greeting],
-  ])("an engine that %s is killed after the time for starting", async (_, answer) => {
+    ["never prints uciok", ["id name Endless"]],
+    ["never prints readyok", greeting],
+  ])("an engine that %s is killed after the time limit for the start", async (_, answer) => {
     const conversation = script().expect("uci", answer);
     if (answer.includes("uciok")) {
       conversation.expect("setoption name UCI_ShowWDL value true").expect("isready");
@@ -117,7 +117,7 @@ describe("the greeting", () => {
   });
 
   test.each([
-    ["ends before a word", []],
+    ["ends before its first line", []],
     ["ends in the middle of its greeting", ["id name Short"]],
     ["ends right after its greeting", greeting],
   ])("an engine that %s is reported at once as not started", async (_, answer) => {
@@ -295,7 +295,7 @@ describe("an engine whose caller has left", () => {
   test.each([
     ["it is clean", (engine: Script) => expectCleaning(engine).say("bestmove e2e4")],
     ["it is gone", (engine: Script) => engine.hangUp()],
-  ])("an engine whose caller has left is free when %s", async (_, change) => {
+  ])("an engine whose caller has left resolves free when %s", async (_, change) => {
     const { session, conversation } = await left();
     let free = false;
     const freed = session.free.then(() => {
@@ -362,7 +362,7 @@ describe("an engine that fails", () => {
     ["answers with a move that is not legal", [iteration(1, "e2e4"), "bestmove e2e5"], "e2e5"],
     ["prints a line with a move that is not legal", [iteration(1, "e7e5"), "bestmove e2e4"], "e7e5"],
     ["answers without a line", ["info depth 1 currmove e2e4", "bestmove e2e4"], "no line"],
-  ])("an engine that %s is a protocol error, and killed", async (_, lines, message) => {
+  ])("an engine that %s fails with a protocol error, and is killed", async (_, lines, message) => {
     const { session, conversation, search } = await searching();
     conversation.say(...lines);
     await expect(search).rejects.toMatchObject({
@@ -430,7 +430,7 @@ describe("an engine that fails", () => {
     expect(await session.exited).toMatchObject({ kind: "protocol_error" });
   });
 
-  test("an engine that ends while it is idle is known to be gone", async () => {
+  test("an engine that ends while it is idle is reported as gone", async () => {
     const { session, conversation } = await openScripted();
     conversation.hangUp();
     expect(await session.exited).toMatchObject({ kind: "exited" });

@@ -119,7 +119,7 @@ describe("what Stockfish printed when its nodes were used up", () => {
   test.each([
     ["stockfish-15.1", 6, ["e1g1", "b1d2", "b2b3"], 5002],
     ["stockfish-19", 5, ["e1g1", "b1d2", "d3c2"], 5000],
-  ])("a partial iteration at the end of the nodes is left out: %s", (engine, depth, moves, nodes) => {
+  ])("a partial iteration at the node limit is left out: %s", (engine, depth, moves, nodes) => {
     const limits = { lineCount: 3, nodes: 5000, movetimeMs: 60_000 };
     const { complete, final } = foldRecorded(`${engine}-nodes5000`, limits);
     expect(depthsOf(complete)).toEqual(Array.from({ length: depth }, (_, at) => at + 1));
@@ -217,12 +217,12 @@ describe("lines made up", () => {
     expect(depthsOf(foldOf(lines, limits).complete)).toEqual([1]);
   });
 
-  test("lines beyond the requested number are left out", () => {
+  test("lines beyond the requested number of lines are left out", () => {
     const { complete } = foldOf([line(1, 1), line(1, 2), line(1, 3)], limits);
     expect(complete.map(({ lines }) => lines.length)).toEqual([2]);
   });
 
-  test("an engine without multipv, seldepth and wdl is understood", () => {
+  test("lines without multipv, seldepth and wdl are read", () => {
     const { final } = foldOf(["info depth 4 score mate -1 pv e2e4"], { ...limits, lineCount: 1 });
     expect(final?.lines).toEqual([
       {
@@ -252,7 +252,7 @@ describe("lines made up", () => {
     ],
     ["it is the first so late, and nothing follows", [late(1, 1), late(1, 2)], [], 1],
     ["it is the second so late", [late(1, 1), late(1, 2), late(2, 1), late(2, 2)], [1, 2], 2],
-  ])("currmove lines tell when an iteration is complete: %s", (_, lines, told, last) => {
+  ])("currmove lines show if an iteration is complete: %s", (_, lines, told, last) => {
     const { complete, final } = foldOf(lines, limits);
     expect(depthsOf(complete)).toEqual(told);
     expect(final?.complete ? final.depth : undefined).toBe(last);

@@ -35,7 +35,7 @@ test.each([
   [80, 1],
   [95, 0],
   [-10, 100],
-])("a move that loses %i points is accurate to %f", (drop, accuracy) => {
+])("a move that loses %i points has the accuracy %f", (drop, accuracy) => {
   expect(moveAccuracy(97, 97 - drop)).toBeCloseTo(accuracy, near);
 });
 

@@ -64,7 +64,7 @@ test.each([
   ['[Event "x"]\n\n\n', 1, 12],
   ['[Event "x"]\n\n 1-0\n\n', 3, 2],
   ['[Event "x"]\n\n{nobody came} 1-0 {really}\n', 3, 15],
-])("a PGN without moves is refused with the place where they should stand: %j", (text, line, column) => {
+])("a PGN without moves is refused with the place of the missing moves: %j", (text, line, column) => {
   const error = errorOf(() => gameOf(text));
   expect(error.message).toMatch(/^There are no moves/);
   expect(error.faults[0]?.place).toMatchObject({ ply: 1, line, column });
@@ -144,7 +144,7 @@ test.each([
   ["a long main line", rounds, 601],
   ["many variations", `1. d4 ${"(d4)".repeat(50_000)}`, 3 * 5001],
   ["one long variation", `1. d4 (${"d4 ".repeat(50_000)}`, 5001],
-])("a PGN with %s is not read beyond the first move too many", (_, text, tokens) => {
+])("a PGN with %s is read only to the first move above the limit", (_, text, tokens) => {
   const pieces = readPgn({ text });
   let count = 0;
   const readOn = () => {
@@ -153,7 +153,7 @@ test.each([
     }
   };
   expect(errorOf(readOn).message).toContain("more than");
-  // A piece has 100 tokens.
+  // Each time slice reads 100 tokens.
   expect(count).toBeGreaterThan(4);
   expect(count).toBeLessThanOrEqual(tokens / 100);
 });

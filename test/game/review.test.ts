@@ -69,7 +69,7 @@ test("a review of a move takes turn and phase from the position", () => {
   expect(second).toMatchObject({ ply: 2, centipawnLoss: 20, judgement: undefined });
 });
 
-test("a review never blames the move that the engine named best", () => {
+test("a review never judges the best move of the engine as bad", () => {
   const [, e5] = reviewOf("1. e4 e5", [{ score: 0 }, { score: 0 }, { score: 900 }]).moves;
   expect(e5).toMatchObject({
     judgement: undefined,
@@ -94,7 +94,7 @@ test.each([
   ["is less than ten points worse", 200, 84, ["best"]],
   ["is lost", 200, "#-3", ["best", "only_move"]],
   ["mates later", "#2", "#9", ["best"]],
-] as const)("a review calls the best move the only one if the second line %s", (_, first, second, labels) => {
+] as const)("a review labels the best move by the second line, which %s", (_, first, second, labels) => {
   const lines = [["e2e4", first] as const, ["d2d4", second] as const];
   expect(reviewOf("1. e4", [{ score: first, lines }]).moves[0]?.labels).toEqual(labels);
   const fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";
@@ -111,7 +111,7 @@ test("a review does not label the best move as the only one if it does not begin
   expect(labels("d2d4")).toEqual(["best"]);
 });
 
-test("a review calls the only legal move forced", () => {
+test("a review labels the only legal move as forced", () => {
   const whole = reviewOf('[FEN "k7/8/8/8/8/8/1r6/K7 w - - 0 1"]\n\n1. Kxb2', [{ score: 0 }]);
   expect(whole.moves[0]?.labels).toEqual(["forced", "best"]);
 });

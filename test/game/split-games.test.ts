@@ -44,16 +44,20 @@ test("an invalid game does not affect the next game of the file", async () => {
 });
 
 test.each([
-  ["a game without moves is one of its own", '[Event "a"]\n[Result "*"]\n\n', '[Event "b"]\n\n1. e4 *\n'],
+  ["a game without moves is a separate game", '[Event "a"]\n[Result "*"]\n\n', '[Event "b"]\n\n1. e4 *\n'],
   ["a blank line between tags begins no game", '[Event "a"]\n\n[White "x"]\n\n1. e4 *\n'],
   [
-    "a comment before the tags is of their game",
+    "a comment before tags belongs to their game",
     '{ mine }\n[Event "a"]\n\n1. e4 *\n',
     '[Event "b"]\n\n1. d4 *\n',
   ],
-  ["a comment before moves without tags is, too", "{ mine }\n1. e4 *\n", '[Event "b"]\n\n1. d4 *\n'],
+  [
+    "a comment before moves without tags belongs to their game",
+    "{ mine }\n1. e4 *\n",
+    '[Event "b"]\n\n1. d4 *\n',
+  ],
   ["carriage returns end lines", '[Event "a"]\r\r1. e4 *\r', '[Event "b"]\r\r1. d4 *\r'],
-])("games are split at the right place: %s", async (_, ...games) => {
+])("a file is split between its games: %s", async (_, ...games) => {
   for (const characters of [1, 7, 10_000]) {
     const found = await split(games.join(""), characters);
     expect(found.map(({ text }) => text)).toEqual(games);
