@@ -5,6 +5,7 @@ import { createConnectRouter } from "@connectrpc/connect";
 import { expect, onTestFinished, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { createBodyBudget } from "../../src/http/body-budget.ts";
+import type { RequestHandler } from "../../src/http/message.ts";
 import { createConnectAdapter } from "../../src/protocols/connect/adapter.ts";
 import { startListener } from "./start-listener.ts";
 
@@ -34,5 +35,23 @@ test("a stream ends if its caller leaves in the middle of a long message of whic
   call.close(constants.NGHTTP2_CANCEL);
   await expect.poll(() => ended).toEqual(["ended"]);
   expect((await fetch(`${base}/healthz`)).status).toBe(200);
+  expect(errors).toEqual([]);
+});
+
+test("a call ends after a while if its client pings and reads nothing of the answer", async () => {
+  const page: RequestHandler = (_, res) => {
+    res.end("short");
+    return true;
+  };
+  const { base, errors } = await startListener([page], { silenceTimeoutMs: 200 });
+  const client = connectHttp2(base, { settings: { initialWindowSize: 0 } });
+  onTestFinished(() => client.destroy());
+  const call = client.request({ ":path": "/" });
+  call.on("error", () => {}).end();
+  const pinging = setInterval(() => client.ping(() => {}), 20);
+  await once(call, "close");
+  clearInterval(pinging);
+  // An answer that was cut must not look complete.
+  expect(call.rstCode).toBe(constants.NGHTTP2_CANCEL);
   expect(errors).toEqual([]);
 });

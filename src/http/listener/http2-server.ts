@@ -66,6 +66,7 @@ export function createHttp2Server(
       if (!stream.endAfterHeaders) {
         limitArrival(req, res, limits, refuse);
       }
+      closeUnread(stream, limits.silenceTimeoutMs);
       answer(req, res);
     });
   };
@@ -94,6 +95,27 @@ export function createHttp2Server(
       }
     },
   };
+}
+
+/**
+ * Closes a stream if its client reads nothing of a waiting answer for `silenceTimeoutMs`, or for twice as long at most. Node's timeouts of
+ * streams and sessions restart with every ping.
+ */
+function closeUnread(stream: ServerHttp2Stream, silenceTimeoutMs: number): void {
+  let waitingBytes = 0;
+  const look = setInterval(() => {
+    if (stream.bufferSize > 0 && stream.bufferSize === waitingBytes) {
+      // With a code: an answer that ends without one looks complete to its reader.
+      stream.close(constants.NGHTTP2_CANCEL);
+      stream.destroy();
+    }
+    waitingBytes = stream.bufferSize;
+  }, silenceTimeoutMs);
+  // An answer in parts of one size has the same number of bytes waiting again and again.
+  stream.on("drain", () => {
+    waitingBytes = 0;
+  });
+  stream.once("close", () => clearInterval(look));
 }
 
 /**
