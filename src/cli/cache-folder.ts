@@ -1,4 +1,4 @@
-import { homedir } from "node:os";
+import { tmpdir, userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { Host } from "./host.ts";
 
@@ -8,7 +8,8 @@ import type { Host } from "./host.ts";
  * @see https://specifications.freedesktop.org/basedir/latest/ which ignores a relative `XDG_CACHE_HOME`
  */
 export function cacheFolderOf({ env }: Pick<Host, "env">, platform = process.platform): string {
-  const { XDG_CACHE_HOME: cache = "", LOCALAPPDATA: appData, HOME: home = homedir() } = env;
+  const { XDG_CACHE_HOME: cache = "", LOCALAPPDATA: appData = "", HOME = "" } = env;
+  const home = isAbsolute(HOME) ? HOME : homeByUserId();
   if (isAbsolute(cache)) {
     return join(cache, "kibitz");
   }
@@ -16,8 +17,18 @@ export function cacheFolderOf({ env }: Pick<Host, "env">, platform = process.pla
     case "darwin":
       return join(home, "Library", "Caches", "kibitz");
     case "win32":
-      return join(appData ?? join(homedir(), "AppData", "Local"), "kibitz", "Cache");
+      return join(appData || join(home, "AppData", "Local"), "kibitz", "Cache");
     default:
       return join(home, ".cache", "kibitz");
+  }
+}
+
+/** Not `os.homedir()`, which returns `HOME` also if it is empty or relative. */
+function homeByUserId(): string {
+  try {
+    return userInfo().homedir;
+  } catch {
+    // The user id has no name, as in some containers.
+    return join(tmpdir(), `kibitz-${process.getuid?.()}`);
   }
 }
