@@ -30,35 +30,53 @@ export interface ExpectedTimes {
 /** The part of a search's result that says how long searches take. */
 export interface EndedSearch {
   readonly endedBy: SearchDone["endedBy"];
-  readonly snapshot: { readonly counters: Pick<SearchCounters, "timeMs"> };
+  readonly snapshot: { readonly counters: Pick<SearchCounters, "nodes" | "timeMs"> };
+}
+
+/** The time that searches take as a multiple of the time by the table: 2 is twice as long. */
+interface Pace {
+  /** The time of a depth depends on the position as much as on the machine. */
+  readonly depth: number;
+  /** The time of a node depends on the machine, and hardly on the position. */
+  readonly nodes: number;
 }
 
 /**
- * Starts from the table below, and corrects it for each build by a moving average of the times that searches took: native engines are
+ * Starts from the table below, and corrects it for each build by moving averages of the times that searches took: native engines are
  * faster, small machines slower, and a mean is more than a median.
  */
 export function createExpectedTimes(): ExpectedTimes {
-  /** The time that searches take as a multiple of the time by the table: 2 is twice as long. */
-  const paces = new WeakMap<EngineBuild, number>();
+  const paces = new WeakMap<EngineBuild, Pace>();
+  const paceOf = (build: EngineBuild) => paces.get(build) ?? { depth: 1, nodes: 1 };
   return {
     expect(build, limits) {
-      const searchMs = tableMs(limits) * (paces.get(build) ?? 1);
+      const pace = paceOf(build);
+      const searchMs = Math.min(depthMs(limits) * pace.depth, nodesMs(limits.nodes) * pace.nodes);
       return Math.min(newGameMs + searchMs, limits.movetimeMs ?? requestBounds.movetimeMs.maximum);
     },
     learn(build, limits, { endedBy, snapshot }) {
-      const { timeMs } = snapshot.counters;
-      const typicalMs = tableMs(limits);
-      const pace = paces.get(build) ?? 1;
-      const hasReachedLimit = endedBy === "nodes" || (endedBy === "depth" && limits.depth !== undefined);
-      // A search that ended in another way would have taken longer. Nobody knows how much longer, so it never makes the pace faster.
-      if (hasReachedLimit || timeMs > typicalMs * pace) {
-        const own = Math.min(Math.max(timeMs / typicalMs, 1 / paceMax), paceMax);
-        paces.set(build, pace + weight * Math.min(1, typicalMs / fullWeightMs) * (own - pace));
-      }
+      const { nodes, timeMs } = snapshot.counters;
+      const pace = paceOf(build);
+      const typicalMs = depthMs(limits);
+      // A search that ended before its depth would have taken longer. Nobody knows how much longer, so it never makes the pace faster.
+      const teachesDepth =
+        limits.depth !== undefined && (endedBy === "depth" || timeMs > typicalMs * pace.depth);
+      paces.set(build, {
+        depth: teachesDepth ? movedTo(timeMs, pace.depth, typicalMs) : pace.depth,
+        nodes: nodes > 0 && timeMs >= shortestMs ? movedTo(timeMs, pace.nodes, nodesMs(nodes)) : pace.nodes,
+      });
     },
   };
 }
 
+/** The moving average after a search that took `timeMs`, where the table says `typicalMs`. */
+function movedTo(timeMs: number, pace: number, typicalMs: number): number {
+  const own = Math.min(Math.max(timeMs / typicalMs, 1 / paceMax), paceMax);
+  return pace + weight * Math.min(1, typicalMs / fullWeightMs) * (own - pace);
+}
+
+/** Engines count whole milliseconds: a shorter search does not say how long a node takes. */
+const shortestMs = 10;
 /** Weight of one search in the moving average, if it typically takes `fullWeightMs` or more: some twenty searches decide. */
 const weight = 0.05;
 /** Engines count whole milliseconds, so shorter searches say less. */
@@ -100,13 +118,15 @@ const growth = 1.8;
 /** Each line costs as much again, and deep lines find less in the hash: measured at depth 12 for 2 to 10 lines. */
 const linesFactor = 1.8;
 
-/** The time of a search by the table, in milliseconds, without its movetime. */
-function tableMs({ depth, nodes, multipv }: SearchLimits): number {
+/** The time of a search to a depth by the table, in milliseconds. */
+function depthMs({ depth, multipv }: SearchLimits): number {
   const lines = multipv === 1 ? 1 : linesFactor * multipv;
-  return Math.min(
-    depth === undefined ? Number.POSITIVE_INFINITY : deepeningMs(depth) * lines,
-    nodes === undefined ? Number.POSITIVE_INFINITY : nodes * msPerNode,
-  );
+  return depth === undefined ? Number.POSITIVE_INFINITY : deepeningMs(depth) * lines;
+}
+
+/** The time of so many nodes by the table, in milliseconds. */
+function nodesMs(nodes: number | undefined): number {
+  return nodes === undefined ? Number.POSITIVE_INFINITY : nodes * msPerNode;
 }
 
 /** Between two depths of the table, each ply takes the same factor longer, as searches grow. */

@@ -15,9 +15,9 @@ const limitsOf = (depth: number, told: Partial<SearchLimits> = {}): SearchLimits
   movetimeMs: undefined,
   ...told,
 });
-const took = (timeMs: number, endedBy: SearchDone["endedBy"]): EndedSearch => ({
+const took = (timeMs: number, endedBy: SearchDone["endedBy"], nodes = timeMs * 450): EndedSearch => ({
   endedBy,
-  snapshot: { counters: { timeMs } },
+  snapshot: { counters: { nodes, timeMs } },
 });
 
 describe("the time that a search is expected to take", () => {
@@ -83,18 +83,31 @@ describe("the time that a search is expected to take", () => {
     expect(ofNodes(100, { depth: 30 })).toBe(ofNodes(100));
   });
 
-  test("the expected time by nodes follows searches by depth, and the other way round", () => {
+  test("the expected time by nodes follows the nodes that searches visit in a second, whatever limit ends them", () => {
     const times = createExpectedTimes();
     const million = { ...limitsOf(1), depth: undefined, nodes: 1_000_000 };
-    const before = [times.expect(build, million), times.expect(build, limitsOf(18))];
+    const before = times.expect(build, million);
     for (let round = 0; round < 600; round++) {
-      times.learn(build, limitsOf(14), took(3 * 68, "depth"));
+      times.learn(build, limitsOf(14), took(3 * 68, "depth", 68 * 450));
     }
-    expect(times.expect(build, million) / (before[0] ?? 0)).toBeCloseTo(3, 1);
+    expect(times.expect(build, million) / before).toBeCloseTo(3, 1);
     for (let round = 0; round < 600; round++) {
-      times.learn(build, million, took(2222, "nodes"));
+      times.learn(build, million, took(2222, "nodes", 1_000_000));
     }
-    expect(times.expect(build, limitsOf(18)) / (before[1] ?? 0)).toBeCloseTo(1, 1);
+    expect(times.expect(build, million) / before).toBeCloseTo(1, 1);
+  });
+
+  test.each<[string, number, Partial<SearchLimits>, EndedSearch]>([
+    ["sees a mate at once", 16, {}, took(1, "depth", 300)],
+    ["takes long for its depth", 12, { multipv: 3 }, took(800, "depth")],
+  ])("the expected time by nodes does not change by a position that %s", (_, depth, more, done) => {
+    const times = createExpectedTimes();
+    const nodes = { ...limitsOf(1), depth: undefined, nodes: 250_000 };
+    const before = times.expect(build, nodes);
+    for (let round = 0; round < 120; round++) {
+      times.learn(build, limitsOf(depth, more), done);
+    }
+    expect(times.expect(build, nodes) / before).toBeCloseTo(1, 1);
   });
 
   test("the expected time is not shortened by a search without depth that has nothing more to search", () => {
