@@ -243,8 +243,8 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
       return;
     }
     for (const [build, { isAvailable }] of builds) {
-      const isWanted = !isAvailable || (build === warm && hasRoomFor(build));
-      if (isWanted && entriesOf(build, "waiting", "starting", "busy", "idle").length === 0) {
+      const hasNone = entriesOf(build, "waiting", "starting", "busy", "idle").length === 0;
+      if (hasNone && (!isAvailable || (build === warm && hasRoomFor(build)))) {
         void start(build);
       }
     }

@@ -17,7 +17,7 @@ import {
 } from "./scripted-session.ts";
 import type { Script } from "./scripted-transport.ts";
 
-const { startMs, unresponsiveMs, stopMs } = defaultWatchTimes;
+const { startMs, silenceMs, unresponsiveMs, stopMs } = defaultWatchTimes;
 const forever = new AbortController().signal;
 
 const start = (conversation: Script, build = buildOf(), signal = forever) =>
@@ -189,16 +189,26 @@ describe("cleaning", () => {
     expect(writes()).toHaveLength(1);
   });
 
-  test("a search waits until the engine is clean", async () => {
+  test("a search that comes while the engine is cleaned is sent at once, and gets no line from before readyok", async () => {
     const { session, conversation, writes } = await cleaning();
-    conversation.expect(position).expect(go, [iteration(14, "d2d4"), "bestmove d2d4"]);
+    conversation.expect(position).expect(go);
     expectCleaning(conversation);
     const next = session.search(jobOf(), forever);
     await turn();
-    expect(writes()).toHaveLength(1);
-    conversation.say("readyok");
-    expect((await next).bestMove).toBe("d2d4");
     expect(writes()[1]).toEqual([position, go]);
+    conversation.say(iteration(20, "a2a3"), "readyok", iteration(14, "d2d4"), "bestmove d2d4");
+    expect(await next).toMatchObject({ bestMove: "d2d4", snapshot: { depth: 14 } });
+  });
+
+  test("a second bestmove of the search before kills the engine, and the next search can be retried elsewhere", async () => {
+    const { session, conversation } = await cleaning();
+    conversation.expect(position).expect(go);
+    const next = session.search(jobOf(), forever);
+    next.catch(() => {});
+    await turn();
+    conversation.say("bestmove e2e4");
+    expect(await session.exited).toMatchObject({ kind: "protocol_error" });
+    await expect(next).rejects.toMatchObject({ kind: "no_start", cause: { kind: "protocol_error" } });
   });
 
   test("the options of a search are sent even if the search before had the same options", async () => {
@@ -225,32 +235,46 @@ describe("cleaning", () => {
     expect(session.state).toBe("idle");
   });
 
-  test("a caller that leaves while the engine is cleaned gets its abort reason at once, and the engine gets no search", async () => {
+  test("a caller that leaves while the engine is cleaned gets its abort reason at once, and the search is stopped", async () => {
     const { session, conversation } = await cleaning();
+    conversation.expect(position).expect(go).expect("stop");
     const caller = new AbortController();
     const next = session.search(jobOf(), caller.signal);
+    await turn();
     caller.abort(new Error("no patience"));
     await expect(next).rejects.toThrow("no patience");
-    conversation.say("readyok");
+    expectCleaning(conversation);
+    conversation.say("readyok", "bestmove d2d4");
     await turn();
     expect(session.state).toBe("idle");
   });
 
-  test("an engine that does not answer after a search is killed as unresponsive, and the next search can be retried elsewhere", async () => {
+  test("an engine that does not answer after a search is killed as unresponsive", async () => {
     const { session, conversation } = await cleaning();
-    const next = session.search(jobOf(), forever);
-    next.catch(() => {});
     await wait(unresponsiveMs - 1);
     expect(conversation.killed).toBe(false);
     await wait(1);
     expect(conversation.killed).toBe(true);
     expect(await session.exited).toMatchObject({ kind: "unresponsive" });
+  });
+
+  test("a search behind a cleaning that does not end can be retried elsewhere", async () => {
+    const { session, conversation } = await cleaning();
+    conversation.expect(position).expect(go).expect("isready");
+    const next = session.search(jobOf(), forever);
+    next.catch(() => {});
+    await wait(silenceMs + unresponsiveMs);
+    expect(conversation.killed).toBe(true);
+    expect(await session.exited).toMatchObject({ kind: "unresponsive" });
     await expect(next).rejects.toMatchObject({ kind: "no_start", cause: { kind: "unresponsive" } });
   });
 
-  test("an engine that ends while it is cleaned is not blamed on the search that waits", async () => {
+  test("an engine that ends while it is cleaned is not blamed on the next search", async () => {
     const { session, conversation } = await cleaning();
+    conversation.expect(position).expect(go);
     const next = session.search(jobOf(), forever);
+    next.catch(() => {});
+    await turn();
     conversation.hangUp();
     await expect(next).rejects.toMatchObject({ kind: "no_start", cause: { kind: "exited" } });
   });
