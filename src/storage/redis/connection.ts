@@ -9,8 +9,8 @@ import { StoreUnavailable } from "../ports.ts";
 
 /** Milliseconds. */
 const redisTimes = {
-  /** The longest wait for a reply. A connection that needs longer counts as lost. */
-  operationMaxMs: 500,
+  /** The longest wait for a reply. A connection that needs longer counts as lost. Callers are promised half a second, timers are late. */
+  operationMaxMs: 450,
   /** The longest wait for a connection, and then for the replies to its password and database. */
   connectMaxMs: 1000,
   /** Between two probes. */
