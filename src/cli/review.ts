@@ -123,9 +123,9 @@ function sumOf(numbers: readonly number[]): number {
 interface Tally {
   /** Games that are done. */
   games: number;
-  /** Of these, games that the output already had. */
+  /** The games among them that the output already had. */
   there: number;
-  /** Of these, games without moves, such as forfeits. */
+  /** The games among them without moves, such as forfeits. */
   withoutMoves: number;
   refused: number;
   /** Files without games, and files that could not be read. */

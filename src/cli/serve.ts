@@ -84,7 +84,7 @@ export const serveCommand: Command = {
   },
 };
 
-/** What an engine could do without a protection. */
+/** The harm that an engine could do without a protection. */
 const dangers: Readonly<Record<Guard, string>> = {
   user: "act as the server's user",
   keys: "read the key database",

@@ -16,7 +16,7 @@ export interface Meter {
   engineLost(engine: MeteredEngine, reason: string): void;
 }
 
-/** Where an answer was cached: in this process, on its disk, or in the store that all nodes share. */
+/** The place of a cached answer: in this process, on its disk, or in the store that all nodes share. */
 export type CacheTier = "memory" | "store" | "shared";
 
 export interface EndedCall {

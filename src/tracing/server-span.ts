@@ -39,7 +39,7 @@ const failures: ReadonlySet<string> = new Set([
 
 const verbs: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"]);
 
-/** What is known about paths, without their queries. */
+/** Facts about paths, without their queries. */
 export interface TracedPaths {
   /** True for the path of a call, and for that of MCP. Any other path may be a caller's text, and no span has it. */
   isCall(path: string): boolean;

@@ -241,7 +241,7 @@ export async function startApp(
   }
 }
 
-/** What the operator can do about an address that cannot be listened on. */
+/** The way out if an address cannot be listened on. */
 function wayOut({ code = "" }: NodeJS.ErrnoException): string {
   switch (code) {
     case "EADDRINUSE":

@@ -1,4 +1,4 @@
-import { vi } from "vitest";
+import { afterEach, beforeEach, expect, vi } from "vitest";
 
 /**
  * Replaces the timers by fake ones, so that a test checks time limits to the millisecond, however busy the machine
@@ -23,4 +23,16 @@ export function giveClockBack(): void {
 /** The number of timers that have neither fired nor been cleared. */
 export function openTimers(): number {
   return vi.getTimerCount();
+}
+
+/** Uses the fake clock in a file or group of tests. */
+export function useClock(): void {
+  beforeEach(takeClock);
+  afterEach(async () => {
+    await wait(0);
+    // A timer that outlives its search or its engine could kill the engine of another test.
+    const open = openTimers();
+    giveClockBack();
+    expect(open).toBe(0);
+  });
 }

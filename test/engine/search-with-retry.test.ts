@@ -6,7 +6,7 @@ import { silentLog } from "../../src/log/log.ts";
 import { patienceMs } from "../support/patience.ts";
 import { buildOf } from "./build-of.ts";
 import { giveClockBack, takeClock, wait } from "./clock.ts";
-import { createFakeEngines, fakeAnswer, type FakeEnginesOptions, fakeProgress } from "./fake-engines.ts";
+import { createFakeEngines, type FakeEnginesOptions, fakeAnswer, fakeProgress } from "./fake-engines.ts";
 import { jobOf, underWay } from "./job-of.ts";
 
 const forever = new AbortController().signal;

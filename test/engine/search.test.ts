@@ -1,28 +1,16 @@
 import { getEventListeners } from "node:events";
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { SearchDone } from "../../src/engine/engine.ts";
 import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
 import { createFakeBackend } from "../support/fake-engine/index.ts";
 import { buildOf } from "./build-of.ts";
-import { giveClockBack, openTimers, takeClock, wait } from "./clock.ts";
+import { useClock, wait } from "./clock.ts";
 import { eventsOf, jobOf, underWay } from "./job-of.ts";
 import { expectCleaning, go, iteration, openScripted, position, script, turn } from "./scripted-session.ts";
 
 const { silenceMs, unresponsiveMs, lateMs, stopMs } = defaultWatchTimes;
 const forever = new AbortController().signal;
 const firstLine = "info depth 1 score cp 30 time 1 pv e2e4";
-
-/** Uses the fake clock in a group of tests. */
-function useClock(): void {
-  beforeEach(takeClock);
-  afterEach(async () => {
-    await wait(0);
-    // A timer that outlives its search could kill the engine in the next search.
-    const open = openTimers();
-    giveClockBack();
-    expect(open).toBe(0);
-  });
-}
 
 /** Runs one search on an engine that prints these lines. */
 async function searchOf(

@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createUciSession } from "../../src/engine/uci/session.ts";
 import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
 import { buildOf } from "./build-of.ts";
-import { giveClockBack, openTimers, takeClock, wait } from "./clock.ts";
+import { useClock, wait } from "./clock.ts";
 import { jobOf } from "./job-of.ts";
 import {
   expectCleaning,
@@ -23,14 +23,7 @@ const forever = new AbortController().signal;
 const start = (conversation: Script, build = buildOf(), signal = forever) =>
   createUciSession(build, conversation, defaultWatchTimes, signal);
 
-beforeEach(takeClock);
-afterEach(async () => {
-  await wait(0);
-  // A timer that outlives its search or its engine could kill the engine of another test.
-  const open = openTimers();
-  giveClockBack();
-  expect(open).toBe(0);
-});
+useClock();
 
 /** A session in a search. */
 async function searching(signal = forever) {

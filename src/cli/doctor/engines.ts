@@ -11,7 +11,7 @@ import { bad, type Finding, good, messageOf, note } from "./finding.ts";
 
 const namespaces = "Install util-linux (unshare), and let the server make user namespaces";
 
-/** What to do about a missing protection. */
+/** The way to get a missing protection. */
 const adviceOn: Readonly<Record<Guard, string>> = {
   user: "Start the server as a user that has nothing else.",
   keys: `${namespaces}; or start it as root: engines then run as nobody, who cannot read the keys.`,

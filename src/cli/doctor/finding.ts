@@ -6,7 +6,7 @@ export interface Finding {
   readonly state: "good" | "note" | "bad";
   /** A sentence without a full stop. */
   readonly found: string;
-  /** What to do; none if the state is good. */
+  /** The way out; undefined if the state is good. */
   readonly advice?: string;
 }
 

@@ -47,7 +47,7 @@ export function* checkMachine(machine: Machine, { slots, threads, hashMb }: Conf
     : good("slots", searches);
 }
 
-/** Who can reach the service, and how it tells callers apart. */
+/** Checks which callers can reach the service, and how it tells them apart. */
 export function* checkCallers({ host, trustProxy, access }: Config): Iterable<Finding> {
   const isLocal = /^(127\.|::1$|localhost$)/.test(host);
   if (trustProxy.length > 0) {

@@ -10,7 +10,7 @@ import { loadPlans } from "../../wiring/plans.ts";
 import type { Config } from "../../wiring/settings.ts";
 import { bad, type Finding, good, messageOf, note } from "./finding.ts";
 
-/** Whether the ports are free, or taken by a Kibitz that runs already. */
+/** Checks that the ports are free, or taken by a Kibitz that runs already. */
 export async function* checkPorts(config: Config): AsyncIterable<Finding> {
   const { host, port, metricsHost, metricsPort = defaultMetricsPort } = config;
   yield await portFinding(
@@ -83,7 +83,7 @@ async function textAt(host: string, port: number, path: string): Promise<string>
 /** Space for the database and a day of logs, in bytes, besides stored answers. */
 const roomBytes = 100e6;
 
-/** Whether the data folder can be written to, and its database can be used. */
+/** Checks that the data folder can be written to, and that its database can be used. */
 export function* checkData(config: Config): Iterable<Finding> {
   const { dataDir, storeMb } = config;
   const folder = resolve(dataDir);

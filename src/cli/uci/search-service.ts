@@ -22,7 +22,7 @@ export interface SearchService {
 }
 
 export interface Introduction {
-  /** Of the engine: `Stockfish 19 WASM`. */
+  /** The name of the engine: `Stockfish 19 WASM`. */
   readonly name: string;
   readonly author: string;
   readonly options: readonly EngineOption[];

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isJsonObject } from "../../text/plain-text.ts";
 import { type Redis, redisScript } from "./connection.ts";
 
-/** What a node reports every few seconds. */
+/** The report that a node sends every few seconds. */
 export interface NodeReport {
   /** Unique to each start. */
   readonly id: string;

@@ -189,7 +189,7 @@ interface AnswerFile {
 
 /** Marks a SQLite file as ours: "KBZA". */
 const applicationId = 0x4b_42_5a_41;
-/** Of the table. The format of a value has a version of its own, in its key. */
+/** The version of the table. The format of a value has its own version, in its key. */
 const tableVersion = 1;
 
 const table = `
@@ -293,7 +293,7 @@ function answerFileOf(database: DatabaseSync, inode: number | undefined): Answer
   };
 }
 
-/** Of a text and its key, so that a row in the place of another one does not pass. */
+/** The checksum covers the key too, so a row in the place of another one does not pass. */
 function checksumOf(text: string, key: Uint8Array): number {
   return crc32(text, crc32(key));
 }

@@ -15,7 +15,7 @@ export type WasmBuild = Omit<
   readonly pin: Pin;
 };
 
-/** What all builds of the table have in common. A test compares author and options with what the engines report. */
+/** The fields that all builds of the table have in common. A test compares author and options with what the engines report. */
 const stockfish = {
   family: "stockfish",
   license: "GPL-3.0-or-later",
