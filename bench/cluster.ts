@@ -12,7 +12,7 @@ import { quickestSettings } from "../test/support/quickest-settings.ts";
 import { startServer } from "../test/support/start-server.ts";
 import { startRedis } from "../tools/cluster/companions.ts";
 import { startCluster } from "../tools/cluster/start-cluster.ts";
-import { createAsker, offer } from "./cluster/offer.ts";
+import { createClient, offer } from "./cluster/offer.ts";
 import { iterationMs, waitingEngineSettings } from "./cluster/waiting-engine.ts";
 import { makeDataFolder } from "./data-folder.ts";
 import { nativeEngine } from "./service/engine.ts";
@@ -55,7 +55,7 @@ async function compareWithEngines(): Promise<void> {
       KIBITZ_QUEUE_MAX_WAIT_MS: "60000",
     },
   });
-  using ask = createAsker(cluster.url);
+  using ask = createClient(cluster.url);
   const idle = [...bare];
   const askBare = async () => {
     const own = idle.pop();
@@ -94,7 +94,7 @@ const meanS = (iterationMs * (0.7 * 3 + 0.24 * 13 + 0.06 * 29)) / 1000;
 async function compareWaiting(): Promise<void> {
   const waiting = { ...waitingEngineSettings(), KIBITZ_QUEUE_MAX_WAIT_MS: "60000", PATH: process.env.PATH };
   const measure = async (url: string, slots: number) => {
-    using ask = createAsker(url);
+    using ask = createClient(url);
     // The estimates of the nodes learn from what they have run, and all engines are started.
     await Promise.all(Array.from({ length: 2 * slots }, () => ask(4)));
     const answers = await offer(ask, (0.7 * slots) / meanS, seconds * rounds, depthOf);
@@ -135,8 +135,8 @@ async function compareRedis(): Promise<void> {
     start(node),
     start({ ...node, KIBITZ_REDIS_URL: `redis://127.0.0.1:${port}` }),
   ]);
-  using askWithout = createAsker(without.url);
-  using askWith = createAsker(withRedis.url);
+  using askWithout = createClient(without.url);
+  using askWith = createClient(withRedis.url);
   const took = { without: [] as number[], with: [] as number[] };
   for (let at = 0; at < 100 * rounds; at++) {
     // What the engine takes differs from position to position, and is left out.

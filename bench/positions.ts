@@ -1,7 +1,7 @@
 /** 20 varied positions: openings, middle games, endgames. From random games and public test suites. */
 import { readFileSync } from "node:fs";
-import { judgePosition } from "../src/chess/judge-position.ts";
 import type { Position } from "../src/chess/position.ts";
+import { validatePosition } from "../src/chess/validate-position.ts";
 
 const corpus = new URL("../test/corpus/fens.jsonl", import.meta.url);
 
@@ -13,7 +13,7 @@ export function benchPositions(count = 20): readonly Position[] {
     .filter((line) => line.class === "tactic")
     .slice(0, count)
     .map(({ fen }) => {
-      const judgement = judgePosition({ fen, moves: [], chess960: false });
+      const judgement = validatePosition({ fen, moves: [], chess960: false });
       if (judgement.kind === "faults") {
         throw new Error(`bad position in the corpus: ${fen}`);
       }

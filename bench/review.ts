@@ -6,8 +6,8 @@
  *     node bench/review.ts [rounds, default 5] [slots, default 2] [depth, default 12]
  */
 
-import { standardStart } from "../src/chess/judge-position.ts";
 import type { Position } from "../src/chess/position.ts";
+import { standardStart } from "../src/chess/validate-position.ts";
 import { gameFromMoves } from "../src/game/game.ts";
 import { inOneGo } from "../src/thread/event-loop.ts";
 import { type Server, startServer } from "../test/support/start-server.ts";

@@ -16,7 +16,7 @@ export interface Answered {
 }
 
 /** Calls over connections that are kept. */
-export function createAsker(url: string): ((depth: number) => Promise<Answered>) & Disposable {
+export function createClient(url: string): ((depth: number) => Promise<Answered>) & Disposable {
   const agent = new Agent({ keepAlive: true });
   const ask = async (depth: number): Promise<Answered> => {
     const askedAt = performance.now();

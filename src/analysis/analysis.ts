@@ -30,8 +30,8 @@ export interface AnalysisRequest {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** A validated request, as `judgeRequest` makes it. */
-export interface JudgedRequest {
+/** A validated request, as `validateRequest` makes it. */
+export interface ValidatedRequest {
   readonly position: Position;
   /** Number of moves that the caller sent. To play them is work, even if the request is refused afterwards. */
   readonly movesPlayed: number;
@@ -85,7 +85,7 @@ export type StopReason = "depth" | "nodes" | "movetime" | "server_limit" | "term
 
 /** A complete state of an analysis. All scores are from White's point of view. */
 export interface Analysis {
-  readonly request: JudgedRequest;
+  readonly request: ValidatedRequest;
   readonly score: Score;
   /** Undefined exactly when the game is over. */
   readonly best: MoveDescription | undefined;
@@ -117,7 +117,7 @@ export interface AnalysisLine {
 }
 
 /** The one state of a game that is over, by the rules alone. No engine searches it. */
-export function analysisOfFinishedGame(request: JudgedRequest, terminal: Terminal): Analysis {
+export function analysisOfFinishedGame(request: ValidatedRequest, terminal: Terminal): Analysis {
   return {
     request,
     score: scoreOfTerminal(terminal),
@@ -159,7 +159,7 @@ export interface Findings {
 }
 
 /** The part of a request that is equal in all requests that share a search. */
-type Searched = Pick<JudgedRequest, "position" | "build" | "weakened">;
+type Searched = Pick<ValidatedRequest, "position" | "build" | "weakened">;
 
 /** Describes the engine's words for callers: White's point of view, SAN beside UCI, and warnings. @throws Error if the best move is illegal */
 export function findingsFromEvent(event: SearchEvent, searched: Searched): Findings {
@@ -237,7 +237,11 @@ interface Served {
 }
 
 /** Makes the answer to one request. */
-export function analysisFromFindings(findings: Findings, request: JudgedRequest, served: Served): Analysis {
+export function analysisFromFindings(
+  findings: Findings,
+  request: ValidatedRequest,
+  served: Served,
+): Analysis {
   return {
     request,
     score: findings.score,
@@ -256,7 +260,10 @@ export function analysisFromFindings(findings: Findings, request: JudgedRequest,
   };
 }
 
-function stopReasonOf(endedBy: Findings["endedBy"], { movetimeMs }: JudgedRequest): StopReason | undefined {
+function stopReasonOf(
+  endedBy: Findings["endedBy"],
+  { movetimeMs }: ValidatedRequest,
+): StopReason | undefined {
   switch (endedBy) {
     case "time":
       return movetimeMs === undefined ? "server_limit" : "movetime";
@@ -268,7 +275,7 @@ function stopReasonOf(endedBy: Findings["endedBy"], { movetimeMs }: JudgedReques
 }
 
 /** The moves that the engine must search; none if the request names all legal moves, which is no restriction. */
-export function restrictionOf({ position, searchMoves }: JudgedRequest): readonly string[] {
+export function restrictionOf({ position, searchMoves }: ValidatedRequest): readonly string[] {
   return searchMoves.length === position.legalMoveCount ? [] : searchMoves;
 }
 
@@ -286,7 +293,7 @@ export function restrictionOf({ position, searchMoves }: JudgedRequest): readonl
  *
  * **The key holds the SHA-256 of the build's file**, not the file's name: answers outlive the process, and a file may be replaced.
  */
-export function cacheKeyOf(request: JudgedRequest): string | undefined {
+export function cacheKeyOf(request: ValidatedRequest): string | undefined {
   if (request.weakened) {
     return undefined;
   }
@@ -318,7 +325,7 @@ export function isWorthStoring(limits: DepthAndNodes): boolean {
   return isAtLeast(limits, 6, 1000);
 }
 
-type DepthAndNodes = Pick<JudgedRequest, "depth" | "nodes">;
+type DepthAndNodes = Pick<ValidatedRequest, "depth" | "nodes">;
 
 /** Only the limits of a request decide, not load and not the result: all positions of a game are stored, or none. */
 function isAtLeast({ depth, nodes }: DepthAndNodes, leastDepth: number, leastNodes: number): boolean {

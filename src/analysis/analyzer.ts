@@ -20,15 +20,15 @@ import {
   flightKeyOf,
   isWorthSharing,
   isWorthStoring,
-  type JudgedRequest,
   restrictionOf,
+  type ValidatedRequest,
 } from "./analysis.ts";
 import { type CoalescerCounters, createCoalescer, type SharedWork } from "./coalesce.ts";
-import { type Asker, createAsker, type RunTimes } from "./engine-time.ts";
+import { createWaiter, type RunTimes, type Waiter } from "./engine-time.ts";
 import { errorFromFailure } from "./error-from-failure.ts";
 import { createExpectedTimes, type ExpectedTimes, type SearchTime } from "./expected-time.ts";
 import type { Followed, SharedEvent, SharedState, Sharing, Terms } from "./flight.ts";
-import type { Scheduler, Slot, Standing } from "./scheduler.ts";
+import type { ReadQueuePosition, Scheduler, Slot } from "./scheduler.ts";
 
 /**
  * Analyses positions. A finished game has its one state at once, and a cached or stored answer its final state. Equal requests in flight
@@ -41,12 +41,17 @@ export interface Analyzer {
    * @param flow the flow that the work counts for: a caller, or one batch. Flows share the engines evenly.
    * @throws KibitzError; the reason of `signal`.
    */
-  analyze(request: JudgedRequest, flow: string, signal: AbortSignal, terms?: Terms): Promise<Analysis>;
+  analyze(request: ValidatedRequest, flow: string, signal: AbortSignal, terms?: Terms): Promise<Analysis>;
   /**
    * Yields complete states as the search deepens; the last one is final and has its stop reason. While the search waits for its slot, it
    * yields its queue position first, whenever that has changed.
    */
-  follow(request: JudgedRequest, flow: string, signal: AbortSignal, terms?: Terms): AsyncIterable<Followed>;
+  follow(
+    request: ValidatedRequest,
+    flow: string,
+    signal: AbortSignal,
+    terms?: Terms,
+  ): AsyncIterable<Followed>;
   /** Milliseconds that a search is expected to take on this machine, at most its movetime. */
   readonly expectMs: ExpectedTimes["expect"];
   /**
@@ -54,9 +59,9 @@ export interface Analyzer {
    *
    * @param movetimeMaxMs the time limit of a request without its own, in milliseconds
    */
-  timeOf(request: JudgedRequest, movetimeMaxMs: number): SearchTime;
+  timeOf(request: ValidatedRequest, movetimeMaxMs: number): SearchTime;
   /** Counts callers whose answer was not known before. */
-  askers(): CoalescerCounters;
+  waiters(): CoalescerCounters;
 }
 
 interface AnalyzerOptions {
@@ -85,11 +90,11 @@ export function createAnalyzer({
   movetimeMaxMs,
 }: AnalyzerOptions): Analyzer {
   const expectedTimes = createExpectedTimes();
-  const coalescer = createCoalescer<SharedEvent, Asker>();
-  sharing?.serve((flightKey, signal) => coalescer.join(flightKey, createAsker("another node"), signal));
+  const coalescer = createCoalescer<SharedEvent, Waiter>();
+  sharing?.serve((flightKey, signal) => coalescer.join(flightKey, createWaiter("another node"), signal));
 
   /** The answer, if it needs no search, and the key for an answer to cache. */
-  function lookUp(request: JudgedRequest): { readonly key: Key; readonly known?: Analysis } {
+  function lookUp(request: ValidatedRequest): { readonly key: Key; readonly known?: Analysis } {
     const { terminal } = request.position;
     if (terminal) {
       return { key: undefined, known: analysisOfFinishedGame(request, terminal) };
@@ -102,7 +107,7 @@ export function createAnalyzer({
   }
 
   /** Looks in memory, then in the store. A stored answer enters the memory. */
-  function findKept(key: string, request: JudgedRequest): Findings | undefined {
+  function findKept(key: string, request: ValidatedRequest): Findings | undefined {
     const found = lookIn("memory", () => cache.get(key));
     if (found) {
       meter?.lookUp("memory");
@@ -116,7 +121,7 @@ export function createAnalyzer({
     return stored;
   }
 
-  function keep(key: string, request: JudgedRequest, findings: Findings): void {
+  function keep(key: string, request: ValidatedRequest, findings: Findings): void {
     cache.set(key, findings);
     if (isWorthStoring(request)) {
       store?.set(key, findings);
@@ -130,36 +135,36 @@ export function createAnalyzer({
     }
   }
 
-  function timeOf({ build, depth, nodes, multipv, movetimeMs }: JudgedRequest, maxMs: number): SearchTime {
+  function timeOf({ build, depth, nodes, multipv, movetimeMs }: ValidatedRequest, maxMs: number): SearchTime {
     const longestMs = movetimeMs ?? maxMs;
     const limits = { depth, nodes, multipv, movetimeMs: longestMs };
     return { expectedMs: expectedTimes.expect(build, limits), longestMs };
   }
 
-  const ownTerms = (request: JudgedRequest): Terms => ({
+  const ownTerms = (request: ValidatedRequest): Terms => ({
     ...timeOf(request, movetimeMaxMs),
     onEngineTime() {},
   });
 
   /** Prepares the search of a request. It runs unless an equal search is in flight under the same key. */
-  function prepare(request: JudgedRequest, key: Key, flow: string, { longestMs }: SearchTime) {
+  function prepare(request: ValidatedRequest, key: Key, flow: string, { longestMs }: SearchTime) {
     const flightKey = key === undefined ? undefined : flightKeyOf(key, longestMs);
-    const asker = createAsker(flow);
-    const work = searchOf(request, longestMs, key, flightKey, asker);
-    return { asker, flightKey, work, joinedAt: performance.now() };
+    const waiter = createWaiter(flow);
+    const work = searchOf(request, longestMs, key, flightKey, waiter);
+    return { waiter, flightKey, work, joinedAt: performance.now() };
   }
 
   function searchOf(
-    request: JudgedRequest,
+    request: ValidatedRequest,
     movetimeMs: number,
     key: Key,
     flightKey: string | undefined,
-    first: Asker,
-  ): SharedWork<SharedEvent, Asker> {
+    first: Waiter,
+  ): SharedWork<SharedEvent, Waiter> {
     return async (publish, signal, sharers) => {
       const times: RunTimes = { begunAt: undefined, endedAt: undefined };
       first.joins(times);
-      sharers.watch((asker) => asker.joins(times));
+      sharers.watch((waiter) => waiter.joins(times));
       const { position, build, depth, nodes, multipv, options } = request;
       const searchMoves = restrictionOf(request);
       const job: SearchJob = { position, depth, nodes, movetimeMs, multipv, searchMoves, options };
@@ -175,7 +180,7 @@ export function createAnalyzer({
         return { kind: "state", findings, depth, askedAt, queueMs, engineMs: counters.timeMs, cached: false };
       }
 
-      const onWaiting = (standing: Standing) => publish({ kind: "waiting", standing });
+      const onWaiting = (readPosition: ReadQueuePosition) => publish({ kind: "waiting", readPosition });
       const expectMs = () => expectedTimes.expect(build, job);
       const enter = (isAdmitted: boolean) =>
         inSpan("queue", { signal }, () =>
@@ -242,8 +247,8 @@ export function createAnalyzer({
   }
 
   /** Charges a caller that leaves for engine time beyond that which it was charged already. */
-  function chargeLeaver(asker: Asker, { onEngineTime }: Terms, chargedMs: number): void {
-    const engineMs = asker.engineMs();
+  function chargeLeaver(waiter: Waiter, { onEngineTime }: Terms, chargedMs: number): void {
+    const engineMs = waiter.engineMs();
     if (engineMs > chargedMs) {
       onEngineTime(engineMs);
     }
@@ -252,24 +257,24 @@ export function createAnalyzer({
   return {
     expectMs: expectedTimes.expect,
     timeOf,
-    askers: () => coalescer.counters,
+    waiters: () => coalescer.counters,
     async analyze(request, flow, signal, terms = ownTerms(request)) {
       const { key, known } = lookUp(request);
       if (known) {
         return known;
       }
-      const { asker, flightKey, work, joinedAt } = prepare(request, key, flow, terms);
+      const { waiter, flightKey, work, joinedAt } = prepare(request, key, flow, terms);
       let wasShared = false;
       try {
         // The last event is always a state.
-        const last = (await coalescer.last(flightKey, work, asker, signal)) as SharedState;
+        const last = (await coalescer.last(flightKey, work, waiter, signal)) as SharedState;
         wasShared = last.cached;
         if (!wasShared) {
           terms.onEngineTime(last.engineMs);
         }
         return analysisFromState(last, request, joinedAt);
       } catch (error) {
-        chargeLeaver(asker, terms, 0);
+        chargeLeaver(waiter, terms, 0);
         throw error;
       } finally {
         countMiss(key, wasShared);
@@ -281,16 +286,16 @@ export function createAnalyzer({
         yield { kind: "state", analysis: known };
         return;
       }
-      const { asker, flightKey, work, joinedAt } = prepare(request, key, flow, terms);
+      const { waiter, flightKey, work, joinedAt } = prepare(request, key, flow, terms);
       let hasEnded = false;
       let wasShared = false;
       let chargedMs = 0;
       let place = 0;
       // Charge at once: a reader that is slow may come back much later.
-      const leave = () => chargeLeaver(asker, terms, chargedMs);
+      const leave = () => chargeLeaver(waiter, terms, chargedMs);
       signal.addEventListener("abort", leave, { once: true });
       try {
-        for await (const event of coalescer.all(flightKey, work, asker, signal)) {
+        for await (const event of coalescer.all(flightKey, work, waiter, signal)) {
           if (event.kind === "state") {
             wasShared = event.cached;
             if (!wasShared) {
@@ -300,7 +305,7 @@ export function createAnalyzer({
             yield { kind: "state", analysis: analysisFromState(event, request, joinedAt) };
             continue;
           }
-          const at = event.standing();
+          const at = event.readPosition();
           if (at !== undefined && at.place !== place) {
             place = at.place;
             yield { kind: "waiting", at };
@@ -339,7 +344,7 @@ function searchAttributes({ id, path }: EngineBuild, { depth, nodes, movetimeMs,
 }
 
 /** A caller that joins a search while it waits has waited less than the search. */
-function analysisFromState(state: SharedState, request: JudgedRequest, joinedAt: number): Analysis {
+function analysisFromState(state: SharedState, request: ValidatedRequest, joinedAt: number): Analysis {
   const lateMs = Math.max(0, joinedAt - state.askedAt);
   const queueMs = Math.max(0, Math.round(state.queueMs - lateMs));
   return analysisFromFindings(state.findings(), request, { queueMs, cached: state.cached });

@@ -5,7 +5,7 @@ export interface RunTimes {
 }
 
 /** A caller that waits for a search, which was begun for it or was in flight already. */
-export interface Asker {
+export interface Waiter {
   /** The flow in which a search waits that is begun for this caller. */
   readonly flow: string;
   /** Notes that the caller waits for this search from now on. */
@@ -14,7 +14,7 @@ export interface Asker {
   engineMs(): number;
 }
 
-export function createAsker(flow: string): Asker {
+export function createWaiter(flow: string): Waiter {
   let run: RunTimes | undefined;
   let joinedAt = 0;
   return {

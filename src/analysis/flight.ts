@@ -1,7 +1,7 @@
 import type { Analysis, Findings } from "./analysis.ts";
 import type { RunTimes } from "./engine-time.ts";
 import type { SearchTime } from "./expected-time.ts";
-import type { PlaceInQueue, Slot, Standing } from "./scheduler.ts";
+import type { PlaceInQueue, ReadQueuePosition, Slot } from "./scheduler.ts";
 
 /** An event of a search, for its caller. */
 export type Followed =
@@ -23,7 +23,7 @@ export type SharedEvent = SharedWaiting | SharedState;
 /** The search waits. Each reader looks up the queue position itself, so a slow reader gets no position that has passed. */
 interface SharedWaiting {
   readonly kind: "waiting";
-  readonly standing: Standing;
+  readonly readPosition: ReadQueuePosition;
 }
 
 /** A state of a search. */

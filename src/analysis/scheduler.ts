@@ -10,11 +10,15 @@ export interface Scheduler {
    * @param onWaiting called only if the work has to wait: at once, and then every second
    * @throws KibitzError `overloaded`, at once, if the work is expected to wait too long; the reason of `signal`
    */
-  enter(work: Work, signal: AbortSignal, onWaiting?: (standing: Standing) => void): Promise<Slot>;
+  enter(
+    work: Work,
+    signal: AbortSignal,
+    onWaiting?: (readPosition: ReadQueuePosition) => void,
+  ): Promise<Slot>;
   /** True if new work would not have to wait. */
   readonly hasFreeSlot: boolean;
   /** Says how busy the node is. Takes time in proportion to the queue. */
-  standing(): SchedulerStanding;
+  status(): SchedulerStatus;
 }
 
 /** Work that asks for a slot. */
@@ -28,7 +32,7 @@ export interface Work {
 }
 
 /** Returns the present place of work in the queue; undefined if it does not wait any more. */
-export type Standing = () => PlaceInQueue | undefined;
+export type ReadQueuePosition = () => PlaceInQueue | undefined;
 
 /** The approximate place of waiting work in the queue. */
 export interface PlaceInQueue {
@@ -44,7 +48,7 @@ export interface Slot extends Disposable {
 }
 
 /** `running` and `waiting` are now, `admitted` and `refused` since the start. */
-interface SchedulerStanding {
+interface SchedulerStatus {
   readonly slots: number;
   readonly running: number;
   readonly waiting: number;
@@ -109,7 +113,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     get hasFreeSlot() {
       return running.size < slots;
     },
-    standing() {
+    status() {
       const counters = { slots, running: running.size, waiting, admitted, refused };
       if (running.size < slots) {
         return { ...counters, expectedWaitMs: 0 };
@@ -138,7 +142,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
         throw overloaded(waitMs, maxWaitMs);
       }
       let isWaiting = true;
-      const standing = () => {
+      const readPosition = () => {
         const before = queue.before(place);
         return isWaiting
           ? { place: before.count + 1, expectedWaitMs: Math.round(expectedWaitMs(before)) }
@@ -151,8 +155,8 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
       queue.add(place);
       waiting++;
       signal.addEventListener("abort", giveUp, { once: true });
-      onWaiting(standing);
-      const reporting = setInterval(onWaiting, reportEveryMs, standing);
+      onWaiting(readPosition);
+      const reporting = setInterval(onWaiting, reportEveryMs, readPosition);
       try {
         return await promise;
       } finally {

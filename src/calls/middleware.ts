@@ -25,13 +25,13 @@ export type Middleware = (handler: Handler, method: DescMethod) => Handler;
 export function apiMiddleware(
   { limits }: Pick<Access, "limits">,
   rules: Rules,
-  judge: PreflightMessage,
+  preflight: PreflightMessage,
   write: CallLine,
 ): readonly Middleware[] {
   return [
     inOwnSpan,
     withLog(write),
-    withSuggestions(judge),
+    withSuggestions(preflight),
     withLimits(limits),
     withRules(rules),
     withEtag(),
@@ -93,9 +93,9 @@ function codeOf(error: unknown, { signal }: Call): string {
 }
 
 /** Adds to the error of a request the nearest request that would be answered, if there is one. */
-export function withSuggestions(judge: PreflightMessage): Middleware {
+export function withSuggestions(preflight: PreflightMessage): Middleware {
   return (handler, method) => {
-    const suggest = createSuggest(method, judge);
+    const suggest = createSuggest(method, preflight);
     const write = createRequestWriter(method.input);
     return around(async function* (messages, request, call) {
       try {

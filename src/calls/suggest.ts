@@ -19,7 +19,7 @@ type Suggest = (error: KibitzError, sent: Plain, account: Account) => Promise<Ki
 /** @param read reads such requests */
 export function createSuggest(
   method: DescMethod,
-  judge: PreflightMessage,
+  preflight: PreflightMessage,
   read: (sent: Plain) => MessageReading = createMessageReader(method.input),
 ): Suggest {
   return (error, sent, account) =>
@@ -28,7 +28,7 @@ export function createSuggest(
       if (faults.length > 0) {
         throw errorFromFaults(faults);
       }
-      await judge(message, method, account);
+      await preflight(message, method, account);
     });
 }
 
@@ -37,19 +37,19 @@ export function createSuggest(
  * were sent as strings read, numbers moved into their range, a list cut to the length of the plan, a FEN completed, the game of a review
  * ended before its illegal move. If a violation cannot be corrected, or if the corrected request has others, nothing is suggested.
  *
- * @param judge rejects with a KibitzError if a request would be refused
+ * @param preflight rejects with a KibitzError if a request would be refused
  */
 export async function withSuggestion(
   error: KibitzError,
   sent: Plain,
-  judge: (candidate: Plain) => Promise<unknown>,
+  preflight: (candidate: Plain) => Promise<unknown>,
 ): Promise<KibitzError> {
   const suggestedRequest = fix(sent, error.faults);
   if (suggestedRequest === undefined) {
     return error;
   }
   try {
-    await judge(suggestedRequest);
+    await preflight(suggestedRequest);
   } catch (thrown) {
     if (thrown instanceof KibitzError) {
       return error;

@@ -1,7 +1,7 @@
 import { trackHistory } from "./history.ts";
-import { positionFromBoard } from "./judge-position.ts";
 import { describeAndPlay, type MoveDescription, moveFromText, whyNotPlayed } from "./moves.ts";
 import type { Position } from "./position.ts";
+import { positionFromBoard } from "./validate-position.ts";
 
 /** The longest game that is read, in plies. This limits the searches of a review, and the moves of a request. */
 export const pliesMax = 600;

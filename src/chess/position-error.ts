@@ -1,11 +1,11 @@
 import { errorFromFaults, type KibitzError } from "../errors/errors.ts";
-import type { Judgement } from "./position.ts";
+import type { Validation } from "./position.ts";
 
-/** The error for a request whose fields `fen` and `moves` were judged and refused. */
-export function errorFromJudgement({
+/** The error for a request whose fields `fen` and `moves` were refused. */
+export function errorFromPositionFaults({
   faults,
   suggestedFen,
-}: Extract<Judgement, { kind: "faults" }>): KibitzError {
+}: Extract<Validation, { kind: "faults" }>): KibitzError {
   const allowed = suggestedFen === undefined ? undefined : { examples: [suggestedFen] };
   return errorFromFaults(
     faults.map(({ field, index, code, message }) => ({

@@ -77,6 +77,6 @@ export interface PositionInput {
 }
 
 /** Faults come in the order of reading. `suggestedFen` is set if filling in missing fields gives a valid position. */
-export type Judgement =
+export type Validation =
   | { readonly kind: "position"; readonly position: Position }
   | { readonly kind: "faults"; readonly faults: readonly PositionFault[]; readonly suggestedFen?: string };

@@ -2,12 +2,12 @@ import { create, type DescMethod, type MessageShape } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
 import { createLocalAccess } from "../access/access.ts";
 import { localAccount } from "../access/account.ts";
-import { judgeSearchMoves } from "../analysis/judge-request.ts";
+import { validateSearchMoves } from "../analysis/validate-request.ts";
 import { localCall } from "../calls/call.ts";
 import { requestFromMessage } from "../calls/convert.ts";
 import { withSuggestion } from "../calls/suggest.ts";
-import { judgePosition } from "../chess/judge-position.ts";
-import { errorFromJudgement } from "../chess/position-error.ts";
+import { errorFromPositionFaults } from "../chess/position-error.ts";
+import { validatePosition } from "../chess/validate-position.ts";
 import { createLog } from "../log/create-log.ts";
 import type { Log } from "../log/log.ts";
 import { loadConfig } from "../wiring/config.ts";
@@ -37,13 +37,13 @@ export function askHere(input: Input, options: AskOptions): AskedService {
     transport: transportTo(service),
     host: undefined,
     check: checkWithoutEngines,
-    judge: async (message, method) => (await service()).judge.message(message, method, localAccount),
+    preflight: async (message, method) => (await service()).preflight.message(message, method, localAccount),
     suggest: (error, sent) =>
       withSuggestion(error, sent, async (plain) => {
         checkWithoutEngines(plain);
         // Only these need an engine that runs. Starting one for a suggestion alone would take a second.
         if (opening || "engine" in plain || "path" in plain || "options" in plain) {
-          await (await service()).judge.item(readRequest(plain), localAccount);
+          await (await service()).preflight.item(readRequest(plain), localAccount);
         }
       }),
     async [Symbol.asyncDispose]() {
@@ -85,11 +85,11 @@ async function open(
 function checkWithoutEngines(sent: Readonly<Record<string, unknown>>): void {
   const request = requestFromMessage(readRequest(sent));
   const { fen, moves, options } = request;
-  const judgement = judgePosition({ fen, moves, chess960: options.uci_chess960 === true });
-  if (judgement.kind === "faults") {
-    throw errorFromJudgement(judgement);
+  const validation = validatePosition({ fen, moves, chess960: options.uci_chess960 === true });
+  if (validation.kind === "faults") {
+    throw errorFromPositionFaults(validation);
   }
-  judgeSearchMoves(request, judgement.position);
+  validateSearchMoves(request, validation.position);
 }
 
 /** Passes messages to the wrapped handlers without encoding them, so that errors stay KibitzErrors. */

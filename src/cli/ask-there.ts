@@ -62,7 +62,7 @@ export function askThere({ url, key, trace }: RemoteAddress, times: Partial<Remo
     // The service has its own rules, and its errors already suggest a request.
     check: readSendable,
     suggest: async (error) => error,
-    judge: () => Promise.reject(new KibitzError("internal", "Only the service knows what it answers.")),
+    preflight: () => Promise.reject(new KibitzError("internal", "Only the service knows what it answers.")),
     async [Symbol.asyncDispose]() {
       // Also streams that nobody reads any more: their timers would keep the process alive.
       for (const call of underWay) {

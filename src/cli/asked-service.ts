@@ -13,7 +13,7 @@ export interface AskedService extends AsyncDisposable {
   /** Adds to an error the nearest request that would be answered, if there is one. */
   suggest(error: KibitzError, sent: PlainRequest): Promise<KibitzError>;
   /** Rejects if the call would be refused before it is counted, and if only a running service knows that. */
-  judge(message: Message, method: DescMethod): Promise<unknown>;
+  preflight(message: Message, method: DescMethod): Promise<unknown>;
 }
 
 /** A request as plain JSON. */

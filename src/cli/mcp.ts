@@ -89,14 +89,14 @@ function peerOf(answerers: Answerers, left: AbortSignal, complain: (error: Error
 }
 
 /** This process plays moves itself, with and without `--url`, and counts them towards no limit. */
-function answerersOf({ transport, judge }: AskedService): Answerers {
+function answerersOf({ transport, preflight }: AskedService): Answerers {
   return {
     plain: createPlainCalls({
       calls: callsOver(transport),
       faultsOf: createRules(),
-      judge: async (message, method) => {
+      preflight: async (message, method) => {
         try {
-          await judge(message, method);
+          await preflight(message, method);
         } catch (thrown) {
           throw readable(thrown);
         }

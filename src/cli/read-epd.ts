@@ -1,5 +1,5 @@
-import { judgePosition } from "../chess/judge-position.ts";
 import { readSearchMoves } from "../chess/search-moves.ts";
+import { validatePosition } from "../chess/validate-position.ts";
 
 /** A line with a FEN, or with an EPD and its operations. */
 export interface PositionLine {
@@ -57,10 +57,10 @@ export function isSolved(
   if (best.length === 0 && avoid.length === 0) {
     return undefined;
   }
-  const judgement = judgePosition({ fen, moves: [], chess960: false });
+  const validation = validatePosition({ fen, moves: [], chess960: false });
   /** Compares moves in any spelling. */
   const isRead = (move: string) => {
-    const reading = judgement.kind === "position" && readSearchMoves(judgement.position, [move]);
+    const reading = validation.kind === "position" && readSearchMoves(validation.position, [move]);
     return reading && reading.kind === "moves" && reading.ucis.includes(found.uci);
   };
   const names = (written: string) => {

@@ -129,7 +129,7 @@ function readArguments(command: Command, args: readonly string[]): Arguments {
   for (const token of tokens) {
     if (token.kind === "option") {
       const option = Object.hasOwn(options, token.name) ? options[token.name] : undefined;
-      judge(token, option, Object.keys(options));
+      checkOption(token, option, Object.keys(options));
       // Node takes the last value: the other would silently have no effect.
       if (option?.type === "string" && option.multiple !== true && given.has(token.name)) {
         throw new UsageError(`--${token.name} is given more than once`);
@@ -149,7 +149,7 @@ interface OptionToken {
   readonly inlineValue?: boolean | undefined;
 }
 
-function judge(
+function checkOption(
   { name, rawName, value, inlineValue }: OptionToken,
   option: CommandOption | undefined,
   names: readonly string[],

@@ -11,7 +11,7 @@ import type { Config } from "../wiring/settings.ts";
 import { buildPageIfStale } from "./build-page.ts";
 import { type Command, exitCode, table } from "./command.ts";
 import type { Host } from "./host.ts";
-import { type Standing, welcomeText } from "./welcome-text.ts";
+import { type ServiceStatus, welcomeText } from "./welcome-text.ts";
 
 export const serveCommand: Command = {
   usage: "serve",
@@ -57,7 +57,7 @@ export const serveCommand: Command = {
     const startMs = Math.round(performance.now());
     const { latest, versions } = (await opening).catalog;
     const others = versions.filter((version) => version !== latest);
-    const standing: Standing = {
+    const status: ServiceStatus = {
       url: app.url,
       engines: [latest, ...others].map(({ id }) => id),
       slots: config.slots,
@@ -67,9 +67,9 @@ export const serveCommand: Command = {
     const ready = `ready: curl ${app.url}/ shows how to start`;
     if (host.stdout.isTTY) {
       log.info({ startMs }, ready);
-      host.stdout.write(welcomeText(standing, config));
+      host.stdout.write(welcomeText(status, config));
     } else {
-      log.info({ ...standing, startMs }, ready);
+      log.info({ ...status, startMs }, ready);
     }
     // Only now, because until then the engine needs the cores.
     const building = config.page === "on" ? buildPageIfStale(log, signal) : undefined;

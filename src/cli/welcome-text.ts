@@ -2,7 +2,7 @@ import type { Config } from "../wiring/settings.ts";
 import { table } from "./command.ts";
 
 /** The state of a server that is ready. */
-export interface Standing {
+export interface ServiceStatus {
   readonly url: string;
   /** Ids, the default one first. */
   readonly engines: readonly string[];
@@ -21,7 +21,7 @@ const whoMayAsk: Readonly<Record<Config["access"], string>> = {
 
 /** Six lines for a user who has started a server in a terminal. */
 export function welcomeText(
-  { url, engines, slots, access, degraded }: Standing,
+  { url, engines, slots, access, degraded }: ServiceStatus,
   { page }: Pick<Config, "page">,
 ): string {
   const [first = "none", ...others] = engines;

@@ -2,7 +2,7 @@ import type { EventEmitter } from "node:events";
 import type { Log } from "../log/log.ts";
 import { type Catalog, createCatalog } from "./catalog.ts";
 import type { EngineBackend, EngineBuild, EnginePath } from "./engine.ts";
-import { createPool, type EngineEvents, type EngineStanding } from "./pool.ts";
+import { createPool, type EngineEvents, type EngineStatus } from "./pool.ts";
 import { createSearchWithRetry, type SearchWithRetry } from "./search-with-retry.ts";
 
 /** The engines of this node: their catalog, and the way to search with them. */
@@ -15,7 +15,7 @@ export interface Engines extends AsyncDisposable {
   /** Ends all running searches as if their time were over: the callers get the results so far. */
   cutShort(): void;
   /** The running engines of each build in the catalog. */
-  standing(): readonly (EngineStanding & { readonly available: boolean })[];
+  status(): readonly (EngineStatus & { readonly available: boolean })[];
 }
 
 export interface EnginesOptions {
@@ -57,8 +57,8 @@ export async function startEngines(options: EnginesOptions, signal: AbortSignal)
     available: pool.available,
     changes: pool.changes,
     cutShort: pool.cutShort,
-    standing() {
-      const running = new Map(pool.standing().map((standing) => [standing.build, standing]));
+    status() {
+      const running = new Map(pool.status().map((status) => [status.build, status]));
       return builds.map((build) => ({
         ...(running.get(build) ?? { build, states: [], memoryBytes: 0 }),
         available: pool.available(build),

@@ -36,7 +36,7 @@ export interface EnginePool extends AsyncDisposable {
   /** Ends all searches under way as if their time were up. */
   cutShort(): void;
   /** The engines that there are, by build. */
-  standing(): readonly EngineStanding[];
+  status(): readonly EngineStatus[];
 }
 
 /** Events in the life of engines. */
@@ -53,7 +53,7 @@ export interface EngineEvents {
 type EngineActivity = "waiting" | "starting" | "busy" | "idle" | "closing";
 
 /** The engines of a build. */
-export interface EngineStanding {
+export interface EngineStatus {
   readonly build: EngineBuild;
   /** The activity of each engine. */
   readonly states: readonly EngineActivity[];
@@ -334,7 +334,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
         session?.cutShort();
       }
     },
-    standing() {
+    status() {
       return [...Map.groupBy(entries, ({ build }) => build)].map(([build, some]) => ({
         build,
         states: some.map(({ state }) => state),

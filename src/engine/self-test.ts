@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { judgePosition } from "../chess/judge-position.ts";
 import type { Position } from "../chess/position.ts";
+import { validatePosition } from "../chess/validate-position.ts";
 import type { SearchDone, SearchJob } from "./engine.ts";
 
 // A mate in two that every Stockfish sees by depth 14, and a middle game with many branches.
@@ -42,11 +42,11 @@ function resultOf({ bestMove, ponder, endedBy, snapshot }: SearchDone) {
 }
 
 function positionOf(fen: string): Position {
-  const judgement = judgePosition({ fen, moves: [], chess960: false });
-  if (judgement.kind === "faults") {
+  const validation = validatePosition({ fen, moves: [], chess960: false });
+  if (validation.kind === "faults") {
     throw new Error(`the self-test has a bad position: ${fen}`);
   }
-  return judgement.position;
+  return validation.position;
 }
 
 function search(

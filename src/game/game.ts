@@ -6,11 +6,11 @@ import {
   parseComment,
   parseVariant,
 } from "chessops/pgn";
-import { judgePosition, standardStart } from "../chess/judge-position.ts";
 import { faultOfMove, type MoveDescription } from "../chess/moves.ts";
 import { playGame, type ReplayedGame, replayGame } from "../chess/play-game.ts";
-import type { Judgement, Position, PositionInput } from "../chess/position.ts";
-import { errorFromJudgement } from "../chess/position-error.ts";
+import type { Position, PositionInput, Validation } from "../chess/position.ts";
+import { errorFromPositionFaults } from "../chess/position-error.ts";
+import { standardStart, validatePosition } from "../chess/validate-position.ts";
 import { errorFromFaults, type KibitzError } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 import { howToSendMany, pgnError } from "./pgn-error.ts";
@@ -80,11 +80,11 @@ function* playMoves<Played extends ReplayedGame>(
   input: MovesOfGame,
   play: Play<Played>,
 ): Generator<void, Played> {
-  const judgement = judgeStart(input.fen);
-  if (judgement.kind === "faults") {
-    throw errorFromJudgement(judgement);
+  const validation = validateStart(input.fen);
+  if (validation.kind === "faults") {
+    throw errorFromPositionFaults(validation);
   }
-  const played = yield* play(judgement.position, input.moves);
+  const played = yield* play(validation.position, input.moves);
   if (played.refused !== undefined) {
     const index = played.moves.length;
     const text = input.moves[index] ?? "";
@@ -172,11 +172,14 @@ function startOf({ source, tags }: PgnGame): Position {
     });
   }
   const fen = tags.get("FEN");
-  const judgement = judgeStart(fen?.value ?? standardStart, variant && /960|fischer/i.test(variant.value));
-  if (judgement.kind === "position") {
-    return judgement.position;
+  const validation = validateStart(
+    fen?.value ?? standardStart,
+    variant && /960|fischer/i.test(variant.value),
+  );
+  if (validation.kind === "position") {
+    return validation.position;
   }
-  const [fault] = judgement.faults;
+  const [fault] = validation.faults;
   throw pgnError(source, {
     code: fault?.code ?? "invalid_fen",
     message: `The tag FEN: ${(fault?.message ?? "").replace(/\.$/, "")}`,
@@ -187,14 +190,14 @@ function startOf({ source, tags }: PgnGame): Position {
 }
 
 /** @param isChess960 the variant that the game names. If it names none, castling rights decide, because programs without Chess960 leave it out */
-function judgeStart(fen: string, isChess960?: boolean): Judgement {
-  const judge = (chess960: boolean) => judgePosition({ fen, moves: [], chess960 });
-  const judgement = judge(isChess960 ?? false);
-  if (isChess960 === undefined && judgement.kind === "position" && losesCastling(judgement.position)) {
-    const shuffled = judge(true);
-    return shuffled.kind === "position" && !losesCastling(shuffled.position) ? shuffled : judgement;
+function validateStart(fen: string, isChess960?: boolean): Validation {
+  const validate = (chess960: boolean) => validatePosition({ fen, moves: [], chess960 });
+  const validation = validate(isChess960 ?? false);
+  if (isChess960 === undefined && validation.kind === "position" && losesCastling(validation.position)) {
+    const shuffled = validate(true);
+    return shuffled.kind === "position" && !losesCastling(shuffled.position) ? shuffled : validation;
   }
-  return judgement;
+  return validation;
 }
 
 function losesCastling({ warnings }: Position): boolean {

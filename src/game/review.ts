@@ -1,7 +1,7 @@
-import { standardStart } from "../chess/judge-position.ts";
 import { describeMove, type MoveDescription } from "../chess/moves.ts";
 import type { Color, Position } from "../chess/position.ts";
 import type { Score, ScoreValue } from "../chess/score.ts";
+import { standardStart } from "../chess/validate-position.ts";
 import {
   centipawnsOf,
   gameAccuracy,

@@ -84,7 +84,7 @@ export function createFamilies(registry: Registry<OpenMetricsContentType>) {
       "Answers that could have been cached and were not.",
       [],
     ),
-    askers: counter(
+    waiters: counter(
       "kibitz_search_askers_total",
       "Callers whose answer was not cached: begun if a search was begun for them, joined if they share a search in flight.",
       ["search"],

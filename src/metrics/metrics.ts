@@ -15,17 +15,17 @@ export interface Metrics {
 
 /** Readers of the current state. They must be quick. */
 interface Readers {
-  readonly queue?: () => QueueStanding;
-  readonly engines?: () => readonly EngineStanding[];
+  readonly queue?: () => QueueStatus;
+  readonly engines?: () => readonly EngineStatus[];
   /** Callers for whom a search was begun, and callers who joined a search in flight. */
-  readonly askers?: () => { readonly started: number; readonly joined: number };
+  readonly waiters?: () => { readonly started: number; readonly joined: number };
   /** Look-ups of API keys: `hits` were answered from memory, `misses` by the store. */
   readonly keys?: () => { readonly hits: number; readonly misses: number };
   /** The parts of the service that can be degraded, and whether they are. */
   readonly degraded?: () => Readonly<Record<string, boolean>>;
 }
 
-interface QueueStanding {
+interface QueueStatus {
   readonly slots: number;
   readonly running: number;
   readonly waiting: number;
@@ -37,7 +37,7 @@ interface QueueStanding {
 }
 
 /** The engines of one build. */
-interface EngineStanding {
+interface EngineStatus {
   readonly build: MeteredEngine;
   readonly available: boolean;
   /** The activity of each engine. */
@@ -61,7 +61,7 @@ export function createMetrics(version: string): Metrics {
     async print(format = "text") {
       watching ??= watchProcess(registry);
       await watching;
-      readStandings(families, readers);
+      readStatus(families, readers);
       const openMetrics = await registry.metrics();
       return format === "text" ? textFromOpenMetrics(openMetrics) : openMetrics;
     },
@@ -189,7 +189,7 @@ function setTotals<L extends string>(family: Counter<L>, label: L, totals: Reado
   }
 }
 
-function readStandings(families: Families, { queue, engines, askers, keys, degraded }: Readers): void {
+function readStatus(families: Families, { queue, engines, waiters, keys, degraded }: Readers): void {
   families.clock.set(Date.now() / 1000);
   if (queue) {
     const { slots, running, waiting, admitted, refused, expectedWaitMs } = queue();
@@ -199,9 +199,9 @@ function readStandings(families: Families, { queue, engines, askers, keys, degra
     families.queueLength.set(waiting);
     families.queueExpectedWait.set(expectedWaitMs / 1000);
   }
-  if (askers) {
-    const { started, joined } = askers();
-    setTotals(families.askers, "search", { begun: started, joined });
+  if (waiters) {
+    const { started, joined } = waiters();
+    setTotals(families.waiters, "search", { begun: started, joined });
   }
   if (keys) {
     const { hits, misses } = keys();

@@ -14,11 +14,11 @@ import {
 } from "../access/over-plan.ts";
 import { type Plan, withoutConcurrent } from "../access/plans.ts";
 import { setRateLimitHeaders } from "../access/rate-limit-fields.ts";
-import type { JudgedRequest } from "../analysis/analysis.ts";
+import type { ValidatedRequest } from "../analysis/analysis.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
 import type { SearchTime } from "../analysis/expected-time.ts";
 import type { Terms } from "../analysis/flight.ts";
-import { judgeRequest, type KnownEngines } from "../analysis/judge-request.ts";
+import { type KnownEngines, validateRequest } from "../analysis/validate-request.ts";
 import type { Call } from "../calls/call.ts";
 import { requestFromMessage } from "../calls/convert.ts";
 import { reviewFromMessage } from "../calls/convert-review.ts";
@@ -26,7 +26,7 @@ import { costOf } from "../calls/policy.ts";
 import type { Rules } from "../calls/rules.ts";
 import { costOfMoves, errorFromFaults, type Fault, KibitzError, withCost } from "../errors/errors.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
-import { type JudgedReview, judgeReview } from "./judge-review.ts";
+import { type ValidatedReview, validateReview } from "./validate-review.ts";
 
 /** The part of a call that admission needs: its account, and the outcome in which it writes the RateLimit fields. */
 type Admissible = Pick<Call, "account" | "outcome">;
@@ -49,7 +49,7 @@ export type AdmissionControl = ReturnType<typeof createAdmissionControl>;
 export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"]) {
   /** @throws KibitzError `rate_limited`, `quota_exhausted`, `concurrency_limited`; the reason of `waiting` */
   async function admit(
-    request: JudgedRequest,
+    request: ValidatedRequest,
     { account, outcome }: Admissible,
     { waiting, requests = 1, counted }: AdmissionOptions = {},
   ): Promise<Admitted> {
@@ -73,12 +73,12 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
      *
      * @param positions number of positions to evaluate
      */
-    async admitReview(first: JudgedRequest, positions: number, call: Admissible) {
+    async admitReview(first: ValidatedRequest, positions: number, call: Admissible) {
       const review = await admit(first, call, { requests: requestsOfReview(positions) });
       let hasBegun = false;
       return {
         /** Admits one of its searches. If the caller has too many under way, it waits for a place. */
-        async admit(request: JudgedRequest, signal: AbortSignal): Promise<{ terms: Terms } & Disposable> {
+        async admit(request: ValidatedRequest, signal: AbortSignal): Promise<{ terms: Terms } & Disposable> {
           if (!hasBegun) {
             hasBegun = true;
             return { terms: review.terms, [Symbol.dispose]: () => review.freePlace() };
@@ -196,13 +196,13 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
   }
 
   /** Checks a request that keeps the rules of the proto: its position, engine, path and options, then the plan. */
-  async function request(message: RequestMessage, account: Account): Promise<JudgedRequest> {
+  async function request(message: RequestMessage, account: Account): Promise<ValidatedRequest> {
     // While a long game is played, other calls of the same caller may use up its error quota.
     const check = () => access.limits.errorQuota.check(account);
     try {
-      const judged = await judgeRequest(requestFromMessage(message), engines, check);
-      refuseExcess((one) => excessOf(judged, one), account.plan, costOf(message));
-      return judged;
+      const validated = await validateRequest(requestFromMessage(message), engines, check);
+      refuseExcess((one) => excessOf(validated, one), account.plan, costOf(message));
+      return validated;
     } catch (thrown) {
       throw thrown instanceof KibitzError ? withCost(thrown, costOf(message)) : thrown;
     }
@@ -219,12 +219,12 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
   }
 
   /** Checks a review that keeps the rules of the proto: the game, engine and path, then the plan. */
-  async function review(message: ReviewMessage, account: Account): Promise<JudgedReview> {
+  async function review(message: ReviewMessage, account: Account): Promise<ValidatedReview> {
     const turn = beginWork(() => access.limits.errorQuota.check(account));
-    const judged = await judgeReview(reviewFromMessage(message), engines, turn);
-    const cost = costOfMoves(judged.game.moves.length);
-    refuseExcess((one) => excessOfReview(judged.asked, one), account.plan, cost);
-    return judged;
+    const validated = await validateReview(reviewFromMessage(message), engines, turn);
+    const cost = costOfMoves(validated.game.moves.length);
+    refuseExcess((one) => excessOfReview(validated.asked, one), account.plan, cost);
+    return validated;
   }
 
   /** Checks the size of a batch, and none of its items. */

@@ -1,7 +1,7 @@
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { estimateOf, keyUrl } from "../access/over-plan.ts";
-import { depthLimitOf, type JudgedRequest, requestBounds } from "../analysis/analysis.ts";
-import type { KnownEngines } from "../analysis/judge-request.ts";
+import { depthLimitOf, requestBounds, type ValidatedRequest } from "../analysis/analysis.ts";
+import type { KnownEngines } from "../analysis/validate-request.ts";
 import type { Call, Implementation } from "../calls/call.ts";
 import { messageFromAnalysis, numberFromLong } from "../calls/convert.ts";
 import { messageFromPlan } from "../calls/convert-access.ts";
@@ -20,12 +20,12 @@ type Methods = Implementation<typeof AnalysisService>["methods"];
 export function createAnalysisService(
   options: AnalysisServiceOptions,
 ): Implementation<typeof AnalysisService> {
-  const { analyzer, engines: known, access, judge, gate } = options;
+  const { analyzer, engines: known, access, preflight, gate } = options;
   const { plans, longCalls } = access;
   const evaluateBatch = createBatchEvaluation(options);
 
   /** @throws KibitzError as `gate.admit` */
-  async function admit(request: JudgedRequest, call: Call): Promise<Admitted> {
+  async function admit(request: ValidatedRequest, call: Call): Promise<Admitted> {
     return longCalls.between(call.account.subject, call.signal, (waiting) =>
       gate.admit(request, call, { waiting }),
     );
@@ -33,7 +33,7 @@ export function createAnalysisService(
 
   const analyze: Methods["evaluate"] = async (message, call) => {
     const { account, signal } = call;
-    const request = await judge.request(message, account);
+    const request = await preflight.request(message, account);
     using admitted = await admit(request, call);
     const analysis = await analyzer.analyze(request, account.subject, signal, admitted.terms);
     admitted.answered();
@@ -48,7 +48,7 @@ export function createAnalysisService(
       findBestMove: analyze as unknown as Methods["findBestMove"],
       async *streamEvaluate(message, call) {
         const { account, signal } = call;
-        const request = await judge.request(message, account);
+        const request = await preflight.request(message, account);
         using admitted = await admit(request, call);
         const id = uuidv7();
         let depth = 0;

@@ -38,16 +38,16 @@ const lasting: ReadonlySet<ErrorCode> = new Set(["rate_limited", "quota_exhauste
 
 /** Answers the requests of a batch as they are ready. An item that is refused has its error in its own answer. */
 export function createBatchEvaluation(options: BatchOptions) {
-  const { analyzer, judge, gate, access, beginWork, searchesAtOnce, log } = options;
+  const { analyzer, preflight, gate, access, beginWork, searchesAtOnce, log } = options;
   const readItem = createMessageReader(single.input);
   const writeItem = createRequestWriter(single.input);
-  const suggest = createSuggest(single, judge.message, readItem);
+  const suggest = createSuggest(single, preflight.message, readItem);
 
   return async function* ({ requests }: MessageShape<typeof batch.input>, call: Call): AsyncGenerator<Item> {
     const { account, outcome, signal, unreadable = new Map<number, string>() } = call;
     const requestId = call.request.id;
     using _ = access.longCalls.begin(account, outcome);
-    judge.batchSize(requests.length, account);
+    preflight.batchSize(requests.length, account);
     // An item waits while others make progress: its own batch may keep it waiting.
     let progressedAt = performance.now();
     const turn = beginWork(() => signal.throwIfAborted());
@@ -66,11 +66,11 @@ export function createBatchEvaluation(options: BatchOptions) {
       const text = unreadable.get(index);
       return text === undefined ? writeItem(requests[index] as RequestMessage) : JSON.parse(text);
     };
-    const judgeItem = (index: number) => {
+    const validateItem = (index: number) => {
       const { message, faults } = unreadable.has(index)
         ? readItem(sentOf(index))
         : { message: requests[index], faults: [] };
-      return judge.item(message as RequestMessage, account, faults);
+      return preflight.item(message as RequestMessage, account, faults);
     };
     const answer = async (index: number, either: AbortSignal): Promise<Item> => {
       try {
@@ -79,7 +79,7 @@ export function createBatchEvaluation(options: BatchOptions) {
         if (used) {
           await gate.refuseUsedUp(account);
         }
-        const request = await judgeItem(index);
+        const request = await validateItem(index);
         // Admitted anew each time: an item that waits for its retry must not take a place from the caller's other searches.
         const search = async () => {
           using admitted = await gate.admit(request, call, { waiting: either, counted: () => settle(index) });

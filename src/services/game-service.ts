@@ -8,7 +8,7 @@ import { reviewGame } from "./review-game.ts";
 /** GameService over the domain. */
 export function createGameService({
   analyzer,
-  judge,
+  preflight,
   gate,
   access,
   beginWork,
@@ -33,15 +33,15 @@ export function createGameService({
       // Check the windows first: to read the game takes many times as long.
       await gate.refuseUsedUp(account);
       using _ = access.longCalls.begin(account, outcome);
-      const judged = await judge.review(message, account);
-      const { requests } = judged;
+      const validated = await preflight.review(message, account);
+      const { requests } = validated;
       const searches = requests.filter(({ position }) => !position.terminal);
       // A game that is over at its start needs no search, but reading and explaining it counts nevertheless.
       const first = searches[0] ?? requests[0];
       using admitted = first && (await gate.admitReview(first, searches.length, call));
       const moves: MoveReviewMessage[] = [];
       const steps = reviewGame(
-        judged,
+        validated,
         {
           analyzer,
           openings: await openingsRead(),
@@ -59,7 +59,7 @@ export function createGameService({
             break;
           case "move": {
             admitted?.answered();
-            const move = messageFromMoveReview(step.move, judged.game);
+            const move = messageFromMoveReview(step.move, validated.game);
             moves.push(move);
             yield { event: { case: "move", value: move } };
             break;

@@ -12,7 +12,7 @@ import type { AdmissionControl, Preflight } from "./admission.ts";
 /** The parts that calls with many searches need. */
 export interface SearchingOptions {
   readonly analyzer: Analyzer;
-  readonly judge: Preflight;
+  readonly preflight: Preflight;
   readonly gate: AdmissionControl;
   readonly access: Access;
   /** Time slices: a game of 600 moves takes milliseconds to check, and may need no engine. */

@@ -10,8 +10,8 @@ import type { Openings } from "../game/openings.ts";
 import { createReviewer, type MoveReview } from "../game/review.ts";
 import { inTurns, type Turn } from "../thread/event-loop.ts";
 import { inSpan } from "../tracing/spans.ts";
-import type { JudgedReview } from "./judge-review.ts";
 import { retryOverloaded, runConcurrently } from "./many-searches.ts";
+import type { ValidatedReview } from "./validate-review.ts";
 
 /** A step of a review: first its place in the queue, then its moves in order, at last the whole review. */
 export type ReviewStep =
@@ -31,7 +31,7 @@ export interface ReviewOptions {
   readonly turn: Turn;
   /** Admits a search, and charges its engine time when disposed of. Unset if nothing is counted. */
   readonly admit?: (
-    request: JudgedReview["requests"][number],
+    request: ValidatedReview["requests"][number],
     signal: AbortSignal,
   ) => Promise<{ readonly terms: Terms } & Disposable>;
 }
@@ -43,7 +43,7 @@ export interface ReviewOptions {
  * @throws KibitzError, `shutting_down` if a search was cut short; the reason of `signal`
  */
 export async function* reviewGame(
-  { game, requests }: Pick<JudgedReview, "game" | "requests">,
+  { game, requests }: Pick<ValidatedReview, "game" | "requests">,
   { analyzer, openings, flow, searchesAtOnce, turn, admit }: ReviewOptions,
   signal: AbortSignal,
 ): AsyncGenerator<ReviewStep> {

@@ -42,13 +42,13 @@ export function createAgentsEndpoint({
   writeLine,
   log,
 }: AgentsOptions): RequestHandler {
-  const { calls, rules, judge, rulebook } = service;
+  const { calls, rules, preflight, rulebook } = service;
   // A message may be as long as a review, the longest call of a tool.
   const wanted = "one JSON-RPC message, a JSON object";
   const maxBytes = readMaxBytesOf(GameService.method.reviewGame);
   const isProxy = createProxyTest(config.trustProxy);
   return createMcpEndpoint({
-    plain: createPlainCalls({ calls, faultsOf: rules, judge: judge.message }),
+    plain: createPlainCalls({ calls, faultsOf: rules, preflight: preflight.message }),
     rulebook,
     origins: config.corsOrigins ?? [],
     hosts: allowedHosts(config.host, config.allowedHosts),

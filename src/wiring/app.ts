@@ -282,7 +282,7 @@ function createProtocols(
   service: Service,
   { access, lag, bodies, config, heartbeatMs, writeLine, log }: ProtocolsOptions,
 ): Protocols {
-  const { rules, judge, beginWork, calls } = service;
+  const { rules, preflight, beginWork, calls } = service;
   const admitCall = createAdmitCall(access, lag.isLasting);
   const admit = (req: NodeRequest, method: DescMethod | undefined) =>
     admitCall(contextOf(req), outcomeOf(req), method === undefined ? "call" : kindOfCall(method));
@@ -291,7 +291,7 @@ function createProtocols(
     admit,
     calls,
     faultsOf: rules,
-    judge: judge.message,
+    preflight: preflight.message,
     beginWork,
     bodies,
     log,

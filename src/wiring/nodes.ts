@@ -32,7 +32,7 @@ export function joinOthers(
     present({ scheduler }, { host, slots }, port) {
       const readyAt = performance.now();
       nodes.announce(() => {
-        const { running, waiting } = scheduler.standing();
+        const { running, waiting } = scheduler.status();
         const address = `http://${shownHost(host)}:${port}`;
         const upMs = Math.round(performance.now() - readyAt);
         return { address, version: manifest.version, upMs, slots, running, waiting };

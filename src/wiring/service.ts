@@ -3,9 +3,9 @@ import type { Access } from "../access/access.ts";
 import { openPlan } from "../access/plans.ts";
 import type { Findings } from "../analysis/analysis.ts";
 import { type Analyzer, createAnalyzer } from "../analysis/analyzer.ts";
-import { createPositionCache, type KnownEngines } from "../analysis/judge-request.ts";
 import { createScheduler, type Scheduler } from "../analysis/scheduler.ts";
 import { createSharing, type SharingOptions } from "../analysis/share-searches.ts";
+import { createPositionCache, type KnownEngines } from "../analysis/validate-request.ts";
 import { apiMiddleware } from "../calls/middleware.ts";
 import { type Calls, createCalls } from "../calls/register.ts";
 import { createRulebook, type Rulebook } from "../calls/rulebook.ts";
@@ -28,7 +28,7 @@ export interface Service {
   readonly scheduler: Scheduler;
   readonly engines: KnownEngines;
   readonly rules: Rules;
-  readonly judge: Preflight;
+  readonly preflight: Preflight;
   readonly rulebook: Rulebook;
   /** Slices of the thread, for all works that take long. */
   readonly beginWork: BeginWork;
@@ -75,24 +75,24 @@ export function createService(
   const engines: KnownEngines = {
     catalog: running.catalog,
     available: running.available,
-    judgePosition: createPositionCache(beginWork),
+    validatePosition: createPositionCache(beginWork),
   };
   const rules = createRules();
-  const judge = createPreflight({ access, engines, rules, beginWork });
+  const preflight = createPreflight({ access, engines, rules, beginWork });
   const gate = createAdmissionControl(access.limits, analyzer.timeOf);
   const implementations = createImplementations({
     analyzer,
     engines,
     access,
-    judge,
+    preflight,
     gate,
     beginWork,
     searchesAtOnce: config.slots + 1,
     log,
   });
-  const calls = createCalls(implementations, apiMiddleware(access, rules, judge.message, writeLine));
+  const calls = createCalls(implementations, apiMiddleware(access, rules, preflight.message, writeLine));
   const rulebook = createRulebook({ beginWork, gate });
-  return { analyzer, scheduler, engines, rules, judge, rulebook, beginWork, calls };
+  return { analyzer, scheduler, engines, rules, preflight, rulebook, beginWork, calls };
 }
 
 /** @throws ConfigError if the cache could fill the heap, which ends the process */

@@ -16,14 +16,14 @@ export function watchService(
   degraded: Degraded,
 ): void {
   watch({
-    queue: scheduler.standing,
-    engines: engines.standing,
-    askers: analyzer.askers,
+    queue: scheduler.status,
+    engines: engines.status,
+    waiters: analyzer.waiters,
     keys: access.lookUps,
     degraded: degraded.parts,
   });
   // Engines that are already there count as started, without a duration.
-  for (const { build, states } of engines.standing()) {
+  for (const { build, states } of engines.status()) {
     for (const _ of states) {
       meter.engineStarted(build, undefined);
     }

@@ -4,21 +4,21 @@ import {
   cacheKeyOf,
   flightKeyOf,
   isWorthStoring,
-  type JudgedRequest,
+  type ValidatedRequest,
 } from "../../src/analysis/analysis.ts";
-import { judgeRequest, judgeSearch } from "../../src/analysis/judge-request.ts";
+import { validateRequest, validateSearch } from "../../src/analysis/validate-request.ts";
 import { playGame } from "../../src/chess/play-game.ts";
 import type { Score } from "../../src/chess/score.ts";
 import type { EngineBuild } from "../../src/engine/engine.ts";
 import { inOneGo } from "../../src/thread/event-loop.ts";
-import { positionOf, startFen } from "../chess/judged.ts";
+import { positionOf, startFen } from "../chess/validated.ts";
 import { buildOf } from "../engine/build-of.ts";
 import { analysisFromEvent } from "./analysis-from-event.ts";
-import { doneOf, judgedOf, knownEngines, lineOf, requestOf, snapshotOf } from "./made-up.ts";
+import { doneOf, knownEngines, lineOf, requestOf, snapshotOf, validated } from "./made-up.ts";
 
 const keyOf = async (told: Partial<AnalysisRequest>) =>
-  cacheKeyOf(await judgeRequest(requestOf(told), knownEngines([buildOf()])));
-const keyOfJudged = (told: Partial<JudgedRequest>) => cacheKeyOf(judgedOf(told));
+  cacheKeyOf(await validateRequest(requestOf(told), knownEngines([buildOf()])));
+const keyOfRequest = (told: Partial<ValidatedRequest>) => cacheKeyOf(validated(told));
 
 const allMoves = [..."abcdefgh"]
   .flatMap((file) => [`${file}3`, `${file}4`])
@@ -65,13 +65,13 @@ test("a position of a reviewed game has the key of a request with the same moves
   const moves = ["e4", "e5", "Nf3", "Nc6", "Bb5", "a6"];
   const { positions } = inOneGo(playGame(positionOf(startFen), moves));
   const { catalog } = knownEngines([buildOf()]);
-  const ofReview = positions.map((position) => cacheKeyOf(judgeSearch(requestOf({}), position, catalog)));
+  const ofReview = positions.map((position) => cacheKeyOf(validateSearch(requestOf({}), position, catalog)));
   const ofMoves = await Promise.all(positions.map((_, ply) => keyOf({ moves: moves.slice(0, ply) })));
   expect(ofMoves).toEqual(ofReview);
 });
 
 describe("two requests have different keys", () => {
-  const other = (told: Partial<EngineBuild>) => keyOfJudged({ build: buildOf(told) });
+  const other = (told: Partial<EngineBuild>) => keyOfRequest({ build: buildOf(told) });
 
   test("two requests have different keys if anything differs that the answer depends on", async () => {
     const keys = [
@@ -100,7 +100,7 @@ describe("two requests have different keys", () => {
       other({ settings: { hashMb: 32, threads: 1 } }),
       other({ settings: { hashMb: 16, threads: 2 } }),
       other({ reproducible: false }),
-      keyOfJudged({ effectiveOptions: { syzygy_50_move_rule: false } }),
+      keyOfRequest({ effectiveOptions: { syzygy_50_move_rule: false } }),
     ];
     expect(new Set(keys).size).toBe(keys.length);
   });
@@ -115,7 +115,7 @@ test("the order of options changes no key", () => {
     { a: 1, b: true },
     { b: true, a: 1 },
   ];
-  expect(keyOfJudged({ effectiveOptions: one })).toBe(keyOfJudged({ effectiveOptions: two }));
+  expect(keyOfRequest({ effectiveOptions: one })).toBe(keyOfRequest({ effectiveOptions: two }));
 });
 
 test("a weakened engine is random, so its answers have no key", async () => {
@@ -125,7 +125,7 @@ test("a weakened engine is random, so its answers have no key", async () => {
 
 test("the key has the digest of the engine's file, not its path", () => {
   const moved = buildOf({ file: "/elsewhere/stockfish" });
-  expect(keyOfJudged({ build: moved })).toBe(keyOfJudged({}));
+  expect(keyOfRequest({ build: moved })).toBe(keyOfRequest({}));
 });
 
 test.each([
@@ -136,7 +136,7 @@ test.each([
   [{ depth: 30, nodes: 999 }, false],
   [{ depth: 5, nodes: 100_000 }, false],
 ])("the answer to %j is worth a row on disk: %s", (limits, worth) => {
-  expect(isWorthStoring(judgedOf(limits))).toBe(worth);
+  expect(isWorthStoring(validated(limits))).toBe(worth);
 });
 
 const blackToMove = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";
@@ -145,7 +145,7 @@ const codesOf = ({ warnings }: { readonly warnings: readonly { readonly code: st
 
 describe("what an engine said", () => {
   test("an analysis has SAN, the reply, and the time waited", () => {
-    const analysis = analysisFromEvent(doneOf(), judgedOf(), 17);
+    const analysis = analysisFromEvent(doneOf(), validated(), 17);
     expect(analysis).toMatchObject({
       best: { uci: "e2e4", san: "e4" },
       ponder: { uci: "e7e5", san: "e5" },
@@ -159,7 +159,7 @@ describe("what an engine said", () => {
   });
 
   test("an analysis has no reply if the engine expects none", () => {
-    const { ponder } = analysisFromEvent(doneOf({ ponder: undefined }), judgedOf(), 0);
+    const { ponder } = analysisFromEvent(doneOf({ ponder: undefined }), validated(), 0);
     expect(ponder).toBeUndefined();
   });
 
@@ -177,19 +177,19 @@ describe("what an engine said", () => {
   ])("an analysis of Black's move is turned to White's view: %s", (_, said, told) => {
     const snapshot = snapshotOf({ lines: [lineOf(["e7e5"], { score: said })] });
     const done = doneOf({ snapshot, bestMove: "e7e5", ponder: undefined });
-    const analysis = analysisFromEvent(done, judgedOf({ fen: blackToMove }), 0);
+    const analysis = analysisFromEvent(done, validated({ fen: blackToMove }), 0);
     expect(analysis.score).toEqual(told);
     expect(analysis.lines[0]?.score).toEqual(told);
   });
 
   test("a line of an analysis ends before a move that is not legal", () => {
     const snapshot = snapshotOf({ lines: [lineOf(["e2e4", "e7e5", "a1a8", "h7h6"])] });
-    const { lines } = analysisFromEvent(doneOf({ snapshot }), judgedOf(), 0);
+    const { lines } = analysisFromEvent(doneOf({ snapshot }), validated(), 0);
     expect(lines).toMatchObject([{ moves: ["e2e4", "e7e5"], san: ["e4", "e5"] }]);
   });
 
   test("an analysis is refused if its best move is not legal", () => {
-    expect(() => analysisFromEvent(doneOf({ bestMove: "a1a8" }), judgedOf(), 0)).toThrow(
+    expect(() => analysisFromEvent(doneOf({ bestMove: "a1a8" }), validated(), 0)).toThrow(
       /stockfish-19 answered a1a8, which is not legal/,
     );
   });
@@ -200,7 +200,7 @@ describe("a warning", () => {
     const snapshot = snapshotOf({ complete: false, depth: 1 });
     const analysis = analysisFromEvent(
       doneOf({ snapshot, endedBy: "time" }),
-      judgedOf({ movetimeMs: 50 }),
+      validated({ movetimeMs: 50 }),
       0,
     );
     expect(codesOf(analysis)).toEqual(["incomplete_iteration"]);
@@ -209,7 +209,7 @@ describe("a warning", () => {
   test("a warning says that nodes ended the search before its first iteration was complete", () => {
     const snapshot = snapshotOf({ complete: false, depth: 1 });
     const done = doneOf({ snapshot, endedBy: "nodes", bestMove: "d2d4", ponder: undefined });
-    const { warnings, deterministic, stopReason } = analysisFromEvent(done, judgedOf({ nodes: 1 }), 0);
+    const { warnings, deterministic, stopReason } = analysisFromEvent(done, validated({ nodes: 1 }), 0);
     expect(warnings).toMatchObject([
       {
         code: "incomplete_iteration",
@@ -223,7 +223,7 @@ describe("a warning", () => {
 
   test("a warning says that the best move is newer than the lines, and both are kept", () => {
     const done = doneOf({ bestMove: "d2d4", ponder: "d7d5", endedBy: "time" });
-    const analysis = analysisFromEvent(done, judgedOf({ movetimeMs: 50 }), 0);
+    const analysis = analysisFromEvent(done, validated({ movetimeMs: 50 }), 0);
     expect(codesOf(analysis)).toEqual(["best_move_beyond_lines"]);
     expect(analysis).toMatchObject({
       best: { uci: "d2d4" },
@@ -235,14 +235,14 @@ describe("a warning", () => {
 
   test("the move of a weakened engine gets no warning, because it may always differ", () => {
     const done = doneOf({ bestMove: "d2d4", ponder: "d7d5" });
-    expect(codesOf(analysisFromEvent(done, judgedOf({ weakened: true }), 0))).toEqual([]);
+    expect(codesOf(analysisFromEvent(done, validated({ weakened: true }), 0))).toEqual([]);
   });
 
   test("the best move and the lines are compared as moves, because castling has two notations", () => {
     const fen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1";
     const snapshot = snapshotOf({ lines: [lineOf(["e1h1"])] });
     const done = doneOf({ snapshot, bestMove: "e1g1", ponder: undefined });
-    const analysis = analysisFromEvent(done, judgedOf({ fen }), 0);
+    const analysis = analysisFromEvent(done, validated({ fen }), 0);
     expect(codesOf(analysis)).toEqual([]);
     expect(analysis.best).toMatchObject({ uci: "e1g1", san: "O-O" });
   });
@@ -250,7 +250,7 @@ describe("a warning", () => {
   test("warnings of the request come before warnings of the answer", () => {
     const warnings = [{ code: "clocks_defaulted", message: "…", field: "fen" }];
     const snapshot = snapshotOf({ complete: false });
-    const analysis = analysisFromEvent(doneOf({ snapshot }), judgedOf({ warnings }), 0);
+    const analysis = analysisFromEvent(doneOf({ snapshot }), validated({ warnings }), 0);
     expect(codesOf(analysis)).toEqual(["clocks_defaulted", "incomplete_iteration"]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Analysis, Findings, JudgedRequest } from "../../src/analysis/analysis.ts";
+import type { Analysis, Findings, ValidatedRequest } from "../../src/analysis/analysis.ts";
 import { type Analyzer, createAnalyzer } from "../../src/analysis/analyzer.ts";
 import type { Followed } from "../../src/analysis/flight.ts";
 import { createScheduler, type Scheduler, type Work } from "../../src/analysis/scheduler.ts";
@@ -17,11 +17,11 @@ import { buildOf } from "../engine/build-of.ts";
 import { giveClockBack, takeClock, wait } from "../engine/clock.ts";
 import { statesOf } from "../support/states-of.ts";
 import { analyzerOf, endless } from "./analyzer-of.ts";
-import { doneOf, judgedOf, lineOf, scripted, snapshotOf } from "./made-up.ts";
+import { doneOf, lineOf, scripted, snapshotOf, validated } from "./made-up.ts";
 
 const never = new AbortController().signal;
 
-const analyze = (request: JudgedRequest, ...script: readonly (SearchEvent | Error)[]): Promise<Analysis> =>
+const analyze = (request: ValidatedRequest, ...script: readonly (SearchEvent | Error)[]): Promise<Analysis> =>
   analyzerOf(scripted(...script).search).analyze(request, "somebody", never);
 
 /** A scheduler that tells what work asked for its slot. */
@@ -46,7 +46,7 @@ describe("a search", () => {
       searchMoves: ["d2d4", "e2e4"],
       options: { skill_level: 3 },
     };
-    const request = judgedOf(asked);
+    const request = validated(asked);
     await analyzerOf(search).analyze(request, "somebody", never);
     expect(jobs).toEqual([{ position: request.position, ...asked }]);
   });
@@ -54,7 +54,7 @@ describe("a search", () => {
   test("a search of all legal moves is a search without named moves, and the answer shows the request", async () => {
     const snapshot = snapshotOf({ lines: [lineOf(["e1d1"])] });
     const { search, jobs } = scripted(doneOf({ snapshot, bestMove: "e1d1", ponder: undefined }));
-    const request = judgedOf({ fen: "8/8/8/8/8/4k2p/8/4K3 w - - 0 1", searchMoves: ["e1d1", "e1f1"] });
+    const request = validated({ fen: "8/8/8/8/8/4k2p/8/4K3 w - - 0 1", searchMoves: ["e1d1", "e1f1"] });
     const analysis = await analyzerOf(search).analyze(request, "somebody", never);
     expect(jobs).toMatchObject([{ searchMoves: [] }]);
     expect(analysis.request.searchMoves).toEqual(["e1d1", "e1f1"]);
@@ -62,7 +62,7 @@ describe("a search", () => {
 
   test("a search is expected to take as long as its nodes take", () => {
     const { timeOf } = analyzerOf(endless);
-    const ofNodes = (nodes: number) => timeOf(judgedOf({ depth: undefined, nodes }), 5000).expectedMs;
+    const ofNodes = (nodes: number) => timeOf(validated({ depth: undefined, nodes }), 5000).expectedMs;
     expect(ofNodes(1000)).toBeLessThan(10);
     expect(ofNodes(100_000)).toBeGreaterThan(100);
     expect(ofNodes(1_000_000_000)).toBe(5000);
@@ -70,7 +70,7 @@ describe("a search", () => {
 
   test("a search without a time limit gets the longest that the service allows", async () => {
     const { search, jobs } = scripted(doneOf());
-    await analyzerOf(search).analyze(judgedOf(), "somebody", never);
+    await analyzerOf(search).analyze(validated(), "somebody", never);
     expect(jobs).toMatchObject([{ movetimeMs: 9000 }]);
   });
 
@@ -80,7 +80,7 @@ describe("a search", () => {
     const cache = createMemoryCache<Findings>({ bytes: 1e6 });
     const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
     const terms = { expectedMs: 123, longestMs: 4567, onEngineTime() {} };
-    const request = judgedOf({ depth: 30 });
+    const request = validated({ depth: 30 });
     await analyzer.analyze(request, "somebody", never, terms);
     expect(jobs).toMatchObject([{ movetimeMs: 4567 }]);
     expect(works.map(({ flow, expectMs }) => [flow, expectMs()])).toEqual([["somebody", 4567]]);
@@ -96,7 +96,7 @@ describe("a search", () => {
     const { scheduler, works } = listening();
     const cache = createMemoryCache<Findings>({ bytes: 0 });
     const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
-    const request = judgedOf({ depth: 14 });
+    const request = validated({ depth: 14 });
     await analyzer.analyze(request, "somebody", never);
     const [work] = works;
     const afterOne = work?.expectMs();
@@ -107,16 +107,16 @@ describe("a search", () => {
 
   test("a search is expected to take no longer than its movetime, or than the plan's if it has none", () => {
     const { timeOf } = analyzerOf(endless);
-    expect(timeOf(judgedOf({ depth: 30, movetimeMs: 700 }), 5000)).toEqual({
+    expect(timeOf(validated({ depth: 30, movetimeMs: 700 }), 5000)).toEqual({
       expectedMs: 700,
       longestMs: 700,
     });
-    expect(timeOf(judgedOf({ depth: 30 }), 5000)).toEqual({ expectedMs: 5000, longestMs: 5000 });
+    expect(timeOf(validated({ depth: 30 }), 5000)).toEqual({ expectedMs: 5000, longestMs: 5000 });
   });
 
   test("a finished game needs no search, and takes no slot", async () => {
     const { search, jobs } = scripted(doneOf());
-    const request = judgedOf({ fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", depth: 5 });
+    const request = validated({ fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", depth: 5 });
     const analyzer = analyzerOf(search, 0);
     expect(await analyzer.analyze(request, "somebody", never)).toMatchObject({
       stopReason: "terminal",
@@ -146,7 +146,7 @@ describe("a search", () => {
     };
     const scheduler = createScheduler({ slots: 1, maxWaitMs: 60_000 });
     const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
-    await Promise.all([8, 9].map((depth) => analyzer.analyze(judgedOf({ depth }), "somebody", never)));
+    await Promise.all([8, 9].map((depth) => analyzer.analyze(validated({ depth }), "somebody", never)));
     expect(order).toEqual(["search 8", "search 9", "keep", "keep"]);
   });
 });
@@ -156,7 +156,7 @@ describe("the states of a search", () => {
 
   test("the states of a search can be watched, and the last one has the reason to stop", async () => {
     const { search } = scripted(progress, doneOf());
-    const states = await Array.fromAsync(statesOf(analyzerOf(search), judgedOf(), "somebody", never));
+    const states = await Array.fromAsync(statesOf(analyzerOf(search), validated(), "somebody", never));
     expect(states).toMatchObject([
       {
         depth: 13,
@@ -172,28 +172,28 @@ describe("the states of a search", () => {
   test("a search that nobody watches any more gives its slot to the next caller", async () => {
     let calls = 0;
     const analyzer = analyzerOf((...job) => (calls++ === 0 ? endless : scripted(doneOf()).search)(...job));
-    const states = statesOf(analyzer, judgedOf(), "somebody", never)[Symbol.asyncIterator]();
+    const states = statesOf(analyzer, validated(), "somebody", never)[Symbol.asyncIterator]();
     expect((await states.next()).value).toMatchObject({ depth: 13 });
     await states.return?.(undefined);
-    expect(await analyzer.analyze(judgedOf(), "somebody", never)).toMatchObject({ depth: 14 });
+    expect(await analyzer.analyze(validated(), "somebody", never)).toMatchObject({ depth: 14 });
   });
 });
 
 describe("why a search stopped", () => {
   test.each([
-    ["depth", doneOf({ endedBy: "depth" }), judgedOf()],
-    ["depth", doneOf({ endedBy: "depth" }), judgedOf({ movetimeMs: 500 })],
-    ["movetime", doneOf({ endedBy: "time" }), judgedOf({ movetimeMs: 500 })],
-    ["server_limit", doneOf({ endedBy: "time" }), judgedOf()],
-    ["nodes", doneOf({ endedBy: "nodes" }), judgedOf({ nodes: 5000, movetimeMs: 500 })],
-    ["server_limit", doneOf({ endedBy: "time" }), judgedOf({ nodes: 5000 })],
+    ["depth", doneOf({ endedBy: "depth" }), validated()],
+    ["depth", doneOf({ endedBy: "depth" }), validated({ movetimeMs: 500 })],
+    ["movetime", doneOf({ endedBy: "time" }), validated({ movetimeMs: 500 })],
+    ["server_limit", doneOf({ endedBy: "time" }), validated()],
+    ["nodes", doneOf({ endedBy: "nodes" }), validated({ nodes: 5000, movetimeMs: 500 })],
+    ["server_limit", doneOf({ endedBy: "time" }), validated({ nodes: 5000 })],
   ] as const)("the reason why a search stopped is %s", async (stopReason, done, request) => {
     expect(await analyze(request, done)).toMatchObject({ stopReason });
   });
 });
 
 describe("an answer is deterministic", () => {
-  const { build } = judgedOf();
+  const { build } = validated();
   test.each([
     [true, "ended by depth, reproducible engine, full strength", doneOf(), {}],
     [true, "ended by nodes", doneOf({ endedBy: "nodes" }), { nodes: 5000 }],
@@ -203,7 +203,7 @@ describe("an answer is deterministic", () => {
     [false, "equal searches of its engine differ", doneOf(), { build: { ...build, reproducible: false } }],
     [false, "weakened", doneOf(), { weakened: true }],
   ] as const)("the answer's field deterministic is %s: %s", async (deterministic, _, done, told) => {
-    expect(await analyze(judgedOf(told), done)).toMatchObject({ deterministic });
+    expect(await analyze(validated(told), done)).toMatchObject({ deterministic });
   });
 });
 
@@ -219,7 +219,7 @@ describe("a failure", () => {
     ["protocol_error", "internal"],
   ])("a failure of the kind %s is %s to the caller", async (kind, code) => {
     const failure = new EngineFailure(kind, "secret of the engine");
-    const error = await analyze(judgedOf(), failure).catch((thrown: unknown) => thrown);
+    const error = await analyze(validated(), failure).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(KibitzError);
     expect(error).toMatchObject({ code, cause: failure });
     expect((error as KibitzError).message).not.toContain("secret");
@@ -227,12 +227,15 @@ describe("a failure", () => {
 
   test("a failure of an engine that is being started says when to try again", async () => {
     const failure = new EngineFailure("no_start", "slow");
-    await expect(analyze(judgedOf(), failure)).rejects.toMatchObject({ retryAfterMs: 1000, retryable: true });
+    await expect(analyze(validated(), failure)).rejects.toMatchObject({
+      retryAfterMs: 1000,
+      retryable: true,
+    });
   });
 
   test("a failure of another kind is passed on unchanged", async () => {
     const mistake = new TypeError("mistake");
-    await expect(analyze(judgedOf(), mistake)).rejects.toBe(mistake);
+    await expect(analyze(validated(), mistake)).rejects.toBe(mistake);
   });
 
   test("a failed search frees its slot", async () => {
@@ -240,8 +243,8 @@ describe("a failure", () => {
     const analyzer = analyzerOf((build, job, signal) =>
       scripted(calls++ === 0 ? new EngineFailure("overtime", "late") : doneOf()).search(build, job, signal),
     );
-    await expect(analyzer.analyze(judgedOf(), "somebody", never)).rejects.toThrow();
-    expect(await analyzer.analyze(judgedOf(), "somebody", never)).toMatchObject({ stopReason: "depth" });
+    await expect(analyzer.analyze(validated(), "somebody", never)).rejects.toThrow();
+    expect(await analyzer.analyze(validated(), "somebody", never)).toMatchObject({ stopReason: "depth" });
   });
 });
 
@@ -251,7 +254,7 @@ describe("a caller that leaves", () => {
   test("a caller that leaves ends the search with its abort reason, and frees the slot", async () => {
     const analyzer = analyzerOf(endless);
     for (const leaving of [new AbortController(), new AbortController()]) {
-      const left = analyzer.analyze(judgedOf(), "somebody", leaving.signal);
+      const left = analyzer.analyze(validated(), "somebody", leaving.signal);
       await new Promise(setImmediate);
       leaving.abort(reason);
       await expect(left).rejects.toBe(reason);
@@ -268,14 +271,14 @@ describe("a caller that leaves", () => {
     const cache = createMemoryCache<Findings>({ bytes: 0 });
     const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
     const leaving = new AbortController();
-    const left = analyzer.analyze(judgedOf(), "somebody", leaving.signal);
+    const left = analyzer.analyze(validated(), "somebody", leaving.signal);
     await new Promise(setImmediate);
     leaving.abort(reason);
     await expect(left).rejects.toBe(reason);
-    expect(scheduler.standing().running).toBe(1);
+    expect(scheduler.status().running).toBe(1);
     stopped.resolve();
     await new Promise(setImmediate);
-    expect(scheduler.standing().running).toBe(0);
+    expect(scheduler.status().running).toBe(0);
   });
 
   test("a caller that leaves while waiting gets its abort reason, and no engine is asked", async () => {
@@ -285,8 +288,8 @@ describe("a caller that leaves", () => {
       return endless(...job);
     });
     const [holding, leaving] = [new AbortController(), new AbortController()];
-    const held = analyzer.analyze(judgedOf(), "somebody", holding.signal);
-    const left = analyzer.analyze(judgedOf({ depth: 3 }), "somebody", leaving.signal);
+    const held = analyzer.analyze(validated(), "somebody", holding.signal);
+    const left = analyzer.analyze(validated({ depth: 3 }), "somebody", leaving.signal);
     leaving.abort(reason);
     await expect(left).rejects.toBe(reason);
     expect(asked).toBe(1);
@@ -301,8 +304,8 @@ describe("an answer that depth alone defines", () => {
   test("a deterministic answer is cached, and given again without an engine", async () => {
     const { search, jobs } = scripted(doneOf({ snapshot: first }));
     const analyzer = analyzerOf(search);
-    const searched = await analyzer.analyze(judgedOf(), "somebody", never);
-    const kept = await analyzer.analyze(judgedOf(), "somebody else", never);
+    const searched = await analyzer.analyze(validated(), "somebody", never);
+    const kept = await analyzer.analyze(validated(), "somebody else", never);
     expect(searched).toMatchObject({ cached: false });
     expect(kept).toMatchObject({ cached: true, queueMs: 0, counters: first.counters });
     expect({ ...kept, cached: false, request: 0 }).toEqual({ ...searched, queueMs: 0, request: 0 });
@@ -312,17 +315,17 @@ describe("an answer that depth alone defines", () => {
   test("a cached answer is the only state that a watcher sees", async () => {
     const { search } = scripted({ kind: "progress", snapshot: snapshotOf({ depth: 13 }) }, doneOf());
     const analyzer = analyzerOf(search);
-    await analyzer.analyze(judgedOf(), "somebody", never);
-    const states = await Array.fromAsync(statesOf(analyzer, judgedOf(), "somebody", never));
+    await analyzer.analyze(validated(), "somebody", never);
+    const states = await Array.fromAsync(statesOf(analyzer, validated(), "somebody", never));
     expect(states).toMatchObject([{ cached: true, stopReason: "depth", depth: 14 }]);
   });
 
   test("a cached answer is given for another movetime, with the warnings of that request", async () => {
     const { search, jobs } = scripted(doneOf());
     const analyzer = analyzerOf(search);
-    await analyzer.analyze(judgedOf(), "somebody", never);
+    await analyzer.analyze(validated(), "somebody", never);
     const warnings = [{ code: "default_depth_applied", message: "…", field: "depth" }];
-    const request = judgedOf({ movetimeMs: 50, warnings });
+    const request = validated({ movetimeMs: 50, warnings });
     const kept = await analyzer.analyze(request, "somebody", never);
     expect(kept).toMatchObject({ request, warnings, cached: true, stopReason: "depth", deterministic: true });
     expect(jobs).toHaveLength(1);
@@ -332,27 +335,27 @@ describe("an answer that depth alone defines", () => {
     const { search, jobs } = scripted(doneOf({ endedBy: "nodes" }));
     const analyzer = analyzerOf(search);
     const ofNodes = (nodes: number) =>
-      analyzer.analyze(judgedOf({ depth: undefined, nodes }), "somebody", never);
+      analyzer.analyze(validated({ depth: undefined, nodes }), "somebody", never);
     await ofNodes(5000);
     expect(await ofNodes(5000)).toMatchObject({ cached: true, stopReason: "nodes", deterministic: true });
     expect(await ofNodes(5001)).toMatchObject({ cached: false });
     expect(jobs).toHaveLength(2);
   });
 
-  test.each<[string, SearchEvent, Partial<JudgedRequest>]>([
+  test.each<[string, SearchEvent, Partial<ValidatedRequest>]>([
     ["time has ended before its nodes", doneOf({ endedBy: "time" }), { nodes: 5000 }],
     ["time has ended", doneOf({ endedBy: "time" }), { movetimeMs: 500 }],
     ["a weakened engine gave", doneOf(), { weakened: true }],
     [
       "an engine whose searches differ gave",
       doneOf(),
-      { build: { ...judgedOf().build, reproducible: false } },
+      { build: { ...validated().build, reproducible: false } },
     ],
   ])("an answer that %s is not cached, and is searched again", async (_, done, told) => {
     const { search, jobs } = scripted(done);
     const analyzer = analyzerOf(search);
     for (const _ of [1, 2]) {
-      expect(await analyzer.analyze(judgedOf(told), "somebody", never)).toMatchObject({ cached: false });
+      expect(await analyzer.analyze(validated(told), "somebody", never)).toMatchObject({ cached: false });
     }
     expect(jobs).toHaveLength(2);
   });
@@ -363,7 +366,7 @@ test("more work than the queue can do in time is refused, and admitted work is f
   const scheduler = createScheduler({ slots: 1, maxWaitMs: 0 });
   const cache = createMemoryCache<Findings>({ bytes: 0 });
   const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
-  const [accepted, refused] = [judgedOf(), judgedOf({ depth: 3 })].map((request) =>
+  const [accepted, refused] = [validated(), validated({ depth: 3 })].map((request) =>
     analyzer.analyze(request, "somebody", never),
   );
   await expect(refused).rejects.toMatchObject({ code: "overloaded" });
@@ -394,7 +397,7 @@ function analyzerWithHolds() {
 const briefly = (event: Followed | undefined) =>
   event?.kind === "waiting" ? event.at.place : event?.analysis.stopReason;
 const follow = (analyzer: Analyzer, depth: number) =>
-  analyzer.follow(judgedOf({ depth }), `caller ${depth}`, never)[Symbol.asyncIterator]();
+  analyzer.follow(validated({ depth }), `caller ${depth}`, never)[Symbol.asyncIterator]();
 const next = async (events: AsyncIterator<Followed>) => briefly((await events.next()).value);
 
 describe("who follows a search", () => {
@@ -451,7 +454,7 @@ describe("who follows a search", () => {
     ["is not needed, as the game is over", { fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1" }, ["terminal"]],
   ])("no queue position is reported if the search %s", async (_, told, expected) => {
     const { analyzer, release } = analyzerWithHolds();
-    const events = Array.fromAsync(analyzer.follow(judgedOf(told), "somebody", never));
+    const events = Array.fromAsync(analyzer.follow(validated(told), "somebody", never));
     if (expected.includes("depth")) {
       await release();
     }
@@ -460,11 +463,11 @@ describe("who follows a search", () => {
 
   test("no queue position is reported for a known answer, though all slots are taken", async () => {
     const { analyzer, release } = analyzerWithHolds();
-    const known = analyzer.analyze(judgedOf(), "somebody", never);
+    const known = analyzer.analyze(validated(), "somebody", never);
     await release();
     await known;
-    const holder = analyzer.analyze(judgedOf({ depth: 3 }), "somebody", never);
-    const events = await Array.fromAsync(analyzer.follow(judgedOf(), "somebody", never));
+    const holder = analyzer.analyze(validated({ depth: 3 }), "somebody", never);
+    const events = await Array.fromAsync(analyzer.follow(validated(), "somebody", never));
     expect(events).toMatchObject([{ kind: "state", analysis: { cached: true } }]);
     await release();
     await holder;
@@ -472,8 +475,8 @@ describe("who follows a search", () => {
 
   test("a reader without a callback for positions gets states alone", async () => {
     const { analyzer, release } = analyzerWithHolds();
-    const holder = analyzer.analyze(judgedOf({ depth: 3 }), "somebody", never);
-    const watched = Array.fromAsync(statesOf(analyzer, judgedOf(), "watcher", never));
+    const holder = analyzer.analyze(validated({ depth: 3 }), "somebody", never);
+    const watched = Array.fromAsync(statesOf(analyzer, validated(), "watcher", never));
     await release();
     await holder;
     await release();
@@ -500,9 +503,9 @@ describe("equal requests at the same time", () => {
     const { search, jobs, open } = held(doneOf());
     const analyzer = analyzerOf(search);
     const warnings = [{ code: "clocks_defaulted", message: "…", field: "fen" }];
-    const requests = [judgedOf(), judgedOf({ warnings }), judgedOf()];
+    const requests = [validated(), validated({ warnings }), validated()];
     const answers = requests.map((request, index) => analyzer.analyze(request, `caller ${index}`, never));
-    const watched = Array.fromAsync(statesOf(analyzer, judgedOf(), "watcher", never));
+    const watched = Array.fromAsync(statesOf(analyzer, validated(), "watcher", never));
     await new Promise(setImmediate);
     open();
     for (const [index, answer] of (await Promise.all(answers)).entries()) {
@@ -521,9 +524,9 @@ describe("equal requests at the same time", () => {
       return doneOf();
     };
     const analyzer = analyzerOf(search);
-    const answer = analyzer.analyze(judgedOf(), "first", never);
+    const answer = analyzer.analyze(validated(), "first", never);
     await new Promise(setImmediate);
-    const states = statesOf(analyzer, judgedOf(), "second", never)[Symbol.asyncIterator]();
+    const states = statesOf(analyzer, validated(), "second", never)[Symbol.asyncIterator]();
     expect((await states.next()).value).toMatchObject({ depth: 9, stopReason: undefined });
     over.resolve();
     expect((await states.next()).value).toMatchObject({ stopReason: "depth" });
@@ -534,8 +537,8 @@ describe("equal requests at the same time", () => {
     const { search, open } = held(doneOf());
     const analyzer = analyzerOf(search);
     const leaving = new AbortController();
-    const first = analyzer.analyze(judgedOf(), "first", leaving.signal);
-    const second = analyzer.analyze(judgedOf(), "second", never);
+    const first = analyzer.analyze(validated(), "first", leaving.signal);
+    const second = analyzer.analyze(validated(), "second", never);
     await new Promise(setImmediate);
     leaving.abort(new Error("gone"));
     await expect(first).rejects.toThrow("gone");
@@ -548,17 +551,17 @@ describe("equal requests at the same time", () => {
     onTestFinished(giveClockBack);
     const { search, open } = held(doneOf());
     const analyzer = analyzerOf(search);
-    const holder = analyzer.analyze(judgedOf({ depth: 2 }), "holder", never);
-    const early = analyzer.analyze(judgedOf(), "early", never);
+    const holder = analyzer.analyze(validated({ depth: 2 }), "holder", never);
+    const early = analyzer.analyze(validated(), "early", never);
     await wait(60);
-    const late = analyzer.analyze(judgedOf(), "late", never);
+    const late = analyzer.analyze(validated(), "late", never);
     await wait(30);
     open();
     const waits = (await Promise.all([holder, early, late])).map(({ queueMs }) => queueMs);
     expect(waits).toEqual([0, 90, 30]);
   });
 
-  test.each<[string, Partial<JudgedRequest>, Partial<JudgedRequest>]>([
+  test.each<[string, Partial<ValidatedRequest>, Partial<ValidatedRequest>]>([
     ["they have other limits of time", { movetimeMs: 500 }, { movetimeMs: 600 }],
     ["the engine is weakened: its answers are dice", { weakened: true }, { weakened: true }],
     ["their depths differ", { depth: 8 }, { depth: 9 }],
@@ -567,7 +570,7 @@ describe("equal requests at the same time", () => {
   ])("requests share no search if %s", async (_, one, other) => {
     const { search, jobs, open } = held(doneOf());
     const analyzer = analyzerOf(search, 2);
-    const answers = [one, other].map((told) => analyzer.analyze(judgedOf(told), "somebody", never));
+    const answers = [one, other].map((told) => analyzer.analyze(validated(told), "somebody", never));
     open();
     await Promise.all(answers);
     expect(jobs).toHaveLength(2);
@@ -577,7 +580,7 @@ describe("equal requests at the same time", () => {
     const { search, jobs, open } = held(doneOf({ endedBy: "time" }));
     const analyzer = analyzerOf(search, 2);
     const answers = [undefined, 9000].map((movetimeMs) =>
-      analyzer.analyze(judgedOf({ movetimeMs }), "somebody", never),
+      analyzer.analyze(validated({ movetimeMs }), "somebody", never),
     );
     open();
     // The reason is the request's own, though the search is one.
@@ -608,7 +611,7 @@ describe("a search that two ask for while it waits", () => {
     const ask = (depth: number, flow: string) => {
       const leaving = new AbortController();
       // The same cost for all depths, so that nothing but their places decides.
-      const request = judgedOf({ depth: 14, multipv: 1, effectiveOptions: { depth }, movetimeMs: 60 });
+      const request = validated({ depth: 14, multipv: 1, effectiveOptions: { depth }, movetimeMs: 60 });
       ended.push(analyzer.analyze({ ...request, depth }, flow, leaving.signal).catch(() => {}));
       return leaving;
     };
@@ -659,9 +662,9 @@ describe("a search that two ask for while it waits", () => {
       ask(25, `caller ${caller % 10}`);
     }
     await settle();
-    expect(scheduler.standing()).toMatchObject({ running: 1, waiting: 1 });
+    expect(scheduler.status()).toMatchObject({ running: 1, waiting: 1 });
     expect(await finish()).toEqual([25]);
-    expect(scheduler.standing()).toMatchObject({ running: 0, waiting: 0 });
+    expect(scheduler.status()).toMatchObject({ running: 0, waiting: 0 });
   });
 });
 
@@ -693,8 +696,8 @@ function startedOver(store: AnswerStore<Findings>, done: SearchDone = doneOf()) 
     store,
     movetimeMaxMs: 9000,
   });
-  const ask = (told: Parameters<typeof judgedOf>[0] = {}) =>
-    analyzer.analyze(judgedOf(told), "somebody", never);
+  const ask = (told: Parameters<typeof validated>[0] = {}) =>
+    analyzer.analyze(validated(told), "somebody", never);
   return { analyzer, ask, jobs };
 }
 
@@ -706,13 +709,13 @@ test("an answer that one process has stored is found by the next process, and th
   const kept = await ask();
   expect(kept).toMatchObject({ cached: true, queueMs: 0, deterministic: true });
   expect({ ...kept, cached: false, request: 0 }).toEqual({ ...searched, queueMs: 0, request: 0 });
-  const states = await Array.fromAsync(statesOf(analyzer, judgedOf(), "somebody", never));
+  const states = await Array.fromAsync(statesOf(analyzer, validated(), "somebody", never));
   expect(states).toMatchObject([{ cached: true, stopReason: "depth" }]);
   expect(jobs).toEqual([]);
   expect(asked).toEqual(["get", "set", "get"]);
 });
 
-test.each<[string, Parameters<typeof judgedOf>[0], SearchDone]>([
+test.each<[string, Parameters<typeof validated>[0], SearchDone]>([
   ["time has ended", {}, doneOf({ endedBy: "time" })],
   ["the service has ended", {}, doneOf({ endedBy: "stop" })],
   ["a weakened engine has played", { weakened: true }, doneOf()],

@@ -15,7 +15,7 @@ import { jobOf } from "../engine/job-of.ts";
 import { statesOf } from "../support/states-of.ts";
 import { useTurnedClock } from "../support/turned-clock.ts";
 import { analyzerOf, endless } from "./analyzer-of.ts";
-import { doneOf, judgedOf, scripted, snapshotOf } from "./made-up.ts";
+import { doneOf, scripted, snapshotOf, validated } from "./made-up.ts";
 
 const never = new AbortController().signal;
 const turnMs = useTurnedClock();
@@ -37,7 +37,7 @@ describe("engine time of a search that is watched", () => {
     watcher: (states: AsyncIterable<Analysis>) => Promise<unknown>,
   ) {
     const { terms, engineMs } = metered();
-    await watcher(statesOf(analyzerOf(search), judgedOf(), "somebody", never, terms));
+    await watcher(statesOf(analyzerOf(search), validated(), "somebody", never, terms));
     return engineMs();
   }
   /** Longer than what the engine says of its time. */
@@ -90,7 +90,7 @@ describe("engine time of a search that is watched", () => {
     const analyzer = analyzerOf(endless);
     const { terms, engineMs } = metered();
     const cut = new AbortController();
-    const states = statesOf(analyzer, judgedOf(), "somebody", cut.signal, terms)[Symbol.asyncIterator]();
+    const states = statesOf(analyzer, validated(), "somebody", cut.signal, terms)[Symbol.asyncIterator]();
     await states.next();
     cut.abort(new Error("cut"));
     turnMs(hourMs);
@@ -112,7 +112,7 @@ describe("engine time of a caller who leaves without an answer", () => {
         charged.engineMs = ms;
       };
       const terms = { expectedMs: 10, longestMs: 9000, onEngineTime };
-      charged.ended = analyzer.analyze(judgedOf(), "somebody", leaving.signal, terms).catch(() => {});
+      charged.ended = analyzer.analyze(validated(), "somebody", leaving.signal, terms).catch(() => {});
       await passMs(0);
       return charged;
     };
@@ -135,7 +135,7 @@ describe("engine time of a caller who leaves without an answer", () => {
   test("a caller who leaves pays no engine time while it waits for an engine", async () => {
     const analyzer = analyzerOf(endless);
     const holding = new AbortController();
-    const held = analyzer.analyze(judgedOf({ depth: 3 }), "holder", holding.signal).catch(() => {});
+    const held = analyzer.analyze(validated({ depth: 3 }), "holder", holding.signal).catch(() => {});
     const both = await twoOf(analyzer);
     await passMs(30);
     for (const { leaving, ended } of both) {
@@ -172,7 +172,7 @@ describe("engine time of a search that waits for an engine that is being started
     const { terms, engineMs } = metered();
     await nextTurn();
     const begunAt = performance.now();
-    await expect(analyzer.analyze(judgedOf(), "somebody", leaving, terms)).rejects.toThrow();
+    await expect(analyzer.analyze(validated(), "somebody", leaving, terms)).rejects.toThrow();
     return { engineMs: engineMs(), tookMs: performance.now() - begunAt };
   }
 
@@ -190,10 +190,10 @@ describe("engine time of a search that waits for an engine that is being started
 
   test("a search of a position that gets no engine pays no engine time", async () => {
     const quarantine = createQuarantine();
-    const job = { ...jobOf(), position: judgedOf().position };
+    const job = { ...jobOf(), position: validated().position };
     const crash = new EngineFailure("exited", "crashed");
-    quarantine.note(judgedOf().build, job, crash);
-    quarantine.note(judgedOf().build, job, crash);
+    quarantine.note(validated().build, job, crash);
+    quarantine.note(validated().build, job, crash);
     expect((await charged({}, never, quarantine)).engineMs).toBe(0);
   });
 

@@ -1,6 +1,6 @@
-import type { AnalysisRequest, JudgedRequest } from "../../src/analysis/analysis.ts";
-import type { KnownEngines } from "../../src/analysis/judge-request.ts";
-import { judgePosition } from "../../src/chess/judge-position.ts";
+import type { AnalysisRequest, ValidatedRequest } from "../../src/analysis/analysis.ts";
+import type { KnownEngines } from "../../src/analysis/validate-request.ts";
+import { validatePosition } from "../../src/chess/validate-position.ts";
 import { createCatalog } from "../../src/engine/catalog.ts";
 import type {
   EngineBuild,
@@ -11,14 +11,14 @@ import type {
   Snapshot,
 } from "../../src/engine/engine.ts";
 import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
-import { positionOf, startFen } from "../chess/judged.ts";
+import { positionOf, startFen } from "../chess/validated.ts";
 import { buildOf } from "../engine/build-of.ts";
 
 /** Engines that exist in name only. */
 export function knownEngines(builds: readonly EngineBuild[], defaultEngine?: string): KnownEngines {
   return {
     catalog: createCatalog(builds, defaultEngine),
-    judgePosition: async (input) => judgePosition(input),
+    validatePosition: async (input) => validatePosition(input),
     available: () => true,
   };
 }
@@ -41,10 +41,10 @@ export function requestOf(told: Partial<AnalysisRequest> = {}): AnalysisRequest 
 }
 
 /** A request that can be run. */
-export function judgedOf({
+export function validated({
   fen = startFen,
   ...told
-}: Partial<JudgedRequest> & { fen?: string } = {}): JudgedRequest {
+}: Partial<ValidatedRequest> & { fen?: string } = {}): ValidatedRequest {
   return {
     position: positionOf(fen),
     movesPlayed: 0,

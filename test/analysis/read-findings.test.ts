@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { findingsFromEvent } from "../../src/analysis/analysis.ts";
 import { findingsFromJson, findingsVersion, stateFromJson } from "../../src/analysis/read-findings.ts";
-import { doneOf, judgedOf, lineOf, snapshotOf } from "./made-up.ts";
+import { doneOf, lineOf, snapshotOf, validated } from "./made-up.ts";
 
 const mateLine = lineOf(["a7b8q", "d6e7"], {
   score: { value: { kind: "mate", mate: 3 }, bound: "lower", wdl: undefined },
 });
 const searched = [
-  findingsFromEvent(doneOf(), judgedOf()),
+  findingsFromEvent(doneOf(), validated()),
   findingsFromEvent(
     doneOf({
       endedBy: "nodes",
@@ -15,7 +15,7 @@ const searched = [
       ponder: undefined,
       snapshot: snapshotOf({ lines: [mateLine], complete: false }),
     }),
-    judgedOf({ fen: "1n6/P7/3k4/8/8/8/8/4K2R w K - 0 1" }),
+    validated({ fen: "1n6/P7/3k4/8/8/8/8/4K2R w K - 0 1" }),
   ),
 ];
 const written = JSON.stringify(searched[0]);
@@ -25,9 +25,9 @@ test.each(searched)("a search result is the same when it is written and read", (
 });
 
 test.each([
-  ["progress", findingsFromEvent({ kind: "progress", snapshot: snapshotOf() }, judgedOf())],
-  ["the end by time", findingsFromEvent(doneOf({ endedBy: "time" }), judgedOf())],
-  ["the end by depth", findingsFromEvent(doneOf(), judgedOf())],
+  ["progress", findingsFromEvent({ kind: "progress", snapshot: snapshotOf() }, validated())],
+  ["the end by time", findingsFromEvent(doneOf({ endedBy: "time" }), validated())],
+  ["the end by depth", findingsFromEvent(doneOf(), validated())],
 ])("a state of a search is the same when it is written and read: %s", (_, findings) => {
   const json = JSON.parse(JSON.stringify(findings));
   expect(stateFromJson(json)).toEqual(findings);

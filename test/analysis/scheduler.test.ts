@@ -2,9 +2,9 @@ import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   createScheduler,
   type PlaceInQueue,
+  type ReadQueuePosition,
   type Scheduler,
   type Slot,
-  type Standing,
   type Work,
 } from "../../src/analysis/scheduler.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
@@ -64,7 +64,9 @@ describe("the scheduler", () => {
     await expect(scheduler.enter(work, never)).rejects.toThrow(KibitzError);
     leaving.abort();
     const told: number[] = [];
-    const next = scheduler.enter(work, never, (standing) => told.push(standing()?.expectedWaitMs ?? -1));
+    const next = scheduler.enter(work, never, (readPosition) =>
+      told.push(readPosition()?.expectedWaitMs ?? -1),
+    );
     left[Symbol.dispose]();
     await next;
     expect(told).toEqual([0]);
@@ -206,10 +208,10 @@ describe("the scheduler", () => {
     const holder = await scheduler.enter(work, never);
     const second = scheduler.enter(work, never);
     await expect(scheduler.enter(work, never)).rejects.toThrow();
-    expect(scheduler.standing()).toMatchObject({ running: 1, waiting: 1, admitted: 1, refused: 1 });
+    expect(scheduler.status()).toMatchObject({ running: 1, waiting: 1, admitted: 1, refused: 1 });
     holder[Symbol.dispose]();
     (await second)[Symbol.dispose]();
-    expect(scheduler.standing()).toMatchObject({ running: 0, waiting: 0, admitted: 2, refused: 1 });
+    expect(scheduler.status()).toMatchObject({ running: 0, waiting: 0, admitted: 2, refused: 1 });
   });
 });
 
@@ -298,7 +300,7 @@ describe("waiting work", () => {
     leaving.abort(new Error("gone"));
     await expect(impatient).rejects.toThrow("gone");
     const second = scheduler.enter({ flow: "a", expectMs: () => 996 }, never);
-    expect(scheduler.standing().waiting).toBe(1);
+    expect(scheduler.status().waiting).toBe(1);
     holder[Symbol.dispose]();
     (await second)[Symbol.dispose]();
   });
@@ -332,7 +334,7 @@ describe("work that would wait too long", () => {
     expect(error).toMatchObject({ code: "overloaded", retryable: true });
     expect(error.message).toMatch(/would wait about 12 s.* a lower depth/);
     expect(error.retryAfterMs).toBe(7000);
-    expect(scheduler.standing()).toMatchObject({ waiting: 2, refused: 1 });
+    expect(scheduler.status()).toMatchObject({ waiting: 2, refused: 1 });
   });
 
   test("work that would wait too long is asked back after a second at least", async () => {
@@ -344,7 +346,7 @@ describe("work that would wait too long", () => {
     const scheduler = await full(1, 10_000, 4000, 2);
     // Short work of another caller waits for what runs, and for none of those.
     scheduler.enter({ flow: "other", expectMs: () => 50 }, never).catch(() => {});
-    expect(scheduler.standing()).toMatchObject({ waiting: 3, refused: 0 });
+    expect(scheduler.status()).toMatchObject({ waiting: 3, refused: 0 });
   });
 
   test("the expected wait is half as long if two slots serve the queue", async () => {
@@ -352,12 +354,12 @@ describe("work that would wait too long", () => {
     await refusalOf(await full(1, 10_000, 4000, 2), asked);
     const scheduler = await full(2, 10_000, 4000, 2);
     scheduler.enter(asked, never).catch(() => {});
-    expect(scheduler.standing()).toMatchObject({ waiting: 3, refused: 0 });
+    expect(scheduler.status()).toMatchObject({ waiting: 3, refused: 0 });
   });
 
   test("the expected wait is counted in time: many short searches may wait", async () => {
     const scheduler = await full(1, 10_000, 5, 1500);
-    expect(scheduler.standing()).toMatchObject({ waiting: 1500, refused: 0 });
+    expect(scheduler.status()).toMatchObject({ waiting: 1500, refused: 0 });
   });
 
   test("admitted work is not refused later", async () => {
@@ -388,19 +390,19 @@ describe("the queue position", () => {
       const scheduler = schedulerOf(1);
       let slot = await scheduler.enter({ flow: "holder", expectMs: () => 5 }, never);
       const entered: number[] = [];
-      const standings: Standing[] = [];
+      const positions: ReadQueuePosition[] = [];
       const entering = Array.from({ length: 40 }, async (_, number) => {
         // Few flows and few costs, so that many tags are equal.
         const flow = `flow ${random.below(5)}`;
         const expectedMs = 10 * (1 + random.below(3));
         const work = { flow, expectMs: () => expectedMs };
-        slot = await scheduler.enter(work, never, (standing) => {
-          standings[number] = standing;
+        slot = await scheduler.enter(work, never, (readPosition) => {
+          positions[number] = readPosition;
         });
         entered.push(number);
       });
       while (entered.length < entering.length) {
-        const told = standings.map((standing) => standing()?.place);
+        const told = positions.map((readPosition) => readPosition()?.place);
         const before = entered.length;
         const places = told.filter((place) => place !== undefined);
         expect(Math.min(...places)).toBe(1);
@@ -409,7 +411,7 @@ describe("the queue position", () => {
         await settle();
         expect(told[entered[before] ?? -1]).toBe(1);
       }
-      expect(standings.map((standing) => standing())).toEqual(standings.map(() => undefined));
+      expect(positions.map((readPosition) => readPosition())).toEqual(positions.map(() => undefined));
     },
   );
 
@@ -417,8 +419,8 @@ describe("the queue position", () => {
     const scheduler = schedulerOf(2);
     const places: (PlaceInQueue | undefined)[] = [];
     const enter = (expectedMs: number) =>
-      void scheduler.enter({ flow: "somebody", expectMs: () => expectedMs }, never, (standing) =>
-        places.push(standing()),
+      void scheduler.enter({ flow: "somebody", expectMs: () => expectedMs }, never, (readPosition) =>
+        places.push(readPosition()),
       );
     for (const expectedMs of [4000, 6000, 1000, 2000]) {
       enter(expectedMs);
@@ -432,9 +434,9 @@ describe("the queue position", () => {
   test("the queue position grows when shorter work comes", async () => {
     const scheduler = schedulerOf(1);
     await scheduler.enter({ flow: "holder", expectMs: () => 100 }, never);
-    let long: Standing = () => undefined;
-    void scheduler.enter({ flow: "a", expectMs: () => 5000 }, never, (standing) => {
-      long = standing;
+    let long: ReadQueuePosition = () => undefined;
+    void scheduler.enter({ flow: "a", expectMs: () => 5000 }, never, (readPosition) => {
+      long = readPosition;
     });
     expect(long()).toMatchObject({ place: 1 });
     void scheduler.enter({ flow: "b", expectMs: () => 10 }, never);

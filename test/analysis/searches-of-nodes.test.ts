@@ -6,7 +6,7 @@ import { describeWith } from "../support/needs.ts";
 import { until, useRedis } from "../support/redis.ts";
 import { startRelay } from "../support/relay.ts";
 import { statesOf } from "../support/states-of.ts";
-import { judgedOf } from "./made-up.ts";
+import { validated } from "./made-up.ts";
 import { type HeldSearch, openNode, type TestNode } from "./open-node.ts";
 
 const never = new AbortController().signal;
@@ -24,7 +24,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     return Promise.all(opening);
   }
 
-  const askAll = (all: readonly TestNode[], request = judgedOf(), signal = never) =>
+  const askAll = (all: readonly TestNode[], request = validated(), signal = never) =>
     all.map(({ analyzer }) => analyzer.analyze(request, "caller", signal));
   const searchesOf = (all: readonly TestNode[]) => all.flatMap(({ searches }) => searches);
   const otherThan = (held: HeldSearch, all: readonly TestNode[]) =>
@@ -44,10 +44,10 @@ describeWith("redis")("nodes that share a Redis", () => {
   }
   /** Channels of searches that somebody listens to. */
   async function followersIn([node]: readonly TestNode[]): Promise<number> {
-    const asker = node as TestNode;
-    const channels = await asker.redis.ask("PUBSUB", [], ["CHANNELS", asker.redis.channelOf("search:*")]);
+    const waiter = node as TestNode;
+    const channels = await waiter.redis.ask("PUBSUB", [], ["CHANNELS", waiter.redis.channelOf("search:*")]);
     const names = Array.isArray(channels) ? channels.map(String) : [];
-    const counts = await asker.redis.ask("PUBSUB", [], ["NUMSUB", ...names]);
+    const counts = await waiter.redis.ask("PUBSUB", [], ["NUMSUB", ...names]);
     return Array.isArray(counts)
       ? counts.filter((each) => typeof each === "number").reduce((a, b) => a + b, 0)
       : 0;
@@ -66,7 +66,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     await Promise.all(asked).finally(() => clearInterval(timer));
   }
   /** Resolves when the node that leads knows of a follower. */
-  const isFollowed = ({ analyzer }: TestNode) => until(() => analyzer.askers().joined > 0);
+  const isFollowed = ({ analyzer }: TestNode) => until(() => analyzer.waiters().joined > 0);
   async function read(states: AsyncIterable<Analysis>, into: number[] = []): Promise<readonly number[]> {
     for await (const { depth, stopReason } of states) {
       into.push(stopReason === undefined ? depth : -depth);
@@ -90,35 +90,35 @@ describeWith("redis")("nodes that share a Redis", () => {
 
   test("nodes that share a Redis know each other's answers, and charge no engine time for them", async () => {
     const [one, other] = (await nodes(2)) as [TestNode, TestNode];
-    const first = one.analyzer.analyze(judgedOf(), "caller", never);
+    const first = one.analyzer.analyze(validated(), "caller", never);
     (await shared([one])).answer();
     await first;
     const charged: number[] = [];
     const terms = { expectedMs: 1, longestMs: 9000, onEngineTime: (ms: number) => charged.push(ms) };
-    expect(await other.analyzer.analyze(judgedOf(), "caller", never, terms)).toMatchObject({
+    expect(await other.analyzer.analyze(validated(), "caller", never, terms)).toMatchObject({
       cached: true,
       depth: 14,
     });
-    expect(await read(statesOf(other.analyzer, judgedOf(), "caller", never, terms))).toEqual([-14]);
+    expect(await read(statesOf(other.analyzer, validated(), "caller", never, terms))).toEqual([-14]);
     expect(charged).toEqual([]);
     expect(other.searches).toEqual([]);
   });
 
   test("nodes that share a Redis count each answer once by its source", async () => {
     const [one, other, third] = (await nodes(3)) as [TestNode, TestNode, TestNode];
-    const first = one.analyzer.analyze(judgedOf(), "caller", never);
+    const first = one.analyzer.analyze(validated(), "caller", never);
     (await shared([one])).answer();
     await first;
-    await one.analyzer.analyze(judgedOf(), "caller", never);
+    await one.analyzer.analyze(validated(), "caller", never);
     expect(one.found).toEqual([undefined, "memory"]);
-    await other.analyzer.analyze(judgedOf(), "caller", never);
-    await read(statesOf(other.analyzer, judgedOf(), "caller", never));
+    await other.analyzer.analyze(validated(), "caller", never);
+    await read(statesOf(other.analyzer, validated(), "caller", never));
     expect(other.found).toEqual(["shared", "memory"]);
-    await read(statesOf(third.analyzer, judgedOf(), "caller", never));
+    await read(statesOf(third.analyzer, validated(), "caller", never));
     expect(third.found).toEqual(["shared"]);
     // One that is followed is searched, and nothing that was kept.
     const all = [one, other, third];
-    const asked = askAll(all, judgedOf({ depth: 15 }));
+    const asked = askAll(all, validated({ depth: 15 }));
     await until(
       () => followersIn(all),
       (followers) => followers === 2,
@@ -133,12 +133,12 @@ describeWith("redis")("nodes that share a Redis", () => {
   test("nodes that share a Redis pass the states of a search to the streams of its followers", async () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
     const [one, other] = all;
-    const answer = one.analyzer.analyze(judgedOf(), "caller", never);
+    const answer = one.analyzer.analyze(validated(), "caller", never);
     const held = await shared(all, 0);
-    const last = other.analyzer.analyze(judgedOf(), "caller", never);
+    const last = other.analyzer.analyze(validated(), "caller", never);
     held.tell(5);
     const seen: number[] = [];
-    const states = read(statesOf(other.analyzer, judgedOf(), "caller", never), seen);
+    const states = read(statesOf(other.analyzer, validated(), "caller", never), seen);
     // The newest one at once, and then those that follow.
     await until(() => seen.includes(5));
     held.tell(9);
@@ -153,7 +153,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     const all = await nodes(2);
     const charged: number[] = [];
     const terms = { expectedMs: 1, longestMs: 9000, onEngineTime: (ms: number) => charged.push(ms) };
-    const answers = all.map(({ analyzer }) => analyzer.analyze(judgedOf(), "caller", never, terms));
+    const answers = all.map(({ analyzer }) => analyzer.analyze(validated(), "caller", never, terms));
     (await shared(all)).answer();
     await Promise.all(answers);
     expect(charged).toEqual([50, 50]);
@@ -163,9 +163,9 @@ describeWith("redis")("nodes that share a Redis", () => {
     const all = (await nodes(3)) as [TestNode, TestNode, TestNode];
     const [leads, ...follow] = all;
     const leaving = new AbortController();
-    const left = leads.analyzer.analyze(judgedOf(), "caller", leaving.signal);
+    const left = leads.analyzer.analyze(validated(), "caller", leaving.signal);
     const held = await shared(all, 0);
-    const states = follow.map(({ analyzer }) => read(statesOf(analyzer, judgedOf(), "caller", never)));
+    const states = follow.map(({ analyzer }) => read(statesOf(analyzer, validated(), "caller", never)));
     await shared(all);
     await isFollowed(leads);
     leaving.abort(new Error("gone"));
@@ -179,9 +179,9 @@ describeWith("redis")("nodes that share a Redis", () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
     const [leads, follows] = all;
     const leaving = [new AbortController(), new AbortController()] as const;
-    const first = leads.analyzer.analyze(judgedOf(), "caller", leaving[0].signal);
+    const first = leads.analyzer.analyze(validated(), "caller", leaving[0].signal);
     const held = await shared(all, 0);
-    const second = read(statesOf(follows.analyzer, judgedOf(), "caller", leaving[1].signal));
+    const second = read(statesOf(follows.analyzer, validated(), "caller", leaving[1].signal));
     await isFollowed(leads);
     leaving[0].abort(new Error("left"));
     await expect(first).rejects.toThrow("left");
@@ -196,11 +196,11 @@ describeWith("redis")("nodes that share a Redis", () => {
   test("followers of a killed node take its search over, and their streams go on", async () => {
     const all = (await nodes(3)) as [TestNode, TestNode, TestNode];
     const [leads, ...follow] = all;
-    void leads.analyzer.analyze(judgedOf(), "caller", never);
+    void leads.analyzer.analyze(validated(), "caller", never);
     const held = await shared(all, 0);
     const seen: number[] = [];
-    const states = read(statesOf(follow[0].analyzer, judgedOf(), "caller", never), seen);
-    const answer = follow[1].analyzer.analyze(judgedOf(), "caller", never);
+    const states = read(statesOf(follow[0].analyzer, validated(), "caller", never), seen);
+    const answer = follow[1].analyzer.analyze(validated(), "caller", never);
     await shared(all);
     await isFollowed(leads);
     held.tell(8);
@@ -230,9 +230,9 @@ describeWith("redis")("nodes that share a Redis", () => {
       askMaxMs: 10_000,
     });
     const follows = await openNode({ id: "whole", url: redis.url, prefix, askMaxMs: 10_000 });
-    const left = leads.analyzer.analyze(judgedOf(), "caller", never);
+    const left = leads.analyzer.analyze(validated(), "caller", never);
     const held = await shared([leads, follows], 0);
-    const answer = follows.analyzer.analyze(judgedOf(), "caller", never);
+    const answer = follows.analyzer.analyze(validated(), "caller", never);
     await shared([leads, follows]);
     relay.isFrozen = true;
     (await until(() => follows.searches[0], Boolean))?.answer({ bestMove: "d2d4", ponder: undefined });
@@ -259,16 +259,16 @@ describeWith("redis")("nodes that share a Redis", () => {
   test("nodes follow one another without a slot, and before they wait for one", async () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
     const [leads, busy] = all;
-    const answer = leads.analyzer.analyze(judgedOf(), "caller", never);
+    const answer = leads.analyzer.analyze(validated(), "caller", never);
     const held = await shared(all, 0);
-    const other = busy.analyzer.analyze(judgedOf({ depth: 12 }), "caller", never);
+    const other = busy.analyzer.analyze(validated({ depth: 12 }), "caller", never);
     const own = await until(() => busy.searches[0], Boolean);
-    const followed = busy.analyzer.analyze(judgedOf(), "caller", never);
+    const followed = busy.analyzer.analyze(validated(), "caller", never);
     await until(
       () => followersIn(all),
       (found) => found === 1,
     );
-    expect(busy.scheduler.standing()).toMatchObject({ running: 1, waiting: 0 });
+    expect(busy.scheduler.status()).toMatchObject({ running: 1, waiting: 0 });
     held.answer();
     expect((await followed).depth).toBe(14);
     await answer;
@@ -281,17 +281,17 @@ describeWith("redis")("nodes that share a Redis", () => {
     const known = { url: redis.url, prefix, askMaxMs: 10_000 };
     const leads = await openNode({ ...known, id: "leads" });
     const full = await openNode({ ...known, id: "full", maxWaitMs: 0 });
-    void leads.analyzer.analyze(judgedOf(), "caller", never);
+    void leads.analyzer.analyze(validated(), "caller", never);
     const held = await shared([leads, full], 0);
-    const other = full.analyzer.analyze(judgedOf({ depth: 12 }), "caller", never);
+    const other = full.analyzer.analyze(validated({ depth: 12 }), "caller", never);
     const own = await until(() => full.searches[0], Boolean);
-    const followed = full.analyzer.analyze(judgedOf(), "caller", never);
+    const followed = full.analyzer.analyze(validated(), "caller", never);
     await until(
       () => followersIn([full]),
       (found) => found === 1,
     );
     leads.redis[Symbol.dispose]();
-    await until(() => full.scheduler.standing().waiting === 1);
+    await until(() => full.scheduler.status().waiting === 1);
     own?.answer();
     (await until(() => full.searches[1], Boolean))?.answer();
     expect((await followed).depth).toBe(14);
@@ -301,7 +301,7 @@ describeWith("redis")("nodes that share a Redis", () => {
 
   test("an answer that time ended is shared with its followers, and not cached", async () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
-    const asked = judgedOf({ movetimeMs: 500 });
+    const asked = validated({ movetimeMs: 500 });
     const answer = all[0].analyzer.analyze(asked, "caller", never);
     const held = await shared(all, 0);
     const states = read(statesOf(all[1].analyzer, asked, "caller", never));
@@ -318,20 +318,20 @@ describeWith("redis")("nodes that share a Redis", () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
     const [one, other] = all;
     const asked = [
-      one.analyzer.analyze(judgedOf({ movetimeMs: 500 }), "caller", never),
-      other.analyzer.analyze(judgedOf({ movetimeMs: 600 }), "caller", never),
+      one.analyzer.analyze(validated({ movetimeMs: 500 }), "caller", never),
+      other.analyzer.analyze(validated({ movetimeMs: 600 }), "caller", never),
     ];
     await until(() => searchesOf(all).length === 2);
     for (const held of searchesOf(all)) {
       held.answer();
     }
     await Promise.all(asked);
-    const rebuilt = judgedOf({ build: buildOf({ sha256: "1".repeat(64) }) });
+    const rebuilt = validated({ build: buildOf({ sha256: "1".repeat(64) }) });
     const anew = other.analyzer.analyze(rebuilt, "caller", never);
     (await until(() => other.searches[1], Boolean))?.answer({ bestMove: "d2d4", ponder: undefined });
     expect((await anew).best?.uci).toBe("d2d4");
     // And what was found for the first one is not lost by that.
-    const known = await one.analyzer.analyze(judgedOf(), "caller", never);
+    const known = await one.analyzer.analyze(validated(), "caller", never);
     expect(known).toMatchObject({ cached: true, best: { uci: "e2e4" } });
   });
 
@@ -344,7 +344,7 @@ describeWith("redis")("nodes that share a Redis", () => {
       [9, 0],
       [10, 1],
     ] as const) {
-      const answer = node.analyzer.analyze(judgedOf({ depth }), "caller", never);
+      const answer = node.analyzer.analyze(validated({ depth }), "caller", never);
       const held = await until(() => node.searches.pop(), Boolean);
       expect(await node.redis.ask("KEYS", ["search:*"])).toHaveLength(leases);
       held?.answer();
@@ -368,7 +368,7 @@ describeWith("redis")("nodes that share a Redis", () => {
       }
       expect((await Promise.all(first)).map(({ depth }) => depth)).toEqual([14, 14, 14]);
       // It is gone.
-      const second = askAll(all, judgedOf({ depth: 15 }));
+      const second = askAll(all, validated({ depth: 15 }));
       await until(() => searchesOf(all).length === 6);
       for (const search of searchesOf(all)) {
         search.answer();
@@ -381,7 +381,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     await until(() => all.every(({ redis: { health } }) => health.kind === "up"));
     await until(async () => {
       const before = searchesOf(all).length;
-      const third = askAll(all, judgedOf({ depth: 16 + (before % 10) }));
+      const third = askAll(all, validated({ depth: 16 + (before % 10) }));
       await until(() => searchesOf(all).length > before);
       // Those that search for themselves begin at once.
       await new Promise((resolve) => setTimeout(resolve, 100));

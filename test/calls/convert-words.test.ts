@@ -6,11 +6,11 @@ import type { Analysis, StopReason } from "../../src/analysis/analysis.ts";
 import { messageFromAnalysis } from "../../src/calls/convert.ts";
 import type { Bound, Score } from "../../src/chess/score.ts";
 import { analysisFromEvent } from "../analysis/analysis-from-event.ts";
-import { doneOf, judgedOf, lineOf, snapshotOf } from "../analysis/made-up.ts";
-import { positionOf, startFen } from "../chess/judged.ts";
+import { doneOf, lineOf, snapshotOf, validated } from "../analysis/made-up.ts";
+import { positionOf, startFen } from "../chess/validated.ts";
 
 function messageOf(told: Partial<Analysis> = {}): MessageInitShape<typeof EvaluateResponseSchema> {
-  return messageFromAnalysis({ ...analysisFromEvent(doneOf(), judgedOf(), 3), ...told });
+  return messageFromAnalysis({ ...analysisFromEvent(doneOf(), validated(), 3), ...told });
 }
 
 /** Every value of the enum but 0 is reached by one of the words. */
@@ -64,7 +64,7 @@ describe("every word of the domain has its value of the enum", () => {
       const score: Score = { value: { kind: "mate", mate: 0 }, bound: "exact", wdl: undefined };
       const drawn: Score = { ...score, value: { kind: "cp", cp: 0 } };
       const { terminal } = messageOf({
-        request: judgedOf({ position }),
+        request: validated({ position }),
         score: winner ? score : drawn,
         best: undefined,
         lines: [],
@@ -88,7 +88,7 @@ describe("every word of the domain has its value of the enum", () => {
       [positionOf(startFen, { moves: [...shuffle, ...shuffle] }), pb.DrawClaim.THREEFOLD_REPETITION],
     ] as const;
     for (const [position, claim] of claims) {
-      expect(messageOf({ request: judgedOf({ position }) }).drawClaimable).toBe(claim);
+      expect(messageOf({ request: validated({ position }) }).drawClaimable).toBe(claim);
     }
     expect(messageOf().drawClaimable).toBeUndefined();
     expectAll(
@@ -114,7 +114,7 @@ describe("every word of the domain has its value of the enum", () => {
     const bestMoveOf = (fen: string, uci: string) => {
       const snapshot = snapshotOf({ lines: [lineOf([uci])] });
       const done = doneOf({ snapshot, bestMove: uci, ponder: undefined });
-      return messageFromAnalysis(analysisFromEvent(done, judgedOf({ fen }), 0)).bestMove;
+      return messageFromAnalysis(analysisFromEvent(done, validated({ fen }), 0)).bestMove;
     };
     const promotions = ["q", "r", "b", "n"].map((piece) =>
       bestMoveOf("8/4P2k/8/8/8/8/8/K7 w - - 0 1", `e7e8${piece}`),

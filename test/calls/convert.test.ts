@@ -10,12 +10,12 @@ import { messageFromVersions } from "../../src/calls/convert-engines.ts";
 import type { Score } from "../../src/chess/score.ts";
 import type { EngineBuild } from "../../src/engine/engine.ts";
 import { analysisFromEvent } from "../analysis/analysis-from-event.ts";
-import { doneOf, judgedOf, knownEngines, lineOf, snapshotOf } from "../analysis/made-up.ts";
-import { startFen } from "../chess/judged.ts";
+import { doneOf, knownEngines, lineOf, snapshotOf, validated } from "../analysis/made-up.ts";
+import { startFen } from "../chess/validated.ts";
 import { buildOf } from "../engine/build-of.ts";
 
 function messageOf(told: Partial<Analysis> = {}): MessageInitShape<typeof EvaluateResponseSchema> {
-  return messageFromAnalysis({ ...analysisFromEvent(doneOf(), judgedOf(), 3), ...told });
+  return messageFromAnalysis({ ...analysisFromEvent(doneOf(), validated(), 3), ...told });
 }
 
 describe("a request", () => {
@@ -124,14 +124,14 @@ describe("an analysis", () => {
     expect(message.score).toEqual(expected);
     expect(message.warnings).toEqual([{ code: "c", message: "m" }]);
     expect(message.search?.limits).not.toHaveProperty("movetimeMs");
-    const timed = messageOf({ request: judgedOf({ movetimeMs: 50 }) });
+    const timed = messageOf({ request: validated({ movetimeMs: 50 }) });
     expect(timed.search?.limits).toMatchObject({ movetimeMs: 50 });
   });
 
   test("an answer numbers its lines from 1", () => {
     const { lines } = analysisFromEvent(
       doneOf({ snapshot: snapshotOf({ lines: [lineOf(["e2e4"]), lineOf(["d2d4"]), lineOf(["c2c4"])] }) }),
-      judgedOf({ multipv: 3 }),
+      validated({ multipv: 3 }),
       0,
     );
     expect(messageOf({ lines }).lines?.map(({ rank, san }) => [rank, san])).toEqual([

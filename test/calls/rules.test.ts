@@ -37,7 +37,7 @@ type RequestInit = MessageInitShape<typeof AnalysisRequestSchema>;
 
 describe("a request within the rules has no faults", () => {
   test.each<[RequestInit]>([
-    [{ fen: "not judged here" }],
+    [{ fen: "not validated here" }],
     [{ fen: "x".repeat(128), moves: Array(600).fill("e4"), depth: 1, multipv: 1, movetimeMs: 50 }],
     [{ fen: "x", depth: 30, multipv: 10, movetimeMs: 60_000, engine: "x".repeat(64), path: Path.NATIVE }],
     [{ fen: "x", nodes: 1n, searchMoves: Array(218).fill("x".repeat(16)) }],

@@ -23,8 +23,8 @@ const overPlan = new KibitzError("upgrade_needed", "Too deep.", {
 });
 
 /** What is suggested for a request with these faults, where everything else is right. */
-const suggestionFor = async (sent: Plain, faults: readonly Fault[], judge = async (_: Plain) => {}) =>
-  (await withSuggestion(errorFromFaults(faults), sent, judge)).suggestedRequest;
+const suggestionFor = async (sent: Plain, faults: readonly Fault[], preflight = async (_: Plain) => {}) =>
+  (await withSuggestion(errorFromFaults(faults), sent, preflight)).suggestedRequest;
 
 it("a suggestion moves each number to the nearest allowed one, and leaves the sent request unchanged", async () => {
   const sent = { fen: "8/8", depth: 99, movetime_ms: 1, options: { skill_level: 3 } };
@@ -68,11 +68,11 @@ it("a suggestion does not repeat an API key", async () => {
 });
 
 it("an error gets no suggestion if the fixed request has another violation, even one that could be fixed", async () => {
-  const judge = vi.fn(async (_: Plain) => {
+  const preflight = vi.fn(async (_: Plain) => {
     throw errorFromFaults([shortFen]);
   });
-  expect(await suggestionFor({ fen: "8/8", depth: 99 }, [depth], judge)).toBeUndefined();
-  expect(judge.mock.calls).toEqual([[{ fen: "8/8", depth: 30 }]]);
+  expect(await suggestionFor({ fen: "8/8", depth: 99 }, [depth], preflight)).toBeUndefined();
+  expect(preflight.mock.calls).toEqual([[{ fen: "8/8", depth: 30 }]]);
 });
 
 it("an error gets no suggestion if a violation is left that cannot be fixed", async () => {
@@ -88,10 +88,10 @@ it("an error gets no suggestion if a violation is left that cannot be fixed", as
 });
 
 it("a suggestion does not hide a failure of the validation", async () => {
-  const judge = async () => {
+  const preflight = async () => {
     throw new TypeError("a bug");
   };
-  await expect(suggestionFor({ depth: 99 }, [depth], judge)).rejects.toThrow("a bug");
+  await expect(suggestionFor({ depth: 99 }, [depth], preflight)).rejects.toThrow("a bug");
 });
 
 it("a suggestion keeps the other parts of the error, and prefers the next action of a key", async () => {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { validateFen } from "chess.js";
 import { describe, expect, test } from "vitest";
 import { describeMove } from "../../src/chess/moves.ts";
-import { judge, noticesOf, positionOf } from "./judged.ts";
+import { noticesOf, positionOf, validate } from "./validated.ts";
 
 interface CorpusLine {
   readonly id: string;
@@ -32,12 +32,12 @@ const accepted = lines.filter((line) => line.verdict !== "invalid");
 
 describe("the corpus", () => {
   test.each(named(lines))("the position of the corpus is accepted or refused as recorded: %s", (_, line) => {
-    const judgement = judge(line.fen, extrasOf(line));
-    expect(judgement.kind).toBe(line.verdict === "invalid" ? "faults" : "position");
-    if (judgement.kind === "faults") {
-      expect(judgement.faults.length).toBeGreaterThan(0);
+    const validation = validate(line.fen, extrasOf(line));
+    expect(validation.kind).toBe(line.verdict === "invalid" ? "faults" : "position");
+    if (validation.kind === "faults") {
+      expect(validation.faults.length).toBeGreaterThan(0);
     } else {
-      const { terminal } = judgement.position;
+      const { terminal } = validation.position;
       expect(terminal?.reason).toBe(line.expect.outcome);
       expect(terminal?.winner ?? null).toBe(line.expect.winner ?? null);
     }

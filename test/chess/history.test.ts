@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { positionOf, startFen } from "./judged.ts";
+import { positionOf, startFen } from "./validated.ts";
 
 const bothCastle = "r3k2r/pppppppp/8/8/8/8/PPPPPPPP/R3K2R w KQkq - 0 1";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { describeMove, describeReply, describeVariation } from "../../src/chess/moves.ts";
-import { faultsOf, positionOf, startFen } from "./judged.ts";
+import { faultsOf, positionOf, startFen } from "./validated.ts";
 
 const bothCastle = "r3k2r/pppppppp/8/8/8/8/PPPPPPPP/R3K2R w KQkq - 0 1";
 

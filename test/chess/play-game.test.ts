@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { describeMove } from "../../src/chess/moves.ts";
 import { playGame, replayGame } from "../../src/chess/play-game.ts";
 import { inOneGo } from "../../src/thread/event-loop.ts";
-import { positionOf, startFen } from "./judged.ts";
+import { positionOf, startFen } from "./validated.ts";
 
 const play = (fen: string, moves: readonly string[]) => inOneGo(playGame(positionOf(fen), moves));
 
@@ -46,9 +46,9 @@ test("a game has one position more than moves, each like the position that its m
   expect(moves.map(({ san }) => san)).toEqual(["e4", "Nf6", "Nf3", "Ng8"]);
   expect(positions.map(({ fen }) => fen)).toEqual([startFen, ...moves.map(({ fenAfter }) => fenAfter)]);
   for (const position of positions) {
-    const judged = positionOf(position.root, { moves: position.moves });
-    expect({ ...position, board: undefined }).toEqual({ ...judged, board: undefined });
-    expect(describeMove(position, "a2a3")).toEqual(describeMove(judged, "a2a3"));
+    const validated = positionOf(position.root, { moves: position.moves });
+    expect({ ...position, board: undefined }).toEqual({ ...validated, board: undefined });
+    expect(describeMove(position, "a2a3")).toEqual(describeMove(validated, "a2a3"));
   }
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { maxFenCharacters } from "../../src/chess/judge-position.ts";
+import { maxFenCharacters } from "../../src/chess/validate-position.ts";
 import { createRandom } from "../support/random.ts";
-import { faultsOf, judge, noticesOf, positionOf, startFen } from "./judged.ts";
+import { faultsOf, noticesOf, positionOf, startFen, validate } from "./validated.ts";
 
 const board = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR";
 
@@ -12,11 +12,11 @@ function refusalOf(fen: string): string {
 }
 
 function suggestionOf(fen: string, moves: readonly string[] = []): string | undefined {
-  const judgement = judge(fen, { moves });
-  if (judgement.kind === "position") {
-    expect.fail(`accepted as ${judgement.position.fen}`);
+  const validation = validate(fen, { moves });
+  if (validation.kind === "position") {
+    expect.fail(`accepted as ${validation.position.fen}`);
   }
-  return judgement.suggestedFen;
+  return validation.suggestedFen;
 }
 
 describe("the text of a FEN", () => {
@@ -106,13 +106,13 @@ describe("the text of a FEN", () => {
         const at = random.below(fen.length + 1);
         fen = fen.slice(0, at) + random.pick(["", ...shards]) + fen.slice(at + random.below(3));
       }
-      const judgement = judge(fen, { chess960: random.below(2) === 0 });
-      if (judgement.kind === "faults") {
+      const validation = validate(fen, { chess960: random.below(2) === 0 });
+      if (validation.kind === "faults") {
         continue;
       }
       accepted++;
       expect(fen.trim()).toMatch(/^[1-8KQRBNPkqrbnp/wA-Ha-h0-9 -]+$/);
-      expect(judgement.position.fen).toMatch(
+      expect(validation.position.fen).toMatch(
         /^([1-8KQRBNPkqrbnp]+\/){7}[1-8KQRBNPkqrbnp]+ [wb] (-|[A-HKQa-hkq]{1,4}) (-|[a-h][36]) \d{1,4} [1-9]\d{0,3}$/,
       );
     }

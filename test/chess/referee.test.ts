@@ -2,7 +2,7 @@ import { Chess, type Move } from "chess.js";
 import { describe, expect, test } from "vitest";
 import { describeMove, describeVariation } from "../../src/chess/moves.ts";
 import { createRandom } from "../support/random.ts";
-import { positionOf, startFen } from "./judged.ts";
+import { positionOf, startFen } from "./validated.ts";
 
 const pieces = { q: "queen", r: "rook", b: "bishop", n: "knight" } as const;
 

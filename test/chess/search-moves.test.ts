@@ -1,7 +1,7 @@
 import { Chess } from "chess.js";
 import { expect, test } from "vitest";
 import { readSearchMoves } from "../../src/chess/search-moves.ts";
-import { positionOf, startFen } from "./judged.ts";
+import { positionOf, startFen } from "./validated.ts";
 
 const twoKnights = "4k3/8/8/8/8/5N2/8/1N2K3 w - - 0 1";
 const bothCastle = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1";

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
-import { startFen } from "../chess/judged.ts";
+import { startFen } from "../chess/validated.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { runKibitz } from "./run-kibitz.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { welcomeText } from "../../src/cli/welcome-text.ts";
 
-const standing = {
+const status = {
   url: "http://127.0.0.1:8080",
   engines: ["stockfish-19", "stockfish-19-lite"],
   slots: 2,
@@ -10,7 +10,7 @@ const standing = {
 } as const;
 
 test("a server that is started in a terminal says in six lines what it offers", () => {
-  expect(welcomeText(standing, { page: "on" }).split("\n")).toEqual([
+  expect(welcomeText(status, { page: "on" }).split("\n")).toEqual([
     "  Where     http://127.0.0.1:8080 (in a browser, too)",
     "  Engines   stockfish-19 (default), stockfish-19-lite",
     "  Searches  2 at a time",
@@ -22,7 +22,7 @@ test("a server that is started in a terminal says in six lines what it offers", 
 });
 
 test("the welcome text says what is degraded, and which callers are refused", () => {
-  const text = welcomeText({ ...standing, access: "keys", degraded: ["store"] }, { page: "off" });
+  const text = welcomeText({ ...status, access: "keys", degraded: ["store"] }, { page: "off" });
   expect(text).toContain("store: the log says why");
   expect(text).toContain("kibitz keys create");
   expect(text).not.toContain("browser");

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { EngineBackend, EngineBuild, EngineSession } from "../../src/engine/engine.ts";
-import { startFen } from "../chess/judged.ts";
+import { startFen } from "../chess/validated.ts";
 import { jobOf, underWay } from "../engine/job-of.ts";
 import { enginesRunning } from "../engine/processes.ts";
 import { startStopwatch, timesOf } from "../support/stopwatch.ts";

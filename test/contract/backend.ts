@@ -10,7 +10,7 @@ import type {
   SearchProgress,
 } from "../../src/engine/engine.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch.ts";
-import { startFen } from "../chess/judged.ts";
+import { startFen } from "../chess/validated.ts";
 import { eventsOf, jobOf, underWay } from "../engine/job-of.ts";
 import { enginesRunning, stillRunning } from "../engine/processes.ts";
 import { patienceMs } from "../support/patience.ts";

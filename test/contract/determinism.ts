@@ -6,7 +6,7 @@ import type {
   SearchDone,
   SearchJob,
 } from "../../src/engine/engine.ts";
-import { startFen } from "../chess/judged.ts";
+import { startFen } from "../chess/validated.ts";
 import { jobOf } from "../engine/job-of.ts";
 
 export const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq - 0 6";

@@ -6,7 +6,7 @@ import type {
   SearchJob,
   SearchProgress,
 } from "../../src/engine/engine.ts";
-import { positionOf, startFen } from "../chess/judged.ts";
+import { positionOf, startFen } from "../chess/validated.ts";
 
 interface Told extends Partial<Omit<SearchJob, "position">> {
   readonly fen?: string;

@@ -2,7 +2,7 @@ import { onTestFinished } from "vitest";
 import type { EngineSession } from "../../src/engine/engine.ts";
 import { createUciSession } from "../../src/engine/uci/session.ts";
 import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
-import { startFen } from "../chess/judged.ts";
+import { startFen } from "../chess/validated.ts";
 import { buildOf } from "./build-of.ts";
 import { createScript, type Script } from "./scripted-transport.ts";
 

@@ -1,6 +1,6 @@
 /** What part of the time of `npm run test:fuzz` each target has. They sum to 1. */
 const shares = {
-  "fen-judge": 0.15,
+  "fen-validation": 0.15,
   referee: 0.25,
   "uci-line": 0.1,
   "json-codec": 0.1,

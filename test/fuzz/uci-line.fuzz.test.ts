@@ -10,7 +10,7 @@ import { findingsFromEvent } from "../../src/analysis/analysis.ts";
 import type { EngineBuild, Snapshot } from "../../src/engine/engine.ts";
 import { parseLine, type UciInfo, type UciLine } from "../../src/engine/uci/parse-line.ts";
 import { createSnapshotFold } from "../../src/engine/uci/snapshot-fold.ts";
-import { positionOf } from "../chess/judged.ts";
+import { positionOf } from "../chess/validated.ts";
 import { threadMs } from "../support/thread-time.ts";
 import { corpusOf } from "./corpus.ts";
 import { fuzz } from "./fuzz.ts";

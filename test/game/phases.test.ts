@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createDivider } from "../../src/game/phases.ts";
-import { startFen } from "../chess/judged.ts";
+import { startFen } from "../chess/validated.ts";
 import { gameOf } from "./games.ts";
 
 /** Games from the tests of scalachess, which give the plies between which a phase begins. */

@@ -6,7 +6,7 @@ import type { MoveDescription } from "../../src/chess/moves.ts";
 import { gameFromMoves, gameFromPgn, replayMoves } from "../../src/game/game.ts";
 import { readPgn } from "../../src/game/read-pgn.ts";
 import { inOneGo } from "../../src/thread/event-loop.ts";
-import { startFen } from "../chess/judged.ts";
+import { startFen } from "../chess/validated.ts";
 import { errorOf, gameOf, sansOf } from "./games.ts";
 import { pgnTexts } from "./random-games.ts";
 

@@ -66,7 +66,7 @@ describe("metrics", () => {
     let looks = 0;
     metrics.watch({
       queue: () => ({ slots: 2, running: 1, waiting: 3, admitted: ++looks, refused: 2, expectedWaitMs: 1 }),
-      askers: () => ({ started: 5, joined: looks }),
+      waiters: () => ({ started: 5, joined: looks }),
       keys: () => ({ hits: 100, misses: 4 }),
     });
     await metrics.print();

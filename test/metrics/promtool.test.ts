@@ -10,7 +10,7 @@ describeWith("prometheus")("the metrics as text", () => {
     watch({
       queue: () => ({ slots: 2, running: 1, waiting: 0, admitted: 5, refused: 1, expectedWaitMs: 20 }),
       engines: () => [{ build, available: true, states: ["idle"], memoryBytes: 1e8 }],
-      askers: () => ({ started: 3, joined: 1 }),
+      waiters: () => ({ started: 3, joined: 1 }),
       keys: () => ({ hits: 7, misses: 1 }),
       degraded: () => ({ store: false }),
     });

@@ -3,7 +3,7 @@ import type { Account } from "../../src/access/account.ts";
 import { countError } from "../../src/access/admit-call.ts";
 import { createLimits, type Limits } from "../../src/access/limits.ts";
 import { keylessPlan, type Plan } from "../../src/access/plans.ts";
-import type { JudgedRequest } from "../../src/analysis/analysis.ts";
+import type { ValidatedRequest } from "../../src/analysis/analysis.ts";
 import type { Call } from "../../src/calls/call.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { createOutcome } from "../../src/request/context.ts";
@@ -11,8 +11,8 @@ import { createAdmissionControl } from "../../src/services/admission.ts";
 import { createMemoryLimitStore } from "../../src/storage/memory/limit-store.ts";
 import type { LimitStore } from "../../src/storage/ports.ts";
 
-const position = { position: { moves: [] } } as unknown as JudgedRequest;
-const asker = {
+const position = { position: { moves: [] } } as unknown as ValidatedRequest;
+const waiter = {
   account: { subject: "somebody", plan: { limits: {} } },
   outcome: { answerHeaders: new Map() },
 } as unknown as Call;
@@ -29,7 +29,7 @@ async function admitReview() {
     expectedMs: 1,
     longestMs: 1,
   }));
-  const review = await control.admitReview(position, 30, asker);
+  const review = await control.admitReview(position, 30, waiter);
   const admit = () => review.admit(position, new AbortController().signal);
   return { review, admit, left };
 }

@@ -16,14 +16,14 @@ interface Fakes {
   refuseUsedUp?(): Promise<void>;
 }
 
-/** A batch of so many requests over an analyzer and a gate that are made up, how many places it holds and how many of its requests were judged. */
+/** A batch of so many requests over an analyzer and a gate that are made up, how many places it holds and how many of its requests were validated. */
 async function evaluate(count: number, { analyze, admit = () => {}, refuseUsedUp = async () => {} }: Fakes) {
-  const held = { places: 0, judged: 0 };
+  const held = { places: 0, validated: 0 };
   const evaluateBatch = createBatchEvaluation({
     analyzer: { analyze },
-    judge: {
+    preflight: {
       async item() {
-        held.judged++;
+        held.validated++;
         return {};
       },
       batchSize() {},
@@ -86,5 +86,5 @@ test("the rest of a refused batch is not validated, and has the time to wait of 
   });
   const told = (await answers).map(({ outcome }) => outcome?.value);
   expect(told).toMatchObject([{ retryAfterMs: 9000 }, { retryAfterMs: 8000 }, { retryAfterMs: 7000 }]);
-  expect([admitted, held.judged]).toEqual([1, 1]);
+  expect([admitted, held.validated]).toEqual([1, 1]);
 });

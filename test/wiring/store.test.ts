@@ -4,11 +4,11 @@ import { expect, test } from "vitest";
 import { findingsFromEvent } from "../../src/analysis/analysis.ts";
 import { loadConfig } from "../../src/wiring/config.ts";
 import { hasStore, openStore } from "../../src/wiring/store.ts";
-import { doneOf, judgedOf } from "../analysis/made-up.ts";
+import { doneOf, validated } from "../analysis/made-up.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const root = useTemporaryFolder();
-const findings = findingsFromEvent(doneOf(), judgedOf());
+const findings = findingsFromEvent(doneOf(), validated());
 
 function openIn(folder: string, env: Readonly<Record<string, string>> = {}) {
   const said: object[] = [];

@@ -10,7 +10,7 @@ export interface PlainReaderOptions {
   /** Is called only if a request cannot be read, to report all its violations at once. The middleware checks every message. */
   readonly faultsOf: Rules;
   /** Is called only if a request cannot be read, to suggest none that would be refused, too. */
-  readonly judge: PreflightMessage;
+  readonly preflight: PreflightMessage;
 }
 
 /**
@@ -28,10 +28,10 @@ type ReadPlain = (
 /** @param readMessage reads such requests */
 export function createPlainReader(
   method: DescMethod,
-  { faultsOf, judge }: PlainReaderOptions,
+  { faultsOf, preflight }: PlainReaderOptions,
   readMessage = createMessageReader(method.input),
 ): ReadPlain {
-  const suggest = createSuggest(method, judge, readMessage);
+  const suggest = createSuggest(method, preflight, readMessage);
   return async (sent, account, suggests = true) => {
     const { message, faults } = readMessage(sent);
     if (faults.length > 0) {

@@ -1,5 +1,5 @@
-import { judgePosition } from "../../chess/judge-position.ts";
 import type { Position } from "../../chess/position.ts";
+import { validatePosition } from "../../chess/validate-position.ts";
 
 /** A valid position, or the reasons why it is invalid. Notes are for the user. */
 type PositionReading =
@@ -8,7 +8,7 @@ type PositionReading =
 
 /** @param chess960 value of the option; a Shredder-FEN is Chess960 without it */
 export function readPosition(fen: string, moves: readonly string[], chess960: boolean): PositionReading {
-  const judgement = judgePosition({ fen, moves, chess960 });
+  const judgement = validatePosition({ fen, moves, chess960 });
   if (judgement.kind === "faults") {
     return { kind: "refused", notes: judgement.faults.map(({ message }) => message) };
   }

@@ -20,8 +20,8 @@ local function whole(number)
   return string.format('%.0f', number)
 end
 
--- What is used of a window, and how long it lasts: less than nothing where it has not begun.
-local function standing(key)
+-- Returns the used part of a window and the milliseconds that it lasts: -1 if it has not begun.
+local function usage(key)
   local left = redis.call('PTTL', key)
   if left <= 0 then
     return 0, -1
@@ -70,7 +70,7 @@ if max ~= '' and redis.call('ZCOUNT', places, held, '+inf') >= tonumber(max) the
 end
 local spent, isSpent = {}, false
 for index = 1, timed do
-  local used, left = standing(KEYS[2 + index])
+  local used, left = usage(KEYS[2 + index])
   spent[index] = {used, left}
   isSpent = isSpent or used >= tonumber(ARGV[8 + index])
 end
@@ -79,7 +79,7 @@ if isSpent then
 end
 local uses, isFull = {}, false
 for index = 3 + timed, #KEYS do
-  local used, left = standing(KEYS[index])
+  local used, left = usage(KEYS[index])
   uses[#uses + 1] = {used, left}
   isFull = isFull or used + count > tonumber(ARGV[7 + timed + 2 * #uses])
 end
@@ -180,13 +180,13 @@ return 1
 `,
 );
 
-/** Keys: windows. How they stand. */
-export const standingScript = redisScript(
-  "standing",
+/** Keys: windows. Returns the uses of each window. */
+export const usesScript = redisScript(
+  "uses",
   `${prelude}
 local uses = {}
 for index, key in ipairs(KEYS) do
-  local used, left = standing(key)
+  local used, left = usage(key)
   uses[index] = {used, left}
 end
 return uses

@@ -12,7 +12,7 @@ import {
 } from "../ports.ts";
 import type { RedisClock } from "./clock.ts";
 import type { Redis } from "./connection.ts";
-import { enterScript, holdScript, settleScript, standingScript } from "./limit-scripts.ts";
+import { enterScript, holdScript, settleScript, usesScript } from "./limit-scripts.ts";
 import { createOutbox } from "./outbox.ts";
 import { listOf, textsOf } from "./replies.ts";
 
@@ -25,7 +25,7 @@ const saidIn = 4;
 /** A caller that waits for a place asks again after so many milliseconds. */
 const pollMs = 100;
 
-const scripts = [enterScript, holdScript, settleScript, standingScript];
+const scripts = [enterScript, holdScript, settleScript, usesScript];
 
 /** Places that one script is asked to hold. */
 const heldAtOnce = 250;
@@ -193,7 +193,7 @@ export function createRedisLimitStore(
       const keys = windows.map((window) =>
         window.unit === "engine_ms" ? usageOf(window) : windowOf(window),
       );
-      return windows.length === 0 ? [] : usesFrom(await redis.run(standingScript, keys), windows);
+      return windows.length === 0 ? [] : usesFrom(await redis.run(usesScript, keys), windows);
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer);

@@ -13,7 +13,7 @@ import { reportOfTurningPoints } from "../../../src/cli/review/turning-points.ts
 import { styleOf } from "../../../src/cli/style.ts";
 import { annotate } from "../../../src/game/annotate.ts";
 import { inOneGo } from "../../../src/thread/event-loop.ts";
-import { judgedOf } from "../../analysis/made-up.ts";
+import { validated } from "../../analysis/made-up.ts";
 import { buildOf } from "../../engine/build-of.ts";
 import { evaluate, gameOf, review } from "../../game/games.ts";
 
@@ -29,7 +29,7 @@ function analysesOf(pgn: string, evaluations: Evaluations, others: Partial<Analy
       expect.fail("a position is missing");
     }
     return {
-      request: { ...judgedOf({ build: buildOf({ name: "Fish", path: "native" }), depth: 12 }), position },
+      request: { ...validated({ build: buildOf({ name: "Fish", path: "native" }), depth: 12 }), position },
       score,
       best,
       ponder: undefined,

@@ -1,5 +1,5 @@
-import { judgePosition } from "../../../src/chess/judge-position.ts";
-import type { Judgement, Position } from "../../../src/chess/position.ts";
+import type { Position, Validation } from "../../../src/chess/position.ts";
+import { validatePosition } from "../../../src/chess/validate-position.ts";
 import { type Case, castlingOf, isChess960, policy, type Row } from "./policy.ts";
 import type { Question, Referee, Verdict } from "./referee.ts";
 
@@ -18,12 +18,12 @@ export async function compareAll(
   questions: readonly Question[],
   referee: Pick<Referee, "judge">,
 ): Promise<readonly Comparison[]> {
-  const unjudged = questions.map(([fen, chess960]) => caseOf(fen, chess960));
-  const asked = referee.judge(unjudged.map((one) => [one.fen, isChess960(one)]));
+  const unvalidated = questions.map(([fen, chess960]) => caseOf(fen, chess960));
+  const asked = referee.judge(unvalidated.map((one) => [one.fen, isChess960(one)]));
   // In the time that the referee takes.
-  const judgements = questions.map(judgeTwice);
+  const validations = questions.map(validateTwice);
   const verdicts = await asked;
-  const cases = unjudged.map((one, index) => ({ ...one, verdict: verdicts[index] }));
+  const cases = unvalidated.map((one, index) => ({ ...one, verdict: verdicts[index] }));
 
   const rewritten = cases.flatMap((one) => {
     const row = rowsOf(one).find((row) => row.kibitz === "reads");
@@ -33,27 +33,27 @@ export async function compareAll(
   const verdictAgain = new Map(rewritten.map(({ one }, index) => [one, again[index]]));
 
   return cases.map((one, index) => {
-    const judgement = judgements[index];
+    const validation = validations[index];
     const question = questions[index] ?? ["", false];
-    if (judgement === undefined || typeof judgement === "string") {
-      return { question, accepted: false, rows: [], difference: judgement ?? "nothing was judged" };
+    if (validation === undefined || typeof validation === "string") {
+      return { question, accepted: false, rows: [], difference: validation ?? "nothing was validated" };
     }
-    return compare(question, one, judgement, verdictAgain.has(one) ? verdictAgain.get(one) : one.verdict);
+    return compare(question, one, validation, verdictAgain.has(one) ? verdictAgain.get(one) : one.verdict);
   });
 }
 
-/** The judgement; or in words what it may never do: throw, or write a FEN that it reads as another one. */
-function judgeTwice([fen, chess960]: Question): Judgement | string {
+/** The validation; or in words what it may never do: throw, or write a FEN that it reads as another one. */
+function validateTwice([fen, chess960]: Question): Validation | string {
   try {
-    const judgement = judgePosition({ fen, moves: [], chess960 });
-    if (judgement.kind === "position") {
-      const { position } = judgement;
-      const again = judgePosition({ fen: position.fen, moves: [], chess960: position.chess960 });
+    const validation = validatePosition({ fen, moves: [], chess960 });
+    if (validation.kind === "position") {
+      const { position } = validation;
+      const again = validatePosition({ fen: position.fen, moves: [], chess960: position.chess960 });
       if (again.kind === "faults" || again.position.fen !== position.fen) {
         return `what was written, ${position.fen}, is not read as that`;
       }
     }
-    return judgement;
+    return validation;
   } catch (error) {
     return `the judge threw ${error}`;
   }
@@ -76,15 +76,20 @@ function rowsOf(asked: Case): readonly Row[] {
 function compare(
   question: Question,
   asked: Case,
-  judgement: Judgement,
+  validation: Validation,
   verdict: Verdict | undefined,
 ): Comparison {
   const met = rowsOf(asked);
   const byBits = policy.filter((row) => "bits" in row && verdict && (row.bits & verdict.status) !== 0);
   const allowed = byBits.reduce((bits, row) => bits | ("bits" in row ? row.bits : 0), 0);
   const told = (difference: string | undefined): Comparison => {
-    const rows = judgement.kind === "position" ? [...met, ...byBits] : met;
-    return { question, accepted: judgement.kind === "position", rows: rows.map((row) => row.id), difference };
+    const rows = validation.kind === "position" ? [...met, ...byBits] : met;
+    return {
+      question,
+      accepted: validation.kind === "position",
+      rows: rows.map((row) => row.id),
+      difference,
+    };
   };
 
   const codes = met.flatMap((row) => (row.kibitz === "refuses" ? [row.code] : []));
@@ -98,17 +103,17 @@ function compare(
         ? "illegal_position"
         : undefined;
 
-  if (judgement.kind === "faults") {
-    const code = judgement.faults[0]?.code;
-    const why = judgement.faults.map((fault) => fault.message).join(" ");
+  if (validation.kind === "faults") {
+    const code = validation.faults[0]?.code;
+    const why = validation.faults.map((fault) => fault.message).join(" ");
     return told(
       code === expectedCode ? undefined : `refused as ${code} and not ${expectedCode ?? "accepted"}: ${why}`,
     );
   }
   if (expectedCode !== undefined || !verdict?.playable) {
-    return told(`accepted as ${judgement.position.fen}, and not refused as ${expectedCode}`);
+    return told(`accepted as ${validation.position.fen}, and not refused as ${expectedCode}`);
   }
-  return told(differenceOfPositions(asked, judgement.position, verdict.playable));
+  return told(differenceOfPositions(asked, validation.position, verdict.playable));
 }
 
 function differenceOfPositions(

@@ -75,7 +75,7 @@ export function madeUpGateway({
     },
     heartbeatMs,
     faultsOf: rules,
-    async judge(message, { input }) {
+    async preflight(message, { input }) {
       const faults = rules(message, input);
       if (faults.length > 0) {
         throw errorFromFaults(faults);

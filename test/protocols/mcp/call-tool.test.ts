@@ -1,11 +1,11 @@
 import { expect, test, vi } from "vitest";
 import { fromThisProcess } from "../../../src/calls/call.ts";
 import { createRulebook } from "../../../src/calls/rulebook.ts";
+import { errorFromFaults } from "../../../src/errors/errors.ts";
 import { callTool } from "../../../src/protocols/mcp/call-tool.ts";
 import { createCaller } from "../../../src/protocols/mcp/caller.ts";
 import { reviewGame } from "../../../src/protocols/mcp/tools/review-game.ts";
 import { createTimeSlicer } from "../../../src/thread/event-loop.ts";
-import { errorFromFaults } from "../../../src/errors/errors.ts";
 import { errorOf, gameOf } from "../../game/games.ts";
 
 const nobody = () => expect.fail("nobody should ask that");

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Caller } from "../../../src/protocols/mcp/caller.ts";
 import { evaluate } from "../../../src/protocols/mcp/evaluation.ts";
 import { reviewGame } from "../../../src/protocols/mcp/tools/review-game.ts";
-import { startFen } from "../../chess/judged.ts";
+import { startFen } from "../../chess/validated.ts";
 
 const nobody = () => expect.fail("no other call was expected");
 

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { SearchWithRetry } from "../../../src/engine/search-with-retry.ts";
 import { analyzerOf } from "../../analysis/analyzer-of.ts";
-import { doneOf, judgedOf } from "../../analysis/made-up.ts";
+import { doneOf, validated } from "../../analysis/made-up.ts";
 import { collectedHeapBytes } from "../../support/heap.ts";
 
-const { build } = judgedOf();
+const { build } = validated();
 
 test("analyses that have ended leave nothing in memory, however many are in flight", async () => {
   const search: SearchWithRetry = async () => {
@@ -16,7 +16,7 @@ test("analyses that have ended leave nothing in memory, however many are in flig
   const repeat = async (times: number) => {
     const callers = Array.from({ length: 8 }, async () => {
       for (let at = 0; at < times / 8; at++) {
-        await analyze(judgedOf({ build, nodes: ++nodes }), "somebody", new AbortController().signal);
+        await analyze(validated({ build, nodes: ++nodes }), "somebody", new AbortController().signal);
       }
     });
     await Promise.all(callers);

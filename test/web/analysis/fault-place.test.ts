@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { judgePosition } from "../../../src/chess/judge-position.ts";
+import { validatePosition } from "../../../src/chess/validate-position.ts";
 import { faultPlace } from "../../../web/src/analysis/fault-place.ts";
 
 test.each([
@@ -20,14 +20,14 @@ test.each([
   ["4k3/8/8/8/8/8/8/4KR2 w - - 0 1 ", undefined],
   ["4k3/8/8/8/8/8/8/4R1K1 w - - 0 1", "w"],
 ] as const)("the fault in %j is found at %j", (fen, wrong) => {
-  const judgement = judgePosition({ fen, moves: [], chess960: false });
+  const judgement = validatePosition({ fen, moves: [], chess960: false });
   const message = judgement.kind === "faults" ? judgement.faults[0]?.message : undefined;
   const place = message === undefined ? undefined : faultPlace(fen, message);
   expect(place && fen.slice(place.from, place.to)).toBe(wrong);
 });
 
 test("the place of a missing part of a FEN is its end", () => {
-  const judgement = judgePosition({ fen: "4k3/8/8/8/8/8/8/4K3 w", moves: [], chess960: false });
+  const judgement = validatePosition({ fen: "4k3/8/8/8/8/8/8/4K3 w", moves: [], chess960: false });
   expect(judgement).toMatchObject({ kind: "faults" });
   const { from } = faultPlace("4k3/8/8/8/8/8/8/4K3 w", "The FEN has 2 fields; … are required.");
   expect(from).toBe(21);

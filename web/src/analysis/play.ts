@@ -1,7 +1,7 @@
-import { judgePosition } from "../../../src/chess/judge-position.ts";
 import type { MoveDescription } from "../../../src/chess/moves.ts";
 import { playGame } from "../../../src/chess/play-game.ts";
 import type { Position, PositionFault, Warning } from "../../../src/chess/position.ts";
+import { validatePosition } from "../../../src/chess/validate-position.ts";
 
 /** A position and the moves that were played from it. */
 export interface Play {
@@ -27,7 +27,7 @@ const movesMax = 600;
 
 /** Reads a FEN and moves in UCI or SAN by the rules of the service itself, so that faults are told in the same words. */
 export function readPlay(fen: string, moves: readonly string[]): PlayReading {
-  const start = judgeStart(fen);
+  const start = validateStart(fen);
   if (start.kind === "faults") {
     return { kind: "faults", faults: start.faults, suggestedFen: start.suggestedFen };
   }
@@ -55,12 +55,12 @@ export function readPlay(fen: string, moves: readonly string[]): PlayReading {
  * Castling rights of `KQkq` that only Chess960 explains are taken for such (X-FEN); the service wants to be told so, by file
  * letters, which the position's own FEN has.
  */
-function judgeStart(fen: string) {
-  const standard = judgePosition({ fen, moves: [], chess960: false });
+function validateStart(fen: string) {
+  const standard = validatePosition({ fen, moves: [], chess960: false });
   if (standard.kind === "position" && !losesRights(standard.position)) {
     return standard;
   }
-  const chess960 = judgePosition({ fen, moves: [], chess960: true });
+  const chess960 = validatePosition({ fen, moves: [], chess960: true });
   return chess960.kind === "position" && !losesRights(chess960.position) ? chess960 : standard;
 }
 

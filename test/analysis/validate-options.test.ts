@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { judgeOptions } from "../../src/analysis/judge-options.ts";
+import { validateOptions } from "../../src/analysis/validate-options.ts";
 import { type Fault, KibitzError } from "../../src/errors/errors.ts";
 import { options } from "../engine/build-of.ts";
 
 function faultsOf(given: Readonly<Record<string, unknown>>): readonly Fault[] {
   try {
-    judgeOptions(given, options);
+    validateOptions(given, options);
   } catch (error) {
     return error instanceof KibitzError ? error.faults : expect.fail(String(error));
   }
@@ -30,7 +30,7 @@ describe("options are taken over as they are, and those in effect told apart", (
   ])(
     "options are taken unchanged, and the effective ones are known: %j, weakened: %s",
     (given, weakened, effectiveOptions = given) => {
-      expect(judgeOptions(given, options)).toEqual({ options: given, effectiveOptions, weakened });
+      expect(validateOptions(given, options)).toEqual({ options: given, effectiveOptions, weakened });
     },
   );
 });

@@ -3,15 +3,15 @@ import { errorFromFaults, type Fault, faultsMax } from "../errors/errors.ts";
 import { pointerStep } from "../text/json-pointer.ts";
 import { didYouMean, nearestName } from "../text/nearest-name.ts";
 import { echo, nameOfJson } from "../text/plain-text.ts";
-import type { JudgedRequest } from "./analysis.ts";
+import type { ValidatedRequest } from "./analysis.ts";
 
-type JudgedOptions = Pick<JudgedRequest, "options" | "effectiveOptions" | "weakened">;
+type ValidatedOptions = Pick<ValidatedRequest, "options" | "effectiveOptions" | "weakened">;
 
 /** Validates a request's options against the options that its engine declares, and never clamps a value. @throws KibitzError */
-export function judgeOptions(
+export function validateOptions(
   given: Readonly<Record<string, unknown>>,
   declared: readonly EngineOption[],
-): JudgedOptions {
+): ValidatedOptions {
   const byName = new Map(declared.map((option) => [option.name, option]));
   const faults: Fault[] = [];
   for (const name in given) {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { AnalysisRequest } from "../../src/analysis/analysis.ts";
-import { createPositionCache, judgeRequest } from "../../src/analysis/judge-request.ts";
-import { judgePosition, movesAtOnce } from "../../src/chess/judge-position.ts";
+import { createPositionCache, validateRequest } from "../../src/analysis/validate-request.ts";
 import type { PositionInput } from "../../src/chess/position.ts";
+import { movesAtOnce, validatePosition } from "../../src/chess/validate-position.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { createTimeSlicer } from "../../src/thread/event-loop.ts";
-import { startFen } from "../chess/judged.ts";
+import { startFen } from "../chess/validated.ts";
 import { buildOf } from "../engine/build-of.ts";
 import { knownEngines, requestOf } from "./made-up.ts";
 
@@ -14,16 +14,16 @@ const lite = buildOf({ id: "stockfish-19-lite", net: "lite" });
 const native = buildOf({ id: "stockfish-18", version: "18", path: "native" });
 const builds = [full, lite, native];
 
-const judge = (told: Partial<AnalysisRequest>) => judgeRequest(requestOf(told), knownEngines(builds));
+const validate = (told: Partial<AnalysisRequest>) => validateRequest(requestOf(told), knownEngines(builds));
 
 async function refusalOf(told: Partial<AnalysisRequest>): Promise<KibitzError> {
-  const error = await judge(told).catch((thrown: unknown) => thrown);
+  const error = await validate(told).catch((thrown: unknown) => thrown);
   return error instanceof KibitzError ? error : expect.fail("accepted");
 }
 
 describe("a request", () => {
   test("a request gets its defaults", async () => {
-    expect(await judge({})).toMatchObject({
+    expect(await validate({})).toMatchObject({
       position: { fen: startFen },
       build: full,
       depth: 14,
@@ -39,25 +39,28 @@ describe("a request", () => {
 
   test("a request keeps the values that it sets", async () => {
     const told = { depth: 3, multipv: 4, movetimeMs: 500, options: { skill_level: 2 } };
-    expect(await judge(told)).toMatchObject({ ...told, weakened: true });
+    expect(await validate(told)).toMatchObject({ ...told, weakened: true });
   });
 
   test("a request of nodes without a depth has no depth limit", async () => {
-    expect(await judge({ nodes: 5000 })).toMatchObject({ depth: undefined, nodes: 5000 });
-    expect(await judge({ nodes: 5000, depth: 3 })).toMatchObject({ depth: 3, nodes: 5000 });
-    expect(await judge({ nodes: 5000, movetimeMs: 60 })).toMatchObject({ depth: undefined, movetimeMs: 60 });
+    expect(await validate({ nodes: 5000 })).toMatchObject({ depth: undefined, nodes: 5000 });
+    expect(await validate({ nodes: 5000, depth: 3 })).toMatchObject({ depth: 3, nodes: 5000 });
+    expect(await validate({ nodes: 5000, movetimeMs: 60 })).toMatchObject({
+      depth: undefined,
+      movetimeMs: 60,
+    });
   });
 
   test("a request names the moves to search, in UCI and each once", async () => {
-    const { searchMoves } = await judge({ moves: ["e4"], searchMoves: ["Nf6", "e5", "e7e5"] });
+    const { searchMoves } = await validate({ moves: ["e4"], searchMoves: ["Nf6", "e5", "e7e5"] });
     expect(searchMoves).toEqual(["e7e5", "g8f6"]);
     // Drawn by the rules, though there are moves.
-    const drawn = await judge({ fen: "4k3/8/8/8/8/8/8/4K3 w - - 0 1", searchMoves: ["Kd2"] });
+    const drawn = await validate({ fen: "4k3/8/8/8/8/8/8/4K3 w - - 0 1", searchMoves: ["Kd2"] });
     expect([drawn.position.terminal?.reason, drawn.searchMoves]).toEqual(["insufficient_material", ["e1d2"]]);
   });
 
   test("a request is Chess960 by its option, which the position and the engine need", async () => {
-    const { position, options } = await judge({ options: { uci_chess960: true } });
+    const { position, options } = await validate({ options: { uci_chess960: true } });
     expect(position.chess960).toBe(true);
     expect(options).toEqual({ uci_chess960: true });
   });
@@ -67,11 +70,11 @@ describe("a request", () => {
     const old = knownEngines([buildOf({ options: [] })]);
     // The letters of the files say which game it is.
     const fen = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9";
-    await expect(judgeRequest(requestOf({ fen }), old)).rejects.toMatchObject({
+    await expect(validateRequest(requestOf({ fen }), old)).rejects.toMatchObject({
       code: "invalid_option",
       faults: [{ pointer: "/engine", message: expect.stringContaining("does not play Chess960") }],
     });
-    expect((await judgeRequest(requestOf({ fen }), engines)).position.chess960).toBe(true);
+    expect((await validateRequest(requestOf({ fen }), engines)).position.chess960).toBe(true);
   });
 });
 
@@ -85,13 +88,13 @@ describe("engine and path", () => {
     ["stockfish-18", "auto", native],
     ["stockfish-18", "native", native],
   ] as const)("engine and path choose the build: %s on %s", async (engine, path, build) => {
-    expect((await judge({ engine, path })).build).toBe(build);
+    expect((await validate({ engine, path })).build).toBe(build);
   });
 
   test("auto prefers native if one version has both paths", async () => {
     const twin = buildOf({ path: "native" });
-    const judged = await judgeRequest(requestOf(), knownEngines([full, twin]));
-    expect(judged.build).toBe(twin);
+    const validated = await validateRequest(requestOf(), knownEngines([full, twin]));
+    expect(validated.build).toBe(twin);
   });
 
   test.each([
@@ -110,14 +113,14 @@ describe("engine and path", () => {
     ["latest", 'No engine can run on the path "native" here'],
   ])("the refusal says in words that %s cannot run there", async (engine, words) => {
     const engines = knownEngines([full, lite]);
-    await expect(judgeRequest(requestOf({ engine, path: "native" }), engines)).rejects.toThrow(words);
+    await expect(validateRequest(requestOf({ engine, path: "native" }), engines)).rejects.toThrow(words);
   });
 
   test.each([
     ["", "`engine` is empty: the engines are latest, "],
     ["deep-thought", 'There is no engine "deep-thought" here: the engines are latest, '],
   ])("the engine %j is refused in a sentence", async (engine, words) => {
-    await expect(judgeRequest(requestOf({ engine }), knownEngines([full, lite]))).rejects.toThrow(words);
+    await expect(validateRequest(requestOf({ engine }), knownEngines([full, lite]))).rejects.toThrow(words);
   });
 
   test.each(["", "Stockfish-19", "stockfish-20", "LATEST", "stockfish-19 "])(
@@ -134,7 +137,7 @@ describe("engine and path", () => {
 
 describe("a warning", () => {
   const codesOf = async (told: Partial<AnalysisRequest>) =>
-    (await judge(told)).warnings.map(({ code }) => code);
+    (await validate(told)).warnings.map(({ code }) => code);
 
   test.each<[Partial<AnalysisRequest>, string[]]>([
     [{ movetimeMs: 500 }, ["default_depth_applied"]],
@@ -170,14 +173,14 @@ describe("a warning", () => {
       1: "7r/7k/b2n1p1p/3npr2/P3P3/BPp1KpP1/5P2/7R w - - 0 56",
       8: "4k3/8/8/8/8/7p/7P/4K2R w K - 0 1",
     };
-    const { warnings } = await judge({ fen: fens[legal] ?? "", multipv: 10 });
+    const { warnings } = await validate({ fen: fens[legal] ?? "", multipv: 10 });
     expect(warnings).toMatchObject([{ message: expect.stringContaining(words), field: "multipv" }]);
   });
 });
 
 test("the warning of fewer lines says that the request named so few moves", async () => {
   const messageOf = async (searchMoves: readonly string[]) =>
-    (await judge({ multipv: 3, searchMoves })).warnings.map(({ message }) => message);
+    (await validate({ multipv: 3, searchMoves })).warnings.map(({ message }) => message);
   expect(await messageOf(["e4"])).toEqual(["`search_moves` names only 1 move, so there are no more lines."]);
   expect(await messageOf(["e4", "d4"])).toEqual([
     "`search_moves` names only 2 moves, so there are no more lines.",
@@ -242,12 +245,12 @@ const inputOf = (told: Partial<PositionInput> = {}): PositionInput => ({
 
 describe("the cache of positions", () => {
   test("a position is validated once, and an invalid one each time", async () => {
-    const judge = createPositionCache(createTimeSlicer());
-    const first = await judge(inputOf());
-    expect(first).toEqual(judgePosition(inputOf()));
-    expect(await judge(inputOf())).toBe(first);
+    const validate = createPositionCache(createTimeSlicer());
+    const first = await validate(inputOf());
+    expect(first).toEqual(validatePosition(inputOf()));
+    expect(await validate(inputOf())).toBe(first);
     const bad = inputOf({ fen: "nonsense" });
-    expect(await judge(bad)).not.toBe(await judge(bad));
+    expect(await validate(bad)).not.toBe(await validate(bad));
   });
 
   test.each<[string, Partial<PositionInput>]>([
@@ -258,24 +261,24 @@ describe("the cache of positions", () => {
     ["a FEN with a fault", { fen: "nonsense" }],
     ["a FEN that is too long", { fen: `${startFen}${" ".repeat(200)}x` }],
   ])("the cache of positions does not mix up a position and one with %s", async (_, told) => {
-    const judge = createPositionCache(createTimeSlicer());
+    const validate = createPositionCache(createTimeSlicer());
     for (const chess960 of [false, true, false, true]) {
-      await judge(inputOf({ chess960 }));
+      await validate(inputOf({ chess960 }));
     }
-    expect(await judge(inputOf(told))).toEqual(judgePosition(inputOf(told)));
+    expect(await validate(inputOf(told))).toEqual(validatePosition(inputOf(told)));
   });
 
   test("the cache of positions does not mix up long games whose texts are split elsewhere", async () => {
-    const judge = createPositionCache(createTimeSlicer());
+    const validate = createPositionCache(createTimeSlicer());
     const moves = Array.from(
       { length: movesAtOnce + 8 },
       (_, ply) => ["Nf3", "Nf6", "Ng1", "Ng8"][ply % 4] ?? "",
     );
-    expect((await judge(inputOf({ moves }))).kind).toBe("position");
+    expect((await validate(inputOf({ moves }))).kind).toBe("position");
     const [first, ...others] = moves;
     for (const separator of ["\n", ",", '","']) {
       const cut = { fen: `${startFen}${separator}${first}`, moves: others };
-      expect((await judge(inputOf(cut))).kind).toBe("faults");
+      expect((await validate(inputOf(cut))).kind).toBe("faults");
     }
   });
 });

@@ -11,12 +11,12 @@ import { legalMovesOf } from "./legal-moves.ts";
 import { faultOfMove, moveFromText, normalFen, uciFromMove, whyNotPlayed } from "./moves.ts";
 import type {
   DrawClaim,
-  Judgement,
   Position,
   PositionFault,
   PositionInput,
   Terminal,
   TerminalReason,
+  Validation,
   Warning,
 } from "./position.ts";
 import { maxFenCharacters, readFen } from "./read-fen.ts";
@@ -27,9 +27,9 @@ export { maxFenCharacters, standardStart } from "./read-fen.ts";
 export const movesAtOnce = 50;
 
 /** Validates a position and its moves. Only this module makes a `Position`, so no other code needs to check one. */
-export function judgePosition(input: PositionInput): Judgement {
+export function validatePosition(input: PositionInput): Validation {
   // This loop repeats `inOneGo`, because its module imports Node's timers, and the page runs this code in browsers.
-  const pieces = judgePositionInPieces(input);
+  const pieces = validatePositionInSlices(input);
   let piece = pieces.next();
   while (!piece.done) {
     piece = pieces.next();
@@ -37,23 +37,23 @@ export function judgePosition(input: PositionInput): Judgement {
   return piece.value;
 }
 
-/** {@link judgePosition} that yields after each time slice while it plays many moves. */
-export function* judgePositionInPieces(input: PositionInput): Generator<void, Judgement> {
+/** {@link validatePosition} that yields after each time slice while it plays many moves. */
+export function* validatePositionInSlices(input: PositionInput): Generator<void, Validation> {
   const reading = readFen(input.fen, input.chess960);
   if (reading.kind === "problems") {
     const misspelt = misspeltFen(input.fen);
     const refused = refusal("invalid_fen", misspelt ? [misspelt.problem] : reading.problems);
     const fen = misspelt?.fen ?? reading.completed;
-    const corrected = fen === undefined ? undefined : yield* judgePositionInPieces({ ...input, fen });
+    const corrected = fen === undefined ? undefined : yield* validatePositionInSlices({ ...input, fen });
     return fen !== undefined && corrected?.kind === "position" ? { ...refused, suggestedFen: fen } : refused;
   }
 
-  const judgement = judgeSetup(reading.setup);
-  if (judgement.kind === "problems") {
-    return refusal("illegal_position", judgement.problems);
+  const validation = validateSetup(reading.setup);
+  if (validation.kind === "problems") {
+    return refusal("illegal_position", validation.problems);
   }
 
-  const { chess } = judgement;
+  const { chess } = validation;
   const { chess960 } = reading;
   const history = trackHistory(chess, chess960);
   for (const [index, text] of input.moves.entries()) {
@@ -70,7 +70,7 @@ export function* judgePositionInPieces(input: PositionInput): Generator<void, Ju
     history.add(uci);
   }
   const position = positionFromBoard(chess, history, chess960);
-  const warnings = [...reading.warnings, ...judgement.warnings, ...position.warnings];
+  const warnings = [...reading.warnings, ...validation.warnings, ...position.warnings];
   return { kind: "position", position: { ...position, warnings } };
 }
 
@@ -91,13 +91,13 @@ function misspeltFen(text: string): { readonly problem: string; readonly fen: st
     : undefined;
 }
 
-/** Judges a position on a board by the rules, and adds the warnings about its clock. The position keeps the board. */
+/** Validates a position on a board by the rules, and adds the warnings about its clock. The position keeps the board. */
 export function positionFromBoard(
   chess: Chess,
   { root, moves, occurrences }: History,
   chess960: boolean,
 ): Position {
-  const outcome = judgeOutcome(chess, occurrences);
+  const outcome = findOutcome(chess, occurrences);
   return {
     fen: moves.length === 0 ? root : normalFen(chess, chess960),
     root,
@@ -132,7 +132,7 @@ function warningsOfClock(halfmoves: number, moveCount: number): Warning[] {
   return warnings;
 }
 
-type SetupJudgement =
+type SetupValidation =
   | { kind: "chess"; chess: Chess; warnings: readonly Warning[] }
   | { kind: "problems"; problems: readonly string[] };
 
@@ -140,11 +140,11 @@ type SetupJudgement =
  * Refuses positions that no engine searches: a king is missing or can be captured, a pawn stands on rank 1 or 8, or promotion cannot
  * explain the material. Accepts other positions that no game can reach, such as impossible checks.
  */
-function judgeSetup(setup: Setup): SetupJudgement {
+function validateSetup(setup: Setup): SetupValidation {
   const { board, epSquare } = setup;
   // chessops does not check that the en passant square is empty.
   const epAsked = epSquare !== undefined && board.occupied.has(epSquare) ? undefined : epSquare;
-  return Chess.fromSetup({ ...setup, epSquare: epAsked }).unwrap<SetupJudgement, SetupJudgement>(
+  return Chess.fromSetup({ ...setup, epSquare: epAsked }).unwrap<SetupValidation, SetupValidation>(
     (chess) => {
       const problems = problemsOfMaterial(board);
       if (problems.length > 0) {
@@ -237,8 +237,8 @@ const drawnPlies = 150;
 const claimableOccurrences = 3;
 const drawnOccurrences = 5;
 
-/** Judges by the rules if the game is over; checkmate comes before every draw. @param occurrences of the position, this one included */
-function judgeOutcome(chess: Chess, occurrences: number): Outcome {
+/** Finds by the rules whether the game is over; checkmate comes before every draw. @param occurrences of the position, this one included */
+function findOutcome(chess: Chess, occurrences: number): Outcome {
   const legalMoveCount = legalMovesOf(chess).length;
   const terminal = terminalOf(chess, legalMoveCount, occurrences);
   return { legalMoveCount, terminal, drawClaim: terminal ? undefined : drawClaimOf(chess, occurrences) };

@@ -3,9 +3,9 @@ import { Chess, type Square } from "chess.js";
 import { makeSquare } from "chessops/util";
 import fc from "fast-check";
 import { test } from "vitest";
-import { judgePosition } from "../../src/chess/judge-position.ts";
 import { describeMove, describeVariation } from "../../src/chess/moves.ts";
 import type { Position, PositionFault, PositionInput } from "../../src/chess/position.ts";
+import { validatePosition } from "../../src/chess/validate-position.ts";
 import { threadMs } from "../support/thread-time.ts";
 import { corpusOf, knownFens } from "./corpus.ts";
 import { fuzz } from "./fuzz.ts";
@@ -119,18 +119,18 @@ const normalFen =
 const counts = { accepted: 0, refused: 0 };
 
 function check(input: PositionInput): void {
-  const judgement = judgePosition(input);
-  if (judgement.kind === "faults") {
+  const validation = validatePosition(input);
+  if (validation.kind === "faults") {
     counts.refused++;
-    checkRefusal(judgement.faults, input);
-    if (judgement.suggestedFen !== undefined) {
-      const again = judgePosition({ ...input, fen: judgement.suggestedFen });
-      equal(again.kind, "position", `suggested ${judgement.suggestedFen}`);
+    checkRefusal(validation.faults, input);
+    if (validation.suggestedFen !== undefined) {
+      const again = validatePosition({ ...input, fen: validation.suggestedFen });
+      equal(again.kind, "position", `suggested ${validation.suggestedFen}`);
     }
     return;
   }
   counts.accepted++;
-  checkPosition(judgement.position, input);
+  checkPosition(validation.position, input);
 }
 
 function checkRefusal(faults: readonly PositionFault[], input: PositionInput): void {
@@ -158,8 +158,8 @@ function checkPosition(position: Position, input: PositionInput): void {
   equal(legalMoveCount === 0, terminal?.reason === "checkmate" || terminal?.reason === "stalemate");
 
   // What is written is what is meant: it is read as itself, and the moves lead from the one to the other.
-  const again = judgePosition({ fen, moves: [], chess960 });
-  const replayed = judgePosition({ fen: root, moves, chess960 });
+  const again = validatePosition({ fen, moves: [], chess960 });
+  const replayed = validatePosition({ fen: root, moves, chess960 });
   deepEqual([again.kind, replayed.kind], ["position", "position"]);
   for (const same of [again, replayed]) {
     if (same.kind === "position") {
@@ -203,7 +203,7 @@ test("no text takes long to be judged", () => {
   ];
   const before = threadMs();
   for (const fen of texts) {
-    judgePosition({ fen, moves: Array.from({ length: 600 }, () => pieces), chess960: true });
+    validatePosition({ fen, moves: Array.from({ length: 600 }, () => pieces), chess960: true });
   }
   const tookMs = threadMs() - before;
   ok(tookMs < 1000, `${tookMs} ms`);
@@ -211,9 +211,9 @@ test("no text takes long to be judged", () => {
 
 test("the judge of positions never throws, and what it lets through is written in one way only", () =>
   fuzz({
-    name: "fen-judge",
+    name: "fen-validation",
     inputs,
     check,
-    corpus: corpusOf<PositionInput>("fen-judge"),
+    corpus: corpusOf<PositionInput>("fen-validation"),
     figures: () => JSON.stringify(counts),
   }));

@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
-import { judgePosition, judgePositionInPieces, movesAtOnce } from "../chess/judge-position.ts";
-import type { Judgement, Position, PositionInput } from "../chess/position.ts";
-import { errorFromJudgement } from "../chess/position-error.ts";
+import type { Position, PositionInput, Validation } from "../chess/position.ts";
+import { errorFromPositionFaults } from "../chess/position-error.ts";
 import { readSearchMoves } from "../chess/search-moves.ts";
+import { movesAtOnce, validatePosition, validatePositionInSlices } from "../chess/validate-position.ts";
 import type { Catalog } from "../engine/catalog.ts";
 import type { EngineBuild } from "../engine/engine.ts";
 import { errorFromFaults } from "../errors/errors.ts";
@@ -11,16 +11,16 @@ import { type BeginWork, inTurns } from "../thread/event-loop.ts";
 import {
   type AnalysisRequest,
   depthLimitOf,
-  type JudgedRequest,
   requestBounds,
+  type ValidatedRequest,
   type Warning,
 } from "./analysis.ts";
-import { judgeOptions } from "./judge-options.ts";
+import { validateOptions } from "./validate-options.ts";
 
 /** The engines that requests are validated against, and the cache of positions. */
 export interface KnownEngines {
   readonly catalog: Catalog;
-  readonly judgePosition: PositionCache;
+  readonly validatePosition: PositionCache;
   /** True if engines of the build can be started at this time. */
   available(build: EngineBuild): boolean;
 }
@@ -32,28 +32,32 @@ export interface KnownEngines {
  * @param check called between the slices of a long game, and throws to end the work
  * @throws KibitzError
  */
-export async function judgeRequest(
+export async function validateRequest(
   request: AnalysisRequest,
   engines: KnownEngines,
   check?: () => void,
-): Promise<JudgedRequest> {
+): Promise<ValidatedRequest> {
   const { fen, moves, options } = request;
-  const judgement = await engines.judgePosition(
+  const validation = await engines.validatePosition(
     { fen, moves, chess960: options.uci_chess960 === true },
     check,
   );
-  if (judgement.kind === "faults") {
-    throw errorFromJudgement(judgement);
+  if (validation.kind === "faults") {
+    throw errorFromPositionFaults(validation);
   }
-  return judgeSearch(request, judgement.position, engines.catalog);
+  return validateSearch(request, validation.position, engines.catalog);
 }
 
 /** Does the same for a position that is validated already, and ignores `fen` and `moves` of the request. @throws KibitzError */
-export function judgeSearch(request: AnalysisRequest, position: Position, catalog: Catalog): JudgedRequest {
-  const searchMoves = judgeSearchMoves(request, position);
+export function validateSearch(
+  request: AnalysisRequest,
+  position: Position,
+  catalog: Catalog,
+): ValidatedRequest {
+  const searchMoves = validateSearchMoves(request, position);
   const build = chooseBuild(request, catalog);
-  judgeVariant(position, build);
-  const options = judgeOptions(request.options, build.options);
+  checkVariant(position, build);
+  const options = validateOptions(request.options, build.options);
   const multipv = request.multipv ?? requestBounds.multipv.default;
   return {
     position,
@@ -75,10 +79,10 @@ export function judgeSearch(request: AnalysisRequest, position: Position, catalo
 }
 
 /** Reads the moves to search, which must be legal. @throws KibitzError */
-export function judgeSearchMoves(
+export function validateSearchMoves(
   { searchMoves }: AnalysisRequest,
   position: Position,
-): JudgedRequest["searchMoves"] {
+): ValidatedRequest["searchMoves"] {
   if (searchMoves.length === 0) {
     return searchMoves;
   }
@@ -125,7 +129,7 @@ function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): Engin
 }
 
 /** An engine that does not know the variant would search all the same, and castle wrongly. @throws KibitzError */
-function judgeVariant({ chess960 }: Position, { id, options }: EngineBuild): void {
+function checkVariant({ chess960 }: Position, { id, options }: EngineBuild): void {
   if (chess960 && !options.some(({ name }) => name === "uci_chess960")) {
     throw errorFromFaults([
       {
@@ -143,7 +147,7 @@ interface LinesMax {
   readonly because: string;
 }
 
-function linesMaxOf({ legalMoveCount }: Position, searchMoves: JudgedRequest["searchMoves"]): LinesMax {
+function linesMaxOf({ legalMoveCount }: Position, searchMoves: ValidatedRequest["searchMoves"]): LinesMax {
   const moves = (count: number) => (count === 1 ? "move" : "moves");
   const named = searchMoves.length;
   return named === 0
@@ -190,14 +194,14 @@ function warningsOf(
  *
  * @param check called between the slices, and throws to end the work
  */
-type PositionCache = (input: PositionInput, check?: () => void) => Promise<Judgement>;
+type PositionCache = (input: PositionInput, check?: () => void) => Promise<Validation>;
 
 /** Positions, each about a kilobyte; a game counts as many as it has moves. */
 const positionsMax = 2000;
 
 /** Remembers the last positions: a review, a batch and a page ask for the same ones again. Faults are not remembered. */
 export function createPositionCache(beginWork: BeginWork): PositionCache {
-  const remembered = new LRUCache<string, Judgement>({ maxSize: positionsMax });
+  const remembered = new LRUCache<string, Validation>({ maxSize: positionsMax });
   return async (input, check) => {
     const { fen, moves, chess960 } = input;
     // JSON shows where each text ends, whatever it holds.
@@ -206,13 +210,13 @@ export function createPositionCache(beginWork: BeginWork): PositionCache {
     if (known) {
       return known;
     }
-    const judgement =
+    const validation =
       moves.length > movesAtOnce
-        ? await inTurns(judgePositionInPieces(input), beginWork(check))
-        : judgePosition(input);
-    if (judgement.kind === "position") {
-      remembered.set(key, judgement, { size: 1 + moves.length });
+        ? await inTurns(validatePositionInSlices(input), beginWork(check))
+        : validatePosition(input);
+    if (validation.kind === "position") {
+      remembered.set(key, validation, { size: 1 + moves.length });
     }
-    return judgement;
+    return validation;
   };
 }

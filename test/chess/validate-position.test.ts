@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { describeMove } from "../../src/chess/moves.ts";
-import { faultsOf, noticesOf, positionOf, startFen } from "./judged.ts";
+import { faultsOf, noticesOf, positionOf, startFen } from "./validated.ts";
 
 test.each([
   ["without a white king", "4k3/8/8/8/8/8/8/8 w - - 0 1", "White has no king"],

@@ -1,6 +1,6 @@
 import type { AskedReview } from "../access/over-plan.ts";
-import type { JudgedRequest } from "../analysis/analysis.ts";
-import { judgeSearch, type KnownEngines } from "../analysis/judge-request.ts";
+import type { ValidatedRequest } from "../analysis/analysis.ts";
+import { type KnownEngines, validateSearch } from "../analysis/validate-request.ts";
 import type { ReviewRequest } from "../calls/convert-review.ts";
 import { costOfBytes, errorFromFaults, type Fault, KibitzError, withCost } from "../errors/errors.ts";
 import { type Game, gameFromMoves, gameFromPgn } from "../game/game.ts";
@@ -9,10 +9,10 @@ import { holdsKey } from "../text/plain-text.ts";
 import { inTurns, type Turn } from "../thread/event-loop.ts";
 
 /** A game that can be reviewed. */
-export interface JudgedReview {
+export interface ValidatedReview {
   readonly game: Game;
   /** One for each position, the start first. Finished positions need no search. */
-  readonly requests: readonly JudgedRequest[];
+  readonly requests: readonly ValidatedRequest[];
   /** The demands of the review, which the caller's plan must cover. */
   readonly asked: AskedReview;
 }
@@ -22,16 +22,16 @@ export interface JudgedReview {
  *
  * @throws KibitzError if the game is invalid, or else the engine or path
  */
-export async function judgeReview(
+export async function validateReview(
   request: ReviewRequest,
   engines: KnownEngines,
   turn: Turn,
-): Promise<JudgedReview> {
+): Promise<ValidatedReview> {
   const { game, pointer, shortened } = await readGame(request, turn);
-  const requests: JudgedRequest[] = [];
+  const requests: ValidatedRequest[] = [];
   for (const position of game.positions) {
     await turn();
-    requests.push(judgeSearch(request.asked, position, engines.catalog));
+    requests.push(validateSearch(request.asked, position, engines.catalog));
   }
   const [first] = requests;
   const { depth, nodes, multipv: lines = 1 } = first ?? {};

@@ -1,0 +1,33 @@
+import { expect } from "vitest";
+import type { Position, PositionFault, PositionInput, Validation } from "../../src/chess/position.ts";
+import { validatePosition } from "../../src/chess/validate-position.ts";
+
+export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+type Extras = Partial<Omit<PositionInput, "fen">>;
+
+export function validate(fen: string, extras: Extras = {}): Validation {
+  return validatePosition({ fen, moves: [], chess960: false, ...extras });
+}
+
+/** The position of a FEN that must be valid. */
+export function positionOf(fen: string, extras: Extras = {}): Position {
+  const validation = validate(fen, extras);
+  if (validation.kind === "faults") {
+    expect.fail(validation.faults.map((fault) => fault.message).join(" "));
+  }
+  return validation.position;
+}
+
+/** The faults of a FEN that must be refused. */
+export function faultsOf(fen: string, extras: Extras = {}): readonly PositionFault[] {
+  const validation = validate(fen, extras);
+  if (validation.kind === "position") {
+    expect.fail(`accepted as ${validation.position.fen}`);
+  }
+  return validation.faults;
+}
+
+export function noticesOf(fen: string, extras: Extras = {}): string[] {
+  return positionOf(fen, extras).warnings.map((notice) => notice.code);
+}
