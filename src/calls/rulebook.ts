@@ -1,9 +1,9 @@
 import type { Account } from "../access/account.ts";
 import { isInCheck, type MoveName, nameLegalMoves } from "../chess/legal-moves.ts";
-import type { ReplayedGame } from "../chess/play-game.ts";
+import type { PlayedGame } from "../chess/play-game.ts";
 import type { Position } from "../chess/position.ts";
 import { costOfBytes, costOfMoves, errorFromFaults, KibitzError, withCost } from "../errors/errors.ts";
-import { replayMoves, replayPgn } from "../game/game.ts";
+import { playMoves, playPgn } from "../game/game.ts";
 import { readPgn } from "../game/read-pgn.ts";
 import { type BeginWork, inTurns } from "../thread/event-loop.ts";
 import type { Call } from "./call.ts";
@@ -61,8 +61,8 @@ export function createRulebook({ beginWork, gate }: RulebookOptions) {
       await (counted && gate.refuseUsedUp(counted.account));
       const turn = beginWork(check);
       try {
-        const game = await inTurns(replayMoves({ fen, moves }), turn);
-        const legal = await inTurns(nameLegalMoves(game.last), turn);
+        const game = await inTurns(playMoves({ fen, moves }), turn);
+        const legal = nameLegalMoves(game.last);
         await (counted && gate.admitRules(counted));
         return playedPosition(game, legal);
       } catch (thrown) {
@@ -86,7 +86,7 @@ export function createRulebook({ beginWork, gate }: RulebookOptions) {
       const turn = beginWork(check);
       try {
         const read = await inTurns(readPgn({ text: pgn }), turn);
-        const game = await inTurns(replayPgn(read), turn);
+        const game = await inTurns(playPgn(read), turn);
         return movesUpTo(game, ply ?? game.moves.length);
       } catch (thrown) {
         throw thrown instanceof KibitzError ? withCost(thrown, costOfBytes(pgn.length)) : thrown;
@@ -95,7 +95,7 @@ export function createRulebook({ beginWork, gate }: RulebookOptions) {
   };
 }
 
-function playedPosition({ start, moves, last }: ReplayedGame, legal: readonly MoveName[]): PlayedPosition {
+function playedPosition({ start, moves, last }: PlayedGame, legal: readonly MoveName[]): PlayedPosition {
   const { fen, turn, chess960, terminal, drawClaim } = last;
   const warnings = [...start.warnings, ...last.warnings];
   return {
@@ -118,7 +118,7 @@ function playedPosition({ start, moves, last }: ReplayedGame, legal: readonly Mo
   };
 }
 
-function movesUpTo({ start, moves }: ReplayedGame, ply: number): PlayedMoves {
+function movesUpTo({ start, moves }: PlayedGame, ply: number): PlayedMoves {
   if (ply > moves.length) {
     throw errorFromFaults([
       {

@@ -31,19 +31,11 @@ export interface MoveName {
   readonly uci: string;
 }
 
-/** Moves that are named in one time slice: about half a millisecond. */
-const movesAtOnce = 20;
-
-/** The names of all legal moves, in the alphabetical order of SAN. Yields after each time slice. */
-export function* nameLegalMoves({ board, chess960 }: Position): Generator<void, readonly MoveName[]> {
-  const names: MoveName[] = [];
-  for (const [index, move] of legalMovesOf(board).entries()) {
-    if (index > 0 && index % movesAtOnce === 0) {
-      yield;
-    }
-    names.push({ san: makeSan(board, move), uci: uciFromMove(board, move, chess960) });
-  }
-  return names.toSorted((one, other) => (one.san < other.san ? -1 : 1));
+/** The names of all legal moves, in the alphabetical order of SAN. */
+export function nameLegalMoves({ board, chess960 }: Position): readonly MoveName[] {
+  return legalMovesOf(board)
+    .map((move) => ({ san: makeSan(board, move), uci: uciFromMove(board, move, chess960) }))
+    .toSorted((one, other) => (one.san < other.san ? -1 : 1));
 }
 
 /** True if the king of the side to move is attacked. */

@@ -7,7 +7,7 @@ import { positionFromBoard } from "./validate-position.ts";
 export const pliesMax = 600;
 
 /** A game that was played on one board. */
-export interface ReplayedGame {
+export interface PlayedGame {
   readonly start: Position;
   readonly moves: readonly MoveDescription[];
   /** After the last of `moves`. */
@@ -16,20 +16,11 @@ export interface ReplayedGame {
   readonly refused: string | undefined;
 }
 
-/** A game with all its positions: there is one position more than there are moves, the first is the start. */
-interface PlayedGame extends ReplayedGame {
-  readonly positions: readonly Position[];
-}
+/** Takes the position after each move of a game. */
+export type OnPosition = (position: Position) => void;
 
 /** Moves that are played in one time slice: about a millisecond. */
 const movesAtOnce = 20;
-
-/** {@link replayGame} that keeps each position, to search them all. */
-export function* playGame(start: Position, texts: readonly string[]): Generator<void, PlayedGame> {
-  const positions = [start];
-  const replayed = yield* replayGame(start, texts, (position) => positions.push(position));
-  return { ...replayed, positions };
-}
 
 /**
  * Plays moves in UCI or SAN on one board; stops at the first move that is not legal. Yields after each time slice.
@@ -38,18 +29,18 @@ export function* playGame(start: Position, texts: readonly string[]): Generator<
  * finished position has no history, because no engine searches it. A game may go on after a draw by the rules: older games did.
  *
  * @param start a position without moves
- * @param onPosition called with the position after each move; without it, only the last position is made
+ * @param onPosition without it, only the last position is made: a position takes two kilobytes
  */
-export function* replayGame(
+export function* playGame(
   start: Position,
   texts: readonly string[],
-  onPosition?: (position: Position) => void,
-): Generator<void, ReplayedGame> {
+  onPosition?: OnPosition,
+): Generator<void, PlayedGame> {
   const { chess960 } = start;
   const chess = start.board.clone();
-  let last: Position | undefined = start;
   const moves: MoveDescription[] = [];
   const history = trackHistory(chess, chess960);
+  let refused: string | undefined;
 
   function currentPosition(): Position {
     const position = positionFromBoard(chess.clone(), history, chess960);
@@ -65,17 +56,13 @@ export function* replayGame(
     }
     const legal = moveFromText(chess, text);
     if (legal === undefined) {
-      const refused = whyNotPlayed(chess, text, chess960);
-      return { start, moves, last: last ?? currentPosition(), refused };
+      refused = whyNotPlayed(chess, text, chess960);
+      break;
     }
     const move = describeAndPlay(chess, legal, chess960);
     history.add(move.uci);
     moves.push(move);
-    last = undefined;
-    if (onPosition !== undefined) {
-      last = currentPosition();
-      onPosition(last);
-    }
+    onPosition?.(currentPosition());
   }
-  return { start, moves, last: last ?? currentPosition(), refused: undefined };
+  return { start, moves, last: moves.length === 0 ? start : currentPosition(), refused };
 }

@@ -42,14 +42,12 @@ export function scoreForWhite(score: Score, turn: Color): Score {
 }
 
 /**
- * White's chances, 0 to 100 with one decimal, for a score in White's view. Centipawns go through the Lichess model,
- * https://lichess.org/page/accuracy. Mate is 100 or 0; a game that is over by mate (0) needs its `winner`.
+ * White's chances, 0 to 100 with one decimal, for a score in White's view. Mate is 100 or 0; a game that is over by mate (0) needs its `winner`.
  */
 export function winPercent(score: Score, winner?: Color): number {
   const { value } = score;
   if (value.kind === "cp") {
-    const percent = 50 + 50 * (2 / (1 + Math.exp(-0.00368208 * value.cp)) - 1);
-    return Math.round(percent * 10) / 10;
+    return Math.round(10 * winPercentOfCp(value.cp)) / 10;
   }
   if (value.mate !== 0) {
     return value.mate > 0 ? 100 : 0;
@@ -58,6 +56,16 @@ export function winPercent(score: Score, winner?: Color): number {
     throw new TypeError("mate 0 has no sign: winPercent() needs the winner");
   }
   return winner === "white" ? 100 : 0;
+}
+
+/** From −1 (lost) to 1 (won): Lichess's model, https://lichess.org/page/accuracy. */
+export function winningChances(cp: number): number {
+  return 2 / (1 + Math.exp(-0.00368208 * cp)) - 1;
+}
+
+/** Chances of winning of centipawns, 0 to 100. */
+export function winPercentOfCp(cp: number): number {
+  return 50 + 50 * winningChances(cp);
 }
 
 /** The score of a finished game, White's view: mate 0 with certainty for the winner, 0 centipawns for every draw. */

@@ -1,5 +1,5 @@
 import type { Color } from "../chess/position.ts";
-import type { ScoreValue } from "../chess/score.ts";
+import { type ScoreValue, winPercentOfCp } from "../chess/score.ts";
 
 /**
  * The formulas of Lichess as they are in 2026: https://lichess.org/page/accuracy, and in its code `eval.scala` of
@@ -11,23 +11,13 @@ export const reviewMethod = "lichess-2026";
 /** Evaluation that is assumed for the standard start, in centipawns. */
 export const standardStartCp = 15;
 
-/** Larger scores count as this, and so does a mate. */
+/** Larger scores count as this, and so does a mate: in reviews, its chances are 97.54 and not 100. */
 const ceilingCp = 1000;
 
 /** A score in centipawns for the formulas: at most 1000 either way. Do not call this for a game that is over by mate. */
 export function centipawnsOf(value: ScoreValue): number {
   const cp = value.kind === "cp" ? value.cp : value.mate > 0 ? ceilingCp : -ceilingCp;
   return Math.max(-ceilingCp, Math.min(ceilingCp, cp));
-}
-
-/** From −1 (lost) to 1 (won). */
-export function winningChances(cp: number): number {
-  return 2 / (1 + Math.exp(-0.00368208 * cp)) - 1;
-}
-
-/** Chances of winning of centipawns within the ceiling, on the scale of reviews: a mate is 97.54 and not 100. */
-export function reviewWinPercent(cp: number): number {
-  return 50 + 50 * winningChances(cp);
 }
 
 /** Accuracy of a move, 0 to 100, from the mover's chances of winning before and after it. */
@@ -51,7 +41,7 @@ export function gameAccuracy(
   cps: readonly number[],
   firstMover: Color,
 ): Readonly<Record<Color, number>> | undefined {
-  const percents = cps.map(reviewWinPercent);
+  const percents = cps.map(winPercentOfCp);
   const plies = percents.length - 1;
   const size = Math.max(2, Math.min(8, Math.trunc(plies / 10)));
   const bySide: Record<Color, { accuracy: number; weight: number }[]> = { white: [], black: [] };

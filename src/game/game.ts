@@ -7,7 +7,7 @@ import {
   parseVariant,
 } from "chessops/pgn";
 import { faultOfMove, type MoveDescription } from "../chess/moves.ts";
-import { playGame, type ReplayedGame, replayGame } from "../chess/play-game.ts";
+import { type OnPosition, type PlayedGame, playGame } from "../chess/play-game.ts";
 import type { Position, PositionInput, Validation } from "../chess/position.ts";
 import { errorFromPositionFaults } from "../chess/position-error.ts";
 import { standardStart, validatePosition } from "../chess/validate-position.ts";
@@ -33,61 +33,25 @@ export interface Game {
   readonly result: Result;
 }
 
-/** A game that was sent as a position and moves. If its castling rights exist in Chess960 only, the game is Chess960. */
 type MovesOfGame = Pick<PositionInput, "fen" | "moves">;
 
-/** Plays moves from a start: {@link playGame} keeps each position, {@link replayGame} only the last. */
-type Play<Played extends ReplayedGame> = (
-  start: Position,
-  texts: readonly string[],
-) => Generator<void, Played>;
-
 /**
- * Plays a position and moves, UCI or SAN, on one board.
+ * Plays a position and moves, UCI or SAN, on one board. If castling rights exist in Chess960 only, the game is Chess960.
  *
  * @throws KibitzError for the fields `fen` and `moves`
  */
-export function replayMoves(input: MovesOfGame): Generator<void, ReplayedGame> {
-  return playMoves(input, replayGame);
-}
-
-/**
- * Plays the game of a PGN on one board.
- *
- * @throws KibitzError as {@link gameFromPgn}
- */
-export function replayPgn(pgn: PgnGame): Generator<void, ReplayedGame> {
-  return playPgn(pgn, replayGame);
-}
-
-/**
- * Plays a game that was sent as a position and moves, UCI or SAN, at least one.
- *
- * @throws KibitzError for the fields `fen` and `moves`
- */
-export function* gameFromMoves(input: MovesOfGame): Generator<void, Game> {
-  const { positions, moves, last } = yield* playMoves(input, playGame);
-  const tree = { headers: new Map(), moves: new Node<PgnNodeData>() };
-  extend(
-    tree.moves,
-    moves.map(({ san }) => ({ san })),
-  );
-  const clocksMs = moves.map(() => undefined);
-  return { tags: new Map(), positions, moves, clocksMs, tree, result: resultOf(last) };
-}
-
-function* playMoves<Played extends ReplayedGame>(
-  input: MovesOfGame,
-  play: Play<Played>,
-): Generator<void, Played> {
-  const validation = validateStart(input.fen);
+export function* playMoves(
+  { fen, moves }: MovesOfGame,
+  onPosition?: OnPosition,
+): Generator<void, PlayedGame> {
+  const validation = validateStart(fen);
   if (validation.kind === "faults") {
     throw errorFromPositionFaults(validation);
   }
-  const played = yield* play(validation.position, input.moves);
+  const played = yield* playGame(validation.position, moves, onPosition);
   if (played.refused !== undefined) {
     const index = played.moves.length;
-    const text = input.moves[index] ?? "";
+    const text = moves[index] ?? "";
     const { code, message } = faultOfMove(text, index, played.refused, played.last.fen);
     const place = { ply: index + 1, token: echo(text) };
     throw errorFromFaults([{ pointer: `/moves/${index}`, code, message, place, endsList: true }]);
@@ -96,28 +60,16 @@ function* playMoves<Played extends ReplayedGame>(
 }
 
 /**
- * Plays the game of a PGN.
+ * Plays the game of a PGN on one board.
  *
  * @throws KibitzError for the field `pgn`: `illegal_move`, with the game up to there as a suggestion; `invalid_fen` or
  * `illegal_position` for its tag FEN; `invalid_pgn` for its variant, or for contradictory move numbers
  */
-export function* gameFromPgn(pgn: PgnGame): Generator<void, Game> {
-  const { positions, moves, last } = yield* playPgn(pgn, playGame);
-  return {
-    tags: new Map([...pgn.tags].map(([name, { value }]) => [name, value])),
-    positions,
-    moves,
-    clocksMs: [...pgn.tree.moves.mainlineNodes()].map(({ data }) => clockOf(data.comments)),
-    tree: pgn.tree,
-    result: pgn.result ?? resultOfTag(pgn.tags.get("Result")?.value) ?? resultOf(last),
-  };
-}
-
-function* playPgn<Played extends ReplayedGame>(pgn: PgnGame, play: Play<Played>): Generator<void, Played> {
+export function* playPgn(pgn: PgnGame, onPosition?: OnPosition): Generator<void, PlayedGame> {
   const start = startOf(pgn);
   const wrong = wrongNumberIn(pgn, start);
   const texts = pgn.moves.map(({ san }) => san);
-  const played = yield* play(start, texts.slice(0, wrong?.index));
+  const played = yield* playGame(start, texts.slice(0, wrong?.index), onPosition);
   const { moves, refused } = played;
   const { fen } = played.last;
   const next = pgn.moves[moves.length];
@@ -136,6 +88,33 @@ function* playPgn<Played extends ReplayedGame>(pgn: PgnGame, play: Play<Played>)
         });
   }
   return played;
+}
+
+/** {@link playMoves} of at least one move, with all positions. */
+export function* gameFromMoves(input: MovesOfGame): Generator<void, Game> {
+  const after: Position[] = [];
+  const { start, moves, last } = yield* playMoves(input, (position) => after.push(position));
+  const tree = { headers: new Map(), moves: new Node<PgnNodeData>() };
+  extend(
+    tree.moves,
+    moves.map(({ san }) => ({ san })),
+  );
+  const clocksMs = moves.map(() => undefined);
+  return { tags: new Map(), positions: [start, ...after], moves, clocksMs, tree, result: resultOf(last) };
+}
+
+/** {@link playPgn} with all positions. */
+export function* gameFromPgn(pgn: PgnGame): Generator<void, Game> {
+  const after: Position[] = [];
+  const { start, moves, last } = yield* playPgn(pgn, (position) => after.push(position));
+  return {
+    tags: new Map([...pgn.tags].map(([name, { value }]) => [name, value])),
+    positions: [start, ...after],
+    moves,
+    clocksMs: [...pgn.tree.moves.mainlineNodes()].map(({ data }) => clockOf(data.comments)),
+    tree: pgn.tree,
+    result: pgn.result ?? resultOfTag(pgn.tags.get("Result")?.value) ?? resultOf(last),
+  };
 }
 
 function resultOf({ terminal }: Position): Result {

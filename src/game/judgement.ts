@@ -1,6 +1,5 @@
 import type { Color } from "../chess/position.ts";
-import type { ScoreValue } from "../chess/score.ts";
-import { winningChances } from "./accuracy.ts";
+import { type ScoreValue, winningChances } from "../chess/score.ts";
 
 export type Judgement = "inaccuracy" | "mistake" | "blunder";
 

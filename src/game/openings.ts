@@ -1,6 +1,5 @@
 import { readFile } from "node:fs/promises";
 import type { Position } from "../chess/position.ts";
-import { inTurns, type Turn } from "../thread/event-loop.ts";
 import { openingKey } from "./opening-key.ts";
 
 export interface Opening {
@@ -25,25 +24,15 @@ export interface Openings {
 /** `tools/openings.ts` makes the file. A row is `key;eco name`. */
 const file = new URL("../../gen/openings.json", import.meta.url);
 
-/** Rows that are read in one time slice: about a third of a millisecond. */
-const rowsAtOnce = 256;
-
-/** Reads the table of 450 kB in time slices. It takes about ten milliseconds, and 1.4 MB of memory. */
-export async function readOpenings(turn: Turn): Promise<Openings> {
-  const text = await readFile(file, "utf8");
-  return inTurns(openingsFromTable(text), turn);
-}
-
-function* openingsFromTable(text: string): Generator<void, Openings> {
-  const rows: readonly string[] = JSON.parse(text);
-  const names = new Map<string, string>();
-  for (const [index, row] of rows.entries()) {
-    if (index % rowsAtOnce === 0) {
-      yield;
-    }
-    const [key = "", name = ""] = row.split(";");
-    names.set(key, name);
-  }
+/** Reads the table of 450 kB, which takes some milliseconds, and 1.4 MB of memory. */
+export async function readOpenings(): Promise<Openings> {
+  const rows: readonly string[] = JSON.parse(await readFile(file, "utf8"));
+  const names = new Map(
+    rows.map((row) => {
+      const [key = "", name = ""] = row.split(";");
+      return [key, name];
+    }),
+  );
   return {
     find(positions) {
       const ply = positions.findLastIndex(({ fen, chess960 }) => !chess960 && names.has(openingKey(fen)));

@@ -1,16 +1,8 @@
 import { describeMove, type MoveDescription } from "../chess/moves.ts";
 import type { Color, Position } from "../chess/position.ts";
-import type { Score, ScoreValue } from "../chess/score.ts";
+import { type Score, type ScoreValue, winPercentOfCp } from "../chess/score.ts";
 import { standardStart } from "../chess/validate-position.ts";
-import {
-  centipawnsOf,
-  gameAccuracy,
-  mean,
-  moveAccuracy,
-  reviewMethod,
-  reviewWinPercent,
-  standardStartCp,
-} from "./accuracy.ts";
+import { centipawnsOf, gameAccuracy, mean, moveAccuracy, reviewMethod, standardStartCp } from "./accuracy.ts";
 import type { Game } from "./game.ts";
 import { adviseOn, type Judgement } from "./judgement.ts";
 import { openingKey } from "./opening-key.ts";
@@ -236,7 +228,7 @@ function mateFor(side: Color): ScoreValue {
 }
 
 function percentOf(cp: number, side: Color): number {
-  return reviewWinPercent(side === "white" ? cp : -cp);
+  return winPercentOfCp(side === "white" ? cp : -cp);
 }
 
 function rounded(percent: number): number {

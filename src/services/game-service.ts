@@ -18,7 +18,7 @@ export function createGameService({
 
   /** Reads the openings when the first review needs them: many servers get none. */
   async function openingsRead(): Promise<Openings> {
-    reading ??= readOpenings(beginWork());
+    reading ??= readOpenings();
     try {
       return await reading;
     } catch (error) {

@@ -63,7 +63,8 @@ describe("two requests have the same key", () => {
 
 test("a position of a reviewed game has the key of a request with the same moves", async () => {
   const moves = ["e4", "e5", "Nf3", "Nc6", "Bb5", "a6"];
-  const { positions } = inOneGo(playGame(positionOf(startFen), moves));
+  const positions = [positionOf(startFen)];
+  inOneGo(playGame(positionOf(startFen), moves, (position) => positions.push(position)));
   const { catalog } = knownEngines([buildOf()]);
   const ofReview = positions.map((position) => cacheKeyOf(validateSearch(requestOf({}), position, catalog)));
   const ofMoves = await Promise.all(positions.map((_, ply) => keyOf({ moves: moves.slice(0, ply) })));

@@ -1,43 +1,39 @@
 import { Chess } from "chessops/chess";
-import { describe, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { describeMove } from "../../src/chess/moves.ts";
-import { playGame, replayGame } from "../../src/chess/play-game.ts";
+import { playGame } from "../../src/chess/play-game.ts";
 import { inOneGo } from "../../src/thread/event-loop.ts";
 import { positionOf, startFen } from "./validated.ts";
 
-const play = (fen: string, moves: readonly string[]) => inOneGo(playGame(positionOf(fen), moves));
+/** Plays a game with all its positions. */
+const play = (fen: string, moves: readonly string[]) => {
+  const positions = [positionOf(fen)];
+  const game = inOneGo(playGame(positionOf(fen), moves, (position) => positions.push(position)));
+  return { ...game, positions };
+};
 
-describe("a game that is replayed", () => {
-  const round = ["Nf3", "Nf6", "Ng1", "Ng8"];
+const round = ["Nf3", "Nf6", "Ng1", "Ng8"];
 
-  test.each([
-    ["no moves", []],
-    ["moves", ["e4", "Nf6", "Nf3"]],
-    ["a fivefold repetition", [...round, ...round, ...round, ...round]],
-    ["an illegal move", ["e4", "e4", "Nf3"]],
-    ["an illegal first move", ["e5"]],
-  ])("a game with %s that is replayed on one board ends like the game with all its positions", (_, moves) => {
-    const kept = play(startFen, moves);
-    const replayed = inOneGo(replayGame(positionOf(startFen), moves));
-    expect(replayed).toEqual({
-      start: kept.start,
-      moves: kept.moves,
-      last: kept.last,
-      refused: kept.refused,
-    });
-    expect(replayed.last).toEqual(kept.positions.at(-1));
-  });
+test.each([
+  ["no moves", []],
+  ["moves", ["e4", "Nf6", "Nf3"]],
+  ["a fivefold repetition", [...round, ...round, ...round, ...round]],
+  ["an illegal move", ["e4", "e4", "Nf3"]],
+])("a game with %s ends like the game with all its positions", (_, moves) => {
+  const { positions, ...game } = play(startFen, moves);
+  expect(inOneGo(playGame(positionOf(startFen), moves))).toEqual(game);
+  expect(game.last).toEqual(positions.at(-1));
+});
 
-  test("a game that is replayed takes one board, however long it is", () => {
-    const clone = vi.spyOn(Chess.prototype, "clone");
-    const boardsFor = (moves: readonly string[]) => {
-      clone.mockClear();
-      inOneGo(replayGame(positionOf(startFen), moves));
-      return clone.mock.calls.length;
-    };
-    expect(boardsFor(Array(150).fill(round).flat())).toBe(boardsFor(["e4"]));
-    clone.mockRestore();
-  });
+test("a game without its positions takes one board, however long it is", () => {
+  const clone = vi.spyOn(Chess.prototype, "clone");
+  const boardsFor = (moves: readonly string[]) => {
+    clone.mockClear();
+    inOneGo(playGame(positionOf(startFen), moves));
+    return clone.mock.calls.length;
+  };
+  expect(boardsFor(Array(150).fill(round).flat())).toBe(boardsFor(["e4"]));
+  clone.mockRestore();
 });
 
 test("a game has one position more than moves, each like the position that its moves lead to", () => {
@@ -59,7 +55,6 @@ test("the history of a position in a game has only positions that can be repeate
 });
 
 test("the positions of a game count their repetitions", () => {
-  const round = ["Nf3", "Nf6", "Ng1", "Ng8"];
   const { positions } = play(startFen, [...round, ...round, ...round, ...round]);
   expect(positions[8]?.drawClaim).toBe("threefold_repetition");
   expect(positions[16]).toMatchObject({ terminal: { reason: "fivefold_repetition" }, moves: [] });
@@ -73,7 +68,6 @@ test("a game ends before the first illegal move, and says why", () => {
 });
 
 test("a game is played in time slices", () => {
-  const round = ["Nf3", "Nf6", "Ng1", "Ng8"];
   const texts = Array.from({ length: 25 }, () => round).flat();
   expect([...playGame(positionOf(startFen), texts)]).toHaveLength(4);
 });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { centipawnsOf, gameAccuracy, moveAccuracy, reviewWinPercent } from "../../src/game/accuracy.ts";
+import { winPercentOfCp } from "../../src/chess/score.ts";
+import { centipawnsOf, gameAccuracy, moveAccuracy } from "../../src/game/accuracy.ts";
 import { type Shorthand, valueFrom } from "./games.ts";
 
 const near = 3;
@@ -18,7 +19,7 @@ test.each<readonly [Shorthand, number]>([
   ["#30", 97.5447],
   ["#-1", 2.4553],
 ])("the chances of winning with %s are %f", (score, percent) => {
-  expect(reviewWinPercent(centipawnsOf(valueFrom(score)))).toBeCloseTo(percent, near);
+  expect(winPercentOfCp(centipawnsOf(valueFrom(score)))).toBeCloseTo(percent, near);
 });
 
 test.each([

@@ -2,12 +2,11 @@ import { globSync, readFileSync } from "node:fs";
 import { beforeAll, expect, test } from "vitest";
 import { openingKey } from "../../src/game/opening-key.ts";
 import { type Openings, readOpenings } from "../../src/game/openings.ts";
-import { createTimeSlicer } from "../../src/thread/event-loop.ts";
 import { gameOf } from "./games.ts";
 
 let openings: Openings;
 beforeAll(async () => {
-  openings = await readOpenings(createTimeSlicer()());
+  openings = await readOpenings();
 });
 
 const openingOf = (pgn: string) => openings.find(gameOf(pgn).positions);

@@ -3,7 +3,7 @@ import { makePgn, parsePgn } from "chessops/pgn";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { MoveDescription } from "../../src/chess/moves.ts";
-import { gameFromMoves, gameFromPgn, replayMoves } from "../../src/game/game.ts";
+import { gameFromMoves, gameFromPgn, playMoves } from "../../src/game/game.ts";
 import { readPgn } from "../../src/game/read-pgn.ts";
 import { inOneGo } from "../../src/thread/event-loop.ts";
 import { startFen } from "../chess/validated.ts";
@@ -178,7 +178,7 @@ test("a game that castles from a shuffled start is read alike as moves and as PG
   const pgn = gameOf(`[FEN "${fen}"]\n\n1. O-O O-O-O`);
   expect(game.moves.map(({ castling }) => castling)).toEqual(["kingside", "queenside"]);
   expect(game.positions).toEqual(pgn.positions);
-  expect(inOneGo(replayMoves({ fen, moves })).moves).toEqual(game.moves);
+  expect(inOneGo(playMoves({ fen, moves })).moves).toEqual(game.moves);
 });
 
 test("a game sent as moves is refused like a position and its moves", () => {

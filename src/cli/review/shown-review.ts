@@ -7,8 +7,8 @@ import {
   type PlayerReview,
 } from "../../../gen/chess/analysis/v1/game_pb.ts";
 import type { Color } from "../../chess/position.ts";
-import type { ScoreValue } from "../../chess/score.ts";
-import { centipawnsOf, reviewWinPercent, standardStartCp } from "../../game/accuracy.ts";
+import { type ScoreValue, winPercentOfCp } from "../../chess/score.ts";
+import { centipawnsOf, standardStartCp } from "../../game/accuracy.ts";
 import type { Game } from "../../game/game.ts";
 import { echo, withoutControls } from "../../text/plain-text.ts";
 import { countOf, numbered, textOfValue, wordOf } from "../report.ts";
@@ -63,7 +63,7 @@ export function shownReview(game: Game, review: GameReview): ShownReview {
     result: game.result,
     opening: opening && { eco: withoutControls(opening.eco), name: withoutControls(opening.name) },
     players: { white: players?.white, black: players?.black },
-    percents: [reviewWinPercent(centipawnsOf(start)), ...moves.map(({ winPercent }) => winPercent)],
+    percents: [winPercentOfCp(centipawnsOf(start)), ...moves.map(({ winPercent }) => winPercent)],
     moves: moves.map((move, index) =>
       shownMove(
         move,

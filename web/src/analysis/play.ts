@@ -32,12 +32,13 @@ export function readPlay(fen: string, moves: readonly string[]): PlayReading {
     return { kind: "faults", faults: start.faults, suggestedFen: start.suggestedFen };
   }
   const { position } = start;
-  const game = playGame(position, moves.slice(0, movesMax));
+  const positions = [position];
+  const game = playGame(position, moves.slice(0, movesMax), (after) => positions.push(after));
   let piece = game.next();
   while (!piece.done) {
     piece = game.next();
   }
-  const { positions, moves: played, refused } = piece.value;
+  const { moves: played, refused } = piece.value;
   return {
     kind: "play",
     play: { positions, moves: played, warnings: position.warnings, refused: faultOf(refused) },

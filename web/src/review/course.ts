@@ -1,7 +1,8 @@
 import { INITIAL_FEN } from "chessops/fen";
 import type { Score } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { MoveReview } from "../../../gen/chess/analysis/v1/game_pb.ts";
-import { centipawnsOf, reviewWinPercent, standardStartCp } from "../../../src/game/accuracy.ts";
+import { winPercentOfCp } from "../../../src/chess/score.ts";
+import { centipawnsOf, standardStartCp } from "../../../src/game/accuracy.ts";
 import { openingKey } from "../../../src/game/opening-key.ts";
 import type { GraphBand, GraphPoint } from "../graph/graph.tsx";
 import { texts } from "../texts.ts";
@@ -12,11 +13,11 @@ import { moveNumber } from "./move-number.ts";
 export function startPercent(startFen: string, evaluation: Score | undefined): number | undefined {
   if (evaluation?.value.case === undefined) {
     const isStandardStart = openingKey(startFen) === openingKey(INITIAL_FEN);
-    return isStandardStart ? reviewWinPercent(standardStartCp) : undefined;
+    return isStandardStart ? winPercentOfCp(standardStartCp) : undefined;
   }
   const { value } = evaluation.value;
   const isMate = evaluation.value.case === "mate";
-  return reviewWinPercent(centipawnsOf(isMate ? { kind: "mate", mate: value } : { kind: "cp", cp: value }));
+  return winPercentOfCp(centipawnsOf(isMate ? { kind: "mate", mate: value } : { kind: "cp", cp: value }));
 }
 
 /** White's chances over the plies of a game: `x` is the ply, 0 for the start, `y` 0 to 100. */
