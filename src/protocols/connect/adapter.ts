@@ -23,7 +23,7 @@ import { sendProblem } from "../../http/send-problem.ts";
 import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
 import type { CheckMessage } from "./check-message.ts";
 import { readBody } from "./read-body.ts";
-import { type Refusal, refusalFromReply } from "./refuse-call.ts";
+import { methodsOf, type Refusal, refusalFromReply, refusalOfQuery } from "./refuse-call.ts";
 import { valuesFor } from "./state.ts";
 import { cancelOnDisconnect, dropLongTimeout } from "./workarounds.ts";
 
@@ -71,14 +71,21 @@ export function createConnectAdapter({
     const { method } = handler;
     const values = valuesFor(req);
     const header = headersOf(req);
+    const isQuery = req.method === "GET" && methodsOf(handler).includes("GET");
+    const query = isQuery ? new URL(`http://localhost${req.url}`).searchParams : undefined;
+    const unreadable = query && refusalOfQuery(handler, query);
+    if (unreadable) {
+      await refuse(handler, req, res, unreadable);
+      return;
+    }
     const check = (message: Uint8Array) => checkMessage(message, method, header, values);
     let reply = await handler({
       httpVersion: req.httpVersion,
-      method: req.method ?? "",
-      // Connect reads nothing but the query.
-      url: `http://localhost${req.url}`,
+      // A message in a query is read as if it were posted, to unpack and check it once.
+      method: query ? "POST" : (req.method ?? ""),
+      url: `http://localhost${handler.requestPath}`,
       header,
-      body: readBody(req, method, header, bodies, check),
+      body: readBody(req, method, header, bodies, check, query),
       signal: signalOf(res),
       contextValues: values,
     });

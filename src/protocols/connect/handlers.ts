@@ -11,7 +11,6 @@ import { KibitzError } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import { CallerLeft } from "../../request/context.ts";
 import type { createAdmittance } from "./admittance.ts";
-import { checkQuery } from "./check-message.ts";
 import { connectErrorFrom, errorFromConnect } from "./errors.ts";
 import { stateKey } from "./state.ts";
 import { completeErrors, fixGrpcMessageEncoding } from "./workarounds.ts";
@@ -48,7 +47,7 @@ export function createHandlers({
     acceptCompression: [
       {
         ...compressionGzip,
-        // Bodies of calls come unpacked: what is left to inflate are queries of GET and requests of reflection.
+        // Messages of calls come unpacked: only requests of reflection are left to inflate.
         decompress: (bytes, maxBytes) =>
           bodies.inflate(bytes, () => compressionGzip.decompress(bytes, maxBytes)),
       },
@@ -59,7 +58,6 @@ export function createHandlers({
       completeErrors(context, countRefusal);
       fixGrpcMessageEncoding(context.responseTrailer);
       await admit(context);
-      await checkQuery(context, rpcMaxBytesOf(context.method), bodies);
     },
   });
 
@@ -106,9 +104,8 @@ function readable(messages: unknown, { input }: DescMethod): Message {
   return read() as unknown as Message;
 }
 
-function callOf({ method, values, signal, requestMethod }: HandlerContext): Call {
-  const { request, outcome, account } = values.get(stateKey);
-  const isGet = requestMethod === "GET";
+function callOf({ method, values, signal }: HandlerContext): Call {
+  const { request, outcome, account, isGet } = values.get(stateKey);
   return { method, request, outcome, account, signal: withOwnReason(signal), isGet };
 }
 

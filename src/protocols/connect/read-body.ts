@@ -1,4 +1,5 @@
 import type { DescMethod } from "@bufbuild/protobuf";
+import { base64Decode } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { compressedFlag, encodeEnvelope } from "@connectrpc/connect/protocol";
 import { compressionGzip } from "@connectrpc/connect-node";
@@ -17,6 +18,7 @@ const headBytes = 5;
  * fields then say that nothing is packed. Only reflection streams its requests, which are short: Connect unpacks them.
  *
  * @param check called with the message before Connect decodes it
+ * @param query of a GET, which has its message there. The header fields then say how the message is written and packed.
  */
 export function readBody(
   req: NodeRequest,
@@ -24,7 +26,13 @@ export function readBody(
   header: Headers,
   bodies: BodyBudget,
   check: (message: Uint8Array) => Promise<void>,
+  query?: URLSearchParams,
 ): AsyncIterable<Uint8Array> {
+  if (query) {
+    header.delete("content-length");
+    header.set("content-type", `application/${query.get("encoding")}`);
+    header.set("content-encoding", query.get("compression") ?? "identity");
+  }
   const outcome = outcomeOf(req);
   const { id } = contextOf(req);
   const countBody = bodies.countOf(contextOf(req), outcome);
@@ -54,7 +62,7 @@ export function readBody(
   }
 
   async function* readMessage() {
-    const sent = await readAll(maxBytes);
+    const sent = query ? messageOfQuery(query) : await readAll(maxBytes);
     const message = isPacked ? await inflate(sent) : sent;
     await check(message);
     yield message;
@@ -91,6 +99,20 @@ export function readBody(
     header.set("accept-encoding", header.get("accept-encoding") ?? compressionGzip.name);
   }
   return withOwnErrors(readMessage(), id);
+}
+
+/** @throws KibitzError: Connect would take broken base64 for a failure of the server */
+function messageOfQuery(query: URLSearchParams): Uint8Array {
+  const message = query.get("message") ?? "";
+  if (query.get("base64") !== "1") {
+    return Buffer.from(message);
+  }
+  try {
+    return base64Decode(message);
+  } catch (cause) {
+    const text = "The query says base64=1, but `message` is not valid base64.";
+    throw new KibitzError("malformed_http", text, { cause });
+  }
 }
 
 /** The header field that names the coding of messages. Without envelopes, the body is the message. */

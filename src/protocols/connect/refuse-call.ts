@@ -103,17 +103,13 @@ export function refusalFromReply(
     return undefined;
   }
   const { name, methodKind } = handler.method;
-  // Connect claims to allow GET for streams without side effects, and then refuses it.
-  const methods = methodKind === "unary" ? handler.allowedMethods : ["POST"];
+  const methods = methodsOf(handler);
   if (reply.status === 405 || !methods.includes(req.method ?? "")) {
     const error = new KibitzError(
       "method_not_allowed",
       `${name} must be called with ${methods.join(" or ")}.`,
     );
     return { error, headers: [["Allow", methods.join(", ")]] };
-  }
-  if (req.method === "GET" && reply.status === 415) {
-    return { error: new KibitzError("malformed_http", unreadableQuery(name, req)), headers: [] };
   }
   if (reply.status === 415) {
     const types = [...(methodKind === "unary" ? unaryTypes : streamTypes), ...grpcTypes];
@@ -133,9 +129,21 @@ export function refusalFromReply(
   return undefined;
 }
 
+/** The HTTP methods of a call. Connect claims to allow GET for streams without side effects, and then refuses it. */
+export function methodsOf({ method, allowedMethods }: UniversalHandler): readonly string[] {
+  return method.methodKind === "unary" ? allowedMethods : ["POST"];
+}
+
+/** Returns the error of a GET whose query does not say how its message is written, undefined for other queries. */
+export function refusalOfQuery({ method }: UniversalHandler, query: URLSearchParams): Refusal | undefined {
+  const isReadable = ["json", "proto"].includes(query.get("encoding") ?? "");
+  return isReadable
+    ? undefined
+    : { error: new KibitzError("malformed_http", unreadableQuery(method.name, query)), headers: [] };
+}
+
 /** Says what is wrong with the query of a GET. */
-function unreadableQuery(name: string, { url = "" }: NodeRequest): string {
-  const query = new URLSearchParams(url.split("?", 2)[1]);
+function unreadableQuery(name: string, query: URLSearchParams): string {
   const missing = ["encoding", "message"].filter((parameter) => !query.has(parameter));
   const needed = `${name} by GET needs the query ?encoding=json&message={…}, with the JSON URL-encoded`;
   if (missing.length === 0) {

@@ -1,11 +1,13 @@
 import { type ContextKey, type ContextValues, createContextValues } from "@connectrpc/connect";
 import { type Account, localAccount } from "../../access/account.ts";
+import type { NodeRequest } from "../../http/message.ts";
 import { contextOf, outcomeOf, type RequestContext, type RequestOutcome } from "../../request/context.ts";
 
 /** One request on its way through Connect's handlers. */
 interface RpcState {
   readonly request: RequestContext;
   readonly outcome: RequestOutcome;
+  readonly isGet: boolean;
   /** Set by the request gate, where calls have accounts. */
   account: Account;
 }
@@ -18,7 +20,8 @@ export const stateKey: ContextKey<RpcState> = {
   },
 };
 
-export function valuesFor(req: object): ContextValues {
-  const state = { request: contextOf(req), outcome: outcomeOf(req), account: localAccount };
+export function valuesFor(req: NodeRequest): ContextValues {
+  const isGet = req.method === "GET";
+  const state = { request: contextOf(req), outcome: outcomeOf(req), account: localAccount, isGet };
   return createContextValues().set(stateKey, state);
 }

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { connect } from "node:http2";
 import { brotliCompressSync, gzipSync } from "node:zlib";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { compressionGzip } from "@connectrpc/connect-node";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { envelope } from "../../abuse/calls.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
@@ -107,11 +108,14 @@ describe("a request in gzip is answered", () => {
     expect(headers).toMatchObject({ ":status": 200, "content-encoding": "gzip" });
   });
 
-  test("a request in gzip over Connect is answered, by POST and by GET", async () => {
+  test("a request in gzip over Connect is answered, by POST and by GET, and inflated once", async () => {
+    const decompress = vi.spyOn(compressionGzip, "decompress");
+    onTestFinished(() => decompress.mockRestore());
     const headers = { "Content-Type": "application/json", "Content-Encoding": "gzip" };
     expect((await ask(`${service}/Evaluate`, headers, packed)).status).toBe(200);
     const query = `connect=v1&encoding=json&compression=gzip&base64=1&message=${packed.toString("base64url")}`;
     expect((await ask(`${service}/Evaluate?${query}`, {})).status).toBe(200);
+    expect(decompress).toHaveBeenCalledTimes(2);
   });
 
   test.each([
