@@ -64,12 +64,6 @@ export interface StoreWatch {
 
 export const unwatched: StoreWatch = { worked() {}, failed() {} };
 
-/** The same of stored answers, whose file can be begun anew. */
-export interface AnswerStoreWatch extends StoreWatch {
-  /** The file could not be used for good, and has another name now. */
-  setAside(file: string, why: string): void;
-}
-
 /** An API key, as far as it is kept: enough to know it again, not enough to use it. */
 export interface KeyRecord {
   /** Public id. */

@@ -8,7 +8,8 @@ import type { Log } from "../log/log.ts";
 import { type KeyStore, StoreUnavailable } from "../storage/ports.ts";
 import type { Redis } from "../storage/redis/connection.ts";
 import {
-  createTrial,
+  type Database,
+  type DatabaseOptions,
   databaseFile,
   defaultBusyMaxMs,
   openDatabase,
@@ -18,11 +19,10 @@ import { createSqliteKeyStore } from "../storage/sqlite/key-store.ts";
 import { createSqliteUsageStore } from "../storage/sqlite/usage-store.ts";
 import type { OpenedStores, openSharedAccess, Sharing } from "./access-of-nodes.ts";
 import { ConfigError } from "./config.ts";
-import type { Degraded } from "./degraded.ts";
+import { createStoreLog, type Degraded } from "./degraded.ts";
 import { loadPlans } from "./plans.ts";
 import { connectRedis } from "./redis.ts";
 import type { Config } from "./settings.ts";
-import { createStoreLog } from "./store-log.ts";
 
 /** What the stores are asked, and how long they are waited for, in milliseconds. */
 export const accessTimes = {
@@ -139,27 +139,26 @@ export async function openAccess(
   });
 }
 
-/** Of a node that is alone: a database of its own. @throws ConfigError */
+/** The stores of a node with a database of its own. @throws ConfigError */
 function openOwn(
   config: Config,
   log: Log,
   { busyMaxMs, degraded }: { readonly busyMaxMs: number; readonly degraded: Degraded | undefined },
 ): OpenedStores {
-  const database = openData(config);
   let isDegraded = false;
   const setPart = degraded?.part("database");
-  const setDegraded = (is: boolean) => {
-    isDegraded = is;
-    setPart?.(is);
-  };
-  const asking = { watch: createStoreLog(log, { setDegraded }), busyMaxMs };
-  const trial = createTrial(database, asking);
-  return {
-    stores: {
-      keys: createSqliteKeyStore(database, asking),
-      usage: createSqliteUsageStore(database, asking),
+  const watch = createStoreLog(log, {
+    name: "the database",
+    meanwhile: "analyses continue, their usage is kept in memory, and changes to keys have to wait",
+    setDegraded(is) {
+      isDegraded = is;
+      setPart?.(is);
     },
-    keepUp: async () => void (isDegraded && (await trial())),
+  });
+  const database = openData(config, { watch, busyMaxMs });
+  return {
+    stores: { keys: createSqliteKeyStore(database), usage: createSqliteUsageStore(database) },
+    keepUp: async () => void (isDegraded && (await database.probe())),
     async [Symbol.asyncDispose]() {
       database.close();
     },
@@ -252,10 +251,10 @@ async function openShared(...args: Parameters<typeof openSharedAccess>): Promise
   return (await import("./access-of-nodes.ts")).openSharedAccess(...args);
 }
 
-/** The database in the settings' folder. @throws ConfigError */
-export function openData({ dataDir }: Config): ReturnType<typeof openDatabase> {
+/** @throws ConfigError */
+function openData({ dataDir }: Config, options?: DatabaseOptions): Database {
   try {
-    return openDatabase(dataDir);
+    return openDatabase(dataDir, options);
   } catch (error) {
     if (error instanceof StoreUnusable) {
       const wayOut = error.isNewer

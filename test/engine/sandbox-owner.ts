@@ -1,10 +1,9 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSandbox, noSandbox } from "../../src/engine/sandbox/sandbox.ts";
 import { createChildProcess } from "../../src/engine/uci/child-process.ts";
-import { makeFolder } from "../../src/storage/sqlite/database.ts";
 
 /** Stands in for a server of any user: runs a hostile engine in the sandbox, and reports what the engine could do. */
 const folder = mkdtempSync(join(tmpdir(), "kibitz-sandbox-"));
@@ -12,7 +11,7 @@ process.once("exit", () => rmSync(folder, { recursive: true }));
 // Only the hidden folder is closed to other users.
 chmodSync(folder, 0o755);
 const hide = join(folder, "data");
-makeFolder(hide);
+mkdirSync(hide, { mode: 0o700 });
 const keys = join(hide, "kibitz.db");
 writeFileSync(keys, "secret", { mode: 0o600 });
 

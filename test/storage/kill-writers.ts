@@ -12,36 +12,42 @@ import { createRandom } from "../support/random.ts";
 
 const writer = fileURLToPath(new URL("killed-writer.ts", import.meta.url));
 
-/** Lets a writer print two keys and more, and kills it in the middle of whatever it does then. */
-async function keysUntilKilled(folder: string, afterMs: number): Promise<readonly string[]> {
+/** Lets a writer print two keys and more, and kills it while it writes. Resolves with its lines. */
+async function linesUntilKilled(folder: string, afterMs: number): Promise<readonly string[]> {
   const child = spawn(process.execPath, [writer, folder], { stdio: ["ignore", "pipe", "inherit"] });
-  const lines = createInterface(child.stdout);
-  const keys: string[] = [];
+  const output = createInterface(child.stdout);
+  const lines: string[] = [];
   const going = Promise.withResolvers<void>();
-  lines.on("line", (key) => keys.push(key) === 2 && going.resolve());
+  output.on("line", (line) => lines.push(line) === 3 && going.resolve());
   await going.promise;
   await sleep(afterMs);
   child.kill("SIGKILL");
-  await once(lines, "close");
-  return keys;
+  await once(output, "close");
+  return lines;
 }
 
-/**
- * Kills so many processes while they write into the database of a folder, one after the other: each leaves one that
- * opens, with every key that was shown.
- */
+/** Kills processes while they write into the database of a folder, one after the other, and checks what each of them leaves. */
 export async function killWriters(folder: string, killsMax: number): Promise<void> {
   const random = createRandom(4);
   let shown = 0;
   for (let kills = 0; kills < killsMax; kills++) {
-    const keys = await keysUntilKilled(folder, random.below(30));
+    const lines = await linesUntilKilled(folder, random.below(30));
+    const keys = lines.filter((line) => !line.startsWith("revoked "));
+    const revoked = lines.flatMap((line) =>
+      line.startsWith("revoked ") ? line.slice("revoked ".length) : [],
+    );
     shown += keys.length;
     const database = openDatabase(folder);
     const store = createSqliteKeyStore(database);
     const { keyOf } = createAuthenticator({ keys: store, pepper: undefined });
-    for (const key of keys) {
+    for (const key of revoked) {
+      await expect(keyOf(`Bearer ${key}`)).rejects.toMatchObject({ code: "invalid_api_key" });
+    }
+    // The last key may have been revoked, and not yet printed as such.
+    for (const key of keys.slice(0, -1).filter((each) => !revoked.includes(each))) {
       expect(await keyOf(`Bearer ${key}`)).toMatchObject({ plan: "free", revokedAt: undefined });
     }
+    expect(revoked.length).toBeGreaterThan(0);
     expect(database.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
     const [used] = await createSqliteUsageStore(database).current(Date.now());
     const kept = (await store.list()).length;

@@ -1,5 +1,6 @@
 /**
- * Writes keys and engine time without a pause until it is killed, and prints each key once it is kept.
+ * Writes keys and engine time without a pause until it is killed. Prints each key when it is kept, and every other one with `revoked` in
+ * front when it is revoked.
  *
  *     node killed-writer.ts <folder>
  */
@@ -10,15 +11,19 @@ import { createSqliteKeyStore } from "../../src/storage/sqlite/key-store.ts";
 import { createSqliteUsageStore } from "../../src/storage/sqlite/usage-store.ts";
 
 const database = openDatabase(process.argv[2] ?? "");
-const desk = createKeyIssuer({ keys: createSqliteKeyStore(database), pepper: undefined });
+const issuer = createKeyIssuer({ keys: createSqliteKeyStore(database), pepper: undefined });
 const usage = createSqliteUsageStore(database);
 const resetsAt = Date.now() + 3_600_000;
 
-for (;;) {
-  const issued = await desk.issue({ name: undefined, plan: "free" });
+for (let count = 0; ; count++) {
+  const issued = await issuer.issue({ name: undefined, plan: "free" });
   await usage.add([{ rate: "free/day", subject: "somebody", engineMs: 1, resetsAt }], Date.now());
   if (issued.kind === "issued") {
     // One system call: a line is printed as a whole or not at all.
     writeSync(1, `${issued.key}\n`);
+    if (count % 2 === 1) {
+      await issuer.revoke(issued.record.id);
+      writeSync(1, `revoked ${issued.key}\n`);
+    }
   }
 }

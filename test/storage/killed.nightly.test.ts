@@ -5,5 +5,5 @@ import { killWriters } from "./kill-writers.ts";
 const folder = useTemporaryFolder();
 const kills = 25;
 
-test("25 processes that are killed while they write leave a database that opens, and every key that they showed valid", () =>
+test("25 processes that are killed while they write leave a database that opens, and every key as it was shown: valid or revoked", () =>
   killWriters(folder, kills));

@@ -15,7 +15,7 @@ const answers = useTemporaryFolder();
 /** More of them: `killed.nightly.test.ts`. */
 const kills = 4;
 
-test("a process that is killed while it writes leaves a database that opens, and every key that it showed valid", () =>
+test("a process that is killed while it writes leaves a database that opens, and every key as it was shown: valid or revoked", () =>
   killWriters(folder, kills));
 
 test("a process that is killed while it stores answers leaves a file that is whole, and all but its last answers", async () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, test } from "vitest";
 import { StoreUnavailable } from "../../src/storage/ports.ts";
-import { createTrial, openDatabase, StoreUnusable } from "../../src/storage/sqlite/database.ts";
+import { type Database, openDatabase, StoreUnusable } from "../../src/storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "../../src/storage/sqlite/key-store.ts";
 import { createSqliteUsageStore } from "../../src/storage/sqlite/usage-store.ts";
 import { issueTerms, keyRecord, testKeyStore, testUsageStore } from "../contract/access-stores.ts";
@@ -31,10 +31,10 @@ const firstSchema = `
     PRIMARY KEY (rate, subject)
   ) STRICT, WITHOUT ROWID;`;
 
-const open = new Set<DatabaseSync>();
+const open = new Set<Database>();
 let folders = 0;
 
-function openIn(folder: string): DatabaseSync {
+function openIn(folder: string): Database {
   const database = openDatabase(folder);
   open.add(database);
   return database;
@@ -88,7 +88,7 @@ test.each([
   expect(await keys.findById("a")).toMatchObject({ id: "a" });
 });
 
-test("a database writes ahead, and waits for the disk", () => {
+test("a database writes each change to the disk before it is confirmed, so that a power cut loses none", () => {
   const database = openNew();
   expect(database.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
   expect(database.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
@@ -105,7 +105,7 @@ test("a database of a newer Kibitz is not downgraded by an older process that ha
   const database = openDatabase(folder);
   const newer = openIn(folder);
   newer.exec("PRAGMA user_version = 99");
-  await createTrial(database)();
+  await database.probe();
   expect(newer.prepare("PRAGMA user_version").get()).toEqual({ user_version: 99 });
   database.close();
 });

@@ -29,7 +29,7 @@ test("answers are stored in the data folder, unless the settings leave no room f
   expect(later?.get("a")).toEqual(findings);
 });
 
-test("a damaged file is begun anew, and the log says once where the old one is", () => {
+test("a damaged file is deleted and begun anew, and the log says so", () => {
   const folder = join(root, "damaged");
   mkdirSync(folder);
   writeFileSync(join(folder, "answers.db"), "damaged".repeat(1000));
@@ -38,10 +38,10 @@ test("a damaged file is begun anew, and the log says once where the old one is",
   store?.[Symbol.dispose]();
   expect(said).toEqual([
     {
-      file: join(folder, "answers.db.unusable"),
       error: "file is not a database",
-      message: "stored answers could not be used: their file was set aside, and is begun anew",
+      message: "stored answers cannot be written: their file is deleted and begun anew",
     },
+    { message: "stored answers can be written again" },
   ]);
 });
 
@@ -55,7 +55,7 @@ test("a folder that cannot be made is logged once, and answers go on without it"
   expect(said).toEqual([
     {
       error: expect.stringMatching(/ENOTDIR|ENOENT/),
-      message: "stored answers cannot be written: what they would have answered is searched",
+      message: "stored answers cannot be written: their file is deleted and begun anew",
     },
   ]);
 });

@@ -1,12 +1,10 @@
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreUnavailable, type StoreWatch, unwatched } from "../ports.ts";
 
-/**
- * Each brings the database one version up. What has once been released is never changed: a change is a new one.
- */
+/** Each brings the database one version up. A released migration never changes: a change is a new migration. */
 const migrations: readonly string[] = [
   `CREATE TABLE api_key (
      id TEXT PRIMARY KEY,
@@ -26,7 +24,7 @@ const migrations: readonly string[] = [
      resets_at INTEGER NOT NULL,
      PRIMARY KEY (rate, subject)
    ) STRICT, WITHOUT ROWID;`,
-  // What callers get by themselves is bounded in all, and forgotten in time: each is found without reading all keys.
+  // Self-service keys are bounded in all, and deleted in time: indices find them without reading all keys.
   `ALTER TABLE api_key ADD COLUMN issued_within TEXT;
    ALTER TABLE api_key ADD COLUMN idempotency_key TEXT;
    CREATE INDEX api_key_issued_within ON api_key (issued_within, created_at) WHERE issued_within IS NOT NULL;
@@ -40,23 +38,23 @@ const migrations: readonly string[] = [
      BEGIN UPDATE issued_keys SET kept = kept + 1; END;
    CREATE TRIGGER api_key_forgotten AFTER DELETE ON api_key WHEN OLD.issued_to IS NOT NULL
      BEGIN UPDATE issued_keys SET kept = kept - 1; END;`,
-  // Keys that were hashed with another pepper than the server's are good for nothing, and nothing else would tell.
+  // Keys that were hashed with another pepper than the server's do not work, and nothing else would show it.
   "CREATE TABLE pepper_check (value TEXT NOT NULL) STRICT;",
 ];
 
-/** What a database is like, without a change to it. */
+/** Facts about a database, for `kibitz doctor`. */
 interface DatabaseFacts {
   readonly version: number;
-  /** How many keys it has, revoked ones too. */
+  /** The number of its keys, revoked ones too. */
   readonly keys: number;
   /** The check value of the pepper that its keys were hashed with; undefined if there is none, or no key that works. */
   readonly pepperCheck: string | undefined;
 }
 
 /**
- * Looks at the database in a folder; undefined where there is none.
+ * Inspects the database in a folder without changing it. Undefined if there is none.
  *
- * @throws StoreUnusable where it is damaged, or of a newer version than this one knows
+ * @throws StoreUnusable if the database is damaged, or was written by a newer Kibitz
  */
 export function inspectDatabase(folder: string): DatabaseFacts | undefined {
   const file = databaseFile(folder);
@@ -88,20 +86,20 @@ export function inspectDatabase(folder: string): DatabaseFacts | undefined {
 
 const databaseFileName = "kibitz.db";
 
-/** The whole path of the database in a folder. */
+/** The absolute path of the database in a folder. */
 export function databaseFile(folder: string): string {
   return resolve(folder, databaseFileName);
 }
 
-/** Longest that one process waits for another one's write, in milliseconds. */
+/** Longest wait for another process's lock, in milliseconds. */
 export const defaultBusyMaxMs = 5000;
 
-/** Between two looks whether the other one has ended, in milliseconds. SQLite's own wait would hold the thread. */
-const busyLookMs = 10;
+/** Between two tries while another process has the database locked, in milliseconds. SQLite's own wait would hold the thread. */
+const busyRetryMs = 10;
 
 /** The folder or the database in it cannot be used. The message says why. */
 export class StoreUnusable extends Error {
-  /** Whether a newer Kibitz has written it, so that nothing is wrong with it. */
+  /** True if a newer Kibitz has written the database, so nothing is wrong with it. */
   get isNewer(): boolean {
     return this.cause instanceof NewerDatabase;
   }
@@ -109,23 +107,30 @@ export class StoreUnusable extends Error {
 
 class NewerDatabase extends Error {}
 
+export interface DatabaseOptions {
+  /** Reports how every read and write went. */
+  readonly watch?: StoreWatch;
+  /** Longest wait for another process's lock, in milliseconds. */
+  readonly busyMaxMs?: number;
+}
+
 /**
- * Opens the database in a folder, making both if they are not there. Several processes may have it open.
+ * Opens the database in a folder, and makes both if they do not exist.
  *
  * @throws StoreUnusable
  */
-export function openDatabase(folder: string): DatabaseSync {
+export function openDatabase(folder: string, options?: DatabaseOptions): Database {
   const file = databaseFile(folder);
   try {
-    makeFolder(folder);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     accessSync(folder, constants.W_OK);
-    const database = new DatabaseSync(file, { timeout: defaultBusyMaxMs });
+    const database = new Database(file, options);
     try {
       // With write-ahead logging readers never wait; FULL, because a key that was shown must survive a power cut.
       keepPrivate(file);
       database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
       migrate(database);
-      // From now on whoever finds it locked waits in `ask`, and the thread serves others meanwhile.
+      // At the start SQLite waits for a lock. From now on `read` and `write` do, and the thread serves others meanwhile.
       database.exec("PRAGMA busy_timeout = 0");
       return database;
     } catch (error) {
@@ -137,17 +142,79 @@ export function openDatabase(folder: string): DatabaseSync {
   }
 }
 
-/** The files that SQLite puts beside it get the same mode. */
+/** The open database. Statements run within `read` and `write`, which retry while another process has the database locked. */
+export class Database extends DatabaseSync {
+  readonly #watch: StoreWatch;
+  readonly #busyMaxMs: number;
+  readonly #inode: number | undefined;
+
+  constructor(file: string, { watch = unwatched, busyMaxMs = defaultBusyMaxMs }: DatabaseOptions = {}) {
+    super(file, { timeout: defaultBusyMaxMs });
+    this.#watch = watch;
+    this.#busyMaxMs = busyMaxMs;
+    this.#inode = inodeOf(file);
+  }
+
+  /** @throws StoreUnavailable */
+  read<T>(work: () => T): Promise<T> {
+    return this.#retried("read", work);
+  }
+
+  /** Writes all or nothing. @throws StoreUnavailable */
+  write<T>(work: () => T): Promise<T> {
+    return this.#retried("write", () => {
+      const file = this.location();
+      if (inodeOf(file) !== this.#inode) {
+        // SQLite writes on into a file that was deleted, and those writes are gone with the process.
+        throw new StoreUnavailable(
+          `${file} was deleted or replaced while it was in use: start the server again`,
+        );
+      }
+      return transaction(this, work);
+    });
+  }
+
+  /** Reads and writes, but changes nothing, so that a failure or its end is noticed when nothing else writes. @throws StoreUnavailable */
+  async probe(): Promise<void> {
+    await this.read(() => this.prepare("SELECT 1 FROM api_key LIMIT 1").get());
+    // A newer Kibitz may have migrated the database meanwhile.
+    await this.write(() => this.exec(`PRAGMA user_version = ${versionOf(this)}`));
+  }
+
+  async #retried<T>(what: "read" | "write", work: () => T): Promise<T> {
+    const until = performance.now() + this.#busyMaxMs;
+    for (;;) {
+      try {
+        const result = work();
+        this.#watch.worked(what);
+        return result;
+      } catch (error) {
+        if (isBusy(error) && performance.now() < until) {
+          await sleep(busyRetryMs);
+          continue;
+        }
+        if (!isUnavailable(error)) {
+          throw error;
+        }
+        const { message } = error as Error;
+        this.#watch.failed(what, message);
+        throw new StoreUnavailable(`the database cannot be used: ${message}`, { cause: error });
+      }
+    }
+  }
+}
+
+/** Lets only its owner read a file. SQLite gives the files beside it the same mode. */
 export function keepPrivate(file: string): void {
   try {
     chmodSync(file, 0o600);
   } catch {
-    // Somebody else's, shared with this user on purpose.
+    // The file of another user, shared with this one on purpose.
   }
 }
 
 function migrate(database: DatabaseSync): void {
-  // Mostly there is nothing to do: a start does not wait for somebody who writes, nor for a disk that is full.
+  // Without a write if nothing has changed: a start does not wait for a lock, nor fail because the disk is full.
   if (versionOf(database) === migrations.length) {
     return;
   }
@@ -174,7 +241,7 @@ function versionOf(database: DatabaseSync): number {
   return Number(database.prepare("PRAGMA user_version").get()?.user_version);
 }
 
-/** Runs writes that count all or not at all. */
+/** Runs writes of which all count or none. */
 export function transaction<T>(database: DatabaseSync, run: () => T): T {
   database.exec("BEGIN IMMEDIATE");
   try {
@@ -182,7 +249,7 @@ export function transaction<T>(database: DatabaseSync, run: () => T): T {
     database.exec("COMMIT");
     return result;
   } catch (error) {
-    // A full disk has ended it already: to end it again would be the error that is told.
+    // A full disk has ended the transaction already, and a second end would hide that error.
     if (database.isTransaction) {
       database.exec("ROLLBACK");
     }
@@ -190,118 +257,24 @@ export function transaction<T>(database: DatabaseSync, run: () => T): T {
   }
 }
 
-/** Asks a database for work that is done at once, and again while another process has it locked. */
-export interface Ask {
-  /** @throws StoreUnavailable */
-  read<T>(work: () => T): Promise<T>;
-  /** All writes count or none. @throws StoreUnavailable */
-  write<T>(work: () => T): Promise<T>;
-}
-
-export interface AskOptions {
-  /** Told how every read and write went. */
-  readonly watch?: StoreWatch;
-  /** Longest wait for another process's write, in milliseconds. */
-  readonly busyMaxMs?: number;
-}
-
-export function createAsk(
-  database: DatabaseSync,
-  { watch = unwatched, busyMaxMs = defaultBusyMaxMs }: AskOptions = {},
-): Ask {
-  const file = database.location();
-  const inode = inodeOf(file);
-
-  /** SQLite writes on into a file that was deleted, and what it holds is gone with the process. */
-  function assertThere(): void {
-    if (inodeOf(file) !== inode) {
-      const problem = `${file} was deleted or replaced while it was in use: start the server again`;
-      throw Object.assign(new Error(problem), { errcode: readonlyMoved });
-    }
-  }
-
-  async function ask<T>(what: "read" | "write", work: () => T): Promise<T> {
-    const until = performance.now() + busyMaxMs;
-    for (;;) {
-      try {
-        const result = work();
-        watch.worked(what);
-        return result;
-      } catch (error) {
-        const kind = sqliteErrorOf(error);
-        if (kind === busy && performance.now() < until) {
-          await sleep(busyLookMs);
-          continue;
-        }
-        if (!unavailable.has(kind)) {
-          throw error;
-        }
-        const { message } = error as Error;
-        watch.failed(what, message);
-        throw new StoreUnavailable(`the database cannot be used: ${message}`, { cause: error });
-      }
-    }
-  }
-  return {
-    read: (work) => ask("read", work),
-    write: (work) =>
-      ask("write", () => {
-        assertThere();
-        return transaction(database, work);
-      }),
-  };
-}
-
-/**
- * Tries whether a database that failed can be used again, and tells its watch: nobody else may want to write for hours. What it writes is
- * what is there.
- */
-export function createTrial(database: DatabaseSync, options?: AskOptions): () => Promise<void> {
-  const ask = createAsk(database, options);
-  return async () => {
-    await ask.read(() => database.prepare("SELECT 1 FROM api_key LIMIT 1").get());
-    await ask.write(() => {
-      // A newer Kibitz may have brought it further meanwhile.
-      const version = Number(database.prepare("PRAGMA user_version").get()?.user_version);
-      database.exec(`PRAGMA user_version = ${version}`);
-    });
-  };
-}
-
-/** Undefined where there is no file, as for a database in memory. */
+/** Identifies a file, to notice that it was deleted or replaced. Undefined if there is none. */
 export function inodeOf(file: string | null): number | undefined {
   return file === null ? undefined : statSync(file, { throwIfNoEntry: false })?.ino;
 }
 
 /** SQLite's primary result code: https://www.sqlite.org/rescode.html */
-export function sqliteErrorOf(error: unknown): number {
-  const code = error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
-  return code & 0xff;
+function resultCodeOf(error: unknown): number {
+  return error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
 }
 
-/** SQLITE_BUSY: another process has it locked. */
-export const busy = 5;
-/** SQLITE_READONLY_DBMOVED, which SQLite itself notices only where it opens a rollback journal. */
-const readonlyMoved = 1032;
+/** True if another process has the database locked: SQLITE_BUSY. */
+export function isBusy(error: unknown): boolean {
+  return resultCodeOf(error) === 5;
+}
 
-/** Locked, no memory, read-only, broken disk, corrupt, full, no file, locked, no database: not what was asked is wrong. */
-const unavailable: ReadonlySet<number> = new Set([busy, 6, 7, 8, 10, 11, 13, 14, 15, 26]);
+/** Busy, locked, no memory, read-only, broken disk, corrupt, full, no file, locked, no database: the statement itself is right. */
+const unavailable: ReadonlySet<number> = new Set([5, 6, 7, 8, 10, 11, 13, 14, 15, 26]);
 
-/**
- * Makes a folder, for its owner alone, with its parents. Node's own way (26.10) never returns where a file system
- * denies what it shows, as /proc does.
- */
-export function makeFolder(folder: string): void {
-  if (existsSync(folder)) {
-    return;
-  }
-  makeFolder(dirname(resolve(folder)));
-  try {
-    mkdirSync(folder, { mode: 0o700 });
-  } catch (error) {
-    // Another process that starts at the same time was quicker.
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
-      throw error;
-    }
-  }
+function isUnavailable(error: unknown): boolean {
+  return error instanceof StoreUnavailable || unavailable.has(resultCodeOf(error));
 }

@@ -1,13 +1,11 @@
-import type { DatabaseSync } from "node:sqlite";
 import type { EndedKeys, Issued, IssueTerms, KeyRecord, KeyStore } from "../ports.ts";
-import { type AskOptions, createAsk } from "./database.ts";
+import type { Database } from "./database.ts";
 
-/** Keys that make room for one: a few more than that, so that not each of many looks for one. */
-const roomFor = 20;
+/** Ended keys that are deleted together when there is no room for a new one. */
+const endedAtOnce = 20;
 
 /** Keys in SQLite. */
-export function createSqliteKeyStore(database: DatabaseSync, options?: AskOptions): KeyStore {
-  const ask = createAsk(database, options);
+export function createSqliteKeyStore(database: Database): KeyStore {
   const insert = database.prepare(
     `INSERT INTO api_key
        (id, hash, name, plan, created_at, issued_to, last_used_at, revoked_at, issued_within, idempotency_key)
@@ -51,14 +49,14 @@ export function createSqliteKeyStore(database: DatabaseSync, options?: AskOption
 
   const isFull = (max: number) => Number(kept.get()?.kept) >= max;
 
-  /** Deletes them; the number of those that are gone. */
+  /** Deletes ended keys, and returns their number. */
   function forgetEnded({ revokedBefore, unusedSince }: EndedKeys, max: number): number {
     return ended
       .all({ revokedBefore, unusedSince, max })
       .reduce((sum, { rowid }) => sum + Number(forget.run(Number(rowid)).changes), 0);
   }
 
-  /** Of a wish that the terms do not let through as a new key, what comes of it. */
+  /** The outcome if the terms admit no new key. */
   function settled({ hash, issuedTo, createdAt }: KeyRecord, terms: IssueTerms): Issued | undefined {
     const { quota, network, idempotencyKey } = terms;
     const within = { since: createdAt - quota.windowMs, until: createdAt + quota.windowMs };
@@ -84,7 +82,7 @@ export function createSqliteKeyStore(database: DatabaseSync, options?: AskOption
       return tooMany("network", network.max, oldestNear);
     }
     if (isFull(terms.keptMax)) {
-      forgetEnded(terms.ended, roomFor);
+      forgetEnded(terms.ended, endedAtOnce);
       return isFull(terms.keptMax) ? { kind: "full" } : undefined;
     }
     return undefined;
@@ -92,7 +90,7 @@ export function createSqliteKeyStore(database: DatabaseSync, options?: AskOption
 
   return {
     create: (record, terms) =>
-      ask.write((): Issued => {
+      database.write((): Issued => {
         const outcome = terms && settled(record, terms);
         if (outcome) {
           return outcome;
@@ -112,27 +110,27 @@ export function createSqliteKeyStore(database: DatabaseSync, options?: AskOption
         );
         return { kind: "created" };
       }),
-    findByHash: (hash) => ask.read(() => recordFromRow(byHash.get(hash))),
-    findById: (id) => ask.read(() => recordFromRow(byId.get(id))),
-    list: () => ask.read(() => all.all().flatMap((row) => recordFromRow(row) ?? [])),
-    revoke: (id, at) => ask.write(() => revoke.run(at, id).changes > 0),
+    findByHash: (hash) => database.read(() => recordFromRow(byHash.get(hash))),
+    findById: (id) => database.read(() => recordFromRow(byId.get(id))),
+    list: () => database.read(() => all.all().flatMap((row) => recordFromRow(row) ?? [])),
+    revoke: (id, at) => database.write(() => revoke.run(at, id).changes > 0),
     touch: (uses) =>
-      ask.write(() => {
+      database.write(() => {
         for (const [id, at] of uses) {
           touch.run(at, id);
         }
       }),
-    async prune(those, max) {
-      // Mostly there are none, and nothing to be written.
-      const some = await ask.read(() => ended.get({ ...those, max: 1 }) !== undefined);
-      return some ? ask.write(() => forgetEnded(those, max)) : 0;
+    async prune(endedKeys, max) {
+      // Without a write if there are none.
+      const some = await database.read(() => ended.get({ ...endedKeys, max: 1 }) !== undefined);
+      return some ? database.write(() => forgetEnded(endedKeys, max)) : 0;
     },
     async keepPepperCheck(value) {
       const kept = () => String(pepperCheck.get()?.value);
-      // A start with the same pepper as the last one writes nothing: its disk may be full.
-      return (await ask.read(kept)) === value
+      // A start with the same pepper as the last one writes nothing, because its disk may be full.
+      return (await database.read(kept)) === value
         ? value
-        : ask.write(() => {
+        : database.write(() => {
             forgetPepperCheck.run();
             setPepperCheck.run(value);
             return kept();
@@ -141,7 +139,7 @@ export function createSqliteKeyStore(database: DatabaseSync, options?: AskOption
   };
 }
 
-type Row = ReturnType<ReturnType<DatabaseSync["prepare"]>["get"]>;
+type Row = ReturnType<ReturnType<Database["prepare"]>["get"]>;
 
 function recordFromRow(row: Row): KeyRecord | undefined {
   return (

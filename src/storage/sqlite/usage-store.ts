@@ -1,10 +1,8 @@
-import type { DatabaseSync } from "node:sqlite";
 import type { UsageStore } from "../ports.ts";
-import { type AskOptions, createAsk } from "./database.ts";
+import type { Database } from "./database.ts";
 
 /** Engine time used, in SQLite. */
-export function createSqliteUsageStore(database: DatabaseSync, options?: AskOptions): UsageStore {
-  const ask = createAsk(database, options);
+export function createSqliteUsageStore(database: Database): UsageStore {
   const add = database.prepare(
     `INSERT INTO engine_time (rate, subject, engine_ms, resets_at) VALUES (:rate, :subject, :engineMs, :resetsAt)
      ON CONFLICT DO UPDATE SET
@@ -20,7 +18,7 @@ export function createSqliteUsageStore(database: DatabaseSync, options?: AskOpti
 
   return {
     add: (spent, now) =>
-      ask.write(() => {
+      database.write(() => {
         for (const { rate, subject, engineMs, resetsAt } of spent) {
           add.run({
             rate,
@@ -32,12 +30,12 @@ export function createSqliteUsageStore(database: DatabaseSync, options?: AskOpti
         }
       }),
     async prune(now, max) {
-      // Mostly there is nothing to write.
-      const some = await ask.read(() => anyEnded.get(now) !== undefined);
-      return some ? ask.write(() => Number(forget.run(now, max).changes)) : 0;
+      // Without a write if there is nothing to delete.
+      const some = await database.read(() => anyEnded.get(now) !== undefined);
+      return some ? database.write(() => Number(forget.run(now, max).changes)) : 0;
     },
     current: (now) =>
-      ask.read(() =>
+      database.read(() =>
         current.all(now).map((row) => ({
           rate: String(row.rate),
           subject: String(row.subject),
