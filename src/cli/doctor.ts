@@ -1,15 +1,24 @@
+import { availableParallelism } from "node:os";
 import { loadConfig } from "../wiring/config.ts";
 import { type Command, exitCode } from "./command.ts";
 import { checkEngines, checkSandbox } from "./doctor/engines.ts";
-import type { Check, Finding } from "./doctor/finding.ts";
-import { checkCallers, checkMachine, thisMachine } from "./doctor/machine.ts";
-import { checkData, checkPlans, checkPorts } from "./doctor/places.ts";
+import { type Check, type Finding, good } from "./doctor/finding.ts";
+import { checkData, checkPorts } from "./doctor/places.ts";
 import { checkRedis } from "./doctor/redis.ts";
 import { columnsOf, plural, wrapped } from "./style.ts";
 
+const checks: readonly Check[] = [
+  checkMachine,
+  checkPorts,
+  checkData,
+  checkRedis,
+  checkSandbox,
+  checkEngines,
+];
+
 export const doctorCommand: Command = {
   usage: "doctor",
-  about: "Check whether this machine is fit to serve: memory, ports, data, Redis, plans, sandbox, engines.",
+  about: "Check whether this machine is fit to serve: ports, data folder, Redis, sandbox, engines.",
   options: { json: { type: "boolean", about: "print each finding as one line of JSON" } },
   notes: [
     "Reads the same settings as serve, and changes neither settings nor data. Engines are started and tried, which takes some seconds.",
@@ -17,27 +26,12 @@ export const doctorCommand: Command = {
   ],
   async run({ values, signal, host }) {
     const config = loadConfig(host.env);
-    const checks: readonly Check[] = [
-      () => checkMachine(thisMachine(), config),
-      () => checkPorts(config),
-      () => checkData(config),
-      () => checkRedis(config),
-      () => checkPlans(config),
-      () => checkCallers(config),
-      () => checkSandbox(config),
-      (signal) => checkEngines(config, signal),
-    ];
+    const columns = columnsOf(host) ?? Number.POSITIVE_INFINITY;
     const counts = { good: 0, note: 0, bad: 0 };
-    let part = "";
     for (const check of checks) {
-      for await (const finding of check(signal)) {
+      for await (const finding of check(config, signal)) {
         counts[finding.state]++;
-        host.stdout.write(
-          values.json
-            ? `${JSON.stringify(finding)}\n`
-            : textOf(finding, finding.part !== part, columnsOf(host)),
-        );
-        part = finding.part;
+        host.stdout.write(values.json ? `${JSON.stringify(finding)}\n` : textOf(finding, columns));
       }
     }
     if (!values.json) {
@@ -47,18 +41,25 @@ export const doctorCommand: Command = {
   },
 };
 
+/** `bin/kibitz.js` has already refused a Node that is too old. */
+function* checkMachine(): Iterable<Finding> {
+  const { platform, arch, versions } = process;
+  const cores = plural(availableParallelism(), "core");
+  yield good("machine", `Node.js ${versions.node}, ${platform} on ${arch}, ${cores}`);
+}
+
 const marks = { good: "✓", note: "!", bad: "✗" } as const;
 const partWidth = 13;
 
-function textOf(
-  { part, state, found, advice }: Finding,
-  isNew: boolean,
-  columns = Number.POSITIVE_INFINITY,
-): string {
-  const line = `${marks[state]} ${(isNew ? part : "").padEnd(partWidth)} ${found}`;
-  const lines = advice === undefined ? [line] : [line, `  ${"".padEnd(partWidth)} → ${advice}`];
-  const shown = lines.flatMap((each) => wrapped(each, columns, partWidth + 5));
-  return shown.map((each) => `${each}\n`).join("");
+function textOf({ part, state, found, advice }: Finding, columns: number): string {
+  const lines = [
+    `${marks[state]} ${part.padEnd(partWidth)} ${found}`,
+    ...(advice === undefined ? [] : [`  ${"".padEnd(partWidth)} → ${advice}`]),
+  ];
+  return lines
+    .flatMap((line) => wrapped(line, columns, partWidth + 5))
+    .map((line) => `${line}\n`)
+    .join("");
 }
 
 function verdict({ note, bad }: Readonly<Record<Finding["state"], number>>): string {

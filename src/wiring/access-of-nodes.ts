@@ -48,9 +48,12 @@ function reportPolicy(redis: Redis, log: Pick<Log, "info" | "warn">): Disposable
   const report = () => {
     if (redis.health.kind === "up" && !isReported) {
       isReported = true;
-      logPolicy(redis, log).catch(() => {
-        isReported = false;
-      });
+      evictionBy(redis).then(
+        (eviction) => eviction && log[eviction.level]({}, eviction.text),
+        () => {
+          isReported = false;
+        },
+      );
     }
   };
   report();
@@ -58,27 +61,26 @@ function reportPolicy(redis: Redis, log: Pick<Log, "info" | "warn">): Disposable
   return { [Symbol.dispose]: () => void redis.changes.off("change", report) };
 }
 
-/** API keys are stored nowhere else: a key that Redis evicts is lost. */
-async function logPolicy(redis: Redis, log: Pick<Log, "info" | "warn">): Promise<void> {
+/** The log line for Redis's policy of eviction; undefined if it evicts nothing. API keys are stored nowhere else. */
+export async function evictionBy(
+  redis: Redis,
+): Promise<{ readonly level: "info" | "warn"; readonly text: string } | undefined> {
   const info = String(await redis.ask("INFO", [], ["memory"]));
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
   if (policy === undefined || policy === "noeviction") {
-    return;
+    return undefined;
   }
   if (policy === "volatile-ttl") {
-    log.warn(
-      {},
-      `Redis may evict what ends soonest (maxmemory-policy ${policy}): limits of callers, long before the answers that nobody asks for. Set volatile-lru`,
-    );
-  } else if (policy.startsWith("volatile-")) {
-    log.info(
-      {},
-      `Redis may evict what has a lifetime (maxmemory-policy ${policy}): counters of limits and shared answers, but no API keys`,
-    );
-  } else {
-    log.warn(
-      {},
-      `Redis may evict API keys (maxmemory-policy ${policy}), and a key that it evicts is lost: set noeviction or volatile-lru`,
-    );
+    const text = `Redis may evict what ends soonest (maxmemory-policy ${policy}): limits of callers, long before the answers that nobody asks for. Set volatile-lru`;
+    return { level: "warn", text };
   }
+  return policy.startsWith("volatile-")
+    ? {
+        level: "info",
+        text: `Redis may evict what has a lifetime (maxmemory-policy ${policy}): counters of limits and shared answers, but no API keys`,
+      }
+    : {
+        level: "warn",
+        text: `Redis may evict API keys (maxmemory-policy ${policy}), and a key that it evicts is lost: set noeviction or volatile-lru`,
+      };
 }

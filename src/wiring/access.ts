@@ -223,27 +223,21 @@ export function placeOfKeys({ redisUrl, redisPrefix, dataDir }: Config): string 
 
 /** @throws ConfigError if the keys were made with another pepper; StoreUnavailable */
 async function checkPepper(keys: KeyStore, config: Config): Promise<void> {
-  const wrong = whyWrongPepper(await keys.keepPepperCheck(checkValueOf(config.keyPepper)), config);
-  if (wrong !== undefined) {
-    throw new ConfigError(`KIBITZ_KEY_PEPPER: ${wrong.found}. ${wrong.advice}`);
-  }
-}
-
-/** What is wrong with the pepper of the settings, and the way out, if keys were made with another. @param kept their check value */
-export function whyWrongPepper(
-  kept: string,
-  config: Config,
-): { readonly found: string; readonly advice: string } | undefined {
   const { keyPepper, redisUrl } = config;
+  const kept = await keys.keepPepperCheck(checkValueOf(keyPepper));
   if (kept === checkValueOf(keyPepper)) {
-    return undefined;
+    return;
   }
   const anew = redisUrl === undefined ? "move that file away" : "name another KIBITZ_REDIS_PREFIX";
   const isNone = kept === checkValueOf(undefined);
-  return {
-    found: `the keys in ${placeOfKeys(config)} were made ${isNone ? "without a pepper" : keyPepper === undefined ? "with a pepper, and none is set" : "with another pepper"}`,
-    advice: `None of them would work: ${isNone ? "unset it" : "set the pepper that they were made with"}, or ${anew} to start without these keys.`,
-  };
+  const made = isNone
+    ? "without a pepper"
+    : keyPepper === undefined
+      ? "with a pepper, and none is set"
+      : "with another pepper";
+  throw new ConfigError(
+    `KIBITZ_KEY_PEPPER: the keys in ${placeOfKeys(config)} were made ${made}. None of them would work: ${isNone ? "unset it" : "set the pepper that they were made with"}, or ${anew} to start without these keys.`,
+  );
 }
 
 /** Read only where it is needed: a node that is alone starts without. */

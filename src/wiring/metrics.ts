@@ -9,7 +9,7 @@ import type { Config } from "./settings.ts";
 export const defaultMetricsPort = 9464;
 
 /** True if a metrics port is the port of the service itself. */
-export function isPortOfService(
+function isPortOfService(
   { host, port, metricsHost }: Pick<Config, "host" | "port" | "metricsHost">,
   metricsPort: number,
 ): boolean {

@@ -1,10 +1,10 @@
 import type { Catalog } from "../../engine/catalog.ts";
-import type { EngineBuild, SearchJob } from "../../engine/engine.ts";
+import type { EngineBuild } from "../../engine/engine.ts";
 import type { Engines } from "../../engine/engines.ts";
 import type { Guard } from "../../engine/sandbox/links.ts";
 import { createSandbox } from "../../engine/sandbox/sandbox.ts";
 import { selfTest } from "../../engine/self-test.ts";
-import { type Log, silentLog } from "../../log/log.ts";
+import { silentLog } from "../../log/log.ts";
 import { openEngines } from "../../wiring/engines.ts";
 import type { Config } from "../../wiring/settings.ts";
 import { bad, type Finding, good, messageOf, note } from "./finding.ts";
@@ -22,17 +22,12 @@ const adviceOn: Readonly<Record<Guard, string>> = {
   "ends with the server": "Install util-linux (setpriv).",
 };
 
-/** Reports each protection of the engines' sandbox, and how to get a missing one. */
-export async function* checkSandbox(config: Config): AsyncIterable<Finding> {
+/** Reports the protections of the engines' sandbox, and how to get each that is missing. */
+export async function* checkSandbox({ engineUser, dataDir }: Config): AsyncIterable<Finding> {
   try {
-    const { user, holds, lacks } = await createSandbox({
-      userName: config.engineUser,
-      hide: config.dataDir,
-    });
-    yield good("sandbox", user ? `engines run as ${user.name}` : "engines run as the server's own user");
-    for (const guard of holds) {
-      yield good("sandbox", `${guard}: holds`);
-    }
+    const { user, holds, lacks } = await createSandbox({ userName: engineUser, hide: dataDir });
+    const found = `engines run as ${user?.name ?? "the server's own user"}`;
+    yield good("sandbox", `${found}; it guards: ${holds.join(", ") || "nothing"}`);
     for (const guard of lacks) {
       yield note("sandbox", `${guard}: does not hold`, adviceOn[guard]);
     }
@@ -44,12 +39,20 @@ export async function* checkSandbox(config: Config): AsyncIterable<Finding> {
 /** Each engine with its self-test, and whether `latest` could be faster. */
 export async function* checkEngines(config: Config, signal: AbortSignal): AsyncIterable<Finding> {
   const leftOut: Finding[] = [];
+  const log: typeof silentLog = {
+    ...silentLog,
+    warn({ file, error }, message) {
+      if (file !== undefined) {
+        const advice = "The service starts without it: replace the file, or correct KIBITZ_NATIVE_ENGINES.";
+        leftOut.push(note("engines", `${file}: ${message} (${error})`, advice));
+      }
+    },
+  };
   try {
-    await using engines = await openEngines(config, logOfLeftOut(leftOut), signal);
+    await using engines = await openEngines(config, log, signal);
     yield* leftOut.splice(0);
-    const { versions, latest } = engines.catalog;
-    for (const build of versions.flatMap(({ builds }) => builds)) {
-      yield await buildFinding(build, build === latest.defaultBuild, engines, config, signal);
+    for (const build of engines.catalog.versions.flatMap(({ builds }) => builds)) {
+      yield await buildFinding(build, engines, config.threads, signal);
     }
     yield* checkLatest(engines.catalog);
   } catch (error) {
@@ -60,47 +63,27 @@ export async function* checkEngines(config: Config, signal: AbortSignal): AsyncI
   }
 }
 
-/** Collects the files that the log reports as no engines. */
-function logOfLeftOut(findings: Finding[]): Log {
-  const advice =
-    "The service starts without it: replace the file, or name another one in KIBITZ_NATIVE_ENGINES.";
-  return {
-    ...silentLog,
-    warn({ file, error }, message) {
-      if (file !== undefined) {
-        findings.push(note("engines", `${file}: ${message} (${error})`, advice));
-      }
-    },
-  };
-}
-
 async function buildFinding(
   build: EngineBuild,
-  isDefault: boolean,
-  engines: Engines,
-  { threads }: Config,
+  { catalog, search }: Engines,
+  threads: number,
   signal: AbortSignal,
 ): Promise<Finding> {
-  const { id, path, name, settings } = build;
-  const search = (job: SearchJob, ended: AbortSignal) => engines.search(build, job, ended);
+  const { id, path, name, sha256 } = build;
   try {
-    const digest = build.sha256.slice(0, 12);
-    await selfTest({ search }, threads, signal);
-    const found = `${id} (${path}): ${name}, sha256 ${digest}…, passes its self-test${isDefault ? "; the default" : ""}`;
-    return build.reproducible || settings.threads > 1
-      ? good("engines", found)
-      : note(
-          "engines",
-          `${found}; equal searches differ`,
-          "It is used, but none of its answers is deterministic, and none is stored.",
-        );
+    await selfTest({ search: (job, ended) => search(build, job, ended) }, threads, signal);
   } catch (error) {
     signal.throwIfAborted();
     return bad("engines", `${id} (${path}): ${messageOf(error)}`, `Replace the file: ${build.file}`);
   }
+  const isDefault = build === catalog.latest.defaultBuild;
+  const found = `${id} (${path}): ${name}, sha256 ${sha256.slice(0, 12)}…, passes its self-test${isDefault ? "; the default" : ""}`;
+  return build.reproducible || threads > 1
+    ? good("engines", found)
+    : note("engines", `${found}; equal searches differ`, "None of its answers is deterministic or stored.");
 }
 
-/** Makers of Stockfish publish native builds for these processors, on Linux, macOS and Windows. */
+/** The processors for which Stockfish is published as a native build. */
 const nativeProcessors: readonly string[] = ["x64", "arm64"];
 
 /** Notes that `latest` is WebAssembly although a native build would run here, and how to get one. */
@@ -112,14 +95,12 @@ export function* checkLatest(
     return;
   }
   const native = versions.find(({ defaultBuild }) => defaultBuild.path === "native");
-  const version = latest.defaultBuild.version;
-  const official = `name an official Stockfish ${version} (https://stockfishchess.org/download) in KIBITZ_NATIVE_ENGINES`;
   const other = native
-    ? `or make ${native.id}, which is native, the default with KIBITZ_DEFAULT_ENGINE`
-    : "or install Debian's package `stockfish`, which is found under its own version, and make that the default with KIBITZ_DEFAULT_ENGINE";
+    ? `make ${native.id}, which is native, the default with KIBITZ_DEFAULT_ENGINE`
+    : "install Debian's package `stockfish`, and make its version the default with KIBITZ_DEFAULT_ENGINE";
   yield note(
     "engines",
     `latest is ${latest.id} in WebAssembly; a native build would run here, nearly twice as fast`,
-    `To get one, ${official}; ${other}.`,
+    `Name an official Stockfish ${latest.defaultBuild.version} (https://stockfishchess.org/download) in KIBITZ_NATIVE_ENGINES; or ${other}.`,
   );
 }

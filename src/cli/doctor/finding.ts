@@ -1,3 +1,5 @@
+import type { Config } from "../../wiring/settings.ts";
+
 /** The state of one part of the machine, and what to do about it. */
 export interface Finding {
   /** `engines`, `sandbox` */
@@ -11,19 +13,15 @@ export interface Finding {
 }
 
 /** Examines one part. It reports what is wrong with the machine as a finding, and never rejects for it. */
-export type Check = (signal: AbortSignal) => AsyncIterable<Finding> | Iterable<Finding>;
+export type Check = (config: Config, signal: AbortSignal) => AsyncIterable<Finding> | Iterable<Finding>;
 
 export const good = (part: string, found: string): Finding => ({ part, state: "good", found });
-export const note = (part: string, found: string, advice: string): Finding => ({
-  part,
-  state: "note",
-  found,
-  advice,
-});
-export const bad = (part: string, found: string, advice: string): Finding => ({
-  ...note(part, found, advice),
-  state: "bad",
-});
+
+const trouble =
+  (state: "note" | "bad") =>
+  (part: string, found: string, advice: string): Finding => ({ part, state, found, advice });
+export const note = trouble("note");
+export const bad = trouble("bad");
 
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);

@@ -215,9 +215,9 @@ local kept = redis.call('GET', keys .. 'pepper')
 if kept and redis.call('ZCARD', keys .. 'all') > redis.call('ZCARD', keys .. 'revoked') then
   return kept
 end
-if value and kept ~= value then
+if kept ~= value then
   redis.call('SET', keys .. 'pepper', value)
 end
-return value or ''
+return value
 `,
 );

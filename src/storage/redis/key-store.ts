@@ -125,11 +125,6 @@ export function createRedisKeyStore(redis: Redis, clock: RedisClock): RedisKeySt
   };
 }
 
-/** The check value of the pepper that the keys were hashed with; undefined if there is none, or no key that works. */
-export async function readPepperCheck(redis: Redis): Promise<string | undefined> {
-  return String(await redis.run(pepperScript, names, [])) || undefined;
-}
-
 /** In the order that the script names. */
 function argumentsOf(
   record: KeyRecord,

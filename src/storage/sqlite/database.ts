@@ -1,4 +1,4 @@
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
+import { accessSync, chmodSync, constants, mkdirSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -41,48 +41,6 @@ const migrations: readonly string[] = [
   // Keys that were hashed with another pepper than the server's do not work, and nothing else would show it.
   "CREATE TABLE pepper_check (value TEXT NOT NULL) STRICT;",
 ];
-
-/** Facts about a database, for `kibitz doctor`. */
-interface DatabaseFacts {
-  readonly version: number;
-  /** The number of its keys, revoked ones too. */
-  readonly keys: number;
-  /** The check value of the pepper that its keys were hashed with; undefined if there is none, or no key that works. */
-  readonly pepperCheck: string | undefined;
-}
-
-/**
- * Inspects the database in a folder without changing it. Undefined if there is none.
- *
- * @throws StoreUnusable if the database is damaged, or was written by a newer Kibitz
- */
-export function inspectDatabase(folder: string): DatabaseFacts | undefined {
-  const file = databaseFile(folder);
-  if (!existsSync(file)) {
-    return undefined;
-  }
-  try {
-    using database = new DatabaseSync(file, { readOnly: true });
-    const problem = database.prepare("PRAGMA quick_check(1)").get()?.quick_check;
-    if (problem !== "ok") {
-      throw new Error(String(problem));
-    }
-    const version = versionOf(database);
-    assertKnown(version);
-    const firstOf = (query: string) => Object.values(database.prepare(query).get() ?? {})[0];
-    const working = "SELECT 1 FROM api_key WHERE revoked_at IS NULL";
-    return {
-      version,
-      keys: version === 0 ? 0 : Number(firstOf("SELECT count(*) FROM api_key")),
-      pepperCheck:
-        version < 3
-          ? undefined
-          : firstOf(`SELECT value FROM pepper_check WHERE EXISTS (${working})`)?.toString(),
-    };
-  } catch (error) {
-    throw new StoreUnusable(`${file} cannot be used: ${(error as Error).message}`, { cause: error });
-  }
-}
 
 const databaseFileName = "kibitz.db";
 

@@ -13,10 +13,9 @@ test("kibitz doctor tries every engine and the sandbox, and finds a fit machine 
   expect(code).toBe(0);
 });
 
-test("kibitz doctor --json tells each finding on a line, and fails where the service would not start", async () => {
+test("kibitz doctor --json prints each finding on a line, and fails if the service would not start", async () => {
   const env = {
     KIBITZ_DEFAULT_ENGINE: "stockfish-1",
-    KIBITZ_SLOTS: "1024",
     KIBITZ_NATIVE_ENGINES: "/nope/x",
   };
   const { code, stdout } = await runKibitz(["doctor", "--json"], env);
@@ -26,12 +25,6 @@ test("kibitz doctor --json tells each finding on a line, and fails where the ser
     .map((line) => JSON.parse(line));
   const bad = findings.filter(({ state }) => state === "bad");
   expect(bad).toEqual([
-    {
-      part: "memory",
-      state: "bad",
-      found: expect.any(String),
-      advice: expect.stringContaining("KIBITZ_SLOTS"),
-    },
     {
       part: "engines",
       state: "bad",
