@@ -10,7 +10,7 @@ import { describeSettings } from "../src/wiring/config.ts";
 /** The page in roff, for the program `man`. */
 export async function manual(): Promise<string> {
   const commands = await allCommands();
-  const parts = commands.map(([, { usage, about, options, notes }]) =>
+  const parts = commands.map(({ usage, about, options, notes }) =>
     [
       `.SS ${escaped(`kibitz ${usage}`)}`,
       escaped(about),
@@ -20,7 +20,7 @@ export async function manual(): Promise<string> {
         escaped(what),
       ]),
       // Those of serve are the settings, which have a part of their own.
-      ...(usage === "serve" || notes.length === 0 ? [] : [".PP", ".nf", ...notes.map(escaped), ".fi"]),
+      ...(usage === "serve" ? [] : notes.flatMap((note) => [".PP", escaped(note)])),
     ].join("\n"),
   );
   const settings = describeSettings().flatMap(({ key, about, default: value }) => [

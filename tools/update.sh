@@ -17,7 +17,7 @@ npm run --silent generate
 node tools/settings-page.ts
 node tools/version-server-json.ts
 node tools/manual.ts
-# Nothing else is kept: a service makes /llms.txt from gen/openapi.json when it is asked, `kibitz completion` makes completions.
+# Nothing else is kept: a service makes /llms.txt from gen/openapi.json when it is asked.
 
 node tools/screenshots.ts --docs
 git status --short

@@ -12,7 +12,7 @@ export interface Command {
   /** One line. */
   readonly about: string;
   readonly options: Readonly<Record<string, CommandOption>>;
-  /** Lines below the options. */
+  /** Paragraphs below the options. */
   readonly notes: readonly string[];
   /** Resolves with the exit code. */
   run(input: CommandInput): Promise<number>;
@@ -37,47 +37,31 @@ export class UsageError extends Error {}
 
 /** @param columns longest line */
 export function helpOfAll(commands: readonly Command[], columns?: number): string {
-  const rows = commands.map(({ usage, about }): Row => [`kibitz ${usage}`, about]);
-  return lines([
-    ...fitted(
-      ["Kibitz: chess position analysis with a real Stockfish, as a server or on the command line."],
+  return fitted(columns, [
+    "Kibitz: chess position analysis with a real Stockfish, as a server or on the command line.",
+    "",
+    ...table(
+      commands.map(({ usage, about }) => [`kibitz ${usage}`, about]),
       columns,
     ),
     "",
-    ...table(rows, columns),
-    "",
-    ...fitted(
-      [
-        "With --url, bestmove, eval, review, uci, mcp and engines ask a running service instead of an engine of their own.",
-        "Without a command, kibitz runs serve. Each command has its own --help; kibitz --version prints the version.",
-        "Exit codes: 0 success, 1 failure, 2 invalid arguments or a request that must be changed, 130 interrupted.",
-      ],
-      columns,
-    ),
+    "With --url, bestmove, eval, review, uci, mcp and engines ask a running service instead of an engine of their own.",
+    "Without a command, kibitz runs serve. Each command has its own --help; kibitz --version prints the version.",
+    "Exit codes: 0 success, 1 failure, 2 invalid arguments or a request that must be changed, 130 interrupted.",
   ]);
 }
 
 /** @param columns longest line */
 export function helpOf({ usage, about, options, notes }: Command, columns?: number): string {
   const rows = Object.entries({ ...options, help: helpOption }).map(rowOfOption);
-  return lines([
-    `kibitz ${usage}`,
-    "",
-    ...fitted([about], columns),
-    "",
-    ...table(rows, columns),
-    ...(notes.length > 0 ? ["", ...fitted(notes, columns)] : []),
-  ]);
+  return fitted(columns, [`kibitz ${usage}`, "", about, "", ...table(rows, columns), "", ...notes]);
 }
 
-/** Rewraps prose if a line is too long, and rows of a table one by one. */
-function fitted(notes: readonly string[], columns = Number.POSITIVE_INFINITY): readonly string[] {
-  if (notes.every((line) => line.length <= columns)) {
-    return notes;
-  }
-  const isRow = (line: string) => line.startsWith(" ");
-  const prose = notes.filter((line) => !isRow(line)).join(" ");
-  return [...wrapped(prose, columns, 0), ...notes.filter(isRow).flatMap((row) => wrapped(row, columns))];
+function fitted(columns = Number.POSITIVE_INFINITY, lines: readonly string[]): string {
+  return `${lines
+    .flatMap((line) => wrapped(line, columns))
+    .join("\n")
+    .trimEnd()}\n`;
 }
 
 /** Every command has it. */
@@ -108,8 +92,4 @@ export function columns(rows: readonly (readonly string[])[]): readonly string[]
       .join("  ")
       .trimEnd(),
   );
-}
-
-function lines(text: readonly string[]): string {
-  return `${text.join("\n")}\n`;
 }

@@ -10,12 +10,11 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   mcp: async () => (await import("./mcp.ts")).mcpCommand,
   engines: async () => (await import("./engines.ts")).enginesCommand,
   doctor: async () => (await import("./doctor.ts")).doctorCommand,
-  completion: async () => (await import("./completion.ts")).createCompletion(allCommands),
   nodes: async () => (await import("./nodes.ts")).nodesCommand,
   keys: async () => (await import("./keys.ts")).keysCommand,
 };
 
 /** All commands, in the order of the help. */
-export async function allCommands(): Promise<readonly (readonly [name: string, command: Command])[]> {
-  return Promise.all(Object.entries(commands).map(async ([name, read]) => [name, await read()] as const));
+export function allCommands(): Promise<readonly Command[]> {
+  return Promise.all(Object.values(commands).map((read) => read()));
 }

@@ -37,11 +37,10 @@ export const keysCommand: Command = {
     json: { type: "boolean", about: "print one line of JSON for each key" },
   },
   notes: [
-    "A key is shown only once, when it is created: only a hash is stored, in KIBITZ_DATA_DIR or, if it is set, in",
-    "KIBITZ_REDIS_URL. A running server accepts new keys at once, and revoked ones for up to 3 more seconds. Use the",
-    "server's settings: another KIBITZ_KEY_PEPPER than the keys were made with is an error.",
-    "export writes a line of JSON for each key, without its secret; import <file>, or - for standard input, keeps those",
-    "that are not there yet, and may be repeated.",
+    "A key is shown only once, when it is created: only a hash is stored, in KIBITZ_DATA_DIR or, if it is set, in KIBITZ_REDIS_URL.",
+    "A running server accepts new keys at once, and revoked ones for up to 3 more seconds.",
+    "Use the server's settings: another KIBITZ_KEY_PEPPER than the keys were made with is an error.",
+    "export writes a line of JSON for each key, without its secret; import <file>, or - for standard input, adds those that are not there yet, and may be repeated.",
     "Keys that are created here do not expire; those that callers got by themselves do (KIBITZ_KEY_EXPIRY_DAYS).",
   ],
   async run(input) {

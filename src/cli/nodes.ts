@@ -10,8 +10,7 @@ export const nodesCommand: Command = {
   about: "List the nodes that share a Redis, with their slots and searches.",
   options: { json: { type: "boolean", about: "print one line of JSON for each node" } },
   notes: [
-    "Asks the Redis of KIBITZ_REDIS_URL, with KIBITZ_REDIS_PREFIX as the nodes have it. A node that ends is gone from the list",
-    "at once, one that is killed or cut off within 6 seconds.",
+    "Asks the Redis of KIBITZ_REDIS_URL, with KIBITZ_REDIS_PREFIX as the nodes have it. A node that ends is gone from the list at once, one that is killed or cut off within 6 seconds.",
   ],
   async run({ values, host }) {
     using redis = await connectRedis(loadConfig(host.env), silentLog);

@@ -1,11 +1,9 @@
-import { parseArgs } from "node:util";
+import { type ParseArgsConfig, parseArgs } from "node:util";
 import { didYouMean } from "../text/nearest-name.ts";
-import { echo } from "../text/plain-text.ts";
-import { ConfigError } from "../wiring/config.ts";
+import { withoutControls } from "../text/plain-text.ts";
 import {
   type Command,
   type CommandInput,
-  type CommandOption,
   exitCode,
   helpOf,
   helpOfAll,
@@ -22,8 +20,7 @@ export async function run(args: readonly string[], host: Host = hostOfProcess())
   host.stdout.once("error", (error) => host.exit(whyNotWritten(error, host)));
   const [first, ...rest] = args;
   if (first === "--help" || first === "-h" || first === "help") {
-    const all = (await allCommands()).map(([, command]) => command);
-    host.stdout.write(helpOfAll(all, columnsOf(host)));
+    host.stdout.write(helpOfAll(await allCommands(), columnsOf(host)));
     return exitCode.ok;
   }
   if (first === "--version" || first === "-v") {
@@ -66,13 +63,7 @@ async function runCommand(
     }
     interrupted.abort(new Error(cause));
   };
-  const lookNoMore = onNpmGone(host, () => interrupted.abort(new Error("npm has ended")));
-  const listenNoMore = () => {
-    lookNoMore();
-    for (const signal of stopSignals) {
-      host.off(signal, interrupt);
-    }
-  };
+  const stopWatching = onNpmGone(host, () => interrupted.abort(new Error("npm has ended")));
   for (const signal of stopSignals) {
     host.on(signal, interrupt);
   }
@@ -93,14 +84,14 @@ async function runCommand(
     if (error instanceof UsageError) {
       return complain(host, error.message, `kibitz ${name} --help`);
     }
-    if (error instanceof ConfigError) {
-      host.stderr.write(error.message.replace(/^/gm, "kibitz: ").concat("\n"));
-      return exitCode.failure;
-    }
-    host.stderr.write(`kibitz: ${error instanceof Error ? error.message : String(error)}\n`);
+    const message = error instanceof Error ? error.message : String(error);
+    host.stderr.write(`${message.replace(/^/gm, "kibitz: ")}\n`);
     return exitCode.failure;
   } finally {
-    listenNoMore();
+    stopWatching();
+    for (const signal of stopSignals) {
+      host.off(signal, interrupt);
+    }
   }
 }
 
@@ -109,71 +100,20 @@ function complain({ stderr }: Host, message: string, help: string): number {
   return exitCode.usage;
 }
 
-type Arguments = Pick<CommandInput, "values" | "positionals">;
-
-/**
- * Reads the arguments of a command. The messages are ours, because Node's speak of JavaScript's types and of positional arguments.
- *
- * @throws UsageError for an argument that the command does not know
- */
-function readArguments(command: Command, args: readonly string[]): Arguments {
-  const options: Readonly<Record<string, CommandOption>> = { ...command.options, help: helpOption };
-  const { values, positionals, tokens } = parseArgs({
-    args: [...args],
-    options,
-    allowPositionals: true,
-    strict: false,
-    tokens: true,
-  });
-  const given = new Set<string>();
-  for (const token of tokens) {
-    if (token.kind === "option") {
-      const option = Object.hasOwn(options, token.name) ? options[token.name] : undefined;
-      checkOption(token, option, Object.keys(options));
-      // Node takes the last value: the other would silently have no effect.
-      if (option?.type === "string" && option.multiple !== true && given.has(token.name)) {
-        throw new UsageError(`--${token.name} is given more than once`);
-      }
-      given.add(token.name);
-    }
-  }
-  return { values, positionals };
-}
-
-interface OptionToken {
-  readonly name: string;
-  /** `--depth` or `-d`, as written. */
-  readonly rawName: string;
-  readonly value?: string | undefined;
-  /** True if the value was written with the option: `--depth=8`, `-d8`. */
-  readonly inlineValue?: boolean | undefined;
-}
-
-function checkOption(
-  { name, rawName, value, inlineValue }: OptionToken,
-  option: CommandOption | undefined,
-  names: readonly string[],
-): void {
-  if (option === undefined) {
-    const written = (option: string) => `--${option}`;
-    const known = `the options are ${names.map(written).join(", ")}`;
-    const hint = rawName.startsWith("--") ? didYouMean(name, names, known, written) : known;
-    throw new UsageError(`there is no option ${echo(rawName)}; ${hint}`);
-  }
-  if (option.type === "boolean") {
-    if (value !== undefined) {
-      throw new UsageError(`${rawName} takes no value: write ${rawName} alone`);
-    }
-    return;
-  }
-  const written = `--${name}=${option.value ?? "<value>"}`;
-  if (value === undefined) {
-    throw new UsageError(`${rawName} needs a value: ${written}`);
-  }
-  // An option without its value would take the next option for it.
-  if (!inlineValue && /^-./.test(value)) {
-    throw new UsageError(
-      `${rawName} needs a value, and ${echo(value)} looks like an option; if it is the value, write --${name}=${echo(value)}`,
-    );
+/** @throws UsageError for arguments that the command does not know, in Node's words */
+function readArguments(
+  command: Command,
+  args: readonly string[],
+): Pick<CommandInput, "values" | "positionals"> {
+  const options: ParseArgsConfig["options"] = { ...command.options, help: helpOption };
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true });
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error);
+    // No command takes a word that begins with a hyphen.
+    const [message = ""] = said.replaceAll("\n", " ").split(". To specify a positional");
+    const [, name = ""] = /^Unknown option '--(.+)'/.exec(message) ?? [];
+    const hint = didYouMean(name, Object.keys(options), "", (meant) => `--${meant}`);
+    throw new UsageError(withoutControls([message, hint].filter(Boolean).join("; ")));
   }
 }

@@ -11,7 +11,6 @@ import type { Config } from "../wiring/settings.ts";
 import { buildPageIfStale } from "./build-page.ts";
 import { type Command, exitCode, table } from "./command.ts";
 import type { Host } from "./host.ts";
-import { type ServiceStatus, welcomeText } from "./welcome-text.ts";
 
 export const serveCommand: Command = {
   usage: "serve",
@@ -26,7 +25,7 @@ export const serveCommand: Command = {
   async run({ signal, host }) {
     const config = loadConfig(host.env, await complaintsOfPlans(host.env));
     const log = await createLog(config.logLevel, host.stdout, host);
-    // A terminal shows the welcome text instead of these lines.
+    // They would fill a terminal.
     const logForPrograms: Log["info"] = (...line) =>
       host.stdout.isTTY ? log.debug(...line) : log.info(...line);
     logForPrograms({ settings: settingsForLog(config) }, "settings");
@@ -54,23 +53,16 @@ export const serveCommand: Command = {
     });
     await using _ = await startTracing(host.env, log);
     const app = await startApp(config, log, opening, { metrics });
-    const startMs = Math.round(performance.now());
     const { latest, versions } = (await opening).catalog;
-    const others = versions.filter((version) => version !== latest);
-    const status: ServiceStatus = {
+    const fields = {
       url: app.url,
-      engines: [latest, ...others].map(({ id }) => id),
+      engines: [latest, ...versions.filter((version) => version !== latest)].map(({ id }) => id),
       slots: config.slots,
       access: config.access,
       degraded: app.degraded(),
+      startMs: Math.round(performance.now()),
     };
-    const ready = `ready: curl ${app.url}/ shows how to start`;
-    if (host.stdout.isTTY) {
-      log.info({ startMs }, ready);
-      host.stdout.write(welcomeText(status, config));
-    } else {
-      log.info({ ...status, startMs }, ready);
-    }
+    log.info(fields, `ready: curl ${app.url}/ shows how to start`);
     // Only now, because until then the engine needs the cores.
     const building = config.page === "on" ? buildPageIfStale(log, signal) : undefined;
 

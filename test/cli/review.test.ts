@@ -244,7 +244,7 @@ describe("kibitz review --url", () => {
     [["/nowhere.pgn"], /^kibitz: cannot read \/nowhere\.pgn: no such file or directory\n/],
     [[fileOf(foolsMate), "--depth", "31"], /`depth` must be from 1 to 30/],
     [[fileOf(foolsMate), "--engine", "houdini"], /no engine "houdini"/],
-    [[fileOf(foolsMate), "--moves", "e4"], /there is no option --moves/],
+    [[fileOf(foolsMate), "--moves", "e4"], /Unknown option .--moves./],
     [
       [fileOf(foolsMate), "--output", "/nowhere/a.pgn"],
       /^kibitz: cannot write \/nowhere\/a\.pgn: no such file or directory\n/,
