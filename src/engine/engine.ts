@@ -203,17 +203,15 @@ export interface EngineSession extends AsyncDisposable {
   readonly state: EngineState;
   /** False if the engine is gone, or is about to be. */
   readonly alive: boolean;
-  /** Resolves when the engine is idle or gone. Never rejects. */
-  readonly free: Promise<unknown>;
   /** Resident memory in bytes, if the system reports it. */
   memoryBytes(): number | undefined;
   /** Resolves when the engine is gone: with its failure, or with undefined if the session was closed. */
   readonly exited: Promise<EngineFailure | undefined>;
   /**
-   * Searches as soon as the engine is idle. The engine is cleaned after the caller has the answer.
+   * Searches. Settles when the engine can take the next search or is gone: it is cleaned after the caller has the answer.
    *
-   * @throws EngineFailure if the engine fails; the reason of `signal` if that is aborted. The engine is then stopped,
-   * and killed if it has not stopped within 400 ms.
+   * @throws EngineFailure if the engine fails. If `signal` is aborted, the engine is stopped, and killed if it has not
+   * stopped within 400 ms; then the reason of `signal`, or the failure of an engine that had to be killed
    */
   search(job: SearchJob, signal: AbortSignal, onProgress?: OnProgress): Promise<SearchDone>;
   /** Ends the running search as if its time were over: the caller gets the result so far. Does nothing if there is no search. */

@@ -15,7 +15,7 @@ export interface Engines extends AsyncDisposable {
   /** Ends all running searches as if their time were over: the callers get the results so far. */
   cutShort(): void;
   /** The running engines of each build in the catalog. */
-  status(): readonly (EngineStatus & { readonly available: boolean })[];
+  status(): readonly EngineStatus[];
 }
 
 export interface EnginesOptions {
@@ -57,13 +57,7 @@ export async function startEngines(options: EnginesOptions, signal: AbortSignal)
     available: pool.available,
     changes: pool.changes,
     cutShort: pool.cutShort,
-    status() {
-      const running = new Map(pool.status().map((status) => [status.build, status]));
-      return builds.map((build) => ({
-        ...(running.get(build) ?? { build, states: [], memoryBytes: 0 }),
-        available: pool.available(build),
-      }));
-    },
+    status: () => builds.map(pool.status),
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   };
 }

@@ -1,9 +1,7 @@
 import { EventEmitter } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
 import { KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
 import { beginSpan } from "../tracing/spans.ts";
-import { type Backoff, createBackoff } from "./backoff.ts";
 import {
   beforeAbort,
   type EngineBackend,
@@ -13,31 +11,7 @@ import {
   type FailureKind,
 } from "./engine.ts";
 
-/** Running engines. Each serves one search at a time. */
-export interface EnginePool extends AsyncDisposable {
-  /** False after three failed starts in a row, until a start succeeds. Meanwhile the pool goes on trying. */
-  available(build: EngineBuild): boolean;
-  readonly changes: EventEmitter<EngineEvents>;
-  /**
-   * An idle engine of the build, or a new one. If the caller leaves while an engine starts, the next caller gets that engine.
-   * A build never has more engines than it once had callers at the same time.
-   *
-   * @throws EngineFailure of the kind `no_start` if several starts fail, or the reason of `signal`.
-   */
-  acquire(build: EngineBuild, signal: AbortSignal): Promise<EngineSession>;
-  /** Takes an engine back. A dead engine is forgotten. */
-  release(session: EngineSession): void;
-  /**
-   * Keeps at least one engine of the build from now on, as far as memory allows. Resolves when there is one.
-   *
-   * @throws as `acquire`.
-   */
-  keepWarm(build: EngineBuild, signal: AbortSignal): Promise<void>;
-  /** Ends all searches under way as if their time were up. */
-  cutShort(): void;
-  /** The engines that there are, by build. */
-  status(): readonly EngineStatus[];
-}
+export type EnginePool = ReturnType<typeof createPool>;
 
 /** Events in the life of engines. */
 export interface EngineEvents {
@@ -49,12 +23,12 @@ export interface EngineEvents {
   lost: [EngineBuild, FailureKind];
 }
 
-/** `waiting` for the end of a backoff. Engines that wait or close are not counted as memory. */
-type EngineActivity = "waiting" | "starting" | "busy" | "idle" | "closing";
+type EngineActivity = "starting" | "busy" | "idle";
 
 /** The engines of a build. */
 export interface EngineStatus {
   readonly build: EngineBuild;
+  readonly available: boolean;
   /** The activity of each engine. */
   readonly states: readonly EngineActivity[];
   /** All engines together. */
@@ -71,8 +45,8 @@ interface EnginePoolOptions {
 /** Failed starts in a row after which a build is unavailable. */
 const failuresMax = 3;
 
-/** Longest backoff that a caller waits for, in milliseconds: a waiting caller holds a slot. */
-const patienceMs = 1000;
+/** The pause after so many failed starts in a row, in milliseconds: 0.1 s, four times as long after each failure, and at most 30 s. */
+const pauseMs = (failures: number) => Math.min(30_000, 100 * 4 ** (failures - 1));
 
 /** Measured after a search: Stockfish 19 in WebAssembly, 16 MiB of hash. A native engine takes less. */
 const typicalBytes = { full: 490e6, lite: 130e6 } as const;
@@ -89,83 +63,133 @@ interface Entry {
 interface BuildState {
   /** Callers that wait for an engine, the longest waiting first. */
   readonly waiters: PromiseWithResolvers<EngineSession>[];
-  readonly backoff: Backoff;
-  isAvailable: boolean;
+  /** Failed starts in a row. Engines that are started together and fail count once. */
+  failures: number;
+  /** Set for a while after a failed start. No engine of the build is started meanwhile. */
+  pause: NodeJS.Timeout | undefined;
 }
 
-export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions): EnginePool {
+/** Running engines. Each serves one search at a time. */
+export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions) {
   /** An entry moves to the end when its engine becomes idle: the longest idle engine is first. */
   const entries = new Set<Entry>();
+  /** A promise for each engine that was started and is not gone yet. */
+  const lives = new Set<Promise<void>>();
   const builds = new Map<EngineBuild, BuildState>();
-  const changes: EnginePool["changes"] = new EventEmitter();
-  const closed = new AbortController();
-  const emptied = Promise.withResolvers<void>();
+  const changes = new EventEmitter<EngineEvents>();
   let warm: EngineBuild | undefined;
+  /** Set when the pool is closed. */
+  let closed: KibitzError | undefined;
 
   function stateOf(build: EngineBuild): BuildState {
-    const state = builds.get(build) ?? { waiters: [], backoff: createBackoff(), isAvailable: true };
+    const state = builds.get(build) ?? { waiters: [], failures: 0, pause: undefined };
     builds.set(build, state);
     return state;
   }
 
-  const entriesOf = (build: EngineBuild, ...states: readonly EngineActivity[]) =>
-    entriesIn(...states).filter((entry) => entry.build === build);
+  /** False after three failed starts in a row, until a start succeeds. Meanwhile the pool goes on trying. */
+  const isAvailable = (build: EngineBuild) => stateOf(build).failures < failuresMax;
   const entriesIn = (...states: readonly EngineActivity[]) =>
     [...entries].filter(({ state }) => states.includes(state));
+  const entriesOf = (build: EngineBuild, ...states: readonly EngineActivity[]) =>
+    entriesIn(...states).filter((entry) => entry.build === build);
 
-  /** Starts an engine for a waiting caller, or to be idle. Never rejects. */
-  async function start(build: EngineBuild): Promise<void> {
-    const entry: Entry = { build, state: "waiting", session: undefined, abort: new AbortController() };
-    entries.add(entry);
-    const { signal } = entry.abort;
-    const { id: engine, path } = build;
-    const state = stateOf(build);
-    const { backoff } = state;
-    let begunAt = performance.now();
-    try {
-      if (backoff.waitMs > 0) {
-        await sleep(backoff.waitMs, undefined, { signal });
-      }
+  /**
+   * Starts an engine for each caller that waits. Starts one that no caller waits for if there is none of the warm build,
+   * or none of an unavailable build: callers avoid that build, and nobody else would notice that it can be started again.
+   */
+  function startMissing(build: EngineBuild): void {
+    const { waiters, pause } = stateOf(build);
+    if (closed || pause) {
+      return;
+    }
+    const hasNone = entriesOf(build, "starting", "busy", "idle").length === 0;
+    const needsOne = hasNone && (!isAvailable(build) || (build === warm && hasRoomFor(build)));
+    const missing = Math.max(waiters.length, Number(needsOne)) - entriesOf(build, "starting").length;
+    for (let count = 0; count < missing; count++) {
       makeRoomFor(build);
-      entry.state = "starting";
-      begunAt = performance.now();
+      const entry: Entry = { build, state: "starting", session: undefined, abort: new AbortController() };
+      entries.add(entry);
+      const life = live(entry).finally(() => lives.delete(life));
+      lives.add(life);
+    }
+  }
+
+  function replenish(): void {
+    for (const build of builds.keys()) {
+      startMissing(build);
+    }
+  }
+
+  /** The life of an engine, from its start to its end. Never rejects. */
+  async function live(entry: Entry): Promise<void> {
+    const { build } = entry;
+    const { signal } = entry.abort;
+    const begunAt = performance.now();
+    try {
       const session = await startUnchanged(backendOf(build), build, signal);
       if (signal.aborted) {
         await session[Symbol.asyncDispose]();
-        signal.throwIfAborted();
+        return;
       }
-      const ms = performance.now() - begunAt;
       entry.session = session;
-      backoff.succeeded();
-      log.debug({ engine, path, ms: Math.round(ms) }, "engine started");
-      if (!state.isAvailable) {
-        state.isAvailable = true;
-        log.info({ engine, path }, "engine is available again");
-        changes.emit("change", build);
-      }
-      changes.emit("started", build, ms / 1000);
-      beginSpan("engine start", {
-        startTime: begunAt,
-        attributes: { "kibitz.engine": engine, "kibitz.path": path },
-      })?.end();
-      void session.exited.then((failure) => onExit(entry, failure));
+      onStarted(build, begunAt);
       offer(entry);
+      const failure = await session.exited;
+      entries.delete(entry);
+      if (failure) {
+        const { id: engine, path } = build;
+        log.warn({ engine, path, kind: failure.kind, error: failure.message }, "engine failed");
+        changes.emit("lost", build, failure.kind);
+      }
     } catch (error) {
-      remove(entry);
+      entries.delete(entry);
       if (!signal.aborted) {
-        backoff.failed(begunAt);
-        const message = error instanceof Error ? error.message : String(error);
-        log.warn({ engine, path, error: message }, "engine could not be started");
-        changes.emit("lost", build, "no_start");
-        if (backoff.failures >= failuresMax && state.isAvailable) {
-          state.isAvailable = false;
-          log.warn({ engine, path }, "engine is unavailable");
-          changes.emit("change", build);
-        }
-        retryOrReject(build, error);
+        onStartFailed(build, error);
       }
     }
-    replenish();
+    // In a moment: a search whose engine has died starts the next one itself, and its trace shows that.
+    setImmediate(replenish);
+  }
+
+  function onStarted(build: EngineBuild, begunAt: number): void {
+    const { id: engine, path } = build;
+    const ms = performance.now() - begunAt;
+    log.debug({ engine, path, ms: Math.round(ms) }, "engine started");
+    const wasAvailable = isAvailable(build);
+    stateOf(build).failures = 0;
+    if (!wasAvailable) {
+      log.info({ engine, path }, "engine is available again");
+      changes.emit("change", build);
+    }
+    changes.emit("started", build, ms / 1000);
+    const attributes = { "kibitz.engine": engine, "kibitz.path": path };
+    beginSpan("engine start", { startTime: begunAt, attributes })?.end();
+  }
+
+  /** Pauses the build. Its callers go on waiting, because one failed start says little of the next one, until it is unavailable. */
+  function onStartFailed(build: EngineBuild, error: unknown): void {
+    const { id: engine, path } = build;
+    const state = stateOf(build);
+    const message = error instanceof Error ? error.message : String(error);
+    log.warn({ engine, path, error: message }, "engine could not be started");
+    changes.emit("lost", build, "no_start");
+    if (state.pause === undefined) {
+      state.failures++;
+      state.pause = setTimeout(() => {
+        state.pause = undefined;
+        startMissing(build);
+      }, pauseMs(state.failures));
+      if (state.failures === failuresMax) {
+        log.warn({ engine, path }, "engine is unavailable");
+        changes.emit("change", build);
+      }
+    }
+    if (!isAvailable(build) || !(error instanceof EngineFailure)) {
+      for (const { reject } of state.waiters.splice(0)) {
+        reject(error);
+      }
+    }
   }
 
   function backendOf({ path }: EngineBuild): EngineBackend {
@@ -174,26 +198,6 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
       throw new Error(`no backend for the path ${path}`);
     }
     return backend;
-  }
-
-  /** Retry for the callers that wait, because one failed start says little of the next one; reject them if the build is unavailable. */
-  function retryOrReject(build: EngineBuild, error: unknown): void {
-    const { waiters, backoff, isAvailable } = stateOf(build);
-    if (error instanceof EngineFailure && isAvailable && backoff.waitMs <= patienceMs) {
-      startForWaiters(build);
-      return;
-    }
-    const starts = entriesOf(build, "waiting", "starting").length;
-    for (const { reject } of waiters.splice(starts)) {
-      reject(error);
-    }
-  }
-
-  function startForWaiters(build: EngineBuild): void {
-    const missing = stateOf(build).waiters.length - entriesOf(build, "waiting", "starting").length;
-    for (let count = 0; count < missing; count++) {
-      void start(build);
-    }
   }
 
   /** Gives the engine to the caller that waits longest, or makes it idle. */
@@ -210,44 +214,10 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     entries.add(entry);
   }
 
-  function onExit(entry: Entry, failure: EngineFailure | undefined): void {
-    remove(entry);
-    if (failure) {
-      const { id: engine, path } = entry.build;
-      log.warn({ engine, path, kind: failure.kind, error: failure.message }, "engine failed");
-      changes.emit("lost", entry.build, failure.kind);
-    }
-    // In a moment: a search whose engine has died starts the next one itself, and its trace shows that.
-    setImmediate(replenish);
-  }
-
   function close(entry: Entry): void {
-    entry.state = "closing";
-    entry.abort.abort(closed.signal.reason);
-    void entry.session?.[Symbol.asyncDispose]();
-  }
-
-  function remove(entry: Entry): void {
     entries.delete(entry);
-    if (closed.signal.aborted && entries.size === 0) {
-      emptied.resolve();
-    }
-  }
-
-  /**
-   * Starts engines that no caller waits for: of the build to keep warm if none is left, and of unavailable builds,
-   * because callers avoid those and nobody else would notice that they can be started again.
-   */
-  function replenish(): void {
-    if (closed.signal.aborted) {
-      return;
-    }
-    for (const [build, { isAvailable }] of builds) {
-      const hasNone = entriesOf(build, "waiting", "starting", "busy", "idle").length === 0;
-      if (hasNone && (!isAvailable || (build === warm && hasRoomFor(build)))) {
-        void start(build);
-      }
-    }
+    entry.abort.abort(closed);
+    void entry.session?.[Symbol.asyncDispose]();
   }
 
   function bytesOf({ build, session }: Entry): number {
@@ -268,7 +238,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
 
   /** Closes idle engines, longest idle first and the warm build last, until an engine of the build fits. */
   function makeRoomFor(build: EngineBuild): void {
-    let bytes = sum(entriesIn("starting", "busy", "idle").map(bytesOf)) + expectedBytes(build);
+    let bytes = sum([...entries].map(bytesOf)) + expectedBytes(build);
     const idle = entriesIn("idle");
     const isWarm = (entry: Entry) => entry.build === warm;
     for (const entry of [...idle.filter((one) => !isWarm(one)), ...idle.filter(isWarm)]) {
@@ -280,25 +250,32 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     }
   }
 
+  /**
+   * An idle engine of the build, or a new one. If the caller leaves while an engine starts, the next caller gets that engine.
+   * A build never has more engines than it once had callers at the same time.
+   *
+   * @throws EngineFailure of the kind `no_start` if several starts fail, or the reason of `signal`
+   */
   async function acquire(build: EngineBuild, signal: AbortSignal): Promise<EngineSession> {
-    closed.signal.throwIfAborted();
-    signal.throwIfAborted();
-    const idle = entriesOf(build, "idle").filter(({ session }) => session?.alive);
-    // The engine that was used last is the warmest, but it may still be resetting its hash.
-    const entry = idle.findLast(({ session }) => session?.state === "idle") ?? idle.at(-1);
-    if (entry?.session) {
-      entry.state = "busy";
-      return entry.session;
+    if (closed) {
+      throw closed;
     }
-    const { waiters, backoff } = stateOf(build);
-    if (backoff.waitMs > patienceMs) {
-      throw new EngineFailure("no_start", "the last engines of this build could not be started", {
-        retryAfterMs: Math.ceil(backoff.waitMs),
-      });
+    signal.throwIfAborted();
+    // The engine that has been idle longest is also clean.
+    const idle = entriesOf(build, "idle").find(({ session }) => session?.alive);
+    if (idle?.session) {
+      idle.state = "busy";
+      return idle.session;
+    }
+    const { waiters, failures } = stateOf(build);
+    if (!isAvailable(build)) {
+      const retryAfterMs = pauseMs(failures);
+      const message = "the last engines of this build could not be started";
+      throw new EngineFailure("no_start", message, { retryAfterMs });
     }
     const waiter = Promise.withResolvers<EngineSession>();
     waiters.push(waiter);
-    startForWaiters(build);
+    startMissing(build);
     try {
       return await beforeAbort(waiter.promise, signal);
     } catch (error) {
@@ -312,9 +289,10 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     }
   }
 
+  /** Takes an engine back. A dead engine is forgotten. */
   function release(session: EngineSession): void {
     const entry = entriesIn("busy").find((one) => one.session === session);
-    if (entry && session.alive && !closed.signal.aborted) {
+    if (entry && session.alive && !closed) {
       offer(entry);
       replenish();
     }
@@ -322,37 +300,44 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
 
   return {
     changes,
-    available: (build) => stateOf(build).isAvailable,
+    available: isAvailable,
     acquire,
     release,
-    async keepWarm(build, signal) {
+    /**
+     * Keeps at least one engine of the build from now on, as far as memory allows. Resolves when there is one.
+     *
+     * @throws as `acquire`
+     */
+    async keepWarm(build: EngineBuild, signal: AbortSignal): Promise<void> {
       warm = build;
       release(await acquire(build, signal));
     },
-    cutShort() {
+    /** Ends all searches under way as if their time were up. */
+    cutShort(): void {
       for (const { session } of entries) {
         session?.cutShort();
       }
     },
-    status() {
-      return [...Map.groupBy(entries, ({ build }) => build)].map(([build, some]) => ({
+    status(build: EngineBuild): EngineStatus {
+      const its = [...entries].filter((entry) => entry.build === build);
+      return {
         build,
-        states: some.map(({ state }) => state),
-        memoryBytes: sum(some.filter(({ session }) => session?.alive).map(bytesOf)),
-      }));
+        available: isAvailable(build),
+        states: its.map(({ state }) => state),
+        memoryBytes: sum(its.filter(({ session }) => session?.alive).map(bytesOf)),
+      };
     },
-    async [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose](): Promise<void> {
       const reason = new KibitzError("shutting_down", "The engines are being closed.");
-      closed.abort(reason);
-      for (const { waiters } of builds.values()) {
+      closed = reason;
+      for (const { waiters, pause } of builds.values()) {
+        clearTimeout(pause);
         for (const { reject } of waiters.splice(0)) {
           reject(reason);
         }
       }
       entries.forEach(close);
-      if (entries.size > 0) {
-        await emptied.promise;
-      }
+      await Promise.all(lives);
     },
   };
 }

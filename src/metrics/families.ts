@@ -130,11 +130,11 @@ export function createFamilies(registry: Registry<OpenMetricsContentType>) {
     ),
     slots: gauge("kibitz_slots", "Searches that can run at a time.", []),
     slotsBusy: gauge("kibitz_slots_busy", "Searches that run.", []),
-    engines: gauge(
-      "kibitz_engines",
-      "Engines by their build and what they do: waiting to be started, starting, busy, idle or closing.",
-      ["engine", "path", "state"],
-    ),
+    engines: gauge("kibitz_engines", "Engines by their build and what they do: starting, busy or idle.", [
+      "engine",
+      "path",
+      "state",
+    ]),
     engineMemory: gauge("kibitz_engine_memory_bytes", "Memory that engines take.", ["engine", "path"]),
     enginesAvailable: gauge("kibitz_engine_available", "1 if engines of the build can be started, else 0.", [
       "engine",

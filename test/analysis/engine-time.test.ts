@@ -4,14 +4,9 @@ import type { Analysis } from "../../src/analysis/analysis.ts";
 import type { Analyzer } from "../../src/analysis/analyzer.ts";
 import { EngineFailure } from "../../src/engine/engine.ts";
 import { createPool } from "../../src/engine/pool.ts";
-import {
-  createQuarantine,
-  createSearchWithRetry,
-  type SearchWithRetry,
-} from "../../src/engine/search-with-retry.ts";
+import { createSearchWithRetry, type SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { createFakeEngines, type FakeEnginesOptions } from "../engine/fake-engines.ts";
-import { jobOf } from "../engine/job-of.ts";
 import { statesOf } from "../support/states-of.ts";
 import { useTurnedClock } from "../support/turned-clock.ts";
 import { analyzerOf, endless } from "./analyzer-of.ts";
@@ -160,7 +155,6 @@ describe("engine time of a search that waits for an engine that is being started
   async function charged(
     options: FakeEnginesOptions,
     leaving = never,
-    quarantine = createQuarantine(),
   ): Promise<{ readonly engineMs: number; readonly tookMs: number }> {
     const backends = [createFakeEngines(options)];
     const pool = createPool({
@@ -168,7 +162,7 @@ describe("engine time of a search that waits for an engine that is being started
       memoryMaxBytes: Number.POSITIVE_INFINITY,
       log: silentLog,
     });
-    const analyzer = analyzerOf(createSearchWithRetry(pool, silentLog, quarantine));
+    const analyzer = analyzerOf(createSearchWithRetry(pool, silentLog));
     const { terms, engineMs } = metered();
     await nextTurn();
     const begunAt = performance.now();
@@ -186,15 +180,6 @@ describe("engine time of a search that waits for an engine that is being started
     const leaving = new AbortController();
     setTimeout(() => leaving.abort(new Error("gone")), startMs / 2);
     expect((await charged({ starting: started }, leaving.signal)).engineMs).toBe(0);
-  });
-
-  test("a search of a position that gets no engine pays no engine time", async () => {
-    const quarantine = createQuarantine();
-    const job = { ...jobOf(), position: validated().position };
-    const crash = new EngineFailure("exited", "crashed");
-    quarantine.note(validated().build, job, crash);
-    quarantine.note(validated().build, job, crash);
-    expect((await charged({}, never, quarantine)).engineMs).toBe(0);
   });
 
   test("the engine time of a search does not include the starts that fail after it", async () => {

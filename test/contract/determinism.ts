@@ -100,8 +100,7 @@ export function testDeterminism(name: string, started: () => Started, depth: num
     const job = jobOf({ fen: middleGame, depth });
     const first = await repeatable(session, job);
     await searchFor({ fen: middleGame, multipv: 2, options: { skill_level: 3 } });
-    await session.free;
-    expect(session.state).toBe("idle");
+    await expect.poll(() => session.state).toBe("idle");
     expect(await repeatable(session, job)).toEqual(first);
   });
 }

@@ -132,7 +132,6 @@ function createFakeSession(
     memoryBytes: () => memoryBytes(session),
     cutShort() {},
     exited: exit.promise,
-    free: Promise.race([stopping, exit.promise]),
     die,
     async search(job, signal, onProgress = () => {}) {
       signal.throwIfAborted();
@@ -142,7 +141,11 @@ function createFakeSession(
         return fakeAnswer;
       }
       searching = Promise.withResolvers<SearchDone>();
-      signal.addEventListener("abort", () => searching?.reject(signal.reason), { once: true });
+      const leave = async () => {
+        await stopping;
+        searching?.reject(signal.reason);
+      };
+      signal.addEventListener("abort", leave, { once: true });
       if (conduct !== "go on") {
         die(new EngineFailure(conduct, `engine ${number} was told to fail`));
       }

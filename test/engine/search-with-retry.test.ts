@@ -1,11 +1,10 @@
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { EngineFailure, type FailureKind, type SearchEvent } from "../../src/engine/engine.ts";
 import { createPool } from "../../src/engine/pool.ts";
-import { createQuarantine, createSearchWithRetry } from "../../src/engine/search-with-retry.ts";
+import { createSearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { patienceMs } from "../support/patience.ts";
 import { buildOf } from "./build-of.ts";
-import { giveClockBack, takeClock, wait } from "./clock.ts";
 import { createFakeEngines, type FakeEnginesOptions, fakeAnswer, fakeProgress } from "./fake-engines.ts";
 import { jobOf, underWay } from "./job-of.ts";
 
@@ -13,23 +12,24 @@ const forever = new AbortController().signal;
 const build = buildOf();
 const job = jobOf();
 
-function supervise(options: FakeEnginesOptions) {
+function supervise(options: FakeEnginesOptions, refuseMs?: number) {
   const engines = createFakeEngines(options);
   const pool = createPool({
     backends: [engines],
     memoryMaxBytes: Number.POSITIVE_INFINITY,
     log: silentLog,
   });
-  return { engines, pool, search: createSearchWithRetry(pool, silentLog) };
+  return { engines, pool, search: createSearchWithRetry(pool, silentLog, refuseMs) };
 }
 
 describe("a search whose engine fails", () => {
   test.each<FailureKind>(["exited", "killed", "flooded", "protocol_error", "unresponsive"])(
-    "a search whose engine is %s is answered by another engine",
+    "a search whose engine is %s is answered by another engine, in the same limits",
     async (kind) => {
       const { engines, search } = supervise({ conduct: (number) => (number === 1 ? kind : "answer") });
       expect(await search(build, job, forever)).toEqual(fakeAnswer);
       expect(engines.sessions.map(({ alive }) => alive)).toEqual([false, true]);
+      expect(engines.jobs).toEqual([job, job]);
     },
   );
 
@@ -54,94 +54,6 @@ describe("a search whose engine fails", () => {
     });
     await expect(search(build, job, forever)).rejects.toMatchObject({ kind: "unresponsive" });
     expect(engines.starts).toBe(2);
-  });
-
-  test("a position that engines crashed on twice is refused for a while, and no other", async () => {
-    const { engines, search } = supervise({ conduct: (number) => (number < 3 ? "exited" : "answer") });
-    await expect(search(build, job, forever)).rejects.toMatchObject({ kind: "exited" });
-    await expect(search(build, job, forever)).rejects.toMatchObject({ kind: "quarantined" });
-    expect(engines.starts).toBe(2);
-    const other = jobOf({ fen: "8/8/8/4k3/8/8/4P3/4K3 w - - 0 1" });
-    expect(await search(build, other, forever)).toEqual(fakeAnswer);
-  });
-
-  test("a kill from outside never counts against the position", async () => {
-    const { engines, search } = supervise({ conduct: (number) => (number <= 10 ? "killed" : "answer") });
-    for (let round = 0; round < 5; round++) {
-      await expect(search(build, job, forever)).rejects.toMatchObject({ kind: "killed" });
-    }
-    expect(await search(build, job, forever)).toEqual(fakeAnswer);
-    expect(engines.starts).toBe(11);
-  });
-
-  test("a search on a slow machine that is out of time twice is not refused the third time", async () => {
-    const { search } = supervise({ conduct: (number) => (number < 3 ? "overtime" : "answer") });
-    for (const kind of ["overtime", "overtime"]) {
-      await expect(search(build, job, forever)).rejects.toMatchObject({ kind });
-    }
-    expect(await search(build, job, forever)).toEqual(fakeAnswer);
-  });
-
-  test("a search whose engine fails is tried again only for as long as its caller may have to wait", async () => {
-    takeClock();
-    onTestFinished(giveClockBack);
-    const elapsedMs = [0, 700];
-    const { engines, search } = supervise({
-      conduct: (number) => {
-        vi.advanceTimersByTime(elapsedMs[number - 1] ?? 0);
-        return number < 2 ? "unresponsive" : "answer";
-      },
-    });
-    expect(await search(build, jobOf({ movetimeMs: 500 }), forever)).toEqual(fakeAnswer);
-    // 500 ms and 500 for failures are 1000 from the beginning of the first search.
-    expect(engines.jobs.map(({ movetimeMs }) => movetimeMs)).toEqual([500, 300]);
-  });
-
-  test("a search whose engine was killed is tried again with all its time", async () => {
-    takeClock();
-    onTestFinished(giveClockBack);
-    const { engines, search } = supervise({
-      conduct: (number) => {
-        vi.advanceTimersByTime(number === 1 ? 0 : 5000);
-        return number === 1 ? "killed" : "answer";
-      },
-    });
-    expect(await search(build, jobOf({ movetimeMs: 500 }), forever)).toEqual(fakeAnswer);
-    expect(engines.jobs.map(({ movetimeMs }) => movetimeMs)).toEqual([500, 500]);
-  });
-
-  test("an engine that starts too late for a search serves the next search", async () => {
-    takeClock();
-    onTestFinished(giveClockBack);
-    const late = Promise.withResolvers<void>();
-    const { engines, search } = supervise({
-      conduct: (number) => (number === 1 ? "unresponsive" : "answer"),
-      starting: (number) => (number === 2 ? late.promise : undefined),
-    });
-    const refused = expect(search(build, jobOf({ movetimeMs: 500 }), forever)).rejects.toMatchObject({
-      kind: "overtime",
-    });
-    await wait(1400);
-    await refused;
-    late.resolve();
-    await wait(0);
-    expect(await search(build, jobOf(), forever)).toEqual(fakeAnswer);
-    expect(engines.starts).toBe(2);
-  });
-
-  test("a search whose engine fails is not tried again when no time is left for it", async () => {
-    takeClock();
-    onTestFinished(giveClockBack);
-    const { engines, search } = supervise({
-      conduct: (number) => {
-        vi.advanceTimersByTime(number === 1 ? 0 : 990);
-        return "unresponsive";
-      },
-    });
-    await expect(search(build, jobOf({ movetimeMs: 500 }), forever)).rejects.toMatchObject({
-      kind: "overtime",
-    });
-    expect(engines.jobs).toHaveLength(1);
   });
 
   test("an engine that breaks after its caller has left, because of the position, counts against the position", async () => {
@@ -262,48 +174,40 @@ test("a search in flight when the pool is closed ends, and starts no other engin
   expect(engines.sessions.filter(({ alive }) => alive)).toEqual([]);
 });
 
-const crash = new EngineFailure("exited", "crashed");
-const overrun = new EngineFailure("overtime", "ignored stop", { blamesPosition: true });
-
 describe("a position", () => {
-  test("a position is refused after two failures that were the engines' own", () => {
-    const quarantine = createQuarantine(60_000);
-    quarantine.note(build, job, crash);
-    expect(quarantine.refusedMs(build, job)).toBe(0);
-    quarantine.note(build, job, new EngineFailure("flooded", "printed without an end"));
-    expect(quarantine.refusedMs(build, job)).toBeGreaterThan(59_000);
-  });
+  const other = jobOf({ fen: "8/8/8/4k3/8/8/4P3/4K3 w - - 0 1" });
+  const elsewhere = buildOf({ id: "another" });
 
-  test.each(["killed", "unresponsive", "overtime", "no_start", "protocol_error"] as const)(
-    "a position is not blamed for %s: the machine may be slow, or the engine broken",
-    (kind) => {
-      const quarantine = createQuarantine();
-      for (let time = 0; time < 5; time++) {
-        quarantine.note(build, job, new EngineFailure(kind, "not the position"));
+  test.each<FailureKind>(["exited", "flooded"])(
+    "a position on which two engines of a build failed as %s is refused on that build, with any limits, and no other position",
+    async (kind) => {
+      const { engines, search } = supervise({ conduct: (number) => (number < 3 ? kind : "answer") });
+      await expect(search(build, jobOf({ searchMoves: ["e2e4"] }), forever)).rejects.toMatchObject({ kind });
+      for (const refused of [job, jobOf({ nodes: 5000 })]) {
+        await expect(search(build, refused, forever)).rejects.toMatchObject({ kind: "quarantined" });
       }
-      expect(quarantine.refusedMs(build, job)).toBe(0);
+      expect(engines.starts).toBe(2);
+      expect(await search(build, other, forever)).toEqual(fakeAnswer);
+      expect(await search(elsewhere, job, forever)).toEqual(fakeAnswer);
     },
   );
 
-  test("a position is refused only on the build that it breaks", () => {
-    const quarantine = createQuarantine();
-    quarantine.note(build, job, overrun);
-    quarantine.note(build, job, overrun);
-    expect(quarantine.refusedMs(build, job)).toBeGreaterThan(0);
-    expect(quarantine.refusedMs(buildOf({ path: "native" }), job)).toBe(0);
-  });
-
-  test("a quarantined position is refused with any options and limits", () => {
-    const quarantine = createQuarantine();
-    quarantine.note(build, jobOf({ nodes: 5000 }), crash);
-    quarantine.note(build, jobOf({ searchMoves: ["e2e4"] }), crash);
-    expect(quarantine.refusedMs(build, job)).toBeGreaterThan(0);
-  });
+  test.each<FailureKind>(["killed", "unresponsive", "overtime", "no_start", "protocol_error"])(
+    "a position is not blamed for %s: the machine may be slow, or the engine broken",
+    async (kind) => {
+      const { search } = supervise({ conduct: (number) => (number < 9 ? kind : "answer") });
+      const outcomes = [];
+      for (let round = 0; round < 9; round++) {
+        outcomes.push(await search(build, job, forever).catch((error) => error.kind));
+      }
+      expect(outcomes).not.toContain("quarantined");
+      expect(outcomes.at(-1)).toEqual(fakeAnswer);
+    },
+  );
 
   test("a quarantined position may be tried again after a while", async () => {
-    const quarantine = createQuarantine(50);
-    quarantine.note(build, job, overrun);
-    quarantine.note(build, job, overrun);
-    await vi.waitFor(() => expect(quarantine.refusedMs(build, job)).toBe(0), patienceMs);
+    const { search } = supervise({ conduct: (number) => (number < 3 ? "exited" : "answer") }, 50);
+    await expect(search(build, job, forever)).rejects.toMatchObject({ kind: "exited" });
+    await vi.waitFor(async () => expect(await search(build, job, forever)).toEqual(fakeAnswer), patienceMs);
   });
 });

@@ -228,16 +228,16 @@ describe("cleaning", () => {
     expect(session.state).toBe("idle");
   });
 
-  test("a caller that leaves while the engine is cleaned gets its abort reason at once, and the search is stopped", async () => {
+  test("a search whose caller leaves while the engine is cleaned is stopped", async () => {
     const { session, conversation } = await cleaning();
     conversation.expect(position).expect(go).expect("stop");
     const caller = new AbortController();
     const next = session.search(jobOf(), caller.signal);
     await turn();
     caller.abort(new Error("no patience"));
-    await expect(next).rejects.toThrow("no patience");
     expectCleaning(conversation);
     conversation.say("readyok", "bestmove d2d4");
+    await expect(next).rejects.toThrow("no patience");
     await turn();
     expect(session.state).toBe("idle");
   });
@@ -272,17 +272,10 @@ describe("cleaning", () => {
     await expect(next).rejects.toMatchObject({ kind: "no_start", cause: { kind: "exited" } });
   });
 
-  test("two searches on one engine run one after the other", async () => {
-    const { session, conversation, search } = await searching();
-    const others = [session.search(jobOf(), forever), session.search(jobOf(), forever)];
-    expectCleaning(conversation);
-    for (const move of ["d2d4", "c2c4"]) {
-      conversation.expect(position).expect(go, [iteration(14, move), `bestmove ${move}`]);
-      expectCleaning(conversation);
-    }
-    conversation.say(iteration(14, "e2e4"), "bestmove e2e4");
-    const answers = await Promise.all([search, ...others]);
-    expect(answers.map(({ bestMove }) => bestMove)).toEqual(["e2e4", "d2d4", "c2c4"]);
+  test("an engine that searches takes no second search", async () => {
+    const { session } = await searching();
+    await expect(session.search(jobOf(), forever)).rejects.toThrow("searching");
+    await session[Symbol.asyncDispose]();
   });
 });
 
@@ -292,62 +285,27 @@ describe("an engine whose caller has left", () => {
     const { session, conversation, search } = await searching(caller.signal);
     conversation.expect("stop");
     caller.abort(new Error("left"));
-    await expect(search).rejects.toThrow("left");
-    return { session, conversation };
+    return { session, conversation, search };
   };
 
   test("an engine whose caller has left is cleaned after its bestmove, and then gets the next search", async () => {
-    const { session, conversation } = await left();
-    const next = session.search(jobOf(), forever);
-    await turn();
-    expect(conversation.sent.at(-1)).toBe("stop");
+    const { session, conversation, search } = await left();
     expectCleaning(conversation)
       .expect(position)
       .expect(go, [iteration(14, "d2d4"), "bestmove d2d4"]);
     expectCleaning(conversation);
     conversation.say(iteration(3, "e2e4"), "bestmove e2e4");
-    expect((await next).bestMove).toBe("d2d4");
+    await expect(search).rejects.toThrow("left");
+    expect((await session.search(jobOf(), forever)).bestMove).toBe("d2d4");
   });
 
-  test.each([
-    ["it is clean", (engine: Script) => expectCleaning(engine).say("bestmove e2e4")],
-    ["it is gone", (engine: Script) => engine.hangUp()],
-  ])("an engine whose caller has left resolves free when %s", async (_, change) => {
-    const { session, conversation } = await left();
-    let free = false;
-    const freed = session.free.then(() => {
-      free = true;
-    });
-    await turn();
-    expect(free).toBe(false);
-    change(conversation);
-    await freed;
-    expect(["idle", "ended"]).toContain(session.state);
-    await session[Symbol.asyncDispose]();
-  });
-
-  test("an engine whose caller has left gets no search of a waiting caller that leaves, too", async () => {
-    const { session, conversation } = await left();
-    const caller = new AbortController();
-    const next = session.search(jobOf(), caller.signal);
-    await turn();
-    caller.abort(new Error("no patience"));
-    await expect(next).rejects.toThrow("no patience");
-    expectCleaning(conversation).say("bestmove e2e4");
-    await turn();
-    expect(session.state).toBe("idle");
-  });
-
-  test("an engine whose caller has left is killed if it does not stop, and no other search fails", async () => {
-    const { session, conversation } = await left();
-    const next = session.search(jobOf(), forever);
-    next.catch(() => {});
+  test("an engine whose caller has left is killed if it does not stop, and the failure is known", async () => {
+    const { conversation, search } = await left();
     await wait(stopMs - 1);
     expect(conversation.killed).toBe(false);
     await wait(1);
     expect(conversation.killed).toBe(true);
-    expect(await session.exited).toMatchObject({ kind: "overtime" });
-    await expect(next).rejects.toMatchObject({ kind: "no_start" });
+    await expect(search).rejects.toMatchObject({ kind: "overtime" });
   });
 
   // At some of these steps the answer is on its way to the caller, at others the caller has it.

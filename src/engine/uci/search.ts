@@ -7,11 +7,10 @@ import { createDeadline, type Deadline, type WatchTimes, watchSilence } from "./
 
 /** One search on one engine, from `go` to `bestmove`. */
 export interface UciSearch {
+  /** Settles when the engine has ended the search or is gone. Rejects with the reason of `signal` if the caller has left. */
   readonly answer: Promise<SearchDone>;
   /** Reads a line that the engine printed. */
   receive(line: UciLine): void;
-  /** Stops the engine because the caller has left: `answer` rejects with the reason at once. */
-  leave(reason: unknown): void;
   /** Stops the engine as if the time of the search were over, but not before its first line. */
   cutShort(): void;
   /** Rejects `answer`, because the engine failed. */
@@ -23,6 +22,8 @@ interface SearchOptions {
   /** Lines to send before the position: the options of this search. */
   readonly optionLines: readonly string[];
   readonly times: WatchTimes;
+  /** Aborted if the caller leaves. */
+  readonly signal: AbortSignal;
   readonly onProgress: OnProgress | undefined;
   /** Called after `bestmove`, when no more output of this search can come. */
   readonly onEnd: () => void;
@@ -51,18 +52,17 @@ const overtimeShare = 0.25;
  */
 export function startSearch(
   transport: UciTransport,
-  { job, optionLines, times, onProgress, onEnd, kill }: SearchOptions,
+  { job, optionLines, times, signal, onProgress, onEnd, kill }: SearchOptions,
 ): UciSearch {
   const { position, nodes, movetimeMs, searchMoves } = job;
   const moveCount = searchMoves.length || position.legalMoveCount;
   const fold = createSnapshotFold({ lineCount: Math.min(job.multipv, moveCount), nodes, movetimeMs });
   const answer = Promise.withResolvers<SearchDone>();
   const startedAt = performance.now();
-  /** The reason to stop the engine; undefined while it may go on. */
-  let because: "limit" | "cut short" | "left" | undefined;
+  /** The reason to stop the engine for a caller that has not left; undefined while it may go on. */
+  let because: "limit" | "cut short" | undefined;
   /** Set when `stop` was sent. */
   let stopping: Deadline | undefined;
-  let isOver = false;
   const silence = watchSilence(transport, times, (silentMs) =>
     kill(new EngineFailure("unresponsive", `no sign of life for ${silentMs} ms while searching`)),
   );
@@ -75,10 +75,11 @@ export function startSearch(
     }
   });
 
+  signal.addEventListener("abort", stop, { once: true });
   transport.send(...optionLines, positionLine(job), goLine(job));
 
   function stop(): void {
-    if (stopping || isOver) {
+    if (stopping) {
       return;
     }
     transport.send("stop");
@@ -92,7 +93,7 @@ export function startSearch(
   }
 
   function end(): void {
-    isOver = true;
+    signal.removeEventListener("abort", stop);
     silence.end();
     limit.clear();
     stopping?.clear();
@@ -132,36 +133,34 @@ export function startSearch(
     return nodes !== undefined && isInTime ? "nodes" : "time";
   }
 
-  function receiveBestMove(bestMove: string | undefined, ponder: string | undefined): void {
-    // If the caller has left, `answer` is rejected already, and the engine may have been stopped before it had a move.
-    if (because !== "left") {
-      const snapshot = fold.final();
-      if (bestMove === undefined || !(snapshot || because)) {
-        killForProtocolError(`bestmove ${bestMove ?? "(none)"} after ${snapshot ? "a line" : "no line"}`);
-        return;
-      }
-      if (!snapshot) {
-        // The machine was slow, and the engine can serve other searches.
-        answer.reject(new EngineFailure("overtime", "stopped before its first line"));
-      } else if (areAllowed([bestMove, ...firstMovesOf(snapshot)])) {
-        answer.resolve({ kind: "done", snapshot, bestMove, ponder, endedBy: endOf(snapshot) });
-      } else {
-        return;
-      }
+  /** Settles `answer`. Returns false if the engine was killed for its answer. */
+  function accept(bestMove: string | undefined, ponder: string | undefined): boolean {
+    if (signal.aborted) {
+      // The engine may have been stopped before it had a move.
+      answer.reject(signal.reason);
+      return true;
     }
-    end();
-    onEnd();
+    const snapshot = fold.final();
+    if (bestMove === undefined || !(snapshot || because)) {
+      killForProtocolError(`bestmove ${bestMove ?? "(none)"} after ${snapshot ? "a line" : "no line"}`);
+      return false;
+    }
+    if (!snapshot) {
+      // The machine was slow, and the engine can serve other searches.
+      answer.reject(new EngineFailure("overtime", "stopped before its first line"));
+      return true;
+    }
+    if (!areAllowed([bestMove, ...firstMovesOf(snapshot)])) {
+      return false;
+    }
+    answer.resolve({ kind: "done", snapshot, bestMove, ponder, endedBy: endOf(snapshot) });
+    return true;
   }
 
   return {
     answer: answer.promise,
-    leave(reason) {
-      answer.reject(reason);
-      because = "left";
-      stop();
-    },
     cutShort() {
-      because = because === "left" ? "left" : "cut short";
+      because = "cut short";
       fold.close();
       if (fold.final()) {
         stop();
@@ -174,12 +173,15 @@ export function startSearch(
     receive(line) {
       silence.heard();
       if (line.kind === "bestmove") {
-        receiveBestMove(line.move, line.ponder);
+        if (accept(line.move, line.ponder)) {
+          end();
+          onEnd();
+        }
       } else if (line.kind === "critical") {
         killForProtocolError(line.reason);
       } else if (line.kind === "info") {
         const snapshot = fold.add(line.info);
-        if (snapshot && because !== "left" && areAllowed(firstMovesOf(snapshot))) {
+        if (snapshot && !signal.aborted && areAllowed(firstMovesOf(snapshot))) {
           onProgress?.({ kind: "progress", snapshot });
         }
         if (because && fold.final()) {

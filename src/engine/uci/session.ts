@@ -30,7 +30,8 @@ import { createDeadline, createFloodMeter, type Deadline, type WatchTimes } from
  *     every state ──the engine fails, its pipe ends, or the session is closed──▶ ended
  */
 type SessionState =
-  | { readonly kind: "greeting"; receive(line: UciLine): void; fail(failure: EngineFailure): void }
+  /** `options` are those that the engine declares; `isIntroduced` is true from its `uciok`. */
+  | { readonly kind: "greeting"; readonly options: UciOption[]; isIntroduced: boolean }
   | { readonly kind: "idle" }
   /** `isClean` is false until the `readyok` of the cleaning before this search. No line before it belongs to this search. */
   | { readonly kind: "searching"; readonly search: UciSearch; isClean: boolean }
@@ -43,11 +44,10 @@ class UciSession implements EngineSession {
   readonly exited: Promise<EngineFailure | undefined>;
   readonly #transport: UciTransport;
   readonly #times: WatchTimes;
+  readonly #ready = Promise.withResolvers<void>();
   readonly #exit = Promise.withResolvers<EngineFailure | undefined>();
   readonly #flood = createFloodMeter();
-  #state: SessionState = { kind: "greeting", receive() {}, fail() {} };
-  /** Resolves when the session is idle or its engine is gone. */
-  #free = Promise.withResolvers<void>();
+  #state: SessionState = { kind: "greeting", options: [], isIntroduced: false };
   #info: EngineInfo = { name: "", author: "", options: [] };
   /** The options that searches set and cleaning resets. */
   #options: OptionState = createOptionState([]);
@@ -57,6 +57,8 @@ class UciSession implements EngineSession {
     this.#transport = transport;
     this.#times = times;
     this.exited = this.#exit.promise;
+    // A session may be closed before anybody waits for its greeting.
+    this.#ready.promise.catch(() => {});
     void this.#read();
   }
 
@@ -72,93 +74,50 @@ class UciSession implements EngineSession {
     return this.#state.kind !== "ended";
   }
 
-  get free(): Promise<unknown> {
-    return this.alive ? this.#free.promise : this.exited;
-  }
-
   memoryBytes(): number | undefined {
     return this.#transport.memoryBytes();
   }
 
   /** Reads the name and the options of the engine, and sets the operator's options. Call this once. */
   async greet(): Promise<void> {
-    const { settings } = this.build;
-    const options: UciOption[] = [];
-    const named = { name: "", author: "" };
-    const ready = Promise.withResolvers<void>();
-    let awaited = "uciok";
-    const waitForReady = (line: UciLine) => {
-      if (line.kind === "readyok") {
-        this.#becomeIdle();
-        ready.resolve();
-      }
-    };
-    const introduce = (line: UciLine) => {
-      if (line.kind === "id") {
-        named[line.field] = line.value;
-      } else if (line.kind === "option") {
-        options.push(line.option);
-      } else if (line.kind === "uciok") {
-        this.#info = { ...named, options: callersOptionsFrom(options) };
-        this.#options = createOptionState(options);
-        awaited = "readyok";
-        this.#state = { kind: "greeting", receive: waitForReady, fail: ready.reject };
-        const settingLines = createOptionState(options).set([
-          // Hash after Threads, as Stockfish recommends.
-          ["Threads", String(settings.threads)],
-          ["Hash", String(settings.hashMb)],
-          ["UCI_ShowWDL", "true"],
-        ]);
-        this.#transport.send(...settingLines, "isready");
-      }
-    };
-    this.#state = { kind: "greeting", receive: introduce, fail: ready.reject };
     const { startMs } = this.#times;
     const deadline = createDeadline(startMs, () => {
-      void this.#end(new EngineFailure("no_start", `no ${awaited} within ${startMs} ms`));
+      void this.#end(new EngineFailure("no_start", `not ready within ${startMs} ms`));
     });
     this.#transport.send("uci");
     try {
-      await ready.promise;
+      await this.#ready.promise;
     } finally {
       deadline.clear();
     }
   }
 
   async search(job: SearchJob, signal: AbortSignal, onProgress?: OnProgress): Promise<SearchDone> {
-    while (this.#state.kind !== "idle" && this.#state.kind !== "cleaning") {
-      if (this.#state.kind === "ended") {
-        // The engine failed before this search began, so the search can be retried on another engine.
-        const cause = await beforeAbort(this.exited, signal);
-        throw new EngineFailure("no_start", "the engine was gone before the search began", { cause });
-      }
-      await beforeAbort(this.free, signal);
-    }
     signal.throwIfAborted();
-    const isClean = this.#state.kind === "idle";
-    if (this.#state.kind === "cleaning") {
+    const state = this.#state;
+    if (state.kind === "ended") {
+      // The engine failed before this search began, so the search can be retried on another engine.
+      const cause = await this.exited;
+      throw new EngineFailure("no_start", "the engine was gone before the search began", { cause });
+    }
+    if (state.kind === "cleaning") {
       // The search watches the engine from here. It waits in the engine's input, which saves a shallow search a fifth of its time.
-      this.#state.deadline.clear();
-    } else {
-      this.#free = Promise.withResolvers();
+      state.deadline.clear();
+    } else if (state.kind !== "idle") {
+      throw new Error(`a search on an engine that is ${state.kind}`);
     }
     this.#flood.reset();
     const search = startSearch(this.#transport, {
       job,
       optionLines: this.#options.set(valuesOfSearch(this.#info.options, job)),
       times: this.#times,
+      signal,
       onProgress,
       onEnd: () => this.#clean(),
       kill: (failure) => void this.#end(failure),
     });
-    this.#state = { kind: "searching", search, isClean };
-    const leave = () => search.leave(signal.reason);
-    signal.addEventListener("abort", leave, { once: true });
-    try {
-      return await search.answer;
-    } finally {
-      signal.removeEventListener("abort", leave);
-    }
+    this.#state = { kind: "searching", search, isClean: state.kind === "idle" };
+    return search.answer;
   }
 
   cutShort(): void {
@@ -171,9 +130,27 @@ class UciSession implements EngineSession {
     await this.#end(undefined);
   }
 
-  #becomeIdle(): void {
-    this.#state = { kind: "idle" };
-    this.#free.resolve();
+  #receiveGreeting(greeting: Extract<SessionState, { kind: "greeting" }>, line: UciLine): void {
+    if (line.kind === "id") {
+      this.#info = { ...this.#info, [line.field]: line.value };
+    } else if (line.kind === "option") {
+      greeting.options.push(line.option);
+    } else if (line.kind === "uciok") {
+      greeting.isIntroduced = true;
+      this.#info = { ...this.#info, options: callersOptionsFrom(greeting.options) };
+      this.#options = createOptionState(greeting.options);
+      const { threads, hashMb } = this.build.settings;
+      const settingLines = createOptionState(greeting.options).set([
+        // Hash after Threads, as Stockfish recommends.
+        ["Threads", String(threads)],
+        ["Hash", String(hashMb)],
+        ["UCI_ShowWDL", "true"],
+      ]);
+      this.#transport.send(...settingLines, "isready");
+    } else if (line.kind === "readyok" && greeting.isIntroduced) {
+      this.#state = { kind: "idle" };
+      this.#ready.resolve();
+    }
   }
 
   /** Resets the options and the hash table, so that nothing of a search affects the next one. */
@@ -208,7 +185,7 @@ class UciSession implements EngineSession {
     }
     const line = parseLine(text);
     if (state.kind === "greeting") {
-      state.receive(line);
+      this.#receiveGreeting(state, line);
     } else if (state.kind === "searching" && state.isClean) {
       state.search.receive(line);
     } else if (line.kind === "bestmove") {
@@ -218,7 +195,7 @@ class UciSession implements EngineSession {
       state.isClean = true;
     } else if (line.kind === "readyok" && state.kind === "cleaning") {
       state.deadline.clear();
-      this.#becomeIdle();
+      this.#state = { kind: "idle" };
     }
   }
 
@@ -232,9 +209,10 @@ class UciSession implements EngineSession {
     if (state.kind !== "ended") {
       this.#state = { kind: "ended" };
       const failure = await cause;
-      const reason = failure ?? new EngineFailure("exited", "the engine was closed");
+      const reason =
+        failure ?? new EngineFailure("exited", "the engine was closed", { blamesPosition: false });
       if (state.kind === "greeting") {
-        state.fail(reason);
+        this.#ready.reject(reason);
       } else if (state.kind === "searching") {
         // The engine was still being cleaned, so this search did not break it and can be retried on another engine.
         state.search.fail(
@@ -245,7 +223,6 @@ class UciSession implements EngineSession {
       }
       await this.#transport.kill();
       this.#exit.resolve(failure);
-      this.#free.resolve();
     }
     await this.exited;
   }
@@ -277,20 +254,15 @@ export async function createUciSession(
   signal: AbortSignal,
 ): Promise<EngineSession> {
   const session = new UciSession(build, transport, times);
-  const abandon = () => void session[Symbol.asyncDispose]();
-  signal.addEventListener("abort", abandon, { once: true });
   try {
     signal.throwIfAborted();
-    await session.greet();
+    await beforeAbort(session.greet(), signal);
     signal.throwIfAborted();
     return session;
   } catch (error) {
     await session[Symbol.asyncDispose]();
-    signal.throwIfAborted();
     throw error instanceof EngineFailure
       ? new EngineFailure("no_start", error.message, { cause: error })
       : error;
-  } finally {
-    signal.removeEventListener("abort", abandon);
   }
 }

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { createWasmBackend } from "../../../src/engine/backends/wasm/index.ts";
 import { createPool, type EnginePool } from "../../../src/engine/pool.ts";
 import { noSandbox } from "../../../src/engine/sandbox/sandbox.ts";
-import { createSearchWithRetry, type Quarantine } from "../../../src/engine/search-with-retry.ts";
+import { createSearchWithRetry } from "../../../src/engine/search-with-retry.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../../src/engine/uci/watch.ts";
 import { type Log, silentLog } from "../../../src/log/log.ts";
 import { jobOf, underWay } from "../../engine/job-of.ts";
@@ -28,17 +28,15 @@ async function supervise(times: Partial<WatchTimes> = {}) {
   const log = { ...silentLog, warn };
   const pool = createPool({ backends: [backend], memoryMaxBytes: Number.POSITIVE_INFINITY, log });
   pools.push(pool);
-  const refused = recording();
   let acquired = 0;
   const acquire: EnginePool["acquire"] = async (...asked) => {
     const session = await pool.acquire(...asked);
     acquired++;
     return session;
   };
-  const searchWithRetry = createSearchWithRetry({ ...pool, acquire }, log, refused);
+  const searchWithRetry = createSearchWithRetry({ ...pool, acquire }, log);
   return {
     failures,
-    refused,
     search: (job = jobOf({ depth: 12 }), signal = forever) => searchWithRetry(build, job, signal),
     /** Resolves when the engine has been in its first search for long enough to get lost in it, by its own time. */
     async lostInSearch() {
@@ -49,18 +47,6 @@ async function supervise(times: Partial<WatchTimes> = {}) {
     },
     searching: () =>
       underWay((onProgress) => searchWithRetry(build, jobOf({ depth: 12 }), forever, onProgress)),
-  };
-}
-
-/** Refuses nothing, and remembers what it was told. */
-function recording(): Quarantine & {
-  readonly notes: readonly (readonly [fen: string, kind: string])[];
-} {
-  const notes: [string, string][] = [];
-  return {
-    notes,
-    refusedMs: () => 0,
-    note: (_build, { position }, { kind }) => notes.push([position.fen, kind]),
   };
 }
 
@@ -102,7 +88,7 @@ describe("an engine in a search", () => {
   });
 
   test("an engine that its caller left and that cannot be stopped costs the next caller time, not the answer", async () => {
-    const { search, lostInSearch, failures, refused } = await supervise({ silenceMs: 600_000 });
+    const { search, lostInSearch, failures } = await supervise({ silenceMs: 600_000 });
     const caller = new AbortController();
     const lost = search(jobOf({ fen: unstoppable }), caller.signal);
     lost.catch(() => {});
@@ -112,6 +98,5 @@ describe("an engine in a search", () => {
     expect((await search()).endedBy).toBe("depth");
     // The search of who left has ended when its engine was gone: nobody else has met that one.
     expect(failures).toEqual(["engine failed: overtime"]);
-    expect(refused.notes).toEqual([[unstoppable, "overtime"]]);
   });
 });

@@ -56,7 +56,6 @@ function createSession(build: EngineBuild, recording: Recording): EngineSession 
     memoryBytes: () => undefined,
     cutShort() {},
     exited: exit.promise,
-    free: Promise.resolve(),
     async search({ position }, signal, onProgress = () => {}) {
       for (const event of recording[position.fen] ?? []) {
         signal.throwIfAborted();
