@@ -22,7 +22,7 @@ import { type BeginWork, createTimeSlicer } from "../thread/event-loop.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 
-/** What Kibitz does, before any door: the command line asks it directly, the server opens doors to it. */
+/** The service without its protocols: the command line calls it directly, and the server offers protocols in front of it. */
 export interface Service {
   readonly analyzer: Analyzer;
   readonly scheduler: Scheduler;
@@ -30,22 +30,21 @@ export interface Service {
   readonly rules: Rules;
   readonly preflight: Preflight;
   readonly rulebook: Rulebook;
-  /** Slices of the thread, for all works that take long. */
+  /** Divides long work into slices, between which the thread does other work. */
   readonly beginWork: BeginWork;
   /** Every method, behind its middleware. */
   readonly calls: Calls;
 }
 
-/** What not every service has. */
+/** Parts that not every service has. */
 export interface ServiceOptions {
-  /** What is known beyond this process, where the settings say so. */
+  /** Answers that outlive the process. */
   readonly store?: AnswerStore<Findings> | undefined;
+  /** Answers and searches of all nodes. */
   readonly shared?: Omit<SharingOptions, "cache"> | undefined;
-  /** Writes the line of a call; as the settings say if undefined. */
+  /** Writes the log lines of calls; by default as the settings say. */
   readonly writeLine?: CallLine;
   readonly meter?: Meter | undefined;
-  /** The time slices of the process, if others share them. */
-  readonly beginWork?: BeginWork;
 }
 
 export function createService(
@@ -57,10 +56,10 @@ export function createService(
     store,
     shared,
     meter,
-    beginWork = createTimeSlicer(),
     writeLine = createCallLine(log, createAddressShower(config.logAddresses), "info", meter),
   }: ServiceOptions = {},
 ): Service {
+  const beginWork = createTimeSlicer();
   const scheduler = createScheduler({ slots: config.slots, maxWaitMs: config.queueMaxWaitMs });
   const cache = openCache(config);
   const analyzer = createAnalyzer({

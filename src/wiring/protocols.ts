@@ -1,0 +1,200 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
+import manifest from "../../package.json" with { type: "json" };
+import type { Access } from "../access/access.ts";
+import { createAdmitCall } from "../access/admit-call.ts";
+import { createProxyTest } from "../access/client-address.ts";
+import { withLog } from "../calls/middleware.ts";
+import { createPlainCalls } from "../calls/plain/plain-calls.ts";
+import { kindOfCall, readMaxBytesOf } from "../calls/policy.ts";
+import { createCalls } from "../calls/register.ts";
+import { errorFromUnknown, type KibitzError } from "../errors/errors.ts";
+import type { BodyBudget } from "../http/body-budget.ts";
+import type { NodeRequest, NodeResponse, RequestHandler } from "../http/message.ts";
+import { sendProblem } from "../http/send-problem.ts";
+import { type CallLine, createCallLine } from "../log/call-line.ts";
+import type { Log } from "../log/log.ts";
+import type { Meter } from "../metrics/meter.ts";
+import { createConnectAdapter } from "../protocols/connect/adapter.ts";
+import { createAdmittance } from "../protocols/connect/admittance.ts";
+import { createMessageCheck } from "../protocols/connect/check-message.ts";
+import { createHandlers } from "../protocols/connect/handlers.ts";
+import { refuseCall, unknownMethod } from "../protocols/connect/refuse-call.ts";
+import { createGateway } from "../protocols/json/gateway.ts";
+import { readJsonObject } from "../protocols/json/json-text.ts";
+import { readJsonText } from "../protocols/json/read-json.ts";
+import { routesFromServices } from "../protocols/json/routes.ts";
+import { createMcpEndpoint } from "../protocols/mcp/endpoint.ts";
+import { allowedHosts } from "../protocols/mcp/senders.ts";
+import { contextOf, mcpPath, outcomeOf } from "../request/context.ts";
+import { apiServices, createToolImplementations, serviceNames } from "../services/routes.ts";
+import type { EventLoopLag } from "../thread/event-loop.ts";
+import type { TracedPaths } from "../tracing/server-span.ts";
+import type { Service } from "./service.ts";
+import type { Config } from "./settings.ts";
+
+/** The ways to call the service. Each handles its own requests, and returns false for others. */
+export interface Protocols {
+  readonly json: RequestHandler;
+  /** gRPC, gRPC-Web and Connect. */
+  readonly rpc: RequestHandler;
+  readonly mcp: RequestHandler;
+}
+
+interface ProtocolsOptions {
+  readonly access: Access;
+  readonly lag: EventLoopLag;
+  readonly bodies: BodyBudget;
+  readonly config: Pick<Config, "host" | "allowedHosts" | "corsOrigins" | "trustProxy">;
+  /** See `AnswerOptions`. */
+  readonly heartbeatMs: number | undefined;
+  readonly writeLine: CallLine;
+  readonly log: Log;
+}
+
+/** All protocols, in front of the same handlers. They authenticate by themselves, and report errors in their own form. */
+export function createProtocols(service: Service, options: ProtocolsOptions): Protocols {
+  const { rules, preflight, rulebook, beginWork, calls } = service;
+  const { access, lag, bodies, config, heartbeatMs, writeLine, log } = options;
+  const admitCall = createAdmitCall(access, lag.isLasting);
+
+  const json = createGateway({
+    services: apiServices,
+    admit: (req, method: DescMethod | undefined) =>
+      admitCall(contextOf(req), outcomeOf(req), method === undefined ? "call" : kindOfCall(method)),
+    calls,
+    faultsOf: rules,
+    preflight: preflight.message,
+    beginWork,
+    bodies,
+    log,
+    ...(heartbeatMs !== undefined && { heartbeatMs }),
+  });
+
+  const admittance = createAdmittance(admitCall, access.limits);
+  const connect = createConnectAdapter({
+    handlers: createHandlers({ services: apiServices, calls, bodies, admittance }),
+    refusing: admittance.refusing,
+    checkMessage: createMessageCheck(beginWork, access.limits),
+    bodies,
+  });
+  /** Rejects a call of an unknown method as Connect's handlers reject a bad call of a known method. */
+  const rejectUnknown = async (req: NodeRequest, res: NodeResponse) => {
+    const error = unknownMethod(req);
+    try {
+      await admittance.refusing(req, undefined, error);
+      return refuse(error, req, res);
+    } catch (thrown) {
+      return refuse(errorFromUnknown(thrown), req, res);
+    }
+  };
+
+  // A message may be as long as a review, the longest call of a tool.
+  const messageMaxBytes = readMaxBytesOf(GameService.method.reviewGame);
+  const isProxy = createProxyTest(config.trustProxy);
+  const mcp = createMcpEndpoint({
+    plain: createPlainCalls({ calls, faultsOf: rules, preflight: preflight.message }),
+    rulebook,
+    origins: config.corsOrigins ?? [],
+    hosts: allowedHosts(config.host, config.allowedHosts),
+    // A client that is no trusted proxy may have invented the header.
+    schemeOf: (req) =>
+      req.headers["x-forwarded-proto"] === "https" && isProxy(contextOf(req).address) ? "https" : "http",
+    admit: (req, kind) => admitCall(contextOf(req), outcomeOf(req), kind),
+    readBody: async (req, admitted) =>
+      readJsonObject(
+        await readJsonText(req, admitted, messageMaxBytes, bodies),
+        "one JSON-RPC message, a JSON object",
+      ),
+    version: manifest.version,
+    writeLine,
+    log,
+  });
+
+  return {
+    json,
+    rpc: (req, res) => connect(req, res) || (isApiPath(contextOf(req).path) && rejectUnknown(req, res)),
+    mcp,
+  };
+}
+
+/**
+ * Health and reflection. They need no account: a monitor with a revoked key must still see that the server lives. They are not
+ * counted, and their log lines have the level `debug`, because load balancers ask every second.
+ */
+export function createHealthAndReflection(
+  state: Parameters<typeof createToolImplementations>[0],
+  bodies: BodyBudget,
+  log: Log,
+  meter: Meter | undefined,
+): RequestHandler {
+  const implementations = createToolImplementations(state);
+  const write = createCallLine(log, () => undefined, "debug", meter);
+  const calls = createCalls(implementations, [withLog(write)]);
+  const services = implementations.map(({ service }) => service);
+  return createConnectAdapter({ handlers: createHandlers({ services, calls, bodies }), bodies });
+}
+
+/** Answers with an error in the protocol of the caller. */
+export function refuse(error: KibitzError, req: NodeRequest, res: NodeResponse): true {
+  if (!refuseCall(req, res, error)) {
+    sendProblem(req, res, error);
+  }
+  return true;
+}
+
+/** Refuses calls of unknown RPC methods. False for any other request. */
+export function refuseUnknown(req: NodeRequest, res: NodeResponse): boolean {
+  return refuseCall(req, res, unknownMethod(req));
+}
+
+/** Refuses a wrong credential of a request that is no call. Such requests need none. */
+export async function checkCredential(access: Access, req: NodeRequest, res: NodeResponse): Promise<boolean> {
+  try {
+    await access.accountOf(contextOf(req));
+    return false;
+  } catch (thrown) {
+    return refuse(errorFromUnknown(thrown), req, res);
+  }
+}
+
+/** The tools of MCP, for the documents about them. Loaded when they are first needed. */
+export async function mcpTools(): Promise<
+  readonly { readonly name: string; readonly description: string }[]
+> {
+  const { tools } = await import("../protocols/mcp/tools.ts");
+  return tools;
+}
+
+/** True for a path below that of a service that counts its calls. */
+function isApiPath(path: string): boolean {
+  return apiServices.some(({ typeName }) => path.startsWith(`/${typeName}/`));
+}
+
+/** True for a path below that of a service, also if the service has no such method. */
+export function isRpcPath(path: string): boolean {
+  // The names of services have dots. Paths of plain JSON have none, and need no look-up.
+  return path.includes(".") && serviceNames.has(path.slice(1, path.lastIndexOf("/")));
+}
+
+const healthCheckPath = "/grpc.health.v1.Health/Check";
+const probePaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", healthCheckPath]);
+
+/** True for the probes of load balancers. They do not count as calls: they are answered however many calls are under way. */
+export function isProbe(path: string): boolean {
+  return probePaths.has(path);
+}
+
+const callPaths: ReadonlySet<string> = new Set([
+  mcpPath,
+  ...routesFromServices(apiServices).map(({ path }) => path),
+  ...apiServices.flatMap(({ typeName, methods }) => methods.map(({ name }) => `/${typeName}/${name}`)),
+]);
+
+/** No spans for probes, nor for health and reflection in every version: load balancers send them every second. */
+const untraced = /^\/(healthz|readyz|grpc\.(health|reflection)\.[^/]+\/[^/]+)$/;
+
+export const tracedPaths: TracedPaths = {
+  isCall: (path) => callPaths.has(path),
+  isLeftOut: (path) => untraced.test(path),
+};
