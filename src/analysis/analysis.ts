@@ -83,29 +83,19 @@ export interface Warning {
 /** The reason why a search ended. */
 export type StopReason = "depth" | "nodes" | "movetime" | "server_limit" | "terminal";
 
-/** A complete state of an analysis. All scores are from White's point of view. */
-export interface Analysis {
+/** A complete state of an analysis: the search result, and how this request got it. */
+export interface Analysis extends Omit<Findings, "best" | "endedBy"> {
   readonly request: ValidatedRequest;
-  readonly score: Score;
-  /** Undefined exactly when the game is over. */
+  /** Undefined exactly when the game is over; then there are no lines either. */
   readonly best: MoveDescription | undefined;
-  readonly ponder: MoveDescription | undefined;
-  /** Best first; empty when the game is over. */
-  readonly lines: readonly AnalysisLine[];
-  readonly depth: number;
-  readonly seldepth: number;
-  readonly counters: SearchCounters;
   /** Milliseconds waited for an engine. */
   readonly queueMs: number;
   /** Undefined while the search goes on. */
   readonly stopReason: StopReason | undefined;
-  /** True if depth and nodes alone define the answer: the same request gets it again from any instance with the same build. */
-  readonly deterministic: boolean;
   /** True if the search was stopped before any of its limits, because the server is stopping. */
   readonly cutShort: boolean;
   /** True if the answer is that of a search that had ended before; `counters` are of that search. */
   readonly cached: boolean;
-  readonly warnings: readonly Warning[];
 }
 
 export interface AnalysisLine {
@@ -162,30 +152,17 @@ export interface Findings {
 type Searched = Pick<ValidatedRequest, "position" | "build" | "weakened">;
 
 /** Describes the engine's words for callers: White's point of view, SAN beside UCI, and warnings. @throws Error if the best move is illegal */
-export function findingsFromEvent(event: SearchEvent, searched: Searched): Findings {
-  const { position, build, weakened } = searched;
+export function findingsFromEvent(event: SearchEvent, { position, build, weakened }: Searched): Findings {
   const { snapshot } = event;
-  const endedBy = event.kind === "done" ? event.endedBy : undefined;
-  const described = snapshot.lines.map((line, index) =>
-    describeEngineLine(line, position, index === 0 ? 2 : 0),
-  );
-  const lines = described.map(({ line }) => line);
+  const lines = snapshot.lines.map((line) => describeLine(line, position));
   const [first] = lines;
-  const [firstMove, secondMove] = described[0]?.first ?? [];
-  const bestMove = event.kind === "done" ? event.bestMove : firstMove?.uci;
-  // The best move is nearly always the first move of the first line, which is described already.
-  const isOfLine = bestMove !== undefined && bestMove === firstMove?.uci;
-  const best = isOfLine ? firstMove : bestMove === undefined ? undefined : describeMove(position, bestMove);
+  const endedBy = event.kind === "done" ? event.endedBy : undefined;
+  const bestMove = event.kind === "done" ? event.bestMove : first?.moves[0];
+  const reply = event.kind === "done" ? event.ponder : first?.moves[1];
+  const best = bestMove === undefined ? undefined : describeMove(position, bestMove);
   if (first === undefined || best === undefined) {
     throw new Error(`${build.id} answered ${bestMove ?? "no move"}, which is not legal in ${position.fen}`);
   }
-  const replyMove = event.kind === "done" ? event.ponder : secondMove?.uci;
-  const reply =
-    isOfLine && replyMove === secondMove?.uci
-      ? secondMove
-      : replyMove === undefined
-        ? undefined
-        : describeReply(position, best.uci, replyMove);
   const limit = endedBy === "nodes" ? "The nodes" : "Time";
   const warnings: Warning[] = [];
   if (!snapshot.complete) {
@@ -205,7 +182,7 @@ export function findingsFromEvent(event: SearchEvent, searched: Searched): Findi
   return {
     score: first.score,
     best,
-    ponder: reply,
+    ponder: reply === undefined ? undefined : describeReply(position, best.uci, reply),
     lines,
     depth: snapshot.depth,
     seldepth: first.seldepth,
@@ -217,46 +194,24 @@ export function findingsFromEvent(event: SearchEvent, searched: Searched): Findi
   };
 }
 
-/** @param inFull the number of moves that are described in full, too */
-function describeEngineLine(
-  { depth, seldepth, score, moves: ucis }: EngineLine,
-  position: Position,
-  inFull: number,
-) {
-  const { moves, san, first } = describeVariation(position, ucis, inFull);
-  const line: AnalysisLine = { depth, seldepth, score: scoreForWhite(score, position.turn), moves, san };
-  return { line, first };
-}
-
-/** The way in which a caller got the findings. */
-interface Served {
-  /** Milliseconds that this caller waited for an engine; 0 if it needed none. */
-  readonly queueMs: number;
-  /** True if the search had ended before this caller asked. */
-  readonly cached: boolean;
+function describeLine({ depth, seldepth, score, moves: ucis }: EngineLine, position: Position): AnalysisLine {
+  const { moves, san } = describeVariation(position, ucis, 0);
+  return { depth, seldepth, score: scoreForWhite(score, position.turn), moves, san };
 }
 
 /** Makes the answer to one request. */
 export function analysisFromFindings(
-  findings: Findings,
+  { endedBy, warnings, ...findings }: Findings,
   request: ValidatedRequest,
-  served: Served,
+  served: Pick<Analysis, "queueMs" | "cached">,
 ): Analysis {
   return {
+    ...findings,
+    ...served,
     request,
-    score: findings.score,
-    best: findings.best,
-    ponder: findings.ponder,
-    lines: findings.lines,
-    depth: findings.depth,
-    seldepth: findings.seldepth,
-    counters: findings.counters,
-    queueMs: served.queueMs,
-    stopReason: stopReasonOf(findings.endedBy, request),
-    deterministic: findings.deterministic,
-    cutShort: findings.endedBy === "stop",
-    cached: served.cached,
-    warnings: findings.warnings.length === 0 ? request.warnings : [...request.warnings, ...findings.warnings],
+    stopReason: stopReasonOf(endedBy, request),
+    cutShort: endedBy === "stop",
+    warnings: [...request.warnings, ...warnings],
   };
 }
 
@@ -299,9 +254,8 @@ export function cacheKeyOf(request: ValidatedRequest): string | undefined {
   }
   const { position, build, depth, nodes, multipv, effectiveOptions } = request;
   const variant = position.chess960 ? "chess960" : "standard";
-  const moves = position.moves.length === 0 ? "" : position.moves.join(" ");
   const limits = `${depth ?? ""}|${nodes ?? ""}|${multipv}|${restrictionOf(request).join(" ")}`;
-  return `${position.root}|${moves}|${variant}|${keyOfBuild(build)}|${limits}|${keyOfOptions(effectiveOptions)}`;
+  return `${position.root}|${position.moves.join(" ")}|${variant}|${keyOfBuild(build)}|${limits}|${keyOfOptions(effectiveOptions)}`;
 }
 
 /** Names a search in flight: time may end it, so its movetime is part of the name. */
@@ -338,11 +292,6 @@ function keyOfBuild({ id, path, sha256, settings, reproducible }: EngineBuild): 
 }
 
 function keyOfOptions(options: OptionValues): string {
-  const names = Object.keys(options);
-  return names.length === 0
-    ? ""
-    : names
-        .toSorted()
-        .map((name) => `${name}=${options[name]}`)
-        .join(" ");
+  const names = Object.keys(options).toSorted();
+  return names.map((name) => `${name}=${options[name]}`).join(" ");
 }

@@ -152,17 +152,3 @@ function withoutKeysIn(fault: Fault): Fault {
     ...(place && { place: { ...place, token: withoutKeys(place.token) } }),
   };
 }
-
-/** The states that may follow each state. */
-export type Transitions<State extends string> = Readonly<Record<State, readonly State[]>>;
-
-/** @throws Error if `to` may not follow `from`: an internal error, never the caller's */
-export function assertMayFollow<State extends string>(
-  transitions: Transitions<State>,
-  from: State,
-  to: State,
-): void {
-  if (!transitions[from].includes(to)) {
-    throw new Error(`"${to}" may not follow "${from}"`);
-  }
-}
