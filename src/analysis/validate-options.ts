@@ -1,5 +1,5 @@
 import type { EngineOption, OptionValues } from "../engine/engine.ts";
-import { errorFromFaults, type Fault, faultsMax } from "../errors/errors.ts";
+import { type Fault, faultsMax, refuseFaults } from "../errors/errors.ts";
 import { pointerStep } from "../text/json-pointer.ts";
 import { didYouMean, nearestName } from "../text/nearest-name.ts";
 import { echo, nameOfJson } from "../text/plain-text.ts";
@@ -26,9 +26,7 @@ export function validateOptions(
   if (faults.length === 0) {
     faults.push(...contradictions(options));
   }
-  if (faults.length > 0) {
-    throw errorFromFaults(faults);
-  }
+  refuseFaults(faults);
   return { options, effectiveOptions: effectiveOf(options, byName), weakened: isWeakened(options, byName) };
 }
 

@@ -4,7 +4,7 @@ import type { Access } from "../access/access.ts";
 import { countError, reportWindows } from "../access/admit-call.ts";
 import type { Limits } from "../access/limits.ts";
 import { hasRateLimitHeaders } from "../access/rate-limit-fields.ts";
-import { errorFromFaults, errorFromUnknown, KibitzError } from "../errors/errors.ts";
+import { errorFromUnknown, KibitzError, refuseFaults } from "../errors/errors.ts";
 import type { CallLine } from "../log/call-line.ts";
 import { CallerLeft } from "../request/context.ts";
 import type { Call, Handler } from "./call.ts";
@@ -137,10 +137,7 @@ function withLimits(limits: Limits): Middleware {
 /** Rejects a request that breaks the rules of its proto, before its method sees it. */
 export function withRules(rules: Rules): Middleware {
   return around(async function* (messages, request, { method }) {
-    const faults = rules(request, method.input);
-    if (faults.length > 0) {
-      throw errorFromFaults(faults);
-    }
+    refuseFaults(rules(request, method.input));
     yield* messages();
   });
 }

@@ -1,6 +1,6 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { Account } from "../access/account.ts";
-import { errorFromFaults, type Fault, KibitzError, withCost } from "../errors/errors.ts";
+import { type Fault, KibitzError, refuseFaults, withCost } from "../errors/errors.ts";
 import { keysOfPointer } from "../text/json-pointer.ts";
 import { holdsKey } from "../text/plain-text.ts";
 import { createMessageReader, type MessageReading } from "./plain/read-message.ts";
@@ -25,9 +25,7 @@ export function createSuggest(
   return (error, sent, account) =>
     withSuggestion(error, sent, async (candidate) => {
       const { message, faults } = read(candidate);
-      if (faults.length > 0) {
-        throw errorFromFaults(faults);
-      }
+      refuseFaults(faults);
       await preflight(message, method, account);
     });
 }

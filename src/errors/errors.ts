@@ -136,6 +136,13 @@ export function errorFromFaults(
   return new KibitzError(first.code, `${first.message}${more}`, { ...options, faults });
 }
 
+/** @throws KibitzError if there are violations */
+export function refuseFaults(faults: readonly Fault[]): void {
+  if (faults.length > 0) {
+    throw errorFromFaults(faults);
+  }
+}
+
 /** Makes a KibitzError of any thrown value: all other values become `internal`, with the value as the cause. */
 export function errorFromUnknown(thrown: unknown): KibitzError {
   return thrown instanceof KibitzError

@@ -4,7 +4,7 @@ import { keyRequired } from "../access/admit-call.ts";
 import type { TooManyKeys } from "../access/key-issuer.ts";
 import type { Call, Implementation } from "../calls/call.ts";
 import { messageFromKey, messageFromNewKey } from "../calls/convert-access.ts";
-import { errorFromFaults, KibitzError } from "../errors/errors.ts";
+import { KibitzError, refuseFaults } from "../errors/errors.ts";
 import { durationText, holdsKey } from "../text/plain-text.ts";
 
 /** KeyService over the issuer of keys. */
@@ -56,7 +56,7 @@ export function createKeyService(access: Access): Implementation<typeof KeyServi
   return { service: KeyService, methods };
 }
 
-/** @throws KibitzError where a text that is kept as it is holds a key. */
+/** @throws KibitzError if a text that is stored as it is contains a key */
 function refuseSecrets(texts: Readonly<Record<string, string | undefined>>): void {
   const faults = Object.entries(texts)
     .filter(([, text]) => text !== undefined && holdsKey(text))
@@ -64,9 +64,7 @@ function refuseSecrets(texts: Readonly<Record<string, string | undefined>>): voi
       const message = `\`${field}\` contains an API key, and such texts are stored as they are.`;
       return { pointer: `/${field}`, code: "invalid_type", message } as const;
     });
-  if (faults.length > 0) {
-    throw errorFromFaults(faults);
-  }
+  refuseFaults(faults);
 }
 
 function tooMany({ of, max, waitMs }: TooManyKeys): KibitzError {

@@ -1,5 +1,5 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import { errorFromFaults } from "../../errors/errors.ts";
+import { refuseFaults } from "../../errors/errors.ts";
 import type { Call } from "../call.ts";
 import type { Calls } from "../register.ts";
 import { createPlainReader, type PlainReaderOptions } from "./read-plain.ts";
@@ -40,10 +40,7 @@ export function createPlainCalls({ calls, ...options }: PlainReaderOptions & { r
     /** Checks the fields of a request alone. */
     async check(method: DescMethod, request: Plain): Promise<void> {
       const message = await codecOf(method).read(request, context.account);
-      const faults = options.faultsOf(message, method.input);
-      if (faults.length > 0) {
-        throw errorFromFaults(faults);
-      }
+      refuseFaults(options.faultsOf(message, method.input));
     },
   });
 }
