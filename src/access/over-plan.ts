@@ -50,7 +50,7 @@ export function excessOfBatch(items: number, { limits }: Plan): readonly Excess[
 }
 
 /** The values of a review that a plan limits. */
-export interface AskedReview extends Pick<SearchLimits, "depth" | "nodes"> {
+export interface ReviewLimits extends Pick<SearchLimits, "depth" | "nodes"> {
   readonly lines: number;
   readonly plies: number;
   /** JSON Pointer to the game in the request, and the allowed value there for a game of so many plies. */
@@ -60,7 +60,7 @@ export interface AskedReview extends Pick<SearchLimits, "depth" | "nodes"> {
 
 /** The violations of a review: of one search, or of a game that is longer than the plan or one of its windows allows. */
 export function excessOfReview(
-  { lines, plies, pointer, shortened, ...search }: AskedReview,
+  { lines, plies, pointer, shortened, ...search }: ReviewLimits,
   plan: Plan,
 ): readonly Excess[] {
   const { multipvMax, reviewPliesMax } = plan.limits;

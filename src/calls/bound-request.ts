@@ -12,8 +12,8 @@ import { boundsOfList } from "./rules.ts";
 const itemMaxBytes = 32 * 1024;
 
 /**
- * As many parts as a request of 64 KiB can have. Longer requests need no more: a useful review has about 600, and a batch of 256 KiB
- * has fewer moves.
+ * The most parts of a request, which is as many as 64 KiB can have. Longer requests need no more: a useful review has about 600, and
+ * a batch of 256 KiB has fewer moves.
  */
 const partsMax = requestMaxBytes;
 

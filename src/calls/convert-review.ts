@@ -16,15 +16,6 @@ import {
   scoreMessage,
 } from "./convert.ts";
 
-/** The review of a game as callers ask for it: nothing is read yet. */
-export interface ReviewRequest {
-  readonly pgn: string | undefined;
-  readonly fen: string | undefined;
-  readonly moves: readonly string[];
-  /** The search settings for each position. */
-  readonly asked: AnalysisRequest;
-}
-
 /** A game with all that is known of it. */
 export interface ReviewedGame {
   readonly game: Game;
@@ -37,24 +28,25 @@ export interface ReviewedGame {
 
 export type MoveReviewMessage = MessageInitShape<typeof pb.MoveReviewSchema>;
 
-export function reviewFromMessage(message: ReviewGameRequest): ReviewRequest {
-  const { pgn, fen, moves, depth, lines, engine = "latest", path } = message;
+/** The search settings for each position of a review. */
+export function searchOfReview({
+  depth,
+  nodes,
+  lines,
+  engine = "latest",
+  path,
+}: ReviewGameRequest): AnalysisRequest {
   return {
-    pgn,
-    fen,
-    moves,
-    asked: {
-      fen: "startpos",
-      moves: [],
-      depth,
-      nodes: numberFromLong(message.nodes),
-      multipv: lines,
-      movetimeMs: undefined,
-      searchMoves: [],
-      engine,
-      path: pathFromMessage(path),
-      options: {},
-    },
+    fen: "startpos",
+    moves: [],
+    depth,
+    nodes: numberFromLong(nodes),
+    multipv: lines,
+    movetimeMs: undefined,
+    searchMoves: [],
+    engine,
+    path: pathFromMessage(path),
+    options: {},
   };
 }
 
@@ -66,14 +58,14 @@ export function messageFromReview(
   const { startEvaluation, opening, players } = review;
   const [start] = game.positions;
   const search = searchMessage(analyses);
-  const asked = analyses.find(({ stopReason }) => stopReason !== "terminal");
+  const evaluated = analyses.find(({ stopReason }) => stopReason !== "terminal");
   return {
     id: uuidv7(),
     variant: start?.chess960 ? analysis.Variant.CHESS960 : analysis.Variant.STANDARD,
     ...(start && { startFen: start.fen }),
     ...(startEvaluation && { startEvaluation: scoreMessage(startEvaluation, start?.terminal?.winner) }),
     tags: Object.fromEntries(game.tags),
-    ...(asked && { engine: messageFromBuild(asked.request.build) }),
+    ...(evaluated && { engine: messageFromBuild(evaluated.request.build) }),
     method: review.method,
     ...(opening && { opening }),
     players: { white: playerMessage(players.white), black: playerMessage(players.black) },

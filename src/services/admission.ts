@@ -21,10 +21,10 @@ import type { Terms } from "../analysis/flight.ts";
 import { type KnownEngines, validateRequest } from "../analysis/validate-request.ts";
 import type { Call } from "../calls/call.ts";
 import { requestFromMessage } from "../calls/convert.ts";
-import { reviewFromMessage } from "../calls/convert-review.ts";
+import { searchOfReview } from "../calls/convert-review.ts";
 import { costOf } from "../calls/policy.ts";
 import type { Rules } from "../calls/rules.ts";
-import { costOfMoves, errorFromFaults, type Fault, KibitzError, withCost } from "../errors/errors.ts";
+import { costOfMoves, type Fault, KibitzError, refuseFaults, withCost } from "../errors/errors.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
 import { type ValidatedReview, validateReview } from "./validate-review.ts";
 
@@ -84,14 +84,12 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
             return { terms: review.terms, [Symbol.dispose]: () => review.freePlace() };
           }
           const next = await admit(request, call, { waiting: signal, requests: 0 });
-          const dispose = () => {
+          const onEngineTime = (engineMs: number) => {
+            next.terms.onEngineTime(engineMs);
             // A client that leaves before the first move has used an engine nevertheless.
-            if (next.hasEngineTime) {
-              review.answered();
-            }
-            next[Symbol.dispose]();
+            review.answered();
           };
-          return { terms: next.terms, [Symbol.dispose]: dispose };
+          return { terms: { ...next.terms, onEngineTime }, [Symbol.dispose]: () => next[Symbol.dispose]() };
         },
         /** To be called after the first answer: a review without any may cost nothing. */
         answered: () => review.answered(),
@@ -132,10 +130,6 @@ export class Admitted implements Disposable {
         this.#engineMs = engineMs;
       },
     };
-  }
-
-  get hasEngineTime(): boolean {
-    return this.#engineMs > 0;
   }
 
   /** To be called when an answer was found: a request without one may cost nothing. */
@@ -188,13 +182,6 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
     }
   }
 
-  function refuseFaults(message: Message, desc: DescMethod["input"], found?: readonly Fault[]): void {
-    const faults = rules(message, desc, found);
-    if (faults.length > 0) {
-      throw errorFromFaults(faults);
-    }
-  }
-
   /** Checks a request that keeps the rules of the proto: its position, engine, path and options, then the plan. */
   async function request(message: RequestMessage, account: Account): Promise<ValidatedRequest> {
     // While a long game is played, other calls of the same caller may use up its error quota.
@@ -214,16 +201,16 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
    * @param found what is wrong with the JSON of the request
    */
   async function item(message: RequestMessage, account: Account, found?: readonly Fault[]) {
-    refuseFaults(message, single.input, found);
+    refuseFaults(rules(message, single.input, found));
     return request(message, account);
   }
 
   /** Checks a review that keeps the rules of the proto: the game, engine and path, then the plan. */
   async function review(message: ReviewMessage, account: Account): Promise<ValidatedReview> {
     const turn = beginWork(() => access.limits.errorQuota.check(account));
-    const validated = await validateReview(reviewFromMessage(message), engines, turn);
+    const validated = await validateReview(message, searchOfReview(message), engines, turn);
     const cost = costOfMoves(validated.game.moves.length);
-    refuseExcess((one) => excessOfReview(validated.asked, one), account.plan, cost);
+    refuseExcess((one) => excessOfReview(validated.limits, one), account.plan, cost);
     return validated;
   }
 
@@ -238,7 +225,7 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
       await item(sent, account);
       return;
     }
-    refuseFaults(sent, method.input);
+    refuseFaults(rules(sent, method.input));
     if (isMessage(sent, batch.input)) {
       batchSize(sent.requests.length, account);
     }

@@ -51,7 +51,7 @@ export async function* reviewGame(
   const analyses: Analysis[] = [];
   const inOrder = createReorderBuffer<Analysis>();
   let place: PlaceInQueue | undefined;
-  let placeTold = Promise.withResolvers<void>();
+  let placeChanged = Promise.withResolvers<void>();
   // A search may wait for others of its own game: it is retried while those make progress.
   let progressedAt = performance.now();
   /** True once an engine searches. Until then the review yields its place in the queue. */
@@ -74,7 +74,7 @@ export async function* reviewGame(
         hasBegun ||= !last.cached;
       } else if (!hasBegun && index === analyses.length) {
         place = event.at;
-        placeTold.resolve();
+        placeChanged.resolve();
       }
     }
     if (last === undefined) {
@@ -109,18 +109,18 @@ export async function* reviewGame(
       }),
     AbortSignal.any([signal, left.signal]),
   );
-  const ask = () => {
-    const asked = done.next();
+  const readNext = () => {
+    const next = done.next();
     // The promise is awaited later, or never if the reader leaves.
-    asked.catch(() => {});
-    return asked;
+    next.catch(() => {});
+    return next;
   };
   const moves: MoveReview[] = [];
   try {
-    for (let next = ask(); ; ) {
-      const step = await (hasBegun ? next : Promise.race([next, placeTold.promise]));
+    for (let next = readNext(); ; ) {
+      const step = await (hasBegun ? next : Promise.race([next, placeChanged.promise]));
       if (step === undefined) {
-        placeTold = Promise.withResolvers();
+        placeChanged = Promise.withResolvers();
         if (place) {
           yield { kind: "waiting", at: place };
         }
@@ -129,7 +129,7 @@ export async function* reviewGame(
       if (step.done) {
         break;
       }
-      next = ask();
+      next = readNext();
       while (moves.length + 1 < analyses.length) {
         await turn();
         const index = moves.length;

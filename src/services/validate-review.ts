@@ -1,7 +1,6 @@
-import type { AskedReview } from "../access/over-plan.ts";
-import type { ValidatedRequest } from "../analysis/analysis.ts";
+import type { ReviewLimits } from "../access/over-plan.ts";
+import type { AnalysisRequest, ValidatedRequest } from "../analysis/analysis.ts";
 import { type KnownEngines, validateSearch } from "../analysis/validate-request.ts";
-import type { ReviewRequest } from "../calls/convert-review.ts";
 import { costOfBytes, errorFromFaults, type Fault, KibitzError, withCost } from "../errors/errors.ts";
 import { type Game, gameFromMoves, gameFromPgn } from "../game/game.ts";
 import { type PgnGame, readPgn, textBefore } from "../game/read-pgn.ts";
@@ -13,36 +12,45 @@ export interface ValidatedReview {
   readonly game: Game;
   /** One for each position, the start first. Finished positions need no search. */
   readonly requests: readonly ValidatedRequest[];
-  /** The demands of the review, which the caller's plan must cover. */
-  readonly asked: AskedReview;
+  /** The values that the caller's plan must allow. */
+  readonly limits: ReviewLimits;
 }
 
 /**
  * Reads and plays the game of a request, and makes a search request for each position.
  *
+ * @param search the settings of the searches
  * @throws KibitzError if the game is invalid, or else the engine or path
  */
 export async function validateReview(
-  request: ReviewRequest,
+  sent: SentGame,
+  search: AnalysisRequest,
   engines: KnownEngines,
   turn: Turn,
 ): Promise<ValidatedReview> {
-  const { game, pointer, shortened } = await readGame(request, turn);
+  const { game, pointer, shortened } = await readGame(sent, turn);
   const requests: ValidatedRequest[] = [];
   for (const position of game.positions) {
     await turn();
-    requests.push(validateSearch(request.asked, position, engines.catalog));
+    requests.push(validateSearch(search, position, engines.catalog));
   }
   const [first] = requests;
   const { depth, nodes, multipv: lines = 1 } = first ?? {};
-  return { game, requests, asked: { depth, nodes, lines, plies: game.moves.length, pointer, shortened } };
+  return { game, requests, limits: { depth, nodes, lines, plies: game.moves.length, pointer, shortened } };
 }
 
-interface ReadGame extends Pick<AskedReview, "pointer" | "shortened"> {
+/** A game as its caller sends it: as PGN, or as moves from a FEN. */
+interface SentGame {
+  readonly pgn?: string | undefined;
+  readonly fen?: string | undefined;
+  readonly moves: readonly string[];
+}
+
+interface ReadGame extends Pick<ReviewLimits, "pointer" | "shortened"> {
   readonly game: Game;
 }
 
-async function readGame({ pgn: text, fen, moves }: ReviewRequest, turn: Turn): Promise<ReadGame> {
+async function readGame({ pgn: text, fen, moves }: SentGame, turn: Turn): Promise<ReadGame> {
   if (text !== undefined && (fen !== undefined || moves.length > 0)) {
     throw wrongGame("/pgn", "A review is of one game: send `pgn`, or `fen` and `moves`, and not both.");
   }

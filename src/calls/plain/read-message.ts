@@ -245,7 +245,7 @@ function notSupported(field: DescField): Error {
  * The pointer is relative to the value. The reader of the object or list around it adds its own step with {@link prefixFaults}, so
  * that pointers cost nothing if nothing is wrong.
  */
-export function refuse(
+function refuse(
   faults: Fault[],
   code: ErrorCode,
   must: string,

@@ -152,7 +152,7 @@ function namesIn(type: Type): readonly string[] {
     case "service":
       return [typeName, ...type.methods.map(({ name }) => `${typeName}.${name}`)];
     case "enum": {
-      // As in C++, enum values are siblings of their enum.
+      // Enum values are siblings of their enum, as in C++.
       const scope = typeName.slice(0, typeName.length - type.name.length);
       return [typeName, ...type.values.map(({ name }) => scope + name)];
     }
