@@ -60,14 +60,6 @@ describe("a search", () => {
     expect(analysis.request.searchMoves).toEqual(["e1d1", "e1f1"]);
   });
 
-  test("a search is expected to take as long as its nodes take", () => {
-    const { timeOf } = analyzerOf(endless);
-    const ofNodes = (nodes: number) => timeOf(validated({ depth: undefined, nodes }), 5000).expectedMs;
-    expect(ofNodes(1000)).toBeLessThan(10);
-    expect(ofNodes(100_000)).toBeGreaterThan(100);
-    expect(ofNodes(1_000_000_000)).toBe(5000);
-  });
-
   test("a search without a time limit gets the longest that the service allows", async () => {
     const { search, jobs } = scripted(doneOf());
     await analyzerOf(search).analyze(validated(), "somebody", never);
@@ -251,16 +243,6 @@ describe("a failure", () => {
 describe("a caller that leaves", () => {
   const reason = new Error("gone");
 
-  test("a caller that leaves ends the search with its abort reason, and frees the slot", async () => {
-    const analyzer = analyzerOf(endless);
-    for (const leaving of [new AbortController(), new AbortController()]) {
-      const left = analyzer.analyze(validated(), "somebody", leaving.signal);
-      await new Promise(setImmediate);
-      leaving.abort(reason);
-      await expect(left).rejects.toBe(reason);
-    }
-  });
-
   test("a caller that leaves is answered at once, and its slot is free only when the engine is", async () => {
     const stopped = Promise.withResolvers<void>();
     const scheduler = createScheduler({ slots: 1, maxWaitMs: 60_000 });
@@ -329,17 +311,6 @@ describe("an answer that depth alone defines", () => {
     const kept = await analyzer.analyze(request, "somebody", never);
     expect(kept).toMatchObject({ request, warnings, cached: true, stopReason: "depth", deterministic: true });
     expect(jobs).toHaveLength(1);
-  });
-
-  test("a cached answer that nodes ended is given for requests of the same nodes", async () => {
-    const { search, jobs } = scripted(doneOf({ endedBy: "nodes" }));
-    const analyzer = analyzerOf(search);
-    const ofNodes = (nodes: number) =>
-      analyzer.analyze(validated({ depth: undefined, nodes }), "somebody", never);
-    await ofNodes(5000);
-    expect(await ofNodes(5000)).toMatchObject({ cached: true, stopReason: "nodes", deterministic: true });
-    expect(await ofNodes(5001)).toMatchObject({ cached: false });
-    expect(jobs).toHaveLength(2);
   });
 
   test.each<[string, SearchEvent, Partial<ValidatedRequest>]>([
@@ -471,16 +442,6 @@ describe("who follows a search", () => {
     expect(events).toMatchObject([{ kind: "state", analysis: { cached: true } }]);
     await release();
     await holder;
-  });
-
-  test("a reader without a callback for positions gets states alone", async () => {
-    const { analyzer, release } = analyzerWithHolds();
-    const holder = analyzer.analyze(validated({ depth: 3 }), "somebody", never);
-    const watched = Array.fromAsync(statesOf(analyzer, validated(), "watcher", never));
-    await release();
-    await holder;
-    await release();
-    expect(await watched).toMatchObject([{ stopReason: "depth" }]);
   });
 });
 
@@ -643,18 +604,6 @@ describe("a search that two ask for while it waits", () => {
     expect(await finish()).toEqual([25, 21, 22, 23]);
   });
 
-  test("a shared search keeps its place in the queue if a caller who joined leaves", async () => {
-    const { ask, finish, settle } = crowded();
-    for (const depth of [20, 21, 25]) {
-      ask(depth, "batch");
-    }
-    const single = ask(25, "single");
-    ask(24, "batch");
-    await settle();
-    single.abort();
-    expect(await finish()).toEqual([21, 25, 24]);
-  });
-
   test("a shared search counts once, however many callers ask for it", async () => {
     const { ask, finish, scheduler, settle } = crowded();
     ask(20, "batch");
@@ -724,21 +673,4 @@ test.each<[string, Parameters<typeof validated>[0], SearchDone]>([
   const { store, asked } = rememberingStore();
   expect(await startedOver(store, done).ask(told)).toMatchObject({ cached: false, deterministic: false });
   expect(asked).not.toContain("set");
-});
-
-test("an answer of a shallow search is kept in memory, and not stored", async () => {
-  const { store, asked } = rememberingStore();
-  const { ask, jobs } = startedOver(store);
-  await ask({ depth: 5 });
-  expect(await ask({ depth: 5 })).toMatchObject({ cached: true });
-  expect([jobs.length, asked]).toEqual([1, []]);
-});
-
-test("an engine with the name of another, and another digest, gets none of its answers", async () => {
-  const { store } = rememberingStore();
-  const digestOf = (sha256: string) => buildOf({ sha256 });
-  const { ask } = startedOver(store);
-  await ask({ build: digestOf("a".repeat(64)) });
-  expect(await ask({ build: digestOf("a".repeat(64)) })).toMatchObject({ cached: true });
-  expect(await ask({ build: digestOf("b".repeat(64)) })).toMatchObject({ cached: false });
 });

@@ -26,7 +26,7 @@ function metered() {
 }
 
 describe("engine time of a search that is watched", () => {
-  /** What is charged while it is watched until something happens. */
+  /** The engine time that is charged while a watcher reads the states. */
   async function charged(
     search: SearchWithRetry,
     watcher: (states: AsyncIterable<Analysis>) => Promise<unknown>,
@@ -151,7 +151,7 @@ describe("engine time of a search that waits for an engine that is being started
     throw new EngineFailure("no_start", "no readyok in time");
   };
 
-  /** What is charged of a request that is not answered, and how long it took. */
+  /** The engine time that is charged for a request that is not answered, and how long it took. */
   async function charged(
     options: FakeEnginesOptions,
     leaving = never,

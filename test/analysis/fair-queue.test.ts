@@ -21,7 +21,7 @@ describe("virtual time", () => {
     taken(queue, 50);
     queue.add(waitingOf("a", 10, { value: "overtakes" }));
     expect(queue.take()?.value).toBe("overtakes");
-    // Who comes only now, with as much as b has had in all, comes behind what b has left.
+    // A newcomer with as much work as b has had in all is served after the rest of b.
     queue.add(waitingOf("newcomer", 490));
     expect(taken(queue, 10)).toEqual(Array.from({ length: 10 }, () => "b 10"));
   });
@@ -70,7 +70,7 @@ describe("who comes while another has much waiting", () => {
   });
 });
 
-/** What happens to a queue. */
+/** One change of a queue. */
 type Step =
   | { readonly kind: "add"; readonly flow: string; readonly costMs: number }
   | { readonly kind: "remove"; readonly at: number }
@@ -147,7 +147,7 @@ describe("whatever comes, leaves and is served", () => {
   test("a newcomer is not served before another waiter beyond an equal share", () => {
     fc.assert(
       fc.property(steps, (all) => {
-        /** What each pair was served since the first of them, the newcomer, began to wait beside the other. */
+        /** The work of each pair that was served since the first of them, the newcomer, began to wait beside the other. */
         const sides = new Map<
           string,
           { newMs: number; otherMs: number; newMaxMs: number; otherMaxMs: number }

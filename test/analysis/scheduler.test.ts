@@ -11,13 +11,13 @@ import { KibitzError } from "../../src/errors/errors.ts";
 import { createRandom } from "../support/random.ts";
 
 const never = new AbortController().signal;
-/** Where it does not matter whose and how long. */
+/** Work of some caller, for tests in which flow and cost do not matter. */
 const work: Work = { flow: "somebody", expectMs: () => 10 };
 const schedulerOf = (slots: number, maxWaitMs = 600_000) => createScheduler({ slots, maxWaitMs });
 /** Lets everything that can go on go on. */
 const settle = () => new Promise(setImmediate);
 
-/** Whether a place is free at once. */
+/** True if a slot is free at once. */
 async function hasRoom(scheduler: Scheduler): Promise<boolean> {
   const leaving = new AbortController();
   const entered = scheduler.enter(work, leaving.signal).then(
@@ -39,22 +39,6 @@ describe("the scheduler", () => {
     first[Symbol.dispose]();
     await third;
     expect(await hasRoom(scheduler)).toBe(false);
-  });
-
-  test("the scheduler admits equal work of one caller in its order of arrival", async () => {
-    const scheduler = schedulerOf(1);
-    let holder = await scheduler.enter(work, never);
-    const entered: number[] = [];
-    const waiting = [1, 2, 3, 4].map(async (number) => {
-      const slot = await scheduler.enter(work, never);
-      entered.push(number);
-      return slot;
-    });
-    for (const next of waiting) {
-      holder[Symbol.dispose]();
-      holder = await next;
-    }
-    expect(entered).toEqual([1, 2, 3, 4]);
   });
 
   test("the scheduler expects no wait for work that no caller waits for, because its engine is being stopped", async () => {
@@ -105,16 +89,6 @@ describe("the scheduler", () => {
     expect(await hasRoom(scheduler)).toBe(true);
   });
 
-  test("a caller that leaves the queue frees no slot", async () => {
-    const scheduler = schedulerOf(1);
-    await scheduler.enter(work, never);
-    const leaving = new AbortController();
-    const impatient = scheduler.enter(work, leaving.signal);
-    leaving.abort(new Error("gone"));
-    await expect(impatient).rejects.toThrow("gone");
-    expect(await hasRoom(scheduler)).toBe(false);
-  });
-
   test("a caller that leaves after it was admitted keeps its slot until it gives it back", async () => {
     const scheduler = schedulerOf(1);
     const leaving = new AbortController();
@@ -147,7 +121,7 @@ describe("the scheduler", () => {
       let atOnce: number[] = [];
       let left = 0;
       let asked = 0;
-      /** Those who are let in at once have no order among themselves. */
+      /** Work that is admitted at the same time has no order. */
       const notice = async () => {
         await settle();
         entered.push(...atOnce.toSorted((a, b) => a - b));
@@ -337,11 +311,6 @@ describe("work that would wait too long", () => {
     expect(scheduler.status()).toMatchObject({ waiting: 2, refused: 1 });
   });
 
-  test("work that would wait too long is asked back after a second at least", async () => {
-    const scheduler = await full(1, 10, 11, 0);
-    expect((await refusalOf(scheduler, work)).retryAfterMs).toBe(1000);
-  });
-
   test("short work of another caller is admitted, though long work waits", async () => {
     const scheduler = await full(1, 10_000, 4000, 2);
     // Short work of another caller waits for what runs, and for none of those.
@@ -430,18 +399,6 @@ describe("the queue position", () => {
       { place: 2, expectedWaitMs: expect.closeTo(5500, -2) },
     ]);
   });
-
-  test("the queue position grows when shorter work comes", async () => {
-    const scheduler = schedulerOf(1);
-    await scheduler.enter({ flow: "holder", expectMs: () => 100 }, never);
-    let long: ReadQueuePosition = () => undefined;
-    void scheduler.enter({ flow: "a", expectMs: () => 5000 }, never, (readPosition) => {
-      long = readPosition;
-    });
-    expect(long()).toMatchObject({ place: 1 });
-    void scheduler.enter({ flow: "b", expectMs: () => 10 }, never);
-    expect(long()).toMatchObject({ place: 2 });
-  });
 });
 
 describe("a waiter", () => {
@@ -473,12 +430,5 @@ describe("a waiter", () => {
     leaving.abort(new Error("gone"));
     await expect(entering).rejects.toThrow("gone");
     expect(vi.getTimerCount()).toBe(0);
-  });
-
-  test("refused work is told no queue position", async () => {
-    const scheduler = schedulerOf(1, 5);
-    await scheduler.enter({ flow: "a", expectMs: () => 1000 }, never);
-    const refused = scheduler.enter({ flow: "a", expectMs: () => 10 }, never, () => expect.fail("told"));
-    await expect(refused).rejects.toThrow("busy");
   });
 });

@@ -10,7 +10,7 @@ import { messageFromVersions } from "../../src/calls/convert-engines.ts";
 import type { Score } from "../../src/chess/score.ts";
 import type { EngineBuild } from "../../src/engine/engine.ts";
 import { analysisFromEvent } from "../analysis/analysis-from-event.ts";
-import { doneOf, knownEngines, lineOf, snapshotOf, validated } from "../analysis/made-up.ts";
+import { doneOf, knownEngines, validated } from "../analysis/made-up.ts";
 import { startFen } from "../chess/validated.ts";
 import { buildOf } from "../engine/build-of.ts";
 
@@ -113,10 +113,6 @@ describe("an analysis", () => {
     });
   });
 
-  test("each answer has an id of its own", () => {
-    expect(messageOf().id).not.toBe(messageOf().id);
-  });
-
   test("an answer leaves a value unset that the engine does not report, and tells 0 from it", () => {
     const score: Score = { value: { kind: "cp", cp: 0 }, bound: "exact", wdl: undefined };
     const message = messageOf({ score, warnings: [{ code: "c", message: "m", field: undefined }] });
@@ -126,19 +122,6 @@ describe("an analysis", () => {
     expect(message.search?.limits).not.toHaveProperty("movetimeMs");
     const timed = messageOf({ request: validated({ movetimeMs: 50 }) });
     expect(timed.search?.limits).toMatchObject({ movetimeMs: 50 });
-  });
-
-  test("an answer numbers its lines from 1", () => {
-    const { lines } = analysisFromEvent(
-      doneOf({ snapshot: snapshotOf({ lines: [lineOf(["e2e4"]), lineOf(["d2d4"]), lineOf(["c2c4"])] }) }),
-      validated({ multipv: 3 }),
-      0,
-    );
-    expect(messageOf({ lines }).lines?.map(({ rank, san }) => [rank, san])).toEqual([
-      [1, ["e4"]],
-      [2, ["d4"]],
-      [3, ["c4"]],
-    ]);
   });
 });
 

@@ -22,7 +22,7 @@ const overPlan = new KibitzError("upgrade_needed", "Too deep.", {
   nextAction: "get_api_key",
 });
 
-/** What is suggested for a request with these faults, where everything else is right. */
+/** The suggestion for a request that has only these violations. */
 const suggestionFor = async (sent: Plain, faults: readonly Fault[], preflight = async (_: Plain) => {}) =>
   (await withSuggestion(errorFromFaults(faults), sent, preflight)).suggestedRequest;
 

@@ -19,7 +19,7 @@ const analysisOf = (ply: number, others: Partial<Analysis> = {}) =>
 const overloaded = () => new KibitzError("overloaded", "Busy.", { retryAfterMs: 1 });
 
 interface Fakes {
-  /** What becomes of the search of a position, by its ply. */
+  /** The events of the search of a position, by its ply. */
   follow(ply: number, signal: AbortSignal): AsyncIterable<Followed>;
   options?: Partial<ReviewOptions>;
   signal?: AbortSignal;

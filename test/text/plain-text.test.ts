@@ -4,7 +4,7 @@ import { KibitzError } from "../../src/errors/errors.ts";
 import { problemFromError } from "../../src/errors/problem.ts";
 import { welcome } from "../../src/http/pages/welcome.ts";
 import { requestIdFrom } from "../../src/request/context.ts";
-import { echo } from "../../src/text/plain-text.ts";
+import { echo, nameOfJson } from "../../src/text/plain-text.ts";
 
 const key = createApiKey();
 
@@ -26,4 +26,15 @@ test("an API key is refused as a request id and as a host, because both are repe
 test("a caller's text comes back without control characters", () => {
   expect(echo("a\u009b31m\u007f\u2028\u202eb\n\u001b")).toBe("a\\u009b31m\\u007f\\u2028\\u202eb\\n\\u001b");
   expect(echo("Läufer schlägt ♔")).toBe("Läufer schlägt ♔");
+});
+
+test.each([
+  ["null", "null"],
+  ["[14]", "an array"],
+  ['{"a":14}', "an object"],
+  ["9007199254740991", "9007199254740991"],
+  ["12345678901234567891", "a number that large"],
+  ["-1e400", "a number that far below zero"],
+])("the JSON value %s is named in a message as it was sent, or described: %s", (text, shown) => {
+  expect(nameOfJson(JSON.parse(text))).toBe(shown);
 });
