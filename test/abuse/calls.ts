@@ -20,7 +20,7 @@ export const rpcTypes = [
 ] as const;
 
 /** A message as gRPC and Connect's streams frame it: flags, length, bytes. */
-export function envelope(bytes: Uint8Array, flags = 0, length = bytes.length): Buffer {
+export function envelope(bytes: Uint8Array, flags = 0, length = bytes.length): Buffer<ArrayBuffer> {
   const head = Buffer.alloc(5);
   head.writeUInt8(flags, 0);
   head.writeUInt32BE(length, 1);

@@ -27,7 +27,7 @@ export function issueTerms(told: Partial<IssueTerms> = {}): IssueTerms {
   };
 }
 
-/** What every store of keys promises, wherever it keeps them. `create` makes one that is empty. */
+/** The contract of every store of keys, wherever it keeps them. `create` makes one that is empty. */
 export function testKeyStore(name: string, create: () => KeyStore): void {
   describe(`the keys in ${name}`, () => {
     test(`keys in ${name} are found again by hash and by id, as they were given`, async () => {
@@ -319,7 +319,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
   });
 }
 
-/** What every store of engine time promises. `create` makes one that is empty. */
+/** The contract of every store of engine time. `create` makes one that is empty. */
 export function testUsageStore(name: string, create: () => UsageStore): void {
   const spent = (rate: string, subject: string, engineMs: number, resetsAt: number) => ({
     rate,

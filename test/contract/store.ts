@@ -9,7 +9,7 @@ interface Value {
 const never = new AbortController().signal;
 const madeUp = (text: string): Value => ({ text, numbers: [1, 2.5, -3] });
 
-/** What every cache promises, wherever it keeps its values. `create` makes one that is empty and has room for 100. */
+/** The contract of every cache, wherever it keeps its values. `create` makes one that is empty and has room for 100. */
 export function testCache(name: string, create: () => AnalysisCache<Value>): void {
   describe(`the cache in ${name}`, () => {
     test(`the cache in ${name} returns a stored value`, async () => {

@@ -34,21 +34,6 @@ test("the same request again is answered from memory, the same in all but its id
   expect(again.id).not.toBe(id);
 });
 
-test("an answer that nodes ended is cached, also for the same moves in other notation", async () => {
-  const { id, search, ...first } = await ask({ fen, nodes: 3000, search_moves: ["Nf6", "Bc5"] });
-  const again = await ask({ fen, nodes: 3000, search_moves: ["f8c5", "g8f6", "Nf6"], movetime_ms: 60_000 });
-  expect(again).toEqual({
-    ...first,
-    id: expect.any(String),
-    search: {
-      ...search,
-      cached: true,
-      queue_ms: 0,
-      limits: expect.objectContaining({ nodes: 3000, search_moves: ["f8c5", "g8f6"], movetime_ms: 60_000 }),
-    },
-  });
-});
-
 test("another notation of a position gets the cached answer, with its own warnings", async () => {
   const first = await ask({ fen, depth: 8 });
   const other = await ask({
@@ -58,25 +43,4 @@ test("another notation of a position gets the cached answer, with its own warnin
   expect(first.warnings).toEqual([]);
   expect(other.search.cached).toBe(true);
   expect(other.warnings.map(({ code }) => code)).toEqual(["ep_square_removed"]);
-});
-
-test.each([
-  ["other clocks", { fen: fen.replace("3 3", "0 9"), depth: 7 }],
-  ["more lines", { fen, depth: 7, multipv: 2 }],
-  ["another depth", { fen, depth: 6 }],
-  ["a history", { fen, moves: ["Nf6"], depth: 7 }],
-  ["nodes", { fen, depth: 7, nodes: 1_000_000_000 }],
-  ["moves to search", { fen, depth: 7, search_moves: ["Nf6"] }],
-])("a request with %s is another request, and searched anew", async (_, request) => {
-  await ask({ fen, depth: 7 });
-  expect((await ask(request)).search.cached).toBe(false);
-});
-
-test("a weakened engine is asked every time, and so is a search that time ended", async () => {
-  for (const request of [
-    { fen, depth: 5, options: { skill_level: 3 } },
-    { fen, depth: 30, movetime_ms: 60 },
-  ]) {
-    expect([(await ask(request)).search.cached, (await ask(request)).search.cached]).toEqual([false, false]);
-  }
 });

@@ -5,8 +5,8 @@ import { describe, expect, test, vi } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { useApp } from "../../support/running-app.ts";
+import { callGrpc, enveloped } from "./call-grpc.ts";
 import { startFen } from "./cases/case.ts";
-import { trailersOf } from "./grpc-trailers.ts";
 
 const app = useApp(
   { KIBITZ_LOG_ADDRESSES: "truncated", KIBITZ_TRUST_PROXY: "127.0.0.1" },
@@ -114,7 +114,7 @@ describe("what is refused before it becomes a call has one line", () => {
     "a refusal before the call has one line in the log: gRPC's %s with a field that is not known",
     async (call) => {
       const requestId = `grpc-${call}`;
-      await trailersOf(app.url, call, { fen: startFen, x: 1 }, { "x-request-id": requestId });
+      await callGrpc(app.url, call, enveloped({ fen: startFen, x: 1 }), { "x-request-id": requestId });
       expect(await linesOf(requestId)).toMatchObject([
         { message: "call", protocol: "grpc", code: "unknown_field", address: "127.0.0.0/24" },
       ]);

@@ -1,8 +1,8 @@
-import { connect } from "node:http2";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
+import { callGrpc } from "./call-grpc.ts";
 
 /** Calls that are not analyses have a rate by address, over every protocol. */
 const quota = 3;
@@ -61,22 +61,11 @@ test.each([
 });
 
 test("a call of gRPC beyond the rate is RESOURCE_EXHAUSTED", async () => {
-  const client = connect(app.url);
-  onTestFinished(() => client.destroy());
+  const sent = { "content-type": "application/grpc", "x-forwarded-for": "203.0.113.200" };
   const statuses: unknown[] = [];
   for (let call = 0; call <= quota; call++) {
-    const stream = client.request({
-      ":method": "POST",
-      ":path": `${service}/GetPrice`,
-      "content-type": "application/grpc",
-      te: "trailers",
-      "x-forwarded-for": "203.0.113.200",
-    });
-    stream.end(Buffer.alloc(5));
-    const status = Promise.withResolvers<unknown>();
-    stream.on("response", (headers) => headers["grpc-status"] && status.resolve(headers["grpc-status"]));
-    stream.on("trailers", (trailers) => status.resolve(trailers["grpc-status"])).resume();
-    statuses.push(await status.promise);
+    const { headers, trailers } = await callGrpc(app.url, "GetPrice", Buffer.alloc(5), sent);
+    statuses.push(trailers["grpc-status"] ?? headers["grpc-status"]);
   }
   expect(statuses).toEqual(["0", "0", "0", "8"]);
 });

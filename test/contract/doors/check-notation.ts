@@ -1,7 +1,7 @@
 import { Chess, validateFen } from "chess.js";
 import { expect } from "vitest";
 
-/** What an answer of standard chess says in the notations of chess. */
+/** The parts of an answer of standard chess that are written in a notation of chess. */
 export interface Answer {
   readonly fen: string;
   readonly chess960: boolean;

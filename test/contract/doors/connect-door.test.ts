@@ -35,44 +35,6 @@ describe("Connect with JSON", () => {
     expect(status).toBe(200);
     expect(body).toMatchObject({ engine: { path: "PATH_WASM" } });
   });
-
-  test("Connect with JSON needs no header of Connect's, so that curl works", async () => {
-    const { status } = await evaluate({ fen: startFen, depth: 2 });
-    expect(status).toBe(200);
-  });
-});
-
-describe("what Connect itself refuses carries the request's id, too", () => {
-  test.each<
-    [
-      name: string,
-      body: Plain | string,
-      headers: Readonly<Record<string, string>>,
-      status: number,
-      code: string,
-    ]
-  >([
-    ["a field that is not known", { fen: startFen, deph: 3 }, {}, 400, "invalid_argument"],
-    ["the name of an enum value that is not known", { path: "PATH_GPU" }, {}, 400, "invalid_argument"],
-    ["text for a number", { fen: startFen, depth: "deep" }, {}, 400, "invalid_argument"],
-    ["broken JSON", '{"fen":', {}, 400, "invalid_argument"],
-    [
-      "a time-out that is no number",
-      { fen: startFen },
-      { "Connect-Timeout-Ms": "soon" },
-      400,
-      "invalid_argument",
-    ],
-    ["an unknown compression", "x", { "Content-Encoding": "zstd" }, 501, "unimplemented"],
-    ["a message of more than 64 KiB", { fen: "x".repeat(70_000) }, {}, 429, "resource_exhausted"],
-  ])("a refusal by Connect itself carries the request's id: %s", async (_, body, headers, status, code) => {
-    const reply = await evaluate(body, { ...headers, "X-Request-Id": "mine" });
-    expect(reply.status).toBe(status);
-    expect(reply.body).toMatchObject({ code, message: expect.any(String) });
-    expect(reply.headers.get("x-request-id")).toBe("mine");
-    // Sent again, it would fail again.
-    expect(reply.headers.get("retry-after")).toBeNull();
-  });
 });
 
 test("a message of more than 4 KiB is refused before it is decoded if the call is no analysis", async () => {
@@ -120,17 +82,5 @@ test("a call that no service has is refused with the details of every error", as
       },
       { type: "chess.analysis.v1.Problem", debug: { requestId: "mine" } },
     ],
-  });
-});
-
-describe("X-Request-Id", () => {
-  test("X-Request-Id is kept, and sent back with answers and errors", async () => {
-    const good = await evaluate({ fen: startFen, depth: 1 }, { "X-Request-Id": "mine" });
-    expect(good.headers.get("x-request-id")).toBe("mine");
-    const bad = await evaluate({ fen: "bad" }, { "X-Request-Id": "mine" });
-    expect(bad.headers.get("x-request-id")).toBe("mine");
-    expect(bad.body).toMatchObject({
-      details: [{ debug: { metadata: { request_id: "mine" } } }, {}, { debug: { requestId: "mine" } }],
-    });
   });
 });

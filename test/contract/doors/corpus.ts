@@ -54,7 +54,7 @@ const mendings = ["castling_rights_removed", "ep_square_removed", "clocks_defaul
 const limits = { depth: 8, nodes: 3_000_000 };
 /** At a time: one a core of a small machine. */
 const concurrency = 2;
-/** Of the puzzles, in per cent. Shallow searches do not find all of them. */
+/** The least share of solved puzzles, in per cent. Shallow searches do not solve all of them. */
 const hitsMin = 85;
 
 /** Every line of the corpus through `/v1/eval`, judged by what the corpus knows and by chess.js. */
@@ -98,7 +98,7 @@ export function testCorpus(path: "wasm" | "native", app: RunningApp): void {
     expect(body.best_move === null).toBe(line.verdict === "terminal");
     expect(body.engine === null).toBe(line.verdict === "terminal");
     const mended = body.warnings.map(({ code }) => code).filter((code) => mendings.includes(code));
-    // Where a square on which nothing can be captured is the normal thing, the corpus names no warning.
+    // The corpus names no warning for its class of en passant squares without a capture.
     const uselessSquare = line.class === "ep_nocapture" ? "ep_square_removed" : undefined;
     expect(mended).toEqual([line.expect.warning ?? uselessSquare].filter((code) => code !== undefined));
     expect(body.draw_claimable === "fifty_moves").toBe(line.expect.fifty_claimable === true);

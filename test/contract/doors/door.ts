@@ -4,7 +4,7 @@ export interface Door extends AsyncDisposable {
   call(call: Call, request: Plain, headers?: Readonly<Record<string, string>>): Promise<Outcome>;
 }
 
-/** What a file in `clients/` exports. */
+/** The export of each file in `clients/`. */
 export interface DoorKind {
   readonly name: string;
   open(url: string): Door;
@@ -31,7 +31,7 @@ export interface Answered {
   readonly kind: "answer";
   /** The header X-Request-Id. */
   readonly requestId: string | undefined;
-  /** As plain JSON, without what is null: most protocols leave that out. */
+  /** The answer as plain JSON, without null values: most protocols leave them out. */
   readonly answer: Plain;
 }
 
@@ -39,12 +39,12 @@ export interface Refused {
   readonly kind: "refusal";
   /** The header X-Request-Id. */
   readonly requestId: string | undefined;
-  /** What the protocol calls the error: an HTTP status, or a gRPC code in lower case. */
+  /** The status of the error in the protocol: an HTTP status, or a gRPC code in lower case. */
   readonly status: number | string;
   readonly refusal: Refusal;
 }
 
-/** What every protocol says of an error. */
+/** The parts of an error that every protocol has. */
 export interface Refusal {
   readonly code: string;
   readonly message: string;
@@ -59,7 +59,7 @@ export interface ToldFault {
   readonly pointer: string;
   readonly code: string;
   readonly message: string;
-  /** Of the problem document. */
+  /** A field of the problem document, like all below. */
   readonly allowed?: unknown;
   readonly ply?: unknown;
   readonly token?: unknown;

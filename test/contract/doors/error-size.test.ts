@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { rpcDoors } from "./all-doors.ts";
+import { callGrpc, enveloped } from "./call-grpc.ts";
 import { startFen } from "./cases/case.ts";
 import type { Door, Plain } from "./door.ts";
-import { trailersOf } from "./grpc-trailers.ts";
 
 /**
- * What gRPC says of an error stands in trailers, and grpcio and grpc-java take 8 KiB of them by default: whoever is
- * sent more sees RESOURCE_EXHAUSTED, whatever the error was.
+ * A gRPC error is in the trailers, and grpcio and grpc-java accept 8 KiB of trailers by default: a client that
+ * gets more reports RESOURCE_EXHAUSTED, whatever the error was.
  */
 
 const app = useApp({}, { engines: createEnginesInProcess() });
@@ -27,7 +27,7 @@ const faulty: readonly (readonly [string, Plain])[] = [
   ["600 moves that are too long", { fen: startFen, moves: Array(600).fill("走".repeat(17)) }],
 ];
 
-/** What is too much for an error is too much for a URL as well. */
+/** A request that is too large for an error is too large for a URL as well. */
 const doors = rpcDoors.filter(({ name }) => name !== "Connect GET");
 
 describe.each(doors)("$name is told what is wrong, and how much more is", ({ open }) => {
@@ -58,7 +58,7 @@ describe.each(["Evaluate", "StreamEvaluate"])(
     test.each(faulty)(
       `the trailers of ${call} are small enough for every client, with %s`,
       async (_, request) => {
-        const trailers = await trailersOf(app.url, call, request);
+        const { trailers } = await callGrpc(app.url, call, enveloped(request));
         expect(trailers["grpc-status"]).toBe("3");
         expect(listBytesOf(trailers)).toBeLessThan(trailersMaxBytes);
       },
@@ -71,7 +71,7 @@ function countOf({ options = {}, moves = [] }: Plain): number {
   return Math.min(20, Object.keys(options as Plain).length + (moves as readonly string[]).length);
 }
 
-/** As HTTP/2 counts a list of headers (RFC 9113 section 6.5.2). */
+/** The size of a header list by the rules of HTTP/2 (RFC 9113 section 6.5.2). */
 function listBytesOf(headers: IncomingHttpHeaders): number {
   return Object.entries(headers)
     .map(([name, value]) => name.length + String(value).length + 32)

@@ -1,12 +1,12 @@
-import { once } from "node:events";
-import { connect } from "node:http2";
 import { fromJson, toBinary } from "@bufbuild/protobuf";
 import { AnalysisRequestSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import { envelope } from "../../abuse/calls.ts";
+import { callGrpc, enveloped } from "./call-grpc.ts";
 import type { Plain } from "./door.ts";
 
-/** What HTTP says around an answer: the headers before it, and where the protocol has them the trailers after it. */
+/** The HTTP fields around an answer: the headers before it, and the trailers after it if the protocol has some. */
 export interface Heads {
-  /** HTTP status, or of gRPC its number. */
+  /** HTTP status, or the number of the gRPC status. */
   readonly status: number;
   readonly headers: Headers;
   readonly trailers: Headers;
@@ -34,7 +34,7 @@ const byFetch =
   (
     path: string,
     contentType: string,
-    body: (request: Plain) => string | Uint8Array<ArrayBuffer>,
+    body: (request: Plain) => string | Buffer<ArrayBuffer>,
     statusOf: StatusOf = (status) => status,
   ) =>
   async (url: string, request: Plain, headers: Readonly<Record<string, string>> = {}): Promise<Heads> => {
@@ -49,41 +49,19 @@ const byFetch =
 
 const json = JSON.stringify;
 
-function framed(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  const frame = new Uint8Array(5 + bytes.length);
-  new DataView(frame.buffer).setUint32(1, bytes.length);
-  frame.set(bytes, 5);
-  return frame;
-}
-
 const messageOf = (request: Plain) =>
-  framed(toBinary(AnalysisRequestSchema, fromJson(AnalysisRequestSchema, request as never)));
+  envelope(toBinary(AnalysisRequestSchema, fromJson(AnalysisRequestSchema, request as never)));
 
 const grpc =
   (method: string) =>
   async (url: string, request: Plain, headers = {}) => {
-    const session = connect(url);
-    try {
-      const stream = session.request({
-        ":method": "POST",
-        ":path": `${service}/${method}`,
-        "content-type": "application/grpc",
-        te: "trailers",
-        ...headers,
-      });
-      stream.end(messageOf(request));
-      const trailing = once(stream, "trailers");
-      const [head] = (await once(stream, "response")) as [Record<string, string>];
-      stream.resume();
-      const [trailers] = (await trailing) as [Record<string, string>];
-      return {
-        status: Number(trailers["grpc-status"]),
-        headers: headersFrom(head),
-        trailers: headersFrom(trailers),
-      };
-    } finally {
-      session.close();
-    }
+    const binary = { "content-type": "application/grpc", ...headers };
+    const got = await callGrpc(url, method, messageOf(request), binary);
+    return {
+      status: Number(got.trailers["grpc-status"]),
+      headers: headersFrom(got.headers),
+      trailers: headersFrom(got.trailers),
+    };
   };
 
 function headersFrom(fields: Readonly<Record<string, unknown>>): Headers {
@@ -114,12 +92,7 @@ export const heads: readonly HeadsKind[] = [
     ...http,
     upgrade: 403,
     errorsHaveHeaders: false,
-    ask: byFetch(
-      `${service}/StreamEvaluate`,
-      "application/connect+json",
-      (request) => framed(Buffer.from(json(request))),
-      statusOfStream,
-    ),
+    ask: byFetch(`${service}/StreamEvaluate`, "application/connect+json", enveloped, statusOfStream),
   },
   { name: "gRPC", ...grpcCodes, ask: grpc("Evaluate") },
   { name: "gRPC's stream", ...grpcCodes, ask: grpc("StreamEvaluate") },

@@ -69,6 +69,6 @@ test("a caller is sent to the operator if the number of keys is used up", async 
       detail: expect.stringContaining("as many keys as it may"),
     },
   ]);
-  // What is there already takes no room.
+  // A key that exists already takes no room.
   expect((await newKey("198.51.100.3", wish)).body.id).toBe(last.body.id);
 });

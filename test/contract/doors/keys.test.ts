@@ -125,7 +125,7 @@ describe.each([json, ...rpcDoors])("through $name", (kind) => {
     }
     expect((await call("createKey", {}, caller)).kind).toBe("answer");
     expect(await call("createKey", {}, caller)).toMatchObject({ refusal: { code: "rate_limited" } });
-    // What is known already costs nothing, even then.
+    // A key that exists already costs nothing, even then.
     const last = ((await call("createKey", wish, caller)) as Answered).answer;
     expect(last.id).toBe(made.id);
     const elsewhere = ((await call("createKey", wish, newCaller())) as Answered).answer;
@@ -307,7 +307,7 @@ test.each(["/v1/eval", "/v1/eval/stream"])(
   "a caller that leaves %s in the middle of a search pays for the engine time until then",
   async (path) => {
     const { key } = await newKey();
-    // What others at this address have used would count, too.
+    // The engine time of others at this address would count, too.
     const caller = { ...newCaller(), ...bearer(key) };
     const startedAt = performance.now();
     const leaving = new AbortController();

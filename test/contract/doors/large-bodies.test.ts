@@ -1,12 +1,13 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { connect as connectHttp2 } from "node:http2";
 import type { Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
+import { envelope } from "../../abuse/calls.ts";
 import { open, problemOf } from "../../http/exchange.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { useApp } from "../../support/running-app.ts";
+import { callGrpc } from "./call-grpc.ts";
 import { startFen } from "./cases/case.ts";
 import { post } from "./post.ts";
 
@@ -96,23 +97,14 @@ describe("bodies that are not sent to their end", () => {
 
   test("a batch over gRPC is refused as unavailable while unfinished bodies take all memory for bodies", async () => {
     await sendUnfinished(...json);
-    const client = connectHttp2(app.url);
-    const call = client.request({
-      ":method": "POST",
-      ":path": rpc,
-      "content-type": "application/grpc+proto",
-    });
-    const frame = Buffer.alloc(5 + 250_000);
-    frame.writeUInt32BE(250_000, 1);
-    call.on("error", () => {}).end(frame);
-    const [trailers] = await once(call.resume(), "trailers");
+    const sent = { "content-type": "application/grpc+proto" };
+    const { trailers } = await callGrpc(app.url, "EvaluateBatch", envelope(Buffer.alloc(250_000)), sent);
     expect(trailers).toMatchObject({ "grpc-status": "14" });
-    client.destroy();
   });
 });
 
 test("bodies that were sent to their end make room for the next ones", async () => {
-  // Those of the tests before are gone in a moment.
+  // The bodies of the tests before are gone in a moment.
   await expect.poll(statusOfLarge, patience).toBe(200);
   for (let sent = 0; sent < 1.5 * budgetBytes; sent += large.length) {
     expect(await statusOfLarge()).toBe(200);

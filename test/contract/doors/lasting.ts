@@ -1,6 +1,6 @@
 import type { Outcome, Plain } from "./door.ts";
 
-/** What two doors must agree on: all but what differs from call to call. */
+/** The part of an outcome in which two doors must agree: all that does not differ from call to call. */
 export function lasting(outcome: Outcome): Plain {
   if (outcome.kind === "refusal") {
     const { code, message, faults } = outcome.refusal;
@@ -14,7 +14,7 @@ export function lasting(outcome: Outcome): Plain {
   }
   const { id: _, search, ...rest } = answer;
   const { time_ms: _ms, nps: _nps, queue_ms: _queue, ...counters } = search as Plain;
-  // What time or chance has decided need not be the same twice: only the fields must be there.
+  // An answer that is not deterministic need not be the same twice: only its fields must be there.
   return counters.deterministic === true
     ? { ...rest, search: counters }
     : { fields: Object.keys(answer).toSorted(), search: Object.keys(counters).toSorted() };

@@ -1,14 +1,4 @@
-import { type ConnectError, createClient } from "@connectrpc/connect";
-import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
-import { afterAll, describe, expect, test } from "vitest";
-import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
-import {
-  BadRequestSchema,
-  ErrorInfoSchema,
-  QuotaFailureSchema,
-  RetryInfoSchema,
-} from "../../../gen/google/rpc/error_details_pb.ts";
+import { describe, expect, test } from "vitest";
 import { createMetrics } from "../../../src/metrics/metrics.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
@@ -25,7 +15,7 @@ const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 
 /** Longer than a test may take: a window ends only when a test turns the clock. */
 const burstS = 60;
-/** What is left of such a window that has begun, in seconds. */
+/** The rest of such a window that has begun, in seconds. */
 const left = "(?:[1-9]|[1-5]\\d|60)";
 
 const plans = usePlansFile(
@@ -296,70 +286,5 @@ test("GET /price shows the plans that are enforced, and where keys are issued", 
         { plan: "free", allowed: true },
       ],
     },
-  });
-});
-
-describe("gRPC", () => {
-  const sessions: Http2SessionManager[] = [];
-  const clientOf = (caller: Readonly<Record<string, string>>) => {
-    const sessionManager = new Http2SessionManager(app.url);
-    sessions.push(sessionManager);
-    const client = createClient(AnalysisService, createGrpcTransport({ baseUrl: app.url, sessionManager }));
-    return async (depth: number) => {
-      try {
-        await client.evaluate({ fen: startFen, depth }, { headers: caller });
-      } catch (error) {
-        return error as ConnectError;
-      }
-      throw new Error("answered");
-    };
-  };
-  afterAll(() => {
-    for (const session of sessions) {
-      session.abort();
-    }
-  });
-
-  test("a gRPC error has in its details which quota is used up, and when to try again", async () => {
-    const caller = newCaller();
-    for (let count = 0; count < 3; count++) {
-      await ask(quick, caller);
-    }
-    const error = await clientOf(caller)(1);
-    expect(error.findDetails(ErrorInfoSchema)).toMatchObject([
-      { reason: "RATE_LIMITED", metadata: { next_action: "retry_later" } },
-    ]);
-    expect(error.findDetails(QuotaFailureSchema)).toMatchObject([
-      { violations: [{ subject: "keyless/burst", description: error.rawMessage }] },
-    ]);
-    const [retry] = error.findDetails(RetryInfoSchema);
-    expect(Number(retry?.retryDelay?.seconds)).toBeGreaterThanOrEqual(1);
-    expect(retry?.retryDelay?.nanos).toBe(0);
-  });
-
-  test("a gRPC error has in its details what is over the plan", async () => {
-    const error = await clientOf(newCaller())(30);
-    expect(error.findDetails(ErrorInfoSchema)).toMatchObject([
-      { reason: "UPGRADE_NEEDED", metadata: { next_action: "get_api_key" } },
-    ]);
-    expect(error.findDetails(BadRequestSchema)).toMatchObject([
-      {
-        fieldViolations: [
-          {
-            field: "depth",
-            reason: "OVER_PLAN_LIMIT",
-            description: "30 is more than the plan's maximum of 20.",
-          },
-        ],
-      },
-    ]);
-    expect(error.findDetails(ProblemSchema)).toMatchObject([
-      {
-        status: 402,
-        errors: [{ pointer: "/depth", allowed: { minimum: 1, maximum: 20 } }],
-        upgrade: { plan: "free", url: "/v1/keys" },
-      },
-    ]);
-    expect(error.findDetails(RetryInfoSchema)).toEqual([]);
   });
 });

@@ -157,7 +157,7 @@ describe.each(ways)("$name", (way) => {
       expect(answer).toMatch(/"retry-after":"([1-9]|10)"/);
     }
     expect(await answerTo(way, newCaller())).not.toMatch(isRefused);
-    // Who leaves gives the place back.
+    // A caller that leaves gives the place back.
     socket.destroy();
     await expect.poll(() => answerTo(way, caller), patience).not.toMatch(isRefused);
   });

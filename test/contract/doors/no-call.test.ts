@@ -3,7 +3,7 @@ import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 
-/** What is refused for its path, its method or its type is no call yet. Who sends it is asked all the same, and first. */
+/** A request that is refused for its path, method or type is no call yet. Its caller is authenticated nevertheless, and first. */
 const budget = 3;
 const app = useApp(
   {

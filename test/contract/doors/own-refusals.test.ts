@@ -1,4 +1,3 @@
-import { connect } from "node:http2";
 import { gunzipSync } from "node:zlib";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
@@ -6,8 +5,10 @@ import { codeToString, errorFromJson } from "@connectrpc/connect/protocol-connec
 import { findTrailerError } from "@connectrpc/connect/protocol-grpc";
 import { describe, expect, test } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+import { envelope } from "../../abuse/calls.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
+import { callGrpc } from "./call-grpc.ts";
 import { startFen } from "./cases/case.ts";
 
 const app = useApp({}, { engines: createEnginesInProcess() });
@@ -45,7 +46,7 @@ const stream: Door = {
     const answer = await fetch(`${app.url}${service}/StreamEvaluate`, {
       method: "POST",
       headers: { "Content-Type": `application/connect+${suffix(json)}`, ...headers },
-      body: envelope(message, headers[this.encoding] !== undefined),
+      body: envelope(message, flagsOf(headers[this.encoding])),
     });
     const { error } = JSON.parse(lastEnvelope(Buffer.from(await answer.arrayBuffer())));
     return errorFromJson(error, undefined, new ConnectError("unreadable"));
@@ -60,7 +61,7 @@ const grpcWebTo = (call: string): Door => ({
     const answer = await fetch(`${app.url}${service}/${call}`, {
       method: "POST",
       headers: { "Content-Type": `application/grpc-web+${suffix(json)}`, ...headers },
-      body: envelope(message, headers[this.encoding] !== undefined),
+      body: envelope(message, flagsOf(headers[this.encoding])),
     });
     const lines = lastEnvelope(Buffer.from(await answer.arrayBuffer()))
       .trim()
@@ -81,26 +82,10 @@ const grpcTo = (call: string): Door => ({
   timeout: "grpc-timeout",
   encoding: "grpc-encoding",
   async send(message, json, headers) {
-    const session = connect(app.url);
-    try {
-      const request = session.request({
-        ":method": "POST",
-        ":path": `${service}/${call}`,
-        "content-type": `application/grpc+${suffix(json)}`,
-        te: "trailers",
-        ...headers,
-      });
-      const trailers = new Promise<Headers>((resolve, reject) => {
-        request
-          .on("error", reject)
-          .on("trailers", (got) => resolve(new Headers(Object.entries(got) as [string, string][])));
-      });
-      request.end(envelope(message, headers[this.encoding] !== undefined));
-      request.resume();
-      return trailerError(await trailers);
-    } finally {
-      session.destroy();
-    }
+    const body = envelope(message, flagsOf(headers[this.encoding]));
+    const type = { "content-type": `application/grpc+${suffix(json)}` };
+    const { trailers } = await callGrpc(app.url, call, body, { ...type, ...headers });
+    return trailerError(new Headers(Object.entries(trailers) as [string, string][]));
   },
 });
 
@@ -110,12 +95,8 @@ const protocols = [
   ...["Evaluate", "StreamEvaluate"].flatMap((call) => [grpcTo(call), grpcWebTo(call)]),
 ];
 
-function envelope(message: Buffer, compressed: boolean): Buffer<ArrayBuffer> {
-  const head = Buffer.alloc(5);
-  head.writeUInt8(compressed ? 1 : 0, 0);
-  head.writeUInt32BE(message.length, 1);
-  return Buffer.concat([head, message]);
-}
+/** Marks the message as compressed if its encoding is named. */
+const flagsOf = (encoding: string | undefined) => (encoding === undefined ? 0 : 1);
 
 function lastEnvelope(bytes: Buffer): string {
   let at = 0;
@@ -129,7 +110,7 @@ function lastEnvelope(bytes: Buffer): string {
 function trailerError(trailer: Headers): ConnectError {
   const message = trailer.get("grpc-message") ?? "";
   const error = findTrailerError(trailer) ?? expect.fail("no error");
-  // As grpc-js reads it.
+  // grpc-js reads it in this way.
   expect(decodeURI(message)).toBe(error.rawMessage);
   return error;
 }

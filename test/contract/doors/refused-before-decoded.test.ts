@@ -6,7 +6,7 @@ import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 
-/** What Connect's doors refuse before there is a call costs its sender as much as what they refuse afterwards. */
+/** A refusal before Connect has decoded the message costs its caller as much as a refusal after it. */
 const budget = 4;
 const app = useApp(
   {
@@ -75,7 +75,7 @@ test.each([
   expect(await codeOf(path, init, caller)).toMatch(/rate.limited/i);
 });
 
-// Whoever decodes it says that there is no such field as the last one.
+// A decoder would report that the last field is unknown.
 const options = Object.fromEntries(Array.from({ length: 1500 }, (_, index) => [`o${index}`, "1"]));
 const manyKeys = JSON.stringify({ fen: startFen, options, unheardOf: 1 });
 const unary = (type: string, body: string | Uint8Array, more = {}) => ({
@@ -86,7 +86,7 @@ const unary = (type: string, body: string | Uint8Array, more = {}) => ({
 const packed = (text: string) => envelope(gzipSync(text), 1);
 const inQuery = (more: string) => `${service}/Evaluate?connect=v1&encoding=json${more}`;
 const review = "/chess.analysis.v1.GameService/ReviewGame";
-/** Of another protocol: Connect does not look at it. */
+/** Header fields of other protocols, which Connect does not read. */
 const ofNobody = { "Grpc-Encoding": "x", "Content-Encoding": "x" };
 /** Else the refusal comes packed, too. */
 const unpacked = { "Connect-Accept-Encoding": "identity", "Grpc-Accept-Encoding": "identity" };

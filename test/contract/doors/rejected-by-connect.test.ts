@@ -1,12 +1,12 @@
-import { once } from "node:events";
-import { connect, type IncomingHttpHeaders } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { createMetrics } from "../../../src/metrics/metrics.ts";
+import { envelope, rpcOf } from "../../abuse/calls.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
+import { callGrpc } from "./call-grpc.ts";
 
 /** Messages that Connect rejects by itself, before it calls a handler: the middleware does not see them. */
 const quota = 3;
@@ -26,50 +26,20 @@ const app = useApp(
   { engines: createEnginesInProcess(), metrics },
 );
 
-const service = "/chess.analysis.v1.AnalysisService";
-
-function envelope(message: Buffer): Buffer<ArrayBuffer> {
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(message.length, 1);
-  return Buffer.concat([head, message]);
-}
-
 interface Protocol {
   readonly name: string;
   readonly protocol: string;
   readonly type: string;
   readonly method: string;
   readonly framed: boolean;
-  readonly h2: boolean;
 }
 
 const protocols: readonly Protocol[] = [
-  {
-    name: "Connect",
-    protocol: "connect",
-    type: "application/proto",
-    method: "Evaluate",
-    framed: false,
-    h2: false,
-  },
-  {
-    name: "Connect streaming",
-    protocol: "connect",
-    type: "application/connect+proto",
-    method: "StreamEvaluate",
-    framed: true,
-    h2: false,
-  },
-  { name: "gRPC", protocol: "grpc", type: "application/grpc", method: "Evaluate", framed: true, h2: true },
-  {
-    name: "gRPC-Web",
-    protocol: "grpc-web",
-    type: "application/grpc-web",
-    method: "Evaluate",
-    framed: true,
-    h2: false,
-  },
-];
+  ["Connect", "connect", "application/proto", "Evaluate", false],
+  ["Connect streaming", "connect", "application/connect+proto", "StreamEvaluate", true],
+  ["gRPC", "grpc", "application/grpc", "Evaluate", true],
+  ["gRPC-Web", "grpc-web", "application/grpc-web", "Evaluate", true],
+].map(([name, protocol, type, method, framed]) => ({ name, protocol, type, method, framed }) as Protocol);
 
 const rejections = [
   { what: "a message that cannot be decoded", code: "invalid_type", message: Buffer.from([0x0a, 0xff]) },
@@ -78,34 +48,24 @@ const rejections = [
 ];
 
 async function send(
-  { type, framed, h2 }: Protocol,
+  { protocol, type, framed }: Protocol,
   method: string,
-  message: Buffer,
+  message: Buffer<ArrayBuffer>,
   headers: Record<string, string>,
 ) {
-  const body = framed ? envelope(message) : Buffer.from(message);
-  const all = { "content-type": type, te: "trailers", ...headers };
-  if (!h2) {
-    const { te: _, ...sent } = all;
-    const answer = await fetch(`${app.url}${service}/${method}`, { method: "POST", headers: sent, body });
-    const text = Buffer.from(await answer.arrayBuffer()).toString("latin1");
-    return { rateLimit: answer.headers.get("ratelimit"), text: JSON.stringify([...answer.headers]) + text };
+  const body = framed ? envelope(message) : message;
+  const sent = { "content-type": type, ...headers };
+  if (protocol === "grpc") {
+    const got = await callGrpc(app.url, method, body, sent);
+    return { rateLimit: got.headers.ratelimit ?? null, text: JSON.stringify(got) };
   }
-  const session = connect(app.url);
-  try {
-    const request = session.request({ ":method": "POST", ":path": `${service}/${method}`, ...all });
-    let trailers: IncomingHttpHeaders = {};
-    request.on("trailers", (got) => {
-      trailers = got;
-    });
-    request.end(body);
-    const [head]: [IncomingHttpHeaders] = (await once(request, "response")) as never;
-    request.resume();
-    await once(request, "close");
-    return { rateLimit: head.ratelimit ?? null, text: JSON.stringify({ ...head, ...trailers }) };
-  } finally {
-    session.destroy();
-  }
+  const answer = await fetch(app.url + rpcOf(method), {
+    method: "POST",
+    headers: sent,
+    body,
+  });
+  const text = Buffer.from(await answer.arrayBuffer()).toString("latin1");
+  return { rateLimit: answer.headers.get("ratelimit"), text: JSON.stringify([...answer.headers]) + text };
 }
 
 async function counted(code: string, protocol: string): Promise<number> {

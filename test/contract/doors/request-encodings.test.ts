@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { envelope } from "../../abuse/calls.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
+import { callGrpc } from "./call-grpc.ts";
 import { startFen } from "./cases/case.ts";
 
 const app = useApp({}, { engines: createEnginesInProcess() });
@@ -27,23 +28,8 @@ const streamHeaders = (encoding: string) => ({
   "Connect-Accept-Encoding": "identity",
 });
 
-async function askGrpc(encoding: string, pack: Pack) {
-  const client = connect(app.url);
-  onTestFinished(() => client.destroy());
-  const stream = client.request({
-    ":method": "POST",
-    ":path": `${service}/Evaluate`,
-    "content-type": "application/grpc+json",
-    te: "trailers",
-    "grpc-encoding": encoding,
-  });
-  const head = once(stream, "response");
-  const tail = once(stream, "trailers");
-  stream.end(envelope(pack(message), 1)).resume();
-  const [headers] = await head;
-  const [trailers] = await tail;
-  return { headers, trailers };
-}
+const askGrpc = (encoding: string, pack: Pack) =>
+  callGrpc(app.url, "Evaluate", envelope(pack(message), 1), { "grpc-encoding": encoding });
 
 describe("a request in brotli", () => {
   test("a request in brotli over Connect is unimplemented, and the answer names gzip", async () => {

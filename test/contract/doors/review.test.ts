@@ -167,20 +167,6 @@ test("a review whose searches time ended says so, and costs the engine time of a
   );
 });
 
-test("a review costs the engine time of its later searches, too", async () => {
-  // Keys that one address got share its engine time.
-  const caller = newCaller();
-  const { body: key } = await post(`${app.url}/v1/keys`, {}, caller);
-  const headers = { ...caller, Authorization: `Bearer ${key.key}` };
-  const { body } = await review({ fen: startFen.replace(/1$/, "9"), moves: first(8), depth: 8 }, headers);
-  const { searched, time_ms: timeMs } = body.search as { searched: number; time_ms: number };
-  expect(searched).toBe(9);
-  const own = await get(`${app.url}/v1/keys/self`, { headers: { Authorization: headers.Authorization } });
-  expect(own.body.remaining).toEqual(
-    expect.arrayContaining([expect.objectContaining({ name: "engine-day", remaining: 3_600_000 - timeMs })]),
-  );
-});
-
 describe("a game that is longer than the plan has", () => {
   test("a game as moves that is longer than the plan is refused, and its allowed part is suggested", async () => {
     const { status, body } = await review({ moves: first(31), depth: 1 });
@@ -203,24 +189,6 @@ describe("a game that is longer than the plan has", () => {
     const answered = await review(body.suggested_request as Plain);
     expect(answered.status).toBe(200);
     expect(answered.body.moves).toHaveLength(30);
-  });
-
-  test("a game that is longer than every plan is invalid", async () => {
-    const knights = ["Nf3", "Nf6", "Ng1", "Ng8"];
-    const pgn = Array.from({ length: 602 }, (_, ply) =>
-      ply % 2 === 0 ? `${ply / 2 + 1}. ${knights[ply % 4]}` : knights[ply % 4],
-    );
-    const { status, body } = await review({ pgn: pgn.join(" "), depth: 1 });
-    expect(status).toBe(400);
-    expect(body).toMatchObject({
-      code: "out_of_range",
-      detail: expect.stringContaining(
-        "The game has more than 600 plies (half-moves) (ply 601, line 1, column ",
-      ),
-      errors: [{ pointer: "/pgn", ply: 601, token: "Nf3", line: 1 }],
-      // Its first 600 plies are over the plan.
-      suggested_request: null,
-    });
   });
 });
 

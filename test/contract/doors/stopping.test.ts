@@ -49,7 +49,7 @@ test("a stop that has waited long enough cuts searches short and answers them: t
     });
   }
   expect(stream).toMatch(/event: done\ndata: .*"stop_reason":"server_limit"/);
-  // What is made of searches that were cut short is no review.
+  // A review of searches that were cut short would be no review.
   const review = await reviewing;
   expect([review.status, review.headers.get("retry-after")]).toEqual([503, "5"]);
   expect(await review.json()).toMatchObject({ code: "shutting_down", next_action: "retry_later" });

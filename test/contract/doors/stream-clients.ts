@@ -46,7 +46,7 @@ export interface StreamClient extends AsyncDisposable {
 
 export interface StreamClientKind {
   readonly name: string;
-  /** Whether the protocol can say by when it wants an answer. */
+  /** True if the protocol has deadlines. */
   readonly deadlines: boolean;
   open(url: string): StreamClient;
 }

@@ -212,7 +212,7 @@ describe("what is not let in is a problem with its status, not an event", () => 
     expect([overloaded.status, await overloaded.json()]).toMatchObject([503, { code: "overloaded" }]);
     const tooDeep = await events(30);
     expect([tooDeep.status, await tooDeep.json()]).toMatchObject([402, { code: "upgrade_needed" }]);
-    // What is given back as refused may be asked again; what is answered is not.
+    // A refused request is given back to the window; an answered one is not.
     const mated = { fen: "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3" };
     await expect.poll(async () => (await post(`${small.url}/v1/eval`, mated)).status, patience).toBe(429);
     const limited = await events(2);

@@ -17,11 +17,11 @@ const never = new AbortController().signal;
 
 type Search = Plain & { readonly depth: number };
 const searchOf = (state: Plain): Search => state.search as Search;
-/** What is told beside where the search waits: an engine may still be busy with the test before. */
+/** The evaluations of a stream, without queue positions: an engine may still be busy with the test before. */
 const evaluationsOf = (events: readonly Plain[]): readonly Plain[] =>
   events.flatMap(({ evaluation }) => (evaluation ? [evaluation as Plain] : []));
 
-/** What does not differ from call to call. */
+/** The part of an answer that is equal for equal calls. */
 function lasting({ id: _, search, ...rest }: Plain): Plain {
   const { time_ms: _ms, nps: _nps, queue_ms: _queue, cached: _cached, ...counters } = search as Plain;
   return { ...rest, search: counters };

@@ -11,7 +11,7 @@ import type { Protocol } from "../../../src/request/context.ts";
 export interface ToolClient {
   readonly name: string;
   readonly door: Protocol;
-  /** Whether both sides can talk at a time. */
+  /** True if client and server can send at the same time. */
   readonly duplex: boolean;
   /** @param sessions where connections of HTTP/2 are opened, for the caller to close */
   open(baseUrl: string, sessions: Http2SessionManager): Transport;

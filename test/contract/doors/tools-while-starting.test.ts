@@ -55,7 +55,7 @@ test("health and reflection answer while engines start and while the server stop
   expect((await unknown.next()).value).toMatchObject({ status: Status.SERVICE_UNKNOWN });
   const talk = reflection.serverReflectionInfo(talkForever())[Symbol.asyncIterator]();
   expect((await talk.next()).value).toMatchObject({ messageResponse: { case: "listServicesResponse" } });
-  // What needs engines says so, also where nobody has such a call.
+  // Calls that need engines are refused as starting, also if they do not exist.
   expect((await fetch(`${baseUrl}/grpc.health.v1.Health/Check`)).status).toBe(405);
   expect(await (await fetch(`${baseUrl}/engines`)).json()).toMatchObject({ code: "starting" });
 

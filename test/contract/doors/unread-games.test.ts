@@ -4,8 +4,7 @@ import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { rpcDoors } from "./all-doors.ts";
-import { connectBinary } from "./clients/connect-binary.ts";
-import { grpc } from "./clients/grpc.ts";
+import { connectBinary, grpc } from "./clients/connect.ts";
 import { json } from "./clients/json.ts";
 import { post } from "./post.ts";
 
@@ -33,7 +32,7 @@ async function useUp(caller: Caller): Promise<void> {
   }
 }
 
-/** Whoever reads it sees at once that it is no game. */
+/** A reader sees at once that it is no game. */
 const noGame = { pgn: "1. e4 e4" };
 
 describe("if the window of a caller is used up, a game is refused unread", () => {

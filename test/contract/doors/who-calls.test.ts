@@ -26,17 +26,17 @@ interface Route {
   readonly method: string;
   readonly path: string;
   readonly type?: string;
-  /** Whether its calls count towards limits. */
+  /** True if its calls count towards limits. */
   readonly limited: boolean;
-  /** Whether it is only for holders of keys. */
+  /** True if only holders of keys may call it. */
   readonly ofKey?: boolean;
-  /** Whether it takes a key away, so that it can be called once. */
+  /** True if it revokes the key, so that it can be called once. */
   readonly once?: boolean;
   /** Bodies by name; each is sent as it is. */
   readonly bodies: Readonly<Record<string, Buffer>>;
-  /** Whether nobody looks at credentials. */
+  /** True if credentials are not checked. */
   readonly exempt?: boolean;
-  /** Whether it is no call: those have no line in the log unless they are refused. */
+  /** True if it is no call: it has a line in the log only if it is refused. */
   readonly page?: boolean;
 }
 
@@ -59,80 +59,35 @@ const game = JSON.stringify({ moves: ["e4"], depth: 1 });
 const unreadableItems = { "a batch of only unreadable items": '{"requests":[{"x":1}]}' };
 const none = { none: Buffer.alloc(0) };
 
+const posting = (path: string, bodies: Route["bodies"], limited = true): Route => ({
+  name: `POST ${path}`,
+  method: "POST",
+  path,
+  type: json,
+  limited,
+  bodies,
+});
+const withoutBody = (method: string, path: string, more: Partial<Route> = {}): Route => ({
+  name: `${method} ${path}`,
+  method,
+  path,
+  limited: false,
+  bodies: none,
+  ...more,
+});
+
 const jsonRoutes: readonly Route[] = [
-  ...["/v1/eval", "/v1/bestmove", "/v1/eval/stream"].map((path) => ({
-    name: `POST ${path}`,
-    method: "POST",
-    path,
-    type: json,
-    limited: true,
-    bodies: bodiesOf(request),
-  })),
-  {
-    name: "POST /v1/eval/batch",
-    method: "POST",
-    path: "/v1/eval/batch",
-    type: json,
-    limited: true,
-    bodies: bodiesOf(batch, unreadableItems),
-  },
-  {
-    name: "POST /v1/review",
-    method: "POST",
-    path: "/v1/review",
-    type: json,
-    limited: true,
-    bodies: bodiesOf(game),
-  },
-  {
-    name: "POST /v1/keys",
-    method: "POST",
-    path: "/v1/keys",
-    type: json,
-    limited: false,
-    bodies: bodiesOf("{}"),
-  },
-  {
-    name: "GET /v1/keys/self",
-    method: "GET",
-    path: "/v1/keys/self",
-    limited: false,
-    ofKey: true,
-    bodies: none,
-  },
-  {
-    name: "DELETE /v1/keys/self",
-    method: "DELETE",
-    path: "/v1/keys/self",
-    limited: false,
-    ofKey: true,
-    once: true,
-    bodies: none,
-  },
-  ...["/engines", "/v1/engines", "/price", "/v1/price", "/nothing"].map((path) => ({
-    name: `GET ${path}`,
-    method: "GET",
-    path,
-    limited: false,
-    bodies: none,
-  })),
-  ...["/", "/docs", "/openapi.json", "/problems", "/problems/rate-limited"].map((path) => ({
-    name: `GET ${path}`,
-    method: "GET",
-    path,
-    limited: false,
-    bodies: none,
-    page: true,
-  })),
-  ...["/healthz", "/readyz"].map((path) => ({
-    name: `GET ${path}`,
-    method: "GET",
-    path,
-    limited: false,
-    bodies: none,
-    exempt: true,
-    page: true,
-  })),
+  ...["/v1/eval", "/v1/bestmove", "/v1/eval/stream"].map((path) => posting(path, bodiesOf(request))),
+  posting("/v1/eval/batch", bodiesOf(batch, unreadableItems)),
+  posting("/v1/review", bodiesOf(game)),
+  posting("/v1/keys", bodiesOf("{}"), false),
+  withoutBody("GET", "/v1/keys/self", { ofKey: true }),
+  withoutBody("DELETE", "/v1/keys/self", { ofKey: true, once: true }),
+  ...["/engines", "/v1/engines", "/price", "/v1/price", "/nothing"].map((path) => withoutBody("GET", path)),
+  ...["/", "/docs", "/openapi.json", "/problems", "/problems/rate-limited"].map((path) =>
+    withoutBody("GET", path, { page: true }),
+  ),
+  ...["/healthz", "/readyz"].map((path) => withoutBody("GET", path, { exempt: true, page: true })),
 ];
 
 const readableOf: Readonly<Record<string, string>> = {
@@ -269,7 +224,7 @@ describe.each(modes)("in the mode %s", (mode) => {
   });
 });
 
-/** What is made when somebody first asks for it. */
+/** Makes a value at its first use. */
 function remembered<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {
@@ -278,7 +233,7 @@ function remembered<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** What a credential is refused for; undefined where it is not. */
+/** The code of the refusal of a credential; undefined if it is accepted. */
 function wanted(route: Route, credential: Credential, mode: Mode): string | undefined {
   if (route.exempt) {
     return undefined;

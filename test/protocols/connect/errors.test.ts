@@ -6,6 +6,7 @@ import { ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
 import {
   BadRequestSchema,
   ErrorInfoSchema,
+  QuotaFailureSchema,
   RetryInfoSchema,
 } from "../../../gen/google/rpc/error_details_pb.ts";
 import { errorCodes, errorKind } from "../../../src/errors/catalogue.ts";
@@ -165,6 +166,16 @@ describe("the time to retry", () => {
       expect(error.metadata.get("retry-after")).toBe(header);
     },
   );
+
+  test("an error of a limit names the quota that is used up", () => {
+    const error = connectErrorFrom(
+      new KibitzError("rate_limited", "later", { retryAfterMs: 1000, quota: "keyless/burst" }),
+      "id-1",
+    );
+    expect(error.findDetails(QuotaFailureSchema)).toMatchObject([
+      { violations: [{ subject: "keyless/burst", description: error.rawMessage }] },
+    ]);
+  });
 
   test("an error that may be retried at an unknown time has no RetryInfo", () => {
     const error = connectErrorFrom(new KibitzError("body_too_large", "big"), "id-1");

@@ -13,9 +13,9 @@ interface CommonCase {
 
 export interface AnswerCase extends CommonCase {
   readonly kind: "answer";
-  /** What must stand in the answer, as plain JSON. */
+  /** The required part of the answer, as plain JSON. */
   readonly answer: Plain;
-  /** What must be null: left out, where a protocol has no null. */
+  /** Fields that must be null, or absent if the protocol has no null. */
   readonly absent?: readonly string[];
   /** Codes of exactly the warnings that there are. None by default. */
   readonly warnings?: readonly string[];
@@ -27,7 +27,7 @@ export interface RefusalCase extends CommonCase {
   readonly nextAction: string;
   /** A request that would be answered. Its action is then to send that. */
   readonly suggestion?: Plain;
-  /** Where the faults are, in their order. */
+  /** The pointers of the violations, in their order. */
   readonly pointers: readonly string[];
   /** Plain JSON has no way to ask this. */
   readonly rpcOnly?: true;

@@ -48,7 +48,7 @@ export const evaluations: readonly AnswerCase[] = [
         ),
       },
     },
-    // Whether the best move is newer than the lines is the engine's affair.
+    // The engine decides if the best move is newer than the lines.
     warnings: expect.any(Array) as unknown as readonly string[],
   },
   {
@@ -232,7 +232,7 @@ export const evaluations: readonly AnswerCase[] = [
     answer: {
       search: { stop_reason: "movetime", deterministic: false, limits: { depth: 30, movetime_ms: 60 } },
     },
-    // What the engine was doing when time ended is not ours to say.
+    // Nobody knows what the engine was doing when time ended.
     warnings: expect.any(Array) as unknown as readonly string[],
   },
   {

@@ -3,7 +3,7 @@ import type { AnswerCase } from "./case.ts";
 
 const common = { kind: "answer", request: {} } as const;
 
-/** What can be asked, and what it costs. */
+/** Engines and prices. */
 export const listings: readonly AnswerCase[] = [
   {
     ...common,

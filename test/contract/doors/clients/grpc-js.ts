@@ -41,7 +41,7 @@ export const grpcJs: DoorKind = {
 
 const streams: readonly Call[] = ["streamEvaluate", "evaluateBatch", "reviewGame"];
 
-/** What proto-loader makes of a service: a method for each call. */
+/** A service as proto-loader makes it: a method for each call. */
 export type DynamicClient = Client & Readonly<Record<Call, (...args: readonly unknown[]) => DynamicCall>>;
 export interface DynamicCall extends AsyncIterable<object> {
   cancel(): void;
@@ -147,7 +147,7 @@ function requestIdFrom(headers: Metadata | undefined): string | undefined {
 function refusedFrom(error: ServiceError, headers: Metadata | undefined): Refused {
   const [bytes] = error.metadata.get("grpc-status-details-bin");
   const { message, info, faults, problem } = detailsFromBytes(definitions, bytes as Buffer | undefined);
-  // What users of grpc-js see, beside what the details say.
+  // Users of grpc-js see this beside the details.
   expect(error.details).toBe(message);
   return {
     kind: "refusal",

@@ -34,7 +34,7 @@ export const json: DoorKind = {
       expectDescribed(verb, url + path, response, body);
       if (response.ok) {
         const answer = plainFromProtoJson(body);
-        // Of the other doors' streams it is the last message.
+        // The other doors return the last message of a stream.
         return { kind: "answer", requestId, answer: call === "reviewGame" ? { review: answer } : answer };
       }
       expect(response.headers.get("content-type")).toBe("application/problem+json");

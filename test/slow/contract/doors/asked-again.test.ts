@@ -6,8 +6,7 @@ import { refusedEngines } from "../../../contract/doors/cases/refused-engines.ts
 import { refusedRequests } from "../../../contract/doors/cases/refused-requests.ts";
 import { refusedReviews, reviews } from "../../../contract/doors/cases/reviews.ts";
 import { warnings } from "../../../contract/doors/cases/warnings.ts";
-import { connectBinary } from "../../../contract/doors/clients/connect-binary.ts";
-import { grpc } from "../../../contract/doors/clients/grpc.ts";
+import { connectBinary, grpc } from "../../../contract/doors/clients/connect.ts";
 import { grpcJs } from "../../../contract/doors/clients/grpc-js.ts";
 import { json } from "../../../contract/doors/clients/json.ts";
 import type { Door, Outcome, Plain } from "../../../contract/doors/door.ts";
