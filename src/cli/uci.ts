@@ -1,13 +1,16 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { createClient } from "@connectrpc/connect";
+import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import manifest from "../../package.json" with { type: "json" };
 import { withoutControls } from "../text/plain-text.ts";
 import { ask } from "./ask.ts";
 import { type Command, type CommandInput, exitCode } from "./command.ts";
+import { engineOptionsOf } from "./engine-option.ts";
 import { orPrintError } from "./print-error.ts";
 import { remoteOptions } from "./remote-address.ts";
 import { readRequestOfMany, searchOptions } from "./request-from-input.ts";
-import { createSearchService } from "./uci/search-service.ts";
+import { chooseEngine } from "./uci/choose-engine.ts";
 import { createSession } from "./uci/session.ts";
 
 const { engine, path } = searchOptions;
@@ -33,20 +36,36 @@ export const uciCommand: Command = {
 
 async function speak(input: CommandInput): Promise<number> {
   const { signal, host } = input;
+  // A chess program would read a line of a service's text as a command.
+  const say = (line: string) => void host.stdout.write(`${withoutControls(line)}\n`);
   const template = readRequestOfMany(input);
   // One search runs at a time. With a second slot, the next search would start an engine while the last one still stops.
   await using service = await ask(input, { settings: { KIBITZ_SLOTS: "1" } });
-  const session = createSession({
-    service: createSearchService(service, template),
-    overheadMs: service.host === undefined ? localOverheadMs : remoteOverheadMs,
-    // Texts of a service cannot begin a line of their own, which a chess program would read as a command.
-    say: (line) => void host.stdout.write(`${withoutControls(line)}\n`),
-    version: manifest.version,
-  });
-  using lines = createInterface({ input: host.stdin, crlfDelay: Number.POSITIVE_INFINITY });
-  lines.on("line", session.receive);
-  // A chess program that closes the pipe has left.
-  lines.on("close", session.quit);
-  await Promise.race([session.over, once(signal, "abort")]);
-  return signal.aborted ? exitCode.interrupted : exitCode.ok;
+  const { listEngines, streamEvaluate } = createClient(AnalysisService, service.transport);
+  try {
+    const { engines } = await listEngines({}, { signal });
+    const engine = chooseEngine(engines, template);
+    const session = createSession({
+      engine: {
+        name: service.host === undefined ? engine.name : `${engine.name} at ${service.host}`,
+        author: engine.author,
+        options: engineOptionsOf(engine),
+      },
+      watch: (request, signal) => streamEvaluate({ ...template, ...request }, { signal }),
+      say,
+      version: manifest.version,
+      overheadMs: service.host === undefined ? localOverheadMs : remoteOverheadMs,
+    });
+    // Commands that came before the engine was known wait in the stream.
+    using lines = createInterface({ input: host.stdin, crlfDelay: Number.POSITIVE_INFINITY });
+    lines.on("line", session.receive);
+    // A chess program that closes the pipe has left.
+    lines.on("close", session.quit);
+    await Promise.race([session.over, once(signal, "abort")]);
+    return signal.aborted ? exitCode.interrupted : exitCode.ok;
+  } catch (error) {
+    // Chess programs show info strings, but not standard error.
+    say(`info string ${error instanceof Error ? error.message : String(error)}`);
+    throw error;
+  }
 }

@@ -1,25 +1,20 @@
 /** A command of UCI from a chess program. */
 export type UciCommand =
-  | { readonly kind: "uci" | "isready" | "ucinewgame" | "stop" | "ponderhit" | "quit" }
-  | { readonly kind: "debug"; readonly on: boolean }
+  | { readonly kind: "uci" | "isready" | "stop" | "ponderhit" | "quit" }
   /** `value` is undefined if none is written, as for a button. */
   | { readonly kind: "setoption"; readonly name: string; readonly value: string | undefined }
   | { readonly kind: "position"; readonly fen: string; readonly moves: readonly string[] }
-  | { readonly kind: "go"; readonly go: Go; readonly complaints: readonly string[] }
-  /** A known command that cannot be followed. */
-  | { readonly kind: "refused"; readonly complaint: string }
-  /** A command without effect or answer. */
-  | { readonly kind: "ignored" };
+  | { readonly kind: "go"; readonly go: Go };
 
 /** The arguments of `go`. Numbers are as written: of any size, times also negative. */
 export interface Go {
   /** Plies. */
-  readonly depth?: number;
-  readonly nodes?: number;
-  readonly movetimeMs?: number;
-  /** Moves, not plies, in which the side to move shall mate. */
-  readonly mate?: number;
-  readonly movesToGo?: number;
+  readonly depth: number | undefined;
+  readonly nodes: number | undefined;
+  readonly movetimeMs: number | undefined;
+  /** The side to move must mate in this number of moves, not plies. */
+  readonly mate: number | undefined;
+  readonly movesToGo: number | undefined;
   readonly clocks: Readonly<Record<"white" | "black", Clock>>;
   /** The only moves to search; empty for all. */
   readonly searchMoves: readonly string[];
@@ -35,54 +30,49 @@ interface Clock {
   readonly incrementMs: number;
 }
 
-type Reader = (words: readonly string[]) => UciCommand;
+const commands = new Set(["uci", "isready", "setoption", "position", "go", "stop", "ponderhit", "quit"]);
 
-const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
-  ["uci", () => ({ kind: "uci" })],
-  ["isready", () => ({ kind: "isready" })],
-  ["ucinewgame", () => ({ kind: "ucinewgame" })],
-  ["stop", () => ({ kind: "stop" })],
-  ["ponderhit", () => ({ kind: "ponderhit" })],
-  ["quit", () => ({ kind: "quit" })],
-  ["debug", ([word]) => ({ kind: "debug", on: word === "on" })],
-  // Kibitz needs no registration.
-  ["register", () => ({ kind: "ignored" })],
-  ["setoption", readSetOption],
-  ["position", readPosition],
-  ["go", readGo],
-]);
-
-/** Reads a line. As UCI requires, words before the first known command are skipped. */
-export function readCommand(line: string): UciCommand {
+/**
+ * Reads a line. As UCI requires, words before the first known command are skipped.
+ *
+ * @returns undefined for a line without effect or answer, such as `ucinewgame`: no search depends on an earlier one
+ */
+export function readCommand(line: string): UciCommand | undefined {
   const words = line.trim().split(/\s+/);
-  const first = words.findIndex((word) => readers.has(word));
-  return readers.get(words[first] ?? "")?.(words.slice(first + 1)) ?? { kind: "ignored" };
-}
-
-function readSetOption(words: readonly string[]): UciCommand {
-  const end = words.indexOf("value");
-  const name = words.slice(words[0] === "name" ? 1 : 0, end < 0 ? undefined : end).join(" ");
-  return name === ""
-    ? { kind: "refused", complaint: "setoption names no option: setoption name <name> value <value>" }
-    : { kind: "setoption", name, value: end < 0 ? undefined : words.slice(end + 1).join(" ") };
-}
-
-function readPosition(words: readonly string[]): UciCommand {
-  const end = words.indexOf("moves");
-  const [what, ...fen] = end < 0 ? words : words.slice(0, end);
-  const moves = end < 0 ? [] : words.slice(end + 1);
-  switch (what) {
-    case "startpos":
-      return { kind: "position", fen: "startpos", moves };
-    case "fen":
-      return { kind: "position", fen: fen.join(" "), moves };
+  const first = words.findIndex((word) => commands.has(word));
+  const kind = words[first];
+  const rest = words.slice(first + 1);
+  switch (kind) {
+    case "uci":
+    case "isready":
+    case "stop":
+    case "ponderhit":
+    case "quit":
+      return { kind };
+    case "setoption": {
+      const [name, value] = splitAt("value", rest);
+      return { kind, name: (name[0] === "name" ? name.slice(1) : name).join(" "), value: value?.join(" ") };
+    }
+    case "position": {
+      const [fen, moves = []] = splitAt("moves", rest);
+      return { kind, fen: (fen[0] === "fen" ? fen.slice(1) : fen).join(" "), moves };
+    }
+    case "go":
+      return { kind, go: readGo(rest) };
     default:
-      // It is refused later, as every invalid FEN.
-      return { kind: "position", fen: [what, ...fen].join(" "), moves };
+      return undefined;
   }
 }
 
-/** The words that a whole number follows. */
+/** The words before and after a keyword; undefined for the second part if the keyword is missing. */
+function splitAt(
+  keyword: string,
+  words: readonly string[],
+): readonly [readonly string[], readonly string[] | undefined] {
+  const at = words.indexOf(keyword);
+  return at < 0 ? [words, undefined] : [words.slice(0, at), words.slice(at + 1)];
+}
+
 const numbered = [
   "depth",
   "nodes",
@@ -94,50 +84,35 @@ const numbered = [
   "winc",
   "binc",
 ] as const;
-const flags = ["infinite", "ponder"] as const;
-const isOf = <Word extends string>(words: readonly Word[], word: string): word is Word =>
-  (words as readonly string[]).includes(word);
+const goWords = new Set<string>([...numbered, "searchmoves", "infinite", "ponder"]);
 
-function readGo(words: readonly string[]): UciCommand {
-  if (words.includes("perft")) {
-    return { kind: "refused", complaint: "go perft is not known here: only positions are analysed" };
-  }
-  const numbers: Partial<Record<(typeof numbered)[number], number>> = {};
-  const set = new Set<string>();
-  const searchMoves: string[] = [];
-  const complaints: string[] = [];
-  for (let at = 0; at < words.length; at++) {
-    const word = words[at] ?? "";
-    if (isOf(numbered, word)) {
-      const value = words[at + 1] ?? "";
-      if (/^[+-]?\d+$/.test(value)) {
-        numbers[word] = Number(value);
-        at++;
-      } else {
-        complaints.push(`go ${word} needs a whole number: it is passed over`);
-      }
-    } else if (isOf(flags, word)) {
-      set.add(word);
-    } else if (word === "searchmoves") {
-      while (at + 1 < words.length && !isOf([...numbered, ...flags], words[at + 1] ?? "")) {
-        searchMoves.push(words[++at] ?? "");
-      }
+function readGo(words: readonly string[]): Go {
+  const parts = new Map<string, string[]>();
+  let part: string[] = [];
+  for (const word of words) {
+    if (goWords.has(word)) {
+      part = [];
+      parts.set(word, part);
+    } else {
+      part.push(word);
     }
   }
-  const { depth, nodes, movetime, mate, movestogo, wtime, btime, winc = 0, binc = 0 } = numbers;
-  const go: Go = {
-    ...(depth !== undefined && { depth }),
-    ...(nodes !== undefined && { nodes }),
-    ...(movetime !== undefined && { movetimeMs: movetime }),
-    ...(mate !== undefined && { mate }),
-    ...(movestogo !== undefined && { movesToGo: movestogo }),
-    clocks: {
-      white: { leftMs: wtime, incrementMs: winc },
-      black: { leftMs: btime, incrementMs: binc },
-    },
-    searchMoves,
-    infinite: set.has("infinite"),
-    ponder: set.has("ponder"),
+  const number = (word: (typeof numbered)[number]) => {
+    const [text = ""] = parts.get(word) ?? [];
+    return /^[+-]?\d+$/.test(text) ? Number(text) : undefined;
   };
-  return { kind: "go", go, complaints };
+  return {
+    depth: number("depth"),
+    nodes: number("nodes"),
+    movetimeMs: number("movetime"),
+    mate: number("mate"),
+    movesToGo: number("movestogo"),
+    clocks: {
+      white: { leftMs: number("wtime"), incrementMs: number("winc") ?? 0 },
+      black: { leftMs: number("btime"), incrementMs: number("binc") ?? 0 },
+    },
+    searchMoves: parts.get("searchmoves") ?? [],
+    infinite: parts.has("infinite"),
+    ponder: parts.has("ponder"),
+  };
 }

@@ -1,12 +1,13 @@
+import type { AnalysisRequest } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import { requestBounds } from "../../analysis/analysis.ts";
 import type { Color } from "../../chess/position.ts";
-import { outside } from "./options.ts";
+import type { KibitzError } from "../../errors/errors.ts";
+import type { Options } from "./options.ts";
 import type { Go } from "./read-command.ts";
-import type { SearchLimits } from "./search-service.ts";
 import { type MoveTime, timeOfFixed, timeOfMove } from "./time-of-move.ts";
 
 /** The largest limits that the service allows. */
-export interface Bounds {
+interface Bounds {
   /** Plies. */
   readonly depth: number;
   readonly nodes: number;
@@ -22,15 +23,12 @@ export const widestBounds: Bounds = {
   movetimeMs: requestBounds.movetimeMs.maximum,
 };
 
-/** The shortest time of a request, in milliseconds. For less time, a search is limited by nodes. */
-export const shortestMs = requestBounds.movetimeMs.minimum;
-
-/** A search to be begun. */
+/** A search to be started. */
 export interface Task {
-  readonly limits: SearchLimits;
+  readonly limits: Pick<AnalysisRequest, "depth" | "nodes" | "movetimeMs" | "multipv">;
   /** Undefined if no clock runs for the move. */
   readonly time: MoveTime | undefined;
-  /** The command that must come before the best move is said. */
+  /** The command that must come before the best move is sent. */
   readonly waitsFor: "stop" | "ponderhit" | undefined;
   /** A mate in so many moves by the side to move ends the search. */
   readonly mate: number | undefined;
@@ -40,44 +38,37 @@ export interface Task {
 
 interface TaskSetting {
   readonly turn: Color;
-  readonly legalMoveCount: number;
   readonly bounds: Bounds;
-  readonly overheadMs: number;
-  /** Measured speed of the engine. */
-  readonly nodesPerMs: number;
+  readonly options: Pick<Options, "multipv" | "overheadMs">;
 }
 
 /** The task of a `go` command. Without depth and nodes, a search goes on as long as it may. */
-export function taskOfGo(go: Go, setting: TaskSetting): Task {
-  const { turn, legalMoveCount, bounds, overheadMs, nodesPerMs } = setting;
+export function taskOfGo(go: Go, { turn, bounds, options }: TaskSetting): Task {
   const notes: string[] = [];
-  const inside = (name: string, asked: number, min: number, max: number) => {
-    const nearest = Math.min(Math.max(asked, min), max);
+  const inside = (name: string, asked: number, maximum: number) => {
+    const nearest = Math.min(Math.max(asked, 1), maximum);
     if (nearest !== asked) {
-      notes.push(outside(`go ${name}`, asked, min, max, nearest));
+      notes.push(`${name} ${asked} is outside 1 to ${maximum}: taken as ${nearest}`);
     }
     return nearest;
   };
-  const depth = go.depth === undefined ? undefined : inside("depth", go.depth, 1, bounds.depth);
-  const nodes = go.nodes === undefined ? undefined : inside("nodes", go.nodes, 1, bounds.nodes);
-  const fixedMs =
-    go.movetimeMs === undefined ? undefined : inside("movetime", go.movetimeMs, 1, bounds.movetimeMs);
+  const depth = go.depth === undefined ? undefined : inside("go depth", go.depth, bounds.depth);
+  const nodes = go.nodes === undefined ? undefined : inside("go nodes", go.nodes, bounds.nodes);
+  const multipv = inside("MultiPV", options.multipv, bounds.multipv);
   const time = timeOf();
   const waitsFor = go.infinite ? "stop" : go.ponder ? "ponderhit" : undefined;
   // The time of the coming move does not limit pondering.
   const searchMs = waitsFor === undefined && time ? time.searchMs : bounds.movetimeMs;
   const isOpen = depth === undefined && nodes === undefined;
-  // A search that ends by itself frees the engine at once; to stop one takes WebAssembly up to 50 ms.
-  const nodesInTime =
-    searchMs < shortestMs ? Math.min(Math.ceil(searchMs * nodesPerMs), bounds.nodes) : bounds.nodes;
   return {
     limits: {
+      multipv,
       ...(depth !== undefined && { depth }),
-      // The largest depth would end endings with few moves at once.
-      ...((nodes !== undefined || isOpen || searchMs < shortestMs) && {
-        nodes: BigInt(Math.min(nodes ?? nodesInTime, nodesInTime)),
+      // Without a limit the default depth would end the search, and in endings the largest depth is reached at once.
+      ...((nodes !== undefined || isOpen) && { nodes: BigInt(nodes ?? bounds.nodes) }),
+      ...((isOpen || time) && {
+        movetimeMs: Math.min(Math.max(searchMs, requestBounds.movetimeMs.minimum), bounds.movetimeMs),
       }),
-      ...((isOpen || time) && { movetimeMs: Math.min(Math.max(searchMs, shortestMs), bounds.movetimeMs) }),
     },
     time: go.infinite ? undefined : time,
     waitsFor,
@@ -86,15 +77,32 @@ export function taskOfGo(go: Go, setting: TaskSetting): Task {
   };
 
   function timeOf(): MoveTime | undefined {
-    if (fixedMs !== undefined) {
-      return timeOfFixed(fixedMs, overheadMs);
+    const { overheadMs } = options;
+    if (go.movetimeMs !== undefined) {
+      return timeOfFixed(inside("go movetime", go.movetimeMs, bounds.movetimeMs), overheadMs);
     }
     const { leftMs, incrementMs } = go.clocks[turn];
-    if (leftMs === undefined) {
-      return undefined;
-    }
-    const share = timeOfMove({ leftMs, incrementMs, movesToGo: go.movesToGo }, overheadMs);
-    // With one legal move there is nothing to choose.
-    return legalMoveCount === 1 ? { ...share, searchMs: Math.min(share.searchMs, shortestMs) } : share;
+    return leftMs === undefined
+      ? undefined
+      : timeOfMove({ leftMs, incrementMs, movesToGo: go.movesToGo }, overheadMs);
   }
+}
+
+const boundOfPointer: ReadonlyMap<string, keyof Bounds> = new Map([
+  ["/depth", "depth"],
+  ["/nodes", "nodes"],
+  ["/multipv", "multipv"],
+  ["/movetime_ms", "movetimeMs"],
+]);
+
+/** The bounds that a refusal names, if they are narrower than the known ones. */
+export function narrowerBounds(bounds: Bounds, { faults }: KibitzError): Bounds | undefined {
+  const maxima = faults.flatMap(({ pointer, allowed }) => {
+    const name = boundOfPointer.get(pointer);
+    const maximum = allowed?.maximum;
+    return name !== undefined && typeof maximum === "number" && maximum < bounds[name]
+      ? [[name, maximum]]
+      : [];
+  });
+  return maxima.length > 0 ? { ...bounds, ...Object.fromEntries(maxima) } : undefined;
 }

@@ -12,9 +12,9 @@ interface RunningClock {
 export interface MoveTime {
   /** Time of the search. */
   readonly searchMs: number;
-  /** When the best move so far is said if the search has not ended. At least `searchMs`. */
+  /** Time until the best move so far is sent if the search has not ended. At least `searchMs`. */
   readonly answerByMs: number;
-  /** When a move is said even if none was found. At least `answerByMs`. */
+  /** Time until a move is sent even if none was found. At least `answerByMs`. */
   readonly lastMs: number;
 }
 
@@ -24,13 +24,10 @@ const firstMoveMs = 300;
 /** Moves that a game is expected to last. */
 const movesExpected = 30;
 
-/** Reserve for the overhead of so many more moves: on a busy machine one move may need it all. */
+/** Reserve for the overhead of so many more moves: on a busy machine one move may need all of it. */
 const movesSpare = 2;
 
-/**
- * The largest share of the clock for one move. The last move before a time control may use more, and so may a move for which nothing was
- * found yet.
- */
+/** The largest share of the clock for one move, for the last move before a time control, and for a move that was not found yet. */
 const clockShare = 0.4;
 const lastMoveShare = 0.8;
 const firstMoveShare = 0.7;
@@ -38,10 +35,10 @@ const firstMoveShare = 0.7;
 /**
  * An even share of the clock and the coming increments for each expected move, less the overhead of the coming moves.
  *
- * @param overheadMs longest time between saying a move and the clock being stopped
+ * @param overheadMs longest time between sending a move and the clock being stopped
  */
 export function timeOfMove({ leftMs, incrementMs, movesToGo }: RunningClock, overheadMs: number): MoveTime {
-  // If less than the overhead is left, some time is used nevertheless: the game is lost without a move.
+  // If less than the overhead is left, some time is used nevertheless: without a move the game is lost.
   const usableMs = Math.max(1, leftMs - overheadMs, leftMs * clockShare);
   const moves = Math.min(Math.max(movesToGo ?? movesExpected, 1), movesExpected);
   const comingMs = Math.max(0, incrementMs) * (moves - 1);
@@ -54,9 +51,8 @@ export function timeOfMove({ leftMs, incrementMs, movesToGo }: RunningClock, ove
   return { searchMs, answerByMs, lastMs: Math.min(patientMs, mostPatientMs) };
 }
 
-/** A move with a fixed time for its search. As with every engine, the move is said a little later. */
-export function timeOfFixed(movetimeMs: number, overheadMs: number): MoveTime {
-  const searchMs = Math.max(1, movetimeMs);
+/** A move with a fixed time for its search. Like every engine, Kibitz sends the move a little later. */
+export function timeOfFixed(searchMs: number, overheadMs: number): MoveTime {
   const answerByMs = searchMs + overheadMs;
   return { searchMs, answerByMs, lastMs: answerByMs + firstMoveMs };
 }

@@ -2,42 +2,26 @@ import type * as pb from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { EvaluateResponse } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Color } from "../../chess/position.ts";
 import { type Score, scoreForWhite } from "../../chess/score.ts";
-import { withoutControls } from "../../text/plain-text.ts";
 import { scoreFromMessage } from "../score-from-message.ts";
 
-interface InfoOptions {
-  /** UCI has scores from the point of view of the side to move. */
-  readonly turn: Color;
-  readonly wdl: boolean;
-}
-
-/** An info line for each principal variation, best first. */
+/** An info line for each principal variation, best first. Scores are from the point of view of the side to move. */
 export function infoLines(
   { lines, score, search }: EvaluateResponse,
-  { turn, wdl }: InfoOptions,
+  turn: Color,
+  withWdl: boolean,
 ): readonly string[] {
   if (lines.length === 0) {
-    return [`info depth 0 score ${scoreText(scoreOfTurn(score, turn), wdl)}`];
+    return [`info depth 0 score ${scoreText(scoreOfTurn(score, turn), withWdl)}`];
   }
   const { nodes = 0n, nps = 0n, hashfull = 0, tbhits = 0n, timeMs = 0 } = search ?? {};
   return lines.map(({ depth, seldepth, score, moves }, index) =>
     [
       `info depth ${depth} seldepth ${seldepth} multipv ${index + 1}`,
-      `score ${scoreText(scoreOfTurn(score, turn), wdl)}`,
+      `score ${scoreText(scoreOfTurn(score, turn), withWdl)}`,
       `nodes ${nodes} nps ${nps} hashfull ${hashfull} tbhits ${tbhits} time ${timeMs}`,
       `pv ${moves.join(" ")}`,
     ].join(" "),
   );
-}
-
-/** A text for people, in one line. */
-export function infoString(text: string): string {
-  return `info string ${withoutControls(text)}`;
-}
-
-/** @param best undefined if there is no legal move */
-export function bestMoveLine(best: string | undefined, ponder?: string): string {
-  return `bestmove ${best ?? "(none)"}${ponder === undefined ? "" : ` ponder ${ponder}`}`;
 }
 
 /** The same function turns a score from White's view and into it. */

@@ -1,14 +1,13 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createOptions } from "../../../src/cli/uci/options.ts";
-import { declared } from "./scripted-service.ts";
+import { declared } from "./talk.ts";
 
-const options = () => createOptions({ declared, multipvMax: 10, overheadMs: 30 });
+const createThem = () => createOptions(declared, 10, 30);
 
-test("kibitz uci declares every option, those of the engine with its own bounds", () => {
-  expect(options().declare()).toEqual([
+test("kibitz uci declares every option, and those of the engine with the engine's bounds", () => {
+  expect(createThem().declare()).toEqual([
     "option name Hash type spin default 16 min 1 max 33554432",
     "option name Threads type spin default 1 min 1 max 1024",
-    "option name Clear Hash type button",
     "option name Ponder type check default false",
     "option name MultiPV type spin default 1 min 1 max 10",
     "option name Move Overhead type spin default 30 min 0 max 5000",
@@ -21,57 +20,45 @@ test("kibitz uci declares every option, those of the engine with its own bounds"
 });
 
 test("setoption sets values by names in any case, without output", () => {
-  const set = options();
-  expect([
-    ...set.set("multipv", "3"),
-    ...set.set("UCI_SHOWWDL", "true"),
-    ...set.set("uci_chess960", "true"),
-    ...set.set("Move overhead", "100"),
-    ...set.set("Clear Hash", undefined),
-    ...set.set("Ponder", "true"),
-  ]).toEqual([]);
-  expect(set.values).toEqual({ multipv: 3, showWdl: true, chess960: true, overheadMs: 100 });
+  const options = createThem();
+  for (const [name, value] of [
+    ["multipv", "3"],
+    ["UCI_SHOWWDL", "true"],
+    ["uci_chess960", "true"],
+    ["Move overhead", "100"],
+    ["Hash", "1024"],
+    ["Ponder", "true"],
+  ] as const) {
+    expect(options.set(name, value)).toBeUndefined();
+  }
+  expect(options).toMatchObject({ multipv: 3, showWdl: true, chess960: true, overheadMs: 100 });
 });
 
 test.each([
-  ["MultiPV", "0", "MultiPV 0 is outside 1 to 10: taken as 1"],
-  ["MultiPV", "500", "MultiPV 500 is outside 1 to 10: taken as 10"],
-  ["Skill Level", "-3", "Skill Level -3 is outside 0 to 20: taken as 0"],
-  ["MultiPV", "many", "MultiPV is a whole number, not many: it stays 1"],
-  ["UCI_ShowWDL", "yes", "UCI_ShowWDL is true or false, not yes: it stays false"],
+  ["MultiPV", "0", "MultiPV cannot be 0: it stays 1"],
+  ["MultiPV", "11", "MultiPV cannot be 11: it stays 1"],
+  ["Skill Level", "-3", "Skill Level cannot be -3: it stays 20"],
+  ["MultiPV", "many", "MultiPV cannot be many: it stays 1"],
+  ["UCI_ShowWDL", "yes", "UCI_ShowWDL cannot be yes: it stays false"],
+  ["UCI_ShowWDL", undefined, "UCI_ShowWDL cannot be nothing: it stays false"],
   ["SyzygyPath", "/tb", "there is no option SyzygyPath"],
-])("setoption %s = %s is answered with %s", (name, value, told) => {
-  expect(options().set(name, value)).toEqual([told]);
+])("setoption %s = %s is refused with %j", (name, value, complaint) => {
+  expect(createThem().set(name, value)).toBe(complaint);
 });
 
-test.each(["Hash", "Threads"])(
-  "setoption accepts %s, and says that it has no effect unless the value is the default",
-  (name) => {
-    const set = options();
-    expect(set.set(name, name === "Hash" ? "16" : "1")).toEqual([]);
-    expect(set.set(name, "64")).toEqual([expect.stringMatching(`^${name} has no effect: `)]);
-  },
-);
-
-describe("the engine is told", () => {
-  const told = (...settings: readonly (readonly [string, string])[]) => {
-    const set = options();
-    for (const [name, value] of settings) {
-      set.set(name, value);
-    }
-    return set.forEngine();
-  };
-
-  test("kibitz uci sends the engine no option that has its default", () => {
-    expect(told()).toEqual({});
-    expect(told(["Skill Level", "20"], ["UCI_Elo", "1500"])).toEqual({});
-  });
-
-  test("kibitz uci sends only one strength to the engine, because the service refuses two", () => {
-    expect(told(["Skill Level", "5"])).toEqual({ skill_level: 5 });
-    expect(told(["Skill Level", "5"], ["UCI_LimitStrength", "true"], ["UCI_Elo", "1500"])).toEqual({
-      uci_limit_strength: true,
-      uci_elo: 1500,
-    });
-  });
+test.each([
+  ["no option that has its default", { "Skill Level": "20", UCI_Elo: "1500" }, {}],
+  ["Skill Level without UCI_LimitStrength", { "Skill Level": "5", UCI_Elo: "1500" }, { skill_level: 5 }],
+  [
+    "UCI_Elo with UCI_LimitStrength",
+    { "Skill Level": "5", UCI_LimitStrength: "true", UCI_Elo: "1500" },
+    { uci_limit_strength: true, uci_elo: 1500 },
+  ],
+  ["UCI_LimitStrength with the least Elo", { UCI_LimitStrength: "true" }, { uci_limit_strength: true }],
+])("kibitz uci sends the engine %s, because the service refuses two strengths", (_, settings, sent) => {
+  const options = createThem();
+  for (const [name, value] of Object.entries(settings)) {
+    options.set(name, value);
+  }
+  expect(options.forEngine()).toEqual(sent);
 });

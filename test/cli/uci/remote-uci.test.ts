@@ -43,7 +43,7 @@ test("kibitz uci --url greets, searches and says what the plan of the service do
   const lines = await until(/^bestmove /);
   expect(lines.filter((line) => line.startsWith("info string"))).toEqual([
     "info string go depth 20 is outside 1 to 14: taken as 14",
-    "info string MultiPV 3 is more than this service allows: taken as 2",
+    "info string MultiPV 3 is outside 1 to 2: taken as 2",
   ]);
   expect(lines.at(-2)).toMatch(/^info depth 14 .* multipv 2 /);
 });
@@ -61,7 +61,7 @@ test("kibitz uci --url stops an endless search with stop, says the best move and
 test("kibitz uci --url waits as long as the service says if it asks more often than the plan allows", async () => {
   const { say, until } = uciAt(app.url);
   const heard: string[] = [];
-  const refusal = /^info string .+; asking again in \d+ ms$/;
+  const refusal = /^info string .+; retrying in \d+ ms$/;
   for (let asked = 0; asked < 50 && !heard.some((line) => refusal.test(line)); asked++) {
     // A busy machine alone does not come to as many in a second: others at the address ask, too.
     const others = Array.from({ length: 12 }, () => post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 }));
@@ -80,32 +80,21 @@ test("kibitz uci --url says why the connection broke, and stop still brings the 
   await until(/^info depth 19 /);
   await relay[Symbol.asyncDispose]();
   const [broken = "", refused] = await until(/^info string nothing is listening/);
-  expect(broken).toMatch(/^info string the connection to .+ broke off .+; asking again in 200 ms$/);
+  expect(broken).toMatch(/^info string the connection to .+ broke off .+; retrying in 200 ms$/);
   expect(refused).toMatch(/^info string nothing is listening at .+ \(ECONNREFUSED\)/);
   say("stop");
   const lines = await until(/^bestmove [a-h]\d[a-h]\d/);
   expect(lines.join("\n")).not.toContain("is only the first that is legal");
 });
 
-test("kibitz uci --url says why no service answers, and plays a legal move", async () => {
-  const { say, until } = uciAt(`http://127.0.0.1:${await freePort()}`);
-  say("uci", "isready");
-  const greeting = await until(/^readyok$/);
-  expect(greeting[0]).toMatch(
-    /^info string nothing is listening at .+ What its engine can be told is not known/,
-  );
-  expect(greeting.at(-2)).toBe("uciok");
-  say("position startpos moves e2e4", "go movetime 100");
-  const lines = await until(/^bestmove /);
-  expect(lines[0]).toMatch(/^info string nothing is listening at /);
-  expect(lines.at(-2)).toMatch(
-    /^info string no move was found: ([a-h]\d[a-h]\d) is only the first that is legal$/,
-  );
-  expect(lines.at(-1)).toMatch(/^bestmove [a-h][78][a-h][56]$/);
+test("kibitz uci --url says why no service answers, and ends with 1", async () => {
+  const { until, ended } = startUci(["--url", `http://127.0.0.1:${await freePort()}`]);
+  expect((await until(/^info string/)).at(-1)).toMatch(/^info string nothing is listening at /);
+  expect(await ended).toBe(1);
 });
 
 test.each([
-  [["--engine", "stockfish-3"], /has no engine "stockfish-3": its engines are stockfish-19, /],
+  [["--engine", "stockfish-3"], /There is no engine "stockfish-3": the engines are stockfish-19, /],
   [["--key", "kbz_no"], /API key/],
 ])("kibitz uci --url %j ends with 2, because the service can never do that", async (args, complaint) => {
   const { until, ended } = startUci(["--url", app.url, ...args]);

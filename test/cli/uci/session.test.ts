@@ -2,8 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Bound, StopReason } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import { KibitzError } from "../../../src/errors/errors.ts";
 import { giveClockBack, takeClock } from "../../engine/clock.ts";
-import { centipawns, createScriptedService, done, gameOver, mateIn, stateOf } from "./scripted-service.ts";
-import { talk } from "./talk.ts";
+import { centipawns, done, gameOver, mateIn, notesOf, stateOf, talk } from "./talk.ts";
 
 beforeEach(takeClock);
 afterEach(giveClockBack);
@@ -15,30 +14,8 @@ describe("the greeting", () => {
       "id name Kibitz 1.2.3 (Stockfish 19)",
       "id author the Kibitz authors; the Stockfish developers",
     ]);
-    expect(heard.filter((line) => line.startsWith("option name "))).toHaveLength(11);
+    expect(heard.filter((line) => line.startsWith("option name "))).toHaveLength(10);
     expect(heard.at(-1)).toBe("uciok");
-  });
-
-  test("the greeting and all answers wait until the engine is known, and then come in order", async () => {
-    const introduction = Promise.withResolvers<{ name: string; author: string; options: [] }>();
-    const { hear, last } = talk(createScriptedService(introduction.promise));
-    expect(await hear("uci", "isready", "go depth 3")).toEqual([]);
-    introduction.resolve({ name: "A", author: "B", options: [] });
-    const heard = await hear();
-    expect(heard.at(-2)).toBe("uciok");
-    expect(heard.at(-1)).toBe("readyok");
-    expect(last().request.depth).toBe(3);
-  });
-
-  test("the greeting says why the engine is not known yet, and comes later", async () => {
-    const introduction = { name: "x", author: "y", options: [], complaint: "nobody answers" };
-    const { hear } = talk(createScriptedService(Promise.resolve(introduction)));
-    expect(await hear("isready")).toEqual(["info string nobody answers", "readyok"]);
-  });
-
-  test("the greeting never comes if no search can ever be answered", async () => {
-    const { over } = talk(createScriptedService(Promise.reject(new Error("no engine"))));
-    await expect(over).rejects.toThrow("no engine");
   });
 });
 
@@ -108,9 +85,9 @@ describe("a question", () => {
   test.each([
     ["go infinite", { nodes: 1_000_000_000n, movetimeMs: 60_000 }],
     ["go movetime 200", { nodes: 1_000_000_000n, movetimeMs: 200 }],
-    ["go movetime 5", { nodes: 250n, movetimeMs: 50 }],
+    ["go movetime 5", { nodes: 1_000_000_000n, movetimeMs: 50 }],
     ["go movetime 5 nodes 40", { nodes: 40n, movetimeMs: 50 }],
-    ["go movetime 5 depth 3", { nodes: 250n, depth: 3, movetimeMs: 50 }],
+    ["go movetime 5 depth 3", { depth: 3, movetimeMs: 50 }],
     ["go wtime 30960 btime 1", { nodes: 1_000_000_000n, movetimeMs: 1000 }],
     ["go depth 12 wtime 30960 btime 1", { depth: 12, movetimeMs: 1000 }],
     ["go ponder wtime 30960 btime 1", { nodes: 1_000_000_000n, movetimeMs: 60_000 }],
@@ -121,33 +98,19 @@ describe("a question", () => {
     expect(last().request.depth).toBe("depth" in limits ? limits.depth : undefined);
   });
 
-  test("a UCI search for less time than the service allows sends the nodes that the engine visits in that time", async () => {
-    const { hear, last } = talk();
-    await hear("go depth 9");
-    last().find(done(9, ["e2e4"], StopReason.DEPTH, { search: { nodes: 30_000n, timeMs: 100 } }));
-    await hear();
-    await hear("go movetime 20");
-    expect(last().request.nodes).toBe(6000n);
-    // Of what takes no time nothing can be learnt.
-    last().find(done(1, ["e2e4"], StopReason.NODES, { search: { nodes: 20n, timeMs: 19 } }));
-    await hear();
-    await hear("go movetime 20");
-    expect(last().request.nodes).toBe(6000n);
-  });
-
   test("a UCI search beyond the plan is sent again within it, and the next ones are within it at once", async () => {
-    const { hear, last, service } = talk();
+    const { hear, last, searches } = talk();
     await hear("setoption name MultiPV value 8", "go depth 30");
     last().fail(overPlan({ "/depth": 20, "/multipv": 5 }));
     expect(await hear()).toEqual([
       "info string go depth 30 is outside 1 to 20: taken as 20",
-      "info string MultiPV 8 is more than this service allows: taken as 5",
+      "info string MultiPV 8 is outside 1 to 5: taken as 5",
     ]);
     expect(last().request).toMatchObject({ depth: 20, multipv: 5 });
     last().find(done(20, ["e2e4"]));
     await hear("go depth 25");
     expect(last().request).toMatchObject({ depth: 20, multipv: 5 });
-    expect(service.searches).toHaveLength(3);
+    expect(searches).toHaveLength(3);
   });
 });
 
@@ -212,24 +175,26 @@ describe("an answer", () => {
     last().end();
     expect(await hear()).toEqual([
       "info depth 0 score cp 0",
-      expect.stringMatching(
-        /^info string the game is drawn by the rules: (a1\w\d) is only the first that is legal$/,
-      ),
+      expect.stringMatching(/^info string no move was found: (a1\w\d) is only the first that is legal$/),
       expect.stringMatching(/^bestmove a1(a2|b1|b2)$/),
     ]);
   });
 
-  test("a search of a position that cannot be read plays no move of an earlier position", async () => {
-    const { hear, service } = talk();
+  test.each([
+    ["fen not a FEN", /FEN/],
+    ["", /./],
+    ["fen 8/8/8/8/8/8/8/8 w - - 0 1", /White has no king\./],
+    ["startpos moves e2e4 e2e4", /'e2e4' is not a legal move for Black \(moves\[1\], in the position /],
+  ])("position %s is refused with the reason, and no earlier position is searched", async (position, why) => {
+    const { hear, searches } = talk();
     await hear("position startpos moves e2e4");
-    const told = await hear("position startpos moves e2e4 e2e4", "go depth 3");
-    expect(told).toEqual([
-      expect.stringMatching(/^info string 'e2e4' is not a legal move for Black \(moves\[1\]/),
-      "info string there is no position to search: the last one could not be read",
+    const heard = await hear(`position ${position}`, "go depth 3", "isready");
+    expect(notesOf(heard).join("\n")).toMatch(why);
+    expect(heard.slice(-3)).toEqual([
+      "info string there is no position to search: the last one was refused",
       "bestmove 0000",
+      "readyok",
     ]);
-    expect(service.searches).toEqual([]);
-    await hear("position fen not a fen at all", "isready");
-    expect(await hear("isready")).toEqual(["readyok"]);
+    expect(searches).toEqual([]);
   });
 });

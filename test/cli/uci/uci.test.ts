@@ -32,7 +32,7 @@ test("kibitz uci greets, searches, castles as it is told, stops and quits", asyn
   say("stop");
   await until(/^bestmove /);
 
-  // The engine that still stops is waited for: another one takes longer to start.
+  // The next search waits for the engine that still stops, because another engine takes longer to start.
   say("go depth 2");
   await until(/^bestmove /);
   expect(descendantsOf(process.pid)).toEqual(engines);
@@ -52,7 +52,7 @@ test("kibitz uci answers all that was said before standard input ends, then exit
 });
 
 test.each([
-  [["--engine", "stockfish-3"], 2, /there is no engine "stockfish-3" here/i],
+  [["--engine", "stockfish-3"], 2, /There is no engine "stockfish-3": the engines are /],
   [["now"], 2, /uci takes no arguments/],
 ])("kibitz uci %s is refused before it greets", async (args, code, complaint) => {
   const finished = await runKibitz(["uci", ...args], {}, ["uci\n"]);

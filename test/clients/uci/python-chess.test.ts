@@ -68,15 +68,13 @@ describeWith("python")("python-chess", () => {
     },
   );
 
-  test("kibitz uci at a service that refuses uses its time, plays the expected move, and has no move for an analysis", async () => {
+  test("kibitz uci at a service that refuses uses its time, plays a legal move, and has no move for an analysis", async () => {
     const plans = usePlansFile({ id: "keyless", limits: { rates: [rateOf("hour", 1, 3600)] } });
     const limited = await startServer({ ...env, KIBITZ_PLANS: plans, KIBITZ_ACCESS: "public" });
     try {
       const command = [python, fileOf("limited.py"), ...kibitzUci("--url", limited.url)];
       const seen = JSON.parse(await runProgram(command, { env }));
       expect(seen).toEqual({
-        expected: seen.played,
-        played: expect.stringMatching(/^[a-h]\d[a-h]\d$/),
         seconds: expect.any(Number),
         legal: true,
         "analysed to a depth": "None",

@@ -1,0 +1,21 @@
+import { type AnalysisRequest, type Engine, Path } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import { KibitzError } from "../../errors/errors.ts";
+import { echo } from "../../text/plain-text.ts";
+
+/** The engine that a request means: among the engines with its path, `latest` before the newest. @throws KibitzError if there is none */
+export function chooseEngine(
+  engines: readonly Engine[],
+  { engine: id = "latest", path }: Pick<AnalysisRequest, "engine" | "path">,
+): Engine {
+  const isAnyPath = path === Path.UNSPECIFIED || path === Path.AUTO;
+  const withPath = engines.filter(({ paths }) => isAnyPath || paths.some((one) => one.path === path));
+  const engine =
+    id === "latest"
+      ? (withPath.find(({ latest }) => latest) ?? withPath[0])
+      : withPath.find((one) => one.id === id);
+  if (engine === undefined) {
+    const ids = engines.map((one) => one.id).join(", ");
+    throw new KibitzError("unknown_engine", `There is no engine "${echo(id)}": the engines are ${ids}.`);
+  }
+  return engine;
+}
