@@ -23,7 +23,7 @@ const waitMinMs = 1000;
 
 /**
  * Evaluates any number of requests in batches, and yields the answers as they are ready, each with its index in `requests`. If the service
- * refuses for now (429), the rest is sent when the service says.
+ * refuses for now (429), the rest is sent after the time that the service names.
  *
  * @throws KibitzError for a refusal of all requests; the reason of `signal`
  */
@@ -32,18 +32,28 @@ export async function* askMany(
   { evaluateBatch }: Pick<Client<typeof AnalysisService>, "evaluateBatch">,
   { signal, onWait }: AskManyOptions,
 ): AsyncGenerator<EvaluateBatchResponse> {
-  let open = [...requests.entries()];
+  /** Number of requests that were sent at least once. */
+  let sent = 0;
+  /** Requests to be sent again: at most one batch. */
+  let again: (readonly [place: number, request: AnalysisRequest])[] = [];
   let size = batchItemsMax;
-  while (open.length > 0) {
-    const asked = open.slice(0, size);
+  for (;;) {
+    const batch = again.splice(0, size);
+    const first = sent;
+    const fresh = requests.slice(first, first + size - batch.length);
+    batch.push(...fresh.map((request, index) => [first + index, request] as const));
+    sent += fresh.length;
+    if (batch.length === 0) {
+      return;
+    }
     const answered = new Set<number>();
     let wait: Wait | undefined;
     let smaller: number | undefined;
     try {
-      const batch = { requests: asked.map(([, request]) => request) };
-      for await (const { index, outcome } of evaluateBatch(batch, { signal })) {
+      const message = { requests: batch.map(([, request]) => request) };
+      for await (const { index, outcome } of evaluateBatch(message, { signal })) {
         const later = outcome.case === "problem" ? waitOf(outcome.value) : undefined;
-        const place = asked[index]?.[0];
+        const place = batch[index]?.[0];
         if (later) {
           wait = longer(wait, later);
         } else if (place !== undefined) {
@@ -54,7 +64,7 @@ export async function* askMany(
     } catch (thrown) {
       const error = thrown instanceof KibitzError ? thrown : undefined;
       wait = error && waitOf(error);
-      smaller = error && smallerBatch(error, asked.length);
+      smaller = error && smallerBatch(error, batch.length);
       if (wait === undefined && smaller === undefined) {
         throw thrown;
       }
@@ -63,7 +73,7 @@ export async function* askMany(
     if (answered.size === 0 && wait === undefined && smaller === undefined) {
       throw new Error("the batch ended without its answers");
     }
-    open = open.filter(([place]) => !answered.has(place));
+    again = [...batch.filter(([place]) => !answered.has(place)), ...again];
     if (wait) {
       onWait(wait);
       await sleep(wait.ms, undefined, { signal });
@@ -99,12 +109,12 @@ export function waitOf({
 }
 
 /** The size of batches that the plan allows, if a batch was refused for its size. */
-function smallerBatch({ faults }: KibitzError, asked: number): number | undefined {
+function smallerBatch({ faults }: KibitzError, sent: number): number | undefined {
   const fault = faults.find(({ pointer, code }) => pointer === "/requests" && code === "over_plan_limit");
-  if (fault === undefined || asked === 1) {
+  if (fault === undefined || sent === 1) {
     return undefined;
   }
   const allowed = fault.allowed?.maxItems;
   // Long errors leave out what is allowed. Then halve the batch.
-  return Math.max(1, typeof allowed === "number" && allowed < asked ? allowed : Math.floor(asked / 2));
+  return Math.max(1, typeof allowed === "number" && allowed < sent ? allowed : Math.floor(sent / 2));
 }

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import {
   type EvaluateBatchResponse,
@@ -35,7 +35,7 @@ const indexesOf = (answers: readonly EvaluateBatchResponse[]) =>
 
 test.each([
   ["as its plan says", { maxItems: 60 }, [200, 60, 60, 60, 60, 10]],
-  ["by halves where the error has no room to say it", undefined, [200, 100, 50, 50, 50, 50, 50]],
+  ["by halves if the error has no room for the largest size", undefined, [200, 100, 50, 50, 50, 50, 50]],
 ])("batches become smaller %s, and every request has its answer", async (_, allowed, sizes) => {
   const service = serviceOf(60, allowed);
   const answers = await Array.fromAsync(askMany(requestsOf(250), service, options));
@@ -43,7 +43,14 @@ test.each([
   expect(service.sizes).toEqual(sizes);
 });
 
-test("a service that answers nothing is not asked for ever", async () => {
+test("the work for a batch does not grow with the number of requests", async () => {
+  const has = vi.spyOn(Set.prototype, "has");
+  onTestFinished(() => has.mockRestore());
+  await Array.fromAsync(askMany(requestsOf(10_000), serviceOf(200), options));
+  expect(has.mock.calls.length).toBeLessThan(30_000);
+});
+
+test("a service that sends no answers to a batch gets no second batch", async () => {
   const service = { evaluateBatch: async function* (): AsyncGenerator<EvaluateBatchResponse> {} };
   await expect(Array.fromAsync(askMany(requestsOf(2), service, options))).rejects.toThrow(
     /without its answers/,
