@@ -7,7 +7,6 @@ import {
   FindBestMoveResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { createMessageWriter } from "../calls/plain/write-message.ts";
-import { KibitzError } from "../errors/errors.ts";
 import { withoutControls } from "../text/plain-text.ts";
 import { ask } from "./ask.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
@@ -15,7 +14,7 @@ import { evaluateFile } from "./evaluate-file.ts";
 import { orPrintError } from "./print-error.ts";
 import { remoteOptions } from "./remote-address.ts";
 import { createProgress, type Report, reportOfBestMove, reportOfEvaluation } from "./report.ts";
-import { readRequestOfMany, readSendable, requestFromInput, searchOptions } from "./request-from-input.ts";
+import { readRequestOfMany, requestFromInput, searchOptions } from "./request-from-input.ts";
 import { columnsOf } from "./style.ts";
 
 /** What is printed of an answer. */
@@ -98,8 +97,7 @@ async function analyse(input: CommandInput, kind: Kind): Promise<number> {
       );
     };
     try {
-      service.check(sent);
-      const request = readSendable(sent);
+      const request = await service.read(sent);
       const { streamEvaluate } = createClient(AnalysisService, service.transport);
       for await (const state of streamEvaluate(request, { signal })) {
         progress.show(state);
@@ -115,7 +113,7 @@ async function analyse(input: CommandInput, kind: Kind): Promise<number> {
         print(answer);
         return exitCode.interrupted;
       }
-      throw thrown instanceof KibitzError ? await service.suggest(thrown, sent) : thrown;
+      throw thrown;
     } finally {
       progress.clear();
     }

@@ -1,5 +1,6 @@
 import { create, type DescMethod, type MessageShape } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
+import type { AnalysisRequest } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { createLocalAccess } from "../access/access.ts";
 import { localAccount } from "../access/account.ts";
 import { validateSearchMoves } from "../analysis/validate-request.ts";
@@ -8,21 +9,22 @@ import { requestFromMessage } from "../calls/convert.ts";
 import { withSuggestion } from "../calls/suggest.ts";
 import { errorFromPositionFaults } from "../chess/position-error.ts";
 import { validatePosition } from "../chess/validate-position.ts";
+import { KibitzError } from "../errors/errors.ts";
 import { createLog } from "../log/create-log.ts";
 import type { Log } from "../log/log.ts";
 import { loadConfig } from "../wiring/config.ts";
 import { openEngines } from "../wiring/engines.ts";
 import { createService, type Service } from "../wiring/service.ts";
 import { hasStore, openStore } from "../wiring/store.ts";
-import type { AskedService, AskOptions } from "./asked-service.ts";
 import { cacheFolderOf } from "./cache-folder.ts";
 import type { CommandInput } from "./command.ts";
 import { readRequest } from "./request-from-input.ts";
+import type { Target, TargetOptions } from "./target.ts";
 
 type Input = Pick<CommandInput, "values" | "host" | "signal">;
 
-/** The service in this process. Its engines start with the first call that needs one: many agents and wrong requests need none. */
-export function askHere(input: Input, options: AskOptions): AskedService {
+/** The service in this process. Its engines start with the first call that needs one: many agents and invalid requests need none. */
+export function askHere(input: Input, options: TargetOptions): Target {
   const left = new AbortController();
   let opening: Promise<Service & AsyncDisposable> | undefined;
   const service = () => {
@@ -36,16 +38,16 @@ export function askHere(input: Input, options: AskOptions): AskedService {
   return {
     transport: transportTo(service),
     host: undefined,
-    check: checkWithoutEngines,
+    async read(sent) {
+      try {
+        return readWithoutEngines(sent);
+      } catch (thrown) {
+        throw thrown instanceof KibitzError
+          ? await withSuggestion(thrown, sent, async (candidate) => readWithoutEngines(candidate))
+          : thrown;
+      }
+    },
     preflight: async (message, method) => (await service()).preflight.message(message, method, localAccount),
-    suggest: (error, sent) =>
-      withSuggestion(error, sent, async (plain) => {
-        checkWithoutEngines(plain);
-        // Only these need an engine that runs. Starting one for a suggestion alone would take a second.
-        if (opening || "engine" in plain || "path" in plain || "options" in plain) {
-          await (await service()).preflight.item(readRequest(plain), localAccount);
-        }
-      }),
     async [Symbol.asyncDispose]() {
       left.abort(new Error("the command has ended"));
       // If the engines could not be opened, the call that opened them has reported it.
@@ -58,7 +60,7 @@ export function askHere(input: Input, options: AskOptions): AskedService {
 /** Problems with stored answers are logged from `KIBITZ_LOG_LEVEL=info` on: they prevent no answer. */
 async function open(
   { host, values: { engine, path } }: Input,
-  { stores = false, settings }: AskOptions,
+  { stores = false, settings }: TargetOptions,
   signal: AbortSignal,
 ): Promise<Service & AsyncDisposable> {
   const logLevel = host.env.KIBITZ_LOG_LEVEL || "warn";
@@ -67,11 +69,11 @@ async function open(
   const info: Log["info"] = (fields, message) => log.info(fields, message);
   await using opened = new AsyncDisposableStack();
   // The engine that the command names is the only one that is started.
-  const asked = {
+  const wanted = {
     engine: typeof engine === "string" ? engine : "latest",
     path: path === "native" || path === "wasm" ? path : "auto",
   } as const;
-  const engines = opened.use(await openEngines(config, log, signal, { asked }));
+  const engines = opened.use(await openEngines(config, log, signal, { asked: wanted }));
   const dataDir = host.env.KIBITZ_DATA_DIR ? config.dataDir : cacheFolderOf(host);
   const answers = { storeMb: config.storeMb, dataDir };
   const store = stores || hasStore(answers) ? openStore(answers, { info, warn: info }) : undefined;
@@ -81,15 +83,17 @@ async function open(
   return { ...service, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** Checks fields, position and moves as the service does first. @throws KibitzError */
-function checkWithoutEngines(sent: Readonly<Record<string, unknown>>): void {
-  const request = requestFromMessage(readRequest(sent));
+/** Validates fields, position and moves as the service does first: engines would take a second to start. @throws KibitzError */
+function readWithoutEngines(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
+  const message = readRequest(sent);
+  const request = requestFromMessage(message);
   const { fen, moves, options } = request;
   const validation = validatePosition({ fen, moves, chess960: options.uci_chess960 === true });
   if (validation.kind === "faults") {
     throw errorFromPositionFaults(validation);
   }
   validateSearchMoves(request, validation.position);
+  return message;
 }
 
 /** Passes messages to the wrapped handlers without encoding them, so that errors stay KibitzErrors. */

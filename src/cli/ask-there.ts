@@ -2,10 +2,10 @@ import http from "node:http";
 import https from "node:https";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { KibitzError } from "../errors/errors.ts";
-import type { AskedService } from "./asked-service.ts";
 import type { RemoteAddress } from "./remote-address.ts";
 import { errorFromRemote, UnreachableError } from "./remote-error.ts";
 import { readSendable } from "./request-from-input.ts";
+import type { Target } from "./target.ts";
 
 interface RemoteTimes {
   /** Longest time to connect, in milliseconds. */
@@ -20,7 +20,7 @@ const defaultTimes: RemoteTimes = { connectMaxMs: 10_000, silenceMaxMs: 180_000 
  * A running service, over Connect. It connects with the first call. To leave a stream before its end, abort its signal: Connect's client
  * does not report that nobody reads.
  */
-export function askThere({ url, key, trace }: RemoteAddress, times: Partial<RemoteTimes> = {}): AskedService {
+export function askThere({ url, key, trace }: RemoteAddress, times: Partial<RemoteTimes> = {}): Target {
   const { connectMaxMs, silenceMaxMs } = { ...defaultTimes, ...times };
   const agent = createAgent(url, connectMaxMs);
   const underWay = new Set<RemoteCall>();
@@ -60,8 +60,7 @@ export function askThere({ url, key, trace }: RemoteAddress, times: Partial<Remo
     },
     host: new URL(url).host,
     // The service has its own rules, and its errors already suggest a request.
-    check: readSendable,
-    suggest: async (error) => error,
+    read: async (sent) => readSendable(sent),
     preflight: () => Promise.reject(new KibitzError("internal", "Only the service knows what it answers.")),
     async [Symbol.asyncDispose]() {
       // Also streams that nobody reads any more: their timers would keep the process alive.

@@ -20,10 +20,10 @@ import { withoutControls } from "../text/plain-text.ts";
 import { createTimeSlicer } from "../thread/event-loop.ts";
 import { ConfigError } from "../wiring/config.ts";
 import { ask } from "./ask.ts";
-import type { AskedService } from "./asked-service.ts";
 import { type Command, type CommandInput, exitCode } from "./command.ts";
 import { remoteOptions } from "./remote-address.ts";
 import { UnreachableError } from "./remote-error.ts";
+import type { Target } from "./target.ts";
 
 export const mcpCommand: Command = {
   usage: "mcp",
@@ -88,7 +88,7 @@ function peerOf(answerers: Answerers, left: AbortSignal, complain: (error: Error
 }
 
 /** This process plays moves itself, with and without `--url`, and counts them towards no limit. */
-function answerersOf({ transport, preflight }: AskedService): Answerers {
+function answerersOf({ transport, preflight }: Target): Answerers {
   return {
     plain: createPlainCalls({
       calls: callsOver(transport),
