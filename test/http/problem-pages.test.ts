@@ -9,12 +9,12 @@ const start = () => startListener([createProblemPages()]);
 test("every code of the catalogue has a page that explains it", async () => {
   const { base } = await start();
   for (const code of errorCodes) {
-    const { title, status } = errorKind(code);
+    const { title, status, rpc } = errorKind(code);
     const page = await fetch(base + problemTypeOf(code));
     expect(page.status).toBe(200);
     const text = await page.text();
     expect(text).toContain(`<h1>${title}</h1>`);
-    expect(text).toContain(`HTTP ${status}<br>`);
+    expect(text).toContain(`<code>${code}</code></a><br>HTTP ${status}<br>gRPC <code>${rpc}</code>`);
   }
 });
 

@@ -70,6 +70,14 @@ describe("a request that came through the edge", () => {
     });
   });
 
+  test.each(["mine", "a-b_c.d:e", "x".repeat(64)])("the request id %s is kept", (id) => {
+    expect(identifyRequest(raw({ "x-request-id": id }), noRpc).id).toBe(id);
+  });
+
+  test.each(["two words", "x".repeat(65), '<script>"', "é"])("the request id %s is replaced", (id) => {
+    expect(identifyRequest(raw({ "x-request-id": id }), noRpc).id).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
   const rpcPath = "/chess.analysis.v1.AnalysisService/Evaluate";
   test.each([
     ["POST", "/v1/eval", "application/json", "json"],

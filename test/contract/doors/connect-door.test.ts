@@ -64,23 +64,3 @@ test.each(["!!", "e", "e30{"])(
     });
   },
 );
-
-test("a call that no service has is refused with the details of every error", async () => {
-  const headers = { "Content-Type": "application/json", "X-Request-Id": "mine" };
-  const { status, body } = await post(`${app.url}/chess.analysis.v1.AnalysisService/Evalute`, {}, headers);
-  expect(status).toBe(501);
-  expect(body).toMatchObject({
-    code: "unimplemented",
-    details: [
-      {
-        type: "google.rpc.ErrorInfo",
-        debug: {
-          domain: "kibitz",
-          reason: "UNIMPLEMENTED",
-          metadata: { code: "unimplemented", next_action: "fix_request", request_id: "mine" },
-        },
-      },
-      { type: "chess.analysis.v1.Problem", debug: { requestId: "mine" } },
-    ],
-  });
-});

@@ -167,15 +167,4 @@ describe("GET", () => {
     expect(await typical("depth=18")).toBeGreaterThan(await typical("depth=10"));
     expect(await typical("depth=30&movetime_ms=100")).toBe(100);
   });
-
-  test.each([
-    ["depth=31", "out_of_range", "/depth"],
-    ["depth=deep", "invalid_type", "/depth"],
-    ["depth=1&depth=2", "invalid_type", "/depth"],
-    ["fen=8", "unknown_field", "/fen"],
-  ])("GET /price?%s is %s at %s", async (query, code, pointer) => {
-    const { status, body } = await get(`${app.url}/price?${query}`);
-    expect(status).toBe(400);
-    expect(body).toMatchObject({ code, errors: [{ pointer, code }] });
-  });
 });

@@ -177,22 +177,6 @@ describe("a deadline ends the search and frees the engine", () => {
   });
 });
 
-describe("a deadline that is years away is none", () => {
-  test.each([
-    ["application/json", "Connect-Timeout-Ms", "9999999999"],
-    ["application/grpc-web+json", "grpc-timeout", "99999999H"],
-  ])("a deadline that is years away has no effect: %s with %s: %s", async (type, name, value) => {
-    const message = Buffer.from(JSON.stringify({ fen: startFen, depth: 4 }));
-    const framed = Buffer.concat([Buffer.of(0, 0, 0, 0, message.length), message]);
-    const answer = await fetch(`${app.url}/chess.analysis.v1.AnalysisService/Evaluate`, {
-      method: "POST",
-      headers: { "Content-Type": type, [name]: value },
-      body: type === "application/json" ? message : framed,
-    });
-    expect(await answer.text()).toContain(startFen);
-  });
-});
-
 describe("grpc-js over plaintext", () => {
   let client: DynamicClient;
   beforeAll(() => {

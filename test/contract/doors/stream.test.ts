@@ -88,16 +88,6 @@ describe.each(streamClients)("$name", (kind) => {
   });
 });
 
-describe("plain JSON", () => {
-  test("POST /v1/eval in plain JSON is a stream by its Accept header", async () => {
-    const headers = { "Content-Type": "application/json", Accept: "text/event-stream" };
-    const body = JSON.stringify({ fen: startFen, depth: 3 });
-    const response = await fetch(`${app.url}/v1/eval`, { method: "POST", headers, body });
-    expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
-    expect((await response.text()).match(/^event: \w+$/gm)?.at(-1)).toBe("event: done");
-  });
-});
-
 test("a stream that nobody reads delays no other request", async () => {
   const body = JSON.stringify({ fen: startFen, depth: 12, multipv: 10 });
   const socket = connect1(Number(new URL(app.url).port), "127.0.0.1");

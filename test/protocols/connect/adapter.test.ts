@@ -233,13 +233,6 @@ describe("a problem document, never an empty body, answers", () => {
     }
   });
 
-  test("gRPC over HTTP/1.1 is refused by a problem document", async () => {
-    const { base } = await start();
-    const answer = await post(base, `${service}/ListEngines`, "application/grpc");
-    expect(answer.status).toBe(415);
-    expect(await answer.json()).toMatchObject({ detail: expect.stringContaining("HTTP/2") });
-  });
-
   test("a call that streams both ways is refused over HTTP/1.1 by a problem document", async () => {
     // Connect's handler answers so for all calls that do.
     const [handler] = analysisRouter().handlers;

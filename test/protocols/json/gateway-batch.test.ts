@@ -64,30 +64,6 @@ const lines = async (response: Response) =>
     .map((line) => short(JSON.parse(line)));
 
 describe("a batch", () => {
-  it("a batch is answered as an array in the order of its requests", async () => {
-    const response = await post(fens("a", "b", "c"));
-    expect(Object.fromEntries(response.headers)).toMatchObject({
-      "content-type": "application/json; charset=utf-8",
-      "cache-control": "no-store",
-      "x-request-id": expect.any(String),
-    });
-    expect(await array(response)).toEqual([
-      [0, "a"],
-      [1, "b"],
-      [2, "c"],
-    ]);
-  });
-
-  it("a batch is answered with a line for each request, as ready, if Accept asks for lines", async () => {
-    const response = await post(fens("a", "b", "c"), ndjson);
-    expect(response.headers.get("content-type")).toBe(ndjson);
-    expect(await lines(response)).toEqual([
-      [2, "c"],
-      [1, "b"],
-      [0, "a"],
-    ]);
-  });
-
   it("a batch is refused with 406 if its caller accepts neither JSON nor lines", async () => {
     expect((await post(fens("a"), "text/html")).status).toBe(406);
   });

@@ -138,12 +138,6 @@ describe("an error", () => {
     },
   );
 
-  it("an invalid request for a stream is refused before the call", async () => {
-    const response = await post("/v1/eval/stream", {}, '{"deph":3}');
-    expect(response.status).toBe(400);
-    expect(stream).not.toHaveBeenCalled();
-  });
-
   it.each([
     [new KibitzError("engine_timeout", "slow"), "engine_timeout", 504],
     [new Error("secret"), "internal", 500],
@@ -219,25 +213,5 @@ describe("a reader", () => {
     request.close();
     expect((await seen.left).aborted).toBe(true);
     session.destroy();
-  });
-
-  it("a reader that leaves between two states aborts the signal of its stream", async () => {
-    const left = Promise.withResolvers<AbortSignal>();
-    stream.mockImplementation(async function* (_, { signal }) {
-      yield state("a");
-      await once(signal, "abort");
-      left.resolve(signal);
-      throw signal.reason;
-    });
-    const leave = new AbortController();
-    const response = await fetch(`${served.url}/v1/eval/stream`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: `{"fen":"${startFen}"}`,
-      signal: leave.signal,
-    });
-    expect(response.status).toBe(200);
-    leave.abort();
-    expect((await left.promise).reason).toEqual(new Error("the caller left"));
   });
 });

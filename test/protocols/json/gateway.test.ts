@@ -144,20 +144,6 @@ describe("places", () => {
   });
 
   it.each([
-    ["/v1/eval?fen=startpos", '{"fen":"startpos"}'],
-    ["/v1/bestmove", '{"fen":"startpos"}'],
-    ["/v1/eval/batch", '{"requests":[{"fen":"startpos"}]}'],
-    ["/v1/keys", "{}"],
-  ])("a path tells a browser what to send instead: %s", async (target, body) => {
-    const [path] = target.split("?");
-    const response = await get(target);
-    expect([response.status, response.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
-    expect((await problemOf(response)).detail).toBe(
-      `This path supports POST, OPTIONS. Send the request as JSON: curl ${served.url}${path} -H 'Content-Type: application/json' -d '${body}'`,
-    );
-  });
-
-  it.each([
     ["PUT", "/v1/eval", "POST, OPTIONS"],
     ["HEAD", "/v1/eval", "POST, OPTIONS"],
     ["POST", "/engines", "GET, HEAD, OPTIONS"],
@@ -226,24 +212,6 @@ describe("faults", () => {
       detail: `The body must be ${wanted}.`,
       errors: [{ pointer: "" }],
     });
-  });
-
-  it("violations of the fields come all at once, with those of the rules", async () => {
-    const body = '{"deph":3,"depth":99,"moves":["e4",""],"path":"fast"}';
-    const problem = await problemOf(await post("/v1/eval", body));
-    expect(problem).toMatchObject({
-      code: "unknown_field",
-      detail: "There is no field `deph` here: did you mean `depth`? There are 4 more faults.",
-      next_action: "fix_request",
-      suggested_request: null,
-    });
-    expect(problem.errors.map(({ pointer }) => pointer)).toEqual([
-      "/deph",
-      "/path",
-      "/fen",
-      "/moves/1",
-      "/depth",
-    ]);
   });
 
   it("violations of the rules are left out if the reader has reported the same field", async () => {
