@@ -84,7 +84,7 @@ export function writePart(res: NodeResponse, part: string | Uint8Array): Promise
   }
   // Both kinds of responses take both kinds of parts, but the overloads of the two do not agree on it.
   const response = res as ServerResponse;
-  // As bytes: a string that is joined from hundreds of pieces takes several times the memory while it waits.
+  // Write bytes: a string that is joined from hundreds of pieces takes several times the memory while it waits.
   if (response.write(typeof part === "string" ? Buffer.from(part) : part)) {
     return Promise.resolve(true);
   }

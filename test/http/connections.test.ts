@@ -95,7 +95,7 @@ describe("a caller with as many calls under way as its address may have", () => 
   test("a caller with too many calls under way is refused; probes, other callers of its proxy and the proxy are answered", async () => {
     const from = (address: string) => ({ "x-forwarded-for": address });
     const proxy = enterHttp2("127.0.0.9");
-    // As many as the largest plan allows at a time, which is more than one.
+    // The largest plan allows four calls at a time, which is more than one connection.
     const watching = Array.from({ length: 4 }, () => health(proxy, "Watch", from("2001:db8::1")));
     await Promise.all(watching.map((call) => once(call, "data")));
     const ask = async (path: string, more: string) =>

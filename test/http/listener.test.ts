@@ -117,7 +117,7 @@ describe("one port", () => {
     async (which) => {
       const usual = getDefaultHighWaterMark(false);
       onTestFinished(() => setDefaultHighWaterMark(false, usual));
-      // As in `main.ts`: less than a first packet.
+      // `main.ts` sets the same: less than a first packet.
       setDefaultHighWaterMark(false, 16 * 1024);
       const held = Promise.withResolvers<NodeRequest>();
       const hold: RequestHandler = (req) => {
@@ -204,7 +204,7 @@ describe("a handler", () => {
     expect(await (await fetch(`${base}/bug`)).text()).toBe("done");
     // Half an answer must not look whole: the call is cut.
     await expect(http2Get(base, { ":path": "/bug" })).rejects.toThrow("NGHTTP2_INTERNAL_ERROR");
-    // Of the call over HTTP/2, Node tells only the request, whose errors are its sender's.
+    // Over HTTP/2, Node emits the error on the request only, and errors of requests are not logged.
     expect(errors).toMatchObject([{ err: { code: "ERR_STREAM_WRITE_AFTER_END" } }]);
     expect((await fetch(`${base}/healthz`)).status).toBe(200);
   });

@@ -11,7 +11,7 @@ export interface Started {
   readonly listener: Listener;
   readonly port: number;
   readonly base: string;
-  /** What was logged as an error. */
+  /** The lines that were logged as errors. */
   readonly errors: readonly object[];
   /** The messages of its warnings. */
   readonly warnings: readonly string[];

@@ -38,5 +38,5 @@ export const listenerLimits = {
   streamResetsPerSecond: 33,
 } as const;
 
-/** As {@link listenerLimits}; tests make them short. */
+/** The type of {@link listenerLimits}; tests make them short. */
 export type ListenerLimits = { readonly [Limit in keyof typeof listenerLimits]: number };

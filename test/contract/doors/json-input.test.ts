@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
+import { startFen } from "./cases/case.ts";
 import type { Plain } from "./door.ts";
 import { get, post } from "./post.ts";
 

@@ -47,7 +47,7 @@ function analysisRouter(): ConnectRouter {
   });
 }
 
-/** As the app has them: what no door has is refused by itself. */
+/** Starts the adapter as the app does, with a handler behind it that refuses unknown calls. */
 const start = (router = analysisRouter()) =>
   startListener(
     [createDoor(router), (req, res) => refuseCall(req, res, unknownMethod(req))],

@@ -15,7 +15,7 @@ import { connectErrorFrom } from "../../../src/protocols/connect/errors.ts";
 import { grpcMessage } from "../../../src/text/plain-text.ts";
 import { statuses } from "../../contract/doors/statuses.ts";
 
-/** What gRPC's trailers carry of the error. */
+/** The error in gRPC's trailers. */
 function encodedBytesOf(error: ConnectError): number {
   const trailer = new Headers();
   setTrailerStatus(trailer, error);

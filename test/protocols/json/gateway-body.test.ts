@@ -185,7 +185,7 @@ it("the body of a GET is ignored", async () => {
 });
 
 describe("the signal of a call", () => {
-  /** What becomes of the signal of the next call. */
+  /** The signal of the next call. */
   function nextSignal(): Promise<AbortSignal> {
     return new Promise((resolve) => {
       evaluate.mockImplementationOnce(async (_, context) => {

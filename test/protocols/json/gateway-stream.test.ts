@@ -86,7 +86,7 @@ describe("a stream of events", () => {
     stream.mockImplementation(async function* () {
       yield queued(2);
       yield queued(1);
-      // What a later version says, and this one does not know.
+      // A later version may send an event that this one does not know.
       yield create(StreamEvaluateResponseSchema);
       yield state("a");
     });

@@ -12,7 +12,7 @@ const { expectWork, expectNoWork } = watchWork(engines);
 /** More than the engines find at once. */
 const long = { depth: 30 };
 
-/** What each tool is asked, with the words that its text must have. */
+/** Calls of each tool, with the words that its text must have. */
 const questions = [
   [
     "analyze_position",

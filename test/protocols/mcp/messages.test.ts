@@ -1,8 +1,6 @@
-import { once } from "node:events";
-import { connect } from "node:http2";
-import { text } from "node:stream/consumers";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { tools } from "../../../src/protocols/mcp/tools.ts";
+import { http2Get } from "../../http/http2-get.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { newMessage, oldMessage, send } from "./messages.ts";
@@ -252,14 +250,11 @@ test("GET /llms.txt says of every tool what agents are told of it", async () => 
 });
 
 test("MCP answers over HTTP/2 as over HTTP/1.1", async () => {
-  const session = connect(app.url);
-  onTestFinished(() => session.destroy());
   for (const { headers, body } of [newMessage("tools/call", play), oldMessage("tools/call", play)]) {
-    const stream = session.request({ ":method": "POST", ":path": "/mcp", ...headers });
-    stream.end(JSON.stringify(body));
-    const [answered] = await once(stream, "response");
-    expect(answered).toMatchObject({ ":status": 200, "x-request-id": expect.any(String) });
-    expect(await text(stream)).toContain("Black to move");
+    const head = { ":method": "POST", ":path": "/mcp", ...headers };
+    const answer = await http2Get(app.url, head, JSON.stringify(body));
+    expect(answer).toMatchObject({ status: 200, headers: { "x-request-id": expect.any(String) } });
+    expect(answer.body).toContain("Black to move");
   }
 });
 

@@ -1,4 +1,4 @@
-/** What a message says of itself in the newer era. */
+/** The fields that a message of the newer era has about itself. */
 const envelope = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },

@@ -83,7 +83,7 @@ describe("progress of a review", () => {
 });
 
 test.each([
-  // As a search by nodes ends: its last state is of the depth that it did not finish.
+  // A search that nodes end has a last state of the depth that it did not finish.
   [
     [1, 2, 3, 3],
     [0, 1, 2, 3],

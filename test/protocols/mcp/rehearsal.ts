@@ -1,6 +1,6 @@
 import type { Agent, Told } from "./agents.ts";
 
-/** What was asked in a session, in words, and what was told. */
+/** The questions of a session, in words, and the answers. */
 export interface Rehearsed {
   readonly what: string;
   readonly told: Told;
@@ -32,7 +32,7 @@ export async function rehearse(agent: Agent): Promise<readonly Rehearsed[]> {
     session.push({ what, told });
     return told.text;
   };
-  // Where is the game before White's tenth move?
+  // Which position is before White's tenth move?
   const position = await ask("find the position", "analyze_position", { pgn, ply: 18, depth: 10 });
   const fen = found(position, /FEN: (\S+ [wb] \S+ \S+ \d+ \d+)/);
   const best = found(position, /Best move: (\S+)/);

@@ -8,7 +8,7 @@ const document = JSON.parse(readFileSync(new URL("../../../gen/openapi.json", im
 const schemas: Readonly<Record<string, { readonly properties: Readonly<Record<string, Schema>> }>> =
   document.components.schemas;
 
-/** What bounds a value; not what it is for, which a model is told in other words. */
+/** The bounds of a value. Its description has other words for models. */
 const bounds = ["minimum", "maximum", "minLength", "maxLength", "maxItems", "default"];
 
 const argumentsOf = (request: string, names: readonly string[]) =>
