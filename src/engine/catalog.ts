@@ -129,7 +129,7 @@ function compareBuilds(a: EngineBuild, b: EngineBuild): number {
 }
 
 /** `19`, `15.1` and `v0.31.2` are releases; `dev-20260110-3a1b2c4d`, `19-rc1` and `unknown` are not. */
-export function isRelease(version: string): boolean {
+function isRelease(version: string): boolean {
   return /^v?\d{1,16}(\.\d{1,16})*$/.test(version);
 }
 
@@ -137,7 +137,7 @@ export function isRelease(version: string): boolean {
  * Compares versions of one family, older before newer, number by number: 15.10 comes after 15.2, and 15 is 15.0.
  * Versions that are not releases come before the releases, in the order of their text, because a date follows `dev-`.
  */
-export function compareVersions(a: string, b: string): number {
+function compareVersions(a: string, b: string): number {
   if (isRelease(a) && isRelease(b)) {
     return byNumber.compare(shortest(a), shortest(b));
   }

@@ -198,7 +198,6 @@ export type EngineState = "greeting" | "idle" | "searching" | "cleaning" | "ende
 
 /** One running engine. One search at a time. */
 export interface EngineSession extends AsyncDisposable {
-  readonly build: EngineBuild;
   readonly info: EngineInfo;
   readonly state: EngineState;
   /** False if the engine is gone, or is about to be. */

@@ -77,7 +77,7 @@ export function testBackend(
         ["uci_elo", "integer"],
         ["uci_chess960", "boolean"],
       ]);
-      expect(session).toMatchObject({ build, alive: true });
+      expect(session.alive).toBe(true);
     });
 
     test(`${name} reports complete states that deepen, then one answer at the requested depth`, async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { compareVersions, createCatalog, isRelease } from "../../src/engine/catalog.ts";
+import { createCatalog } from "../../src/engine/catalog.ts";
 import type { EngineBuild, EnginePath } from "../../src/engine/engine.ts";
 import { buildOf } from "./build-of.ts";
 
@@ -47,17 +47,6 @@ describe("versions", () => {
   test("engine versions are ordered by number, then by network", () => {
     const { versions } = catalog(["wasm 17", "wasm 17.1 lite"]);
     expect(versions.map(({ id }) => id)).toEqual(["stockfish-17.1-lite", "stockfish-17"]);
-  });
-
-  test("engine versions are compared part by part, as semantic versions: 15.10 is newer than 15.2", () => {
-    const { versions } = catalog(["native 15.2", "native 15.10", "native 16", "native 15.1.1", "wasm 15.1"]);
-    expect(versions.map(({ id }) => id)).toEqual([
-      "stockfish-16",
-      "stockfish-15.10",
-      "stockfish-15.2",
-      "stockfish-15.1.1",
-      "stockfish-15.1",
-    ]);
   });
 
   test("engine versions of other families come after Stockfish, because their numbers cannot be compared", () => {
@@ -215,43 +204,42 @@ describe("a catalog cannot be made", () => {
   });
 });
 
-describe("versions of one family", () => {
-  test.each([
-    ["15.2", "15.10"],
-    ["9", "10"],
-    ["15", "15.1"],
-    ["15.1", "15.1.1"],
-    ["v0.30.0", "v0.31.2"],
-    ["1.04", "1.5"],
-    ["20231231", "20240112"],
-    ["19-rc1", "19"],
-    ["dev-20260110-3a1b2c4d", "1"],
-    ["dev-20250101-ffffffff", "dev-20260110-3a1b2c4d"],
-    ["unknown", "1"],
-  ])("the version %s is older than %s", (older, newer) => {
-    expect(compareVersions(older, newer)).toBeLessThan(0);
-    expect(compareVersions(newer, older)).toBeGreaterThan(0);
-  });
-
-  test.each([
-    ["15", "15.0"],
-    ["v1.2", "1.2.0"],
-    ["dev-1", "dev-1"],
-  ])("the version %s is as old as %s", (one, other) => {
-    expect(compareVersions(one, other)).toBe(0);
-  });
+test.each<[what: string, nodes: number | undefined, auto: EnginePath]>([
+  ["native if both builds of a version visit the same nodes", 6130, "native"],
+  ["WebAssembly if the native build visits other nodes", 6131, "wasm"],
+  ["WebAssembly if the native build is not reproducible", undefined, "wasm"],
+])("auto means %s, and each build can be chosen by its path", (_, nodes, auto) => {
+  const { resolve } = createCatalog(
+    [buildOf({ path: "native", selfTestNodes: nodes }), buildOf({ path: "wasm", selfTestNodes: 6130 })],
+    undefined,
+  );
+  for (const [path, expected] of [
+    ["auto", auto],
+    ["native", "native"],
+    ["wasm", "wasm"],
+  ] as const) {
+    expect(resolve("latest", path)).toMatchObject({ build: { path: expected } });
+  }
 });
 
-test.each(["19", "15.1", "16.1.2", "v0.31.2", "1.04", "19.0.0.1"])(
-  "the version %s is a release",
-  (version) => {
-    expect(isRelease(version)).toBe(true);
-  },
-);
-
-test.each(["dev-20260110", "19-rc1", "18beta2", "unknown", "", ".", "1.", "1".repeat(400)])(
-  "the version %j is not a release",
-  (version) => {
-    expect(isRelease(version)).toBe(false);
-  },
-);
+test.each([
+  ["15.2", "15.10"],
+  ["9", "10"],
+  ["15", "15.1"],
+  ["15.1", "15.1.1"],
+  ["v0.30.0", "v0.31.2"],
+  ["1.04", "1.5"],
+  ["20231231", "20240112"],
+  ["19-rc1", "19"],
+  ["18beta2", "1"],
+  ["dev-20260110-3a1b2c4d", "1"],
+  ["dev-20250101-ffffffff", "dev-20260110-3a1b2c4d"],
+  ["unknown", "1"],
+  ["1.", "1"],
+  ["1".repeat(400), "1"],
+])("the version %s is older than %s", (older, newer) => {
+  const builds = [`native ${older}`, `native ${newer}`];
+  for (const order of [builds, builds.toReversed()]) {
+    expect(catalog(order).versions.map((found) => found.defaultBuild.version)).toEqual([newer, older]);
+  }
+});

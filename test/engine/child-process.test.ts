@@ -162,7 +162,7 @@ describe("an engine process", () => {
     const { file, args } = commandOfFake({ misbehaviour: "hang" });
     // Without `exec`, the shell stays and the engine is its child.
     const script = writeScript(`"${file}" "${args.join('" "')}"\necho over`);
-    const session = await createUciSession(buildOf(), start(script), defaultWatchTimes, forever);
+    const session = await createUciSession(buildOf().settings, start(script), defaultWatchTimes, forever);
     await underWay((onProgress) => session.search(jobOf(), forever, onProgress));
     const running = enginesRunning();
     expect(running).toHaveLength(2);
@@ -182,7 +182,7 @@ describe("an engine process", () => {
 
 describe("a file that cannot be run is no engine, and says why", () => {
   const startSession = async (file: string) =>
-    createUciSession(buildOf(), createChildProcess({ file, args: [] }), defaultWatchTimes, forever);
+    createUciSession(buildOf().settings, createChildProcess({ file, args: [] }), defaultWatchTimes, forever);
 
   test("a file that does not exist cannot be started, and the error has the reason", async () => {
     await expect(startSession("/nowhere/stockfish")).rejects.toMatchObject({

@@ -103,15 +103,6 @@ describe("engines that open", () => {
     expect([early.starts, late.engines.starts]).toEqual([1, 1]);
   });
 
-  test("the default engine is started again at once when it dies", async () => {
-    const engines = createFakeEngines({ builds: [wasm] });
-    const running = await open([engines]);
-    engines.sessions[0]?.die(new EngineFailure("killed", "from outside"));
-    await expect.poll(() => alive(engines)).toBe(1);
-    await running.search(wasm, jobOf(), forever);
-    expect(engines.starts).toBe(2);
-  });
-
   test("one backend with engines is enough, in whatever order the backends are listed", async () => {
     const nothing = createFakeEngines({ builds: [], path: "native" });
     for (const order of [0, 1]) {

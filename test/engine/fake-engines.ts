@@ -16,6 +16,7 @@ export type Conduct = "answer" | "go on" | FailureKind;
 
 /** An engine without a process. */
 export interface FakeSession extends EngineSession {
+  readonly build: EngineBuild;
   /** Number of the engine, from 1, in the order of the starts. */
   readonly number: number;
   /** Ends the engine from outside. */

@@ -1,11 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { EngineOption } from "../../src/engine/engine.ts";
-import {
-  callersOptionsFrom,
-  createOptionState,
-  type UciOption,
-  uciValuesFrom,
-} from "../../src/engine/uci/options.ts";
+import { callersOptionsFrom, createOptionState, type UciOption } from "../../src/engine/uci/options.ts";
 import { parseLine } from "../../src/engine/uci/parse-line.ts";
 
 function declared(...lines: readonly string[]): UciOption[] {
@@ -76,25 +70,6 @@ describe("the options that callers may set", () => {
     ["of another spelling", "skill level type spin default 20 min 0 max 20"],
   ])("callers may set no option that an engine declares as %s", (_, line) => {
     expect(callersOptionsFrom(declared(line))).toEqual([]);
-  });
-});
-
-describe("values for the engine", () => {
-  const options: readonly EngineOption[] = [
-    { name: "skill_level", engineName: "Skill Level", kind: "integer", default: 20, minimum: 0, maximum: 20 },
-    { name: "uci_chess960", engineName: "UCI_Chess960", kind: "boolean", default: false },
-  ];
-
-  test("option values are sent to the engine as text, under its own names", () => {
-    expect([...uciValuesFrom(options, { skill_level: 0, uci_chess960: true })]).toEqual([
-      ["Skill Level", "0"],
-      ["UCI_Chess960", "true"],
-    ]);
-  });
-
-  test("option values are sent to the engine only for options that callers may set", () => {
-    expect([...uciValuesFrom(options, { "Debug Log File": 1, hash: 4096, toString: 1 })]).toEqual([]);
-    expect([...uciValuesFrom(options, {})]).toEqual([]);
   });
 });
 

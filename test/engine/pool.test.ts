@@ -65,7 +65,7 @@ describe("an idle engine", () => {
   test("an idle engine of another build is not acquired", async () => {
     const { pool } = createFakePool();
     pool.release(await pool.acquire(build, forever));
-    expect((await pool.acquire(lite, forever)).build).toBe(lite);
+    expect(await pool.acquire(lite, forever)).toMatchObject({ build: lite });
   });
 
   test("an idle engine that dies is forgotten", async () => {

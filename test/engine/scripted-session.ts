@@ -58,6 +58,6 @@ export async function openScripted(
   conversation: Script = greetedScript(),
 ): Promise<{ session: EngineSession; conversation: Script }> {
   const { signal } = new AbortController();
-  const session = await createUciSession(buildOf(), conversation, defaultWatchTimes, signal);
+  const session = await createUciSession(buildOf().settings, conversation, defaultWatchTimes, signal);
   return { session, conversation };
 }

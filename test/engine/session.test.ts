@@ -21,7 +21,7 @@ const { startMs, silenceMs, unresponsiveMs, stopMs } = defaultWatchTimes;
 const forever = new AbortController().signal;
 
 const start = (conversation: Script, build = buildOf(), signal = forever) =>
-  createUciSession(build, conversation, defaultWatchTimes, signal);
+  createUciSession(build.settings, conversation, defaultWatchTimes, signal);
 
 useClock();
 

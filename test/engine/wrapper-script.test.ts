@@ -1,7 +1,6 @@
 import { expect, onTestFinished } from "vitest";
 import { createNativeBackend } from "../../src/engine/backends/native/index.ts";
 import type { EngineSession } from "../../src/engine/engine.ts";
-import { createPool } from "../../src/engine/pool.ts";
 import { noSandbox } from "../../src/engine/sandbox/sandbox.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { nativeStockfish } from "../support/native-stockfish.ts";
@@ -59,38 +58,6 @@ testWith("native")("an unresponsive engine does not outlive its script", async (
   await gone(shell, engine);
   expect(await session.exited).toMatchObject({ kind: "killed" });
 });
-
-testWith("native")("a script ends with its engine when its session is closed", async () => {
-  const { session, shell, engine } = await startWrapped();
-  await session[Symbol.asyncDispose]();
-  await gone(shell, engine);
-});
-
-testWith("native")(
-  "no script and no engine is left when a pool is closed, even if scripts were killed",
-  async () => {
-    const backend = wrapped();
-    const [build] = await backend.discover(forever);
-    const pool = createPool({
-      backends: [backend],
-      memoryMaxBytes: Number.POSITIVE_INFINITY,
-      log: silentLog,
-    });
-    const acquire = () => pool.acquire(build ?? expect.fail("the script was not found"), forever);
-    const sessions = [await acquire(), await acquire()];
-    sessions.forEach(pool.release);
-    const [shell = 0, ...others] = enginesRunning();
-    for (const engine of descendantsOf(shell)) {
-      process.kill(engine, "SIGSTOP");
-    }
-    process.kill(shell, "SIGKILL");
-    await gone(shell);
-    await pool[Symbol.asyncDispose]();
-    await gone(shell, ...others);
-    expect(others).toHaveLength(3);
-    await gone(...enginesRunning());
-  },
-);
 
 testWith("native")("the memory of an engine in a script is its own, and not the shell's", async () => {
   const { session } = await startWrapped();

@@ -55,7 +55,7 @@ export function createEnginesInProcess({
     path: "wasm",
     discover: async () => builds,
     start: (build, signal) =>
-      createUciSession(build, createEngine(quickPlies, nodesAPly, tell), defaultWatchTimes, signal),
+      createUciSession(build.settings, createEngine(quickPlies, nodesAPly, tell), defaultWatchTimes, signal),
     get searching() {
       return searching;
     },

@@ -1,4 +1,4 @@
-import type { EngineOption, OptionValues, SearchJob } from "../engine.ts";
+import type { EngineOption, SearchJob } from "../engine.ts";
 
 /** An `option` line of the greeting. */
 export interface UciOption {
@@ -79,26 +79,15 @@ function readOption(option: UciOption): Declared | undefined {
     : { kind: "integer", default: value, minimum: min, maximum: max };
 }
 
-/** Converts values by JSON name into UCI values by the engine's own name. */
-export function uciValuesFrom(options: readonly EngineOption[], values: OptionValues): Map<string, string> {
-  const uciValues = new Map<string, string>();
-  for (const { name, engineName } of options) {
-    const value = values[name];
-    if (value !== undefined) {
-      uciValues.set(engineName, String(value));
-    }
-  }
-  return uciValues;
-}
-
 /** The options of a search, as UCI values by the engine's own name. */
 export function valuesOfSearch(
   known: readonly EngineOption[],
   { position, multipv, options }: SearchJob,
-): Map<string, string> {
-  return uciValuesFrom(known, options)
-    .set("UCI_Chess960", String(position.chess960))
-    .set("MultiPV", String(multipv));
+): ReadonlyMap<string, string> {
+  const asked = known.flatMap(({ name, engineName }) =>
+    Object.hasOwn(options, name) ? [[engineName, String(options[name])] as const] : [],
+  );
+  return new Map([...asked, ["UCI_Chess960", String(position.chess960)], ["MultiPV", String(multipv)]]);
 }
 
 /** The options of an engine by their UCI names, with the values that were set. */

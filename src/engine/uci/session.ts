@@ -1,9 +1,9 @@
 import {
   beforeAbort,
-  type EngineBuild,
   EngineFailure,
   type EngineInfo,
   type EngineSession,
+  type EngineSettings,
   type EngineState,
   type OnProgress,
   type SearchDone,
@@ -40,8 +40,8 @@ type SessionState =
 
 /** An engine that speaks UCI. `createUciSession` starts one. */
 class UciSession implements EngineSession {
-  readonly build: EngineBuild;
   readonly exited: Promise<EngineFailure | undefined>;
+  readonly #settings: EngineSettings;
   readonly #transport: UciTransport;
   readonly #times: WatchTimes;
   readonly #ready = Promise.withResolvers<void>();
@@ -52,8 +52,8 @@ class UciSession implements EngineSession {
   /** The options that searches set and cleaning resets. */
   #options: OptionState = createOptionState([]);
 
-  constructor(build: EngineBuild, transport: UciTransport, times: WatchTimes) {
-    this.build = build;
+  constructor(settings: EngineSettings, transport: UciTransport, times: WatchTimes) {
+    this.#settings = settings;
     this.#transport = transport;
     this.#times = times;
     this.exited = this.#exit.promise;
@@ -139,7 +139,7 @@ class UciSession implements EngineSession {
       greeting.isIntroduced = true;
       this.#info = { ...this.#info, options: callersOptionsFrom(greeting.options) };
       this.#options = createOptionState(greeting.options);
-      const { threads, hashMb } = this.build.settings;
+      const { threads, hashMb } = this.#settings;
       const settingLines = createOptionState(greeting.options).set([
         // Hash after Threads, as Stockfish recommends.
         ["Threads", String(threads)],
@@ -248,12 +248,12 @@ async function failureOfExit({ ended }: UciTransport): Promise<EngineFailure> {
  * @throws EngineFailure of the kind `no_start`, or the reason of `signal`; the engine is gone then
  */
 export async function createUciSession(
-  build: EngineBuild,
+  settings: EngineSettings,
   transport: UciTransport,
   times: WatchTimes,
   signal: AbortSignal,
 ): Promise<EngineSession> {
-  const session = new UciSession(build, transport, times);
+  const session = new UciSession(settings, transport, times);
   try {
     signal.throwIfAborted();
     await beforeAbort(session.greet(), signal);

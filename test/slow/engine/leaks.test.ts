@@ -86,7 +86,8 @@ function createObedientPool() {
   const backend: EngineBackend = {
     path: "wasm",
     discover: async () => [build],
-    start: async (started, signal) => createUciSession(started, createObedient(), defaultWatchTimes, signal),
+    start: async ({ settings }, signal) =>
+      createUciSession(settings, createObedient(), defaultWatchTimes, signal),
   };
   return createPool({
     backends: [backend],

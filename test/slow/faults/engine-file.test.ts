@@ -92,19 +92,4 @@ describe("an engine's file", () => {
       true,
     );
   });
-
-  test("an engine whose file is overwritten in place does not run either", async () => {
-    const trace = join(folder, "was run in place");
-    write(`touch "${trace}"\n${fakeEngineCommand}`);
-    await killAll();
-    expect(await statusOf("fake-1.0")).toBe(503);
-    expect(existsSync(trace)).toBe(false);
-  });
-
-  test("an engine whose file is restored, or touched, runs as before", async () => {
-    rmSync(file);
-    write();
-    await killAll();
-    expect(await statusOf("fake-1.0")).toBe(200);
-  });
 });

@@ -94,7 +94,7 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
     path: "native",
     discover: async () => [build],
     start: async (started, signal) =>
-      createUciSession(started, createChildProcess(commandOfFake(options)), times, signal),
+      createUciSession(started.settings, createChildProcess(commandOfFake(options)), times, signal),
   };
 }
 

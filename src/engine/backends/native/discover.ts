@@ -5,7 +5,7 @@ import type { EngineBuild, EngineSettings, Net } from "../../engine.ts";
 import { fingerprintFiles } from "../../file-integrity.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { selfTest } from "../../self-test.ts";
-import { createChildProcess, type EngineCommand } from "../../uci/child-process.ts";
+import { createChildProcess } from "../../uci/child-process.ts";
 import { createUciSession } from "../../uci/session.ts";
 import type { WatchTimes } from "../../uci/watch.ts";
 
@@ -83,7 +83,7 @@ async function candidates({ files, searchPath }: NativeSearch, log: Log): Promis
 }
 
 async function identify(
-  found: string,
+  candidate: string,
   settings: EngineSettings,
   sandbox: Sandbox,
   times: WatchTimes,
@@ -91,30 +91,11 @@ async function identify(
   signal: AbortSignal,
 ): Promise<readonly EngineBuild[]> {
   try {
-    const [file = found] = await sandbox.ensureReadable([found]);
+    const [file = candidate] = await sandbox.ensureReadable([candidate]);
     const integrity = await fingerprintFiles([file]);
-    // The engine reports its name only after its start.
-    const unknown: EngineBuild = {
-      id: "unknown",
-      name: "unknown",
-      author: "unknown",
-      path: "native",
-      family: "unknown",
-      version: "unknown",
-      net: "full",
-      license: undefined,
-      // The operator decides how long an engine stays on this machine.
-      deprecatedSince: undefined,
-      options: [],
-      settings,
-      reproducible: false,
-      selfTestNodes: undefined,
-      file,
-      ...integrity,
-    };
     await using session = await createUciSession(
-      unknown,
-      createChildProcess(commandOfNative(unknown, sandbox)),
+      settings,
+      createChildProcess(sandbox.wrap({ file, args: [] }, settings)),
       { ...times, startMs: Math.min(times.startMs, greetingMaxMs) },
       signal,
     );
@@ -125,7 +106,6 @@ async function identify(
     const selfTestNodes = await selfTest(session, settings.threads, signal);
     // The digest is of the file that was tested.
     await integrity.assertUnchanged();
-    const { name, author, options } = session.info;
     const reproducible = selfTestNodes !== undefined;
     if (!reproducible && settings.threads === 1) {
       const { id: engine } = identity;
@@ -134,19 +114,15 @@ async function identify(
         "equal searches of this engine differ: its answers are not deterministic",
       );
     }
-    return [{ ...unknown, ...identity, name, author, options, reproducible, selfTestNodes }];
+    // The operator decides how long an engine stays on this machine.
+    const deprecatedSince = undefined;
+    const found = { ...session.info, ...identity, file, ...integrity };
+    return [{ ...found, path: "native", settings, reproducible, selfTestNodes, deprecatedSince }];
   } catch (error) {
     signal.throwIfAborted();
-    log.warn({ file: found, error: String(error) }, "native engine left out");
+    log.warn({ file: candidate, error: String(error) }, "native engine left out");
     return [];
   }
-}
-
-export function commandOfNative(
-  { file, settings }: Pick<EngineBuild, "file" | "settings">,
-  sandbox: Sandbox,
-): EngineCommand {
-  return sandbox.wrap({ file, args: [] }, settings);
 }
 
 /** The properties of a build that follow from the name of the engine. */

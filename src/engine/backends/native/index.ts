@@ -4,7 +4,7 @@ import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { createChildProcess } from "../../uci/child-process.ts";
 import { createUciSession } from "../../uci/session.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../uci/watch.ts";
-import { commandOfNative, discoverNative, type NativeSearch } from "./discover.ts";
+import { discoverNative, type NativeSearch } from "./discover.ts";
 
 /** UCI binaries on this machine. */
 export function createNativeBackend(
@@ -17,7 +17,12 @@ export function createNativeBackend(
   return {
     path: "native",
     discover: (signal) => discoverNative(where, settings, sandbox, times, log, signal),
-    start: async (build, signal) =>
-      createUciSession(build, createChildProcess(commandOfNative(build, sandbox)), times, signal),
+    start: async ({ file, settings }, signal) =>
+      createUciSession(
+        settings,
+        createChildProcess(sandbox.wrap({ file, args: [] }, settings)),
+        times,
+        signal,
+      ),
   };
 }

@@ -16,7 +16,7 @@ export function createWasmBackend(
     path: "wasm",
     discover: () => discoverWasm(settings, sandbox),
     start: async (build, signal) =>
-      createUciSession(build, createChildProcess(commandOfWasm(build, sandbox)), times, signal),
+      createUciSession(build.settings, createChildProcess(commandOfWasm(build, sandbox)), times, signal),
   };
 }
 
