@@ -14,7 +14,7 @@ done
 install -d -m 1777 "$root/tmp"
 install -d "$root/dev" "$root/proc" "$root/sys"
 
-# Debian's files are below /usr, though its packages still name them as they were before.
+# All files are below /usr, but some packages still list them below /.
 package_of() {
   dpkg-query -S "$1" "${1#/usr}" 2>/dev/null | head -n 1 | cut -d : -f 1
 }
@@ -24,7 +24,7 @@ take() {
   real=$(realpath "$path")
   mkdir -p "$root$(dirname "$real")"
   cp -p "$real" "$root$real"
-  # By the name that it is asked for.
+  # The requested name, if it is a link.
   name=$(realpath "$(dirname "$path")")/$(basename "$path")
   if [ "$name" != "$real" ]; then
     mkdir -p "$root$(dirname "$name")"
@@ -32,7 +32,7 @@ take() {
   fi
   package=$(package_of "$real")
   if [ -n "$package" ] && [ ! -e "$root/var/lib/dpkg/status.d/$package" ]; then
-    # Where scanners of images look for packages without a package manager.
+    # Image scanners look here for packages if there is no package manager.
     dpkg-query -s "$package" >"$root/var/lib/dpkg/status.d/$package"
     mkdir -p "$root/usr/share/doc/$package"
     cp -pL "/usr/share/doc/$package/copyright" "$root/usr/share/doc/$package/copyright"

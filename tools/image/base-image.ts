@@ -9,10 +9,10 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const cache = cacheFolder("image");
 
 /**
- * Makes what `FROM node:26.10.0-bookworm-slim` names, where no registry of images can be asked: Debian's minimal system of that
- * name by mmdebstrap, the very Node of this checkout, and npm. Made once for each name.
+ * Makes the image that `FROM node:26.10.0-trixie-slim` names without a registry of images: mmdebstrap's minimal Debian of that
+ * suite, the Node of this checkout, and npm. Each name is made once.
  *
- * @throws Error if this checkout has another version of Node than the name says.
+ * @throws Error if this checkout has another version of Node than the name says
  */
 export function makeBaseImage({ podman, folder }: Containers, name: string): void {
   const [, version = "", suite = ""] = /^node:([\d.]+)-(\w+)-slim$/.exec(name) ?? [];
@@ -29,7 +29,7 @@ export function makeBaseImage({ podman, folder }: Containers, name: string): voi
     execFileSync("mmdebstrap", ["--quiet", ...options, ...leftOut, suite, tree], { stdio: "pipe" });
     mkdirSync(join(tree, "usr/local/lib/node_modules"), { recursive: true });
     cpSync(node, join(tree, "usr/local/bin/node"));
-    // Where its program is, not where it would install: that is below the Node that runs it.
+    // The folder that npm runs from: `npm prefix` names another one, below the Node that runs it.
     const npm = execFileSync("sh", ["-c", 'realpath "$(command -v npm)"'], { encoding: "utf8" }).trim();
     cpSync(join(npm, "../.."), join(tree, "usr/local/lib/node_modules/npm"), {
       recursive: true,

@@ -19,15 +19,15 @@ interface BillOfMaterials {
   readonly components: readonly Component[];
 }
 
-/** Paths in the image of files that are a part of their own, whatever package brought them. */
+/** Paths in the image of programs that are components of their own. */
 const programs = { node: "/usr/local/bin/node", stockfish: "/usr/games/stockfish" };
 
 /**
- * The bill of materials of an image (CycloneDX): what `npm sbom` says of the packages, what Debian says of those whose files are
- * in it, Node, and the engines' files with their digests.
+ * The bill of materials of an image (CycloneDX): the npm packages from `npm sbom`, the Debian packages whose files are in the image,
+ * Node, and the engines' files with their digests.
  *
- * @param image the root of the image, mounted.
- * @param nodeVersion of the Node in it, such as 26.10.0.
+ * @param image the mounted root of the image
+ * @param nodeVersion such as 26.10.0
  */
 export function billOfMaterials(image: string, nodeVersion: string): BillOfMaterials {
   const npm = JSON.parse(
@@ -67,7 +67,7 @@ function debianPackages(image: string): readonly Component[] {
     });
 }
 
-/** The engines themselves, as they are run: the same digests that `GET /engines` and the log have. */
+/** The files of the engines, with the digests that `GET /engines` shows. */
 function engineFiles(image: string): readonly Component[] {
   const bin = "app/node_modules/stockfish/bin";
   const files = readdirSync(join(image, bin)).map((file) => `/${bin}/${file}`);

@@ -7,7 +7,7 @@ import type { Containers } from "./containers.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const dockerfile = join(root, "deploy/Dockerfile");
 
-/** The image that the Dockerfile's stages begin with, with the build argument's default in its place. */
+/** The base image of the Dockerfile's stages, with the default of its build argument. */
 export function baseOfDockerfile(): string {
   const text = readFileSync(dockerfile, "utf8");
   const [, version = ""] = /^ARG NODE=(\S+)$/m.exec(text) ?? [];
@@ -19,7 +19,7 @@ export function baseOfDockerfile(): string {
   return [...bases].join("").replace(/\$\{NODE\}/, version);
 }
 
-/** Seconds since 1970 of the commit that is checked out, unless the environment says another time. */
+/** The time of the checked-out commit in seconds since 1970, unless the environment sets another. */
 export function sourceDateEpoch(): string {
   return (
     process.env.SOURCE_DATE_EPOCH ??
@@ -27,7 +27,7 @@ export function sourceDateEpoch(): string {
   );
 }
 
-/** Builds the Dockerfile, every step of it anew. What npm downloads is kept between builds: it is checked by its digests. */
+/** Builds every step of the Dockerfile anew. The downloads of npm are cached between builds, because npm checks their digests. */
 export function buildImage({ podman, folder }: Containers, tag: string): void {
   const npmCache = join(folder, "npm");
   mkdirSync(npmCache, { recursive: true });
@@ -40,16 +40,17 @@ export function buildImage({ podman, folder }: Containers, tag: string): void {
   );
 }
 
-/** Where this machine's npm fetches from, and whom it trusts: seen while it is built, and in no layer. */
+/** Volumes with the registry and the certificates of this machine's npm. The build sees them, and no layer has them. */
 function settingsOfNpm(folder: string): readonly string[] {
   const setting = (key: string) =>
     execFileSync("npm", ["config", "get", key], {
       encoding: "utf8",
       stdio: ["ignore", "pipe", "ignore"],
     }).trim();
-  const told = setting("cafile");
-  // What Node trusts beside its own, npm does as well.
-  const cafile = told === "null" || told === "" ? (process.env.NODE_EXTRA_CA_CERTS ?? "") : told;
+  const configured = setting("cafile");
+  // npm also trusts the extra certificates of Node.
+  const cafile =
+    configured === "null" || configured === "" ? (process.env.NODE_EXTRA_CA_CERTS ?? "") : configured;
   const file = join(folder, "npmrc");
   const trusts = cafile !== "";
   writeFileSync(
@@ -75,7 +76,7 @@ export function layersOf({ podman }: Containers, tag: string): readonly Layer[] 
   const history: readonly { readonly CreatedBy: string; readonly size: number }[] = JSON.parse(
     podman("history", "--no-trunc", "--format", "json", tag),
   );
-  // The Dockerfile's own words, of which only those that copy make a layer.
+  // Only the COPY instructions of the Dockerfile's last stage make layers.
   const copies = readFileSync(dockerfile, "utf8")
     .split("\nFROM scratch\n")[1]
     ?.match(/^COPY .*$/gm);
@@ -92,7 +93,7 @@ export function layersOf({ podman }: Containers, tag: string): readonly Layer[] 
   }));
 }
 
-/** What a container is started with: user, command, environment, health check. Nothing of when and from what it was built. */
+/** The settings of its containers: user, command, environment, health check. The time and the sources of the build are not in them. */
 export function configOf({ podman }: Containers, tag: string): unknown {
   return JSON.parse(podman("inspect", "--format", "{{json .Config}}", tag));
 }

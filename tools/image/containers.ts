@@ -3,29 +3,29 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Podman with a store of its own, which is gone with it. No daemon, and nothing of what else is kept on the machine. */
+/** Podman without a daemon. Its own store is separate from others on the machine, and is deleted with it. */
 export interface Containers extends Disposable {
-  /** For files that belong to it. */
+  /** Folder for its files. */
   readonly folder: string;
-  /** What a command prints. @throws Error with what it complained of, if it fails. */
+  /** Runs a command. @returns its output @throws Error with its error output if it fails */
   podman(...args: readonly string[]): string;
 }
 
-/** What is thrown for a command that has failed, or that is not there. */
+/** The error of a command that fails or does not exist. */
 interface Failed {
   readonly code?: string;
   readonly stderr?: Buffer;
   readonly stdout?: Buffer;
 }
 
-/** What Podman says where no systemd runs, which would call the health check: we do. */
+/** Podman warns so if no systemd runs that would run the health check. `tryContainer` runs it instead. */
 const noTimer = /systemd connection/;
 
-/** Podman builds with `chroot` for isolation and runs with runc, which works in most places where one is root. */
+/** Podman runs containers with runc, which works on most machines for root. */
 export function openContainers(): Containers {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-image-"));
   const config = join(folder, "containers.conf");
-  // More than this process may have cannot be given, and Podman would ask for a million.
+  // Podman would set a million, which fails if this process may have fewer.
   writeFileSync(config, '[containers]\ndefault_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]\n');
   mkdirSync(join(folder, "store"));
   const own = [
@@ -45,8 +45,8 @@ export function openContainers(): Containers {
       if (code === "ENOENT") {
         throw new Error("podman is not here: apt-get install podman runc mmdebstrap");
       }
-      const told = `${stdout}\n${stderr}`.split("\n").filter((line) => line !== "" && !noTimer.test(line));
-      throw new Error(`podman ${args.join(" ")}: ${told.slice(-20).join("\n")}`);
+      const lines = `${stdout}\n${stderr}`.split("\n").filter((line) => line !== "" && !noTimer.test(line));
+      throw new Error(`podman ${args.join(" ")}: ${lines.slice(-20).join("\n")}`);
     }
   };
   return {
@@ -55,7 +55,7 @@ export function openContainers(): Containers {
     [Symbol.dispose]() {
       podman("rm", "--all", "--force", "--time", "0");
       podman("image", "umount", "--all", "--force");
-      // It keeps a mount of its own on its store.
+      // Podman keeps a mount on its store.
       execFileSync("sh", ["-c", `umount -l ${join(folder, "store/overlay")} 2>/dev/null || true`]);
       rmSync(folder, { recursive: true, force: true });
     },

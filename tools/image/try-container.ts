@@ -7,20 +7,20 @@ import type { Containers } from "./containers.ts";
 const readyMaxMs = 30_000;
 const name = "kibitz-tried";
 
-export interface Tried {
-  /** From the start of the container until it was ready. */
+export interface TriedImage {
+  /** Time from the start of the container until it is ready. */
   readonly readyMs: number;
-  /** Ids and paths of those that answered. */
+  /** Ids and paths of the engines that answered. */
   readonly engines: readonly string[];
 }
 
 /**
- * Starts the image as `deploy/README.md` says, with a read-only root, no capability and no way to gain any; asks every engine in it,
- * calls its health check, and stops it.
+ * Starts the image as `deploy/README.md` says, with a read-only root, no capability and no way to gain any. Then asks every engine in
+ * it, runs its health check, and stops it.
  *
- * @throws Error if any of that is not as it should be.
+ * @throws Error if a step fails
  */
-export async function tryContainer({ podman }: Containers, tag: string): Promise<Tried> {
+export async function tryContainer({ podman }: Containers, tag: string): Promise<TriedImage> {
   const port = await freePort();
   const begun = performance.now();
   podman(
@@ -59,7 +59,7 @@ export async function tryContainer({ podman }: Containers, tag: string): Promise
     assert.match(answer, /"e1e8"/, `${one.engine}: ${answer}`);
   }
 
-  // As an orchestrator calls it, by what the Dockerfile says.
+  // An orchestrator runs the health check of the Dockerfile in the same way.
   podman("healthcheck", "run", name);
   const pid = podman("inspect", "--format", "{{.State.Pid}}", name);
   const status = readFileSync(`/proc/${pid}/status`, "utf8");

@@ -1,9 +1,10 @@
 /**
- * Builds the image of `deploy/Dockerfile` twice and compares, starts it as its documents say, asks it, and writes its bill of
- * materials and digests to `release/image/`. `npm run image`; as root, with Podman, runc and mmdebstrap. No registry of images and no
- * daemon is needed: what the stages begin with is made from Debian's packages.
+ * Builds the image of `deploy/Dockerfile` twice and compares the two, starts it as its documents say, calls it, and writes its bill of
+ * materials and digests to `release/image/`. Run it by `npm run image`, as root, with Podman, runc and mmdebstrap. It needs no registry
+ * of images and no daemon, because the base image is made from Debian's packages.
  */
 import { strict as assert } from "node:assert";
+import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,37 +18,35 @@ import {
   layersOf,
   sourceDateEpoch,
 } from "./build-image.ts";
-import { differences } from "./compare-trees.ts";
 import { openContainers } from "./containers.ts";
 import { tryContainer } from "./try-container.ts";
 
 const release = fileURLToPath(new URL("../../release/image", import.meta.url));
 const begun = performance.now();
-const tell = (what: string) =>
-  console.log(`${((performance.now() - begun) / 1000).toFixed(0).padStart(4)} s  ${what}`);
+const report = (text: string) =>
+  console.log(`${((performance.now() - begun) / 1000).toFixed(0).padStart(4)} s  ${text}`);
 
 using containers = openContainers();
 const { podman } = containers;
 
 const base = baseOfDockerfile();
 makeBaseImage(containers, base);
-tell(`${base} was made from Debian's packages and this checkout's Node`);
+report(`${base} was made from Debian's packages and this checkout's Node`);
 
 const [tag, again] = ["kibitz:first", "kibitz:second"] as const;
 for (const each of [tag, again]) {
   buildImage(containers, each);
-  tell(`built: ${each}`);
+  report(`built: ${each}`);
 }
 const layers = layersOf(containers, tag);
 const image = podman("image", "mount", tag);
 if (JSON.stringify(layersOf(containers, again)) !== JSON.stringify(layers)) {
-  const differing = differences(image, podman("image", "mount", again));
-  throw new Error(
-    `two builds of the same sources differ:\n${differing.join("\n") || "in times or owners alone"}`,
-  );
+  const other = podman("image", "mount", again);
+  const { stdout } = spawnSync("diff", ["--recursive", "--brief", "--no-dereference", image, other]);
+  throw new Error(`two builds of the same sources differ:\n${stdout}(or in modes, times or owners alone)`);
 }
 assert.deepEqual(configOf(containers, again), configOf(containers, tag));
-tell(`both have the same layers, with SOURCE_DATE_EPOCH=${sourceDateEpoch()}`);
+report(`both have the same layers, with SOURCE_DATE_EPOCH=${sourceDateEpoch()}`);
 
 const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
 for (const { madeBy, bytes, digest } of layers) {
@@ -57,17 +56,17 @@ const size = layers.reduce((sum: number, { bytes }: Layer) => sum + bytes, 0);
 console.log(`        ${megabytes(size).padStart(9)}  in all`);
 
 const { readyMs, engines } = await tryContainer(containers, tag);
-tell(`answers, ${readyMs} ms after it was started, read-only, without a capability: ${engines.join(", ")}`);
+report(`answers, ${readyMs} ms after it was started, read-only, without a capability: ${engines.join(", ")}`);
 
 const [, nodeVersion = ""] = /^node:([\d.]+)/.exec(base) ?? [];
 const bill = billOfMaterials(image, nodeVersion);
 const debian = bill.components.filter(({ purl }) => purl?.startsWith("pkg:deb/"));
-// A library without its package would be in no bill.
+// A library that belongs to no package would be missing in the bill.
 assert.ok(debian.length >= 10, `only ${debian.length} packages of Debian`);
 mkdirSync(release, { recursive: true });
 writeFileSync(join(release, "kibitz-image.cdx.json"), `${JSON.stringify(bill, undefined, 2)}\n`);
 writeFileSync(join(release, "layers.json"), `${JSON.stringify({ base, layers }, undefined, 2)}\n`);
-tell(
+report(
   `release/image/ has the bill of materials: ${bill.components.length} parts, ${debian.length} of them Debian's`,
 );
 assert.match(readFileSync(join(image, "etc/passwd"), "utf8"), /^kibitz:x:10001:/m);
