@@ -1,16 +1,14 @@
 /**
- * What many nodes cost: three nodes with one slot each behind HAProxy beside three bare engines; the wait of callers at three
- * nodes with four slots each beside one node with twelve, at 70 % load, with engines that only wait; a searched answer with
- * Redis beside one without. Needs HAProxy, Redis and a native Stockfish.
+ * The cost of many nodes: three nodes with one slot each behind HAProxy beside three bare engines; and the wait of callers at three
+ * nodes with four slots each beside one node with twelve, at 70 % load, with engines that only wait. Needs HAProxy, Redis and a
+ * native Stockfish. `bench/redis-cost.ts` measures Redis alone.
  *
- *     node bench/cluster.ts [engines,waiting,redis, default all] [seconds of each turn, default 20] [rounds, default 3]
+ *     node bench/cluster.ts [engines,waiting, default both] [seconds of each turn, default 20] [rounds, default 3]
  */
 import { availableParallelism } from "node:os";
 import { nextQuestion } from "../test/cluster/traffic.ts";
-import { freePort } from "../test/support/free-port.ts";
 import { quickestSettings } from "../test/support/quickest-settings.ts";
 import { startServer } from "../test/support/start-server.ts";
-import { startRedis } from "../tools/cluster/companions.ts";
 import { startCluster } from "../tools/cluster/start-cluster.ts";
 import { createClient, offer } from "./cluster/offer.ts";
 import { iterationMs, waitingEngineSettings } from "./cluster/waiting-engine.ts";
@@ -19,14 +17,14 @@ import { nativeEngine } from "./service/engine.ts";
 import { startBareEngine } from "./service/peers/bare-engines.ts";
 import { quantile } from "./service/statistics.ts";
 
-const [, , parts = "engines,waiting,redis", secondsGiven = "20", roundsGiven = "3"] = process.argv;
+const [, , parts = "engines,waiting", secondsGiven = "20", roundsGiven = "3"] = process.argv;
 const seconds = Number(secondsGiven);
 const rounds = Number(roundsGiven);
 const isAsked = (part: string) => parts.split(",").includes(part);
 
 const { KIBITZ_PORT: _, ...settings } = quickestSettings;
 
-/** Answers a second of callers who ask again as soon as they are answered. */
+/** Answers a second if each caller asks again as soon as it is answered. */
 async function rateOf(ask: () => Promise<unknown>, callers: number): Promise<number> {
   const endsAt = performance.now() + seconds * 1000;
   let answered = 0;
@@ -87,7 +85,7 @@ async function compareWithEngines(): Promise<void> {
   );
 }
 
-/** 70 % of 0.15 s, 24 % of 0.65 and 6 % of 1.45: the mix of the simulation, without its minute-long ones. */
+/** 70 % take 0.15 s, 24 % 0.65 s and 6 % 1.45 s. */
 const depthOf = (chance: number) => (chance < 0.7 ? 4 : chance < 0.94 ? 14 : 30);
 const meanS = (iterationMs * (0.7 * 3 + 0.24 * 13 + 0.06 * 29)) / 1000;
 
@@ -95,7 +93,7 @@ async function compareWaiting(): Promise<void> {
   const waiting = { ...waitingEngineSettings(), KIBITZ_QUEUE_MAX_WAIT_MS: "60000", PATH: process.env.PATH };
   const measure = async (url: string, slots: number) => {
     using ask = createClient(url);
-    // The estimates of the nodes learn from what they have run, and all engines are started.
+    // These searches start all engines and teach the nodes how long a search takes.
     await Promise.all(Array.from({ length: 2 * slots }, () => ask(4)));
     const answers = await offer(ask, (0.7 * slots) / meanS, seconds * rounds, depthOf);
     const sorted = answers.map(({ waitedMs }) => waitedMs).toSorted((a, b) => a - b);
@@ -125,43 +123,10 @@ async function compareWaiting(): Promise<void> {
   }
 }
 
-async function compareRedis(): Promise<void> {
-  const port = await freePort();
-  await using _redis = await startRedis(port);
-  const start = (env: NodeJS.ProcessEnv) =>
-    startServer({ ...settings, PATH: process.env.PATH, KIBITZ_DATA_DIR: makeDataFolder(), ...env });
-  const node = { KIBITZ_SLOTS: "1", KIBITZ_CACHE_MB: "32" };
-  const [without, withRedis] = await Promise.all([
-    start(node),
-    start({ ...node, KIBITZ_REDIS_URL: `redis://127.0.0.1:${port}` }),
-  ]);
-  using askWithout = createClient(without.url);
-  using askWith = createClient(withRedis.url);
-  const took = { without: [] as number[], with: [] as number[] };
-  for (let at = 0; at < 100 * rounds; at++) {
-    // What the engine takes differs from position to position, and is left out.
-    took.without.push((await askWithout(8)).waitedMs);
-    took.with.push((await askWith(8)).waitedMs);
-  }
-  const median = (values: readonly number[]) =>
-    quantile(
-      values.toSorted((a, b) => a - b),
-      0.5,
-    );
-  const [plain, shared] = [median(took.without), median(took.with)];
-  console.log(
-    `a searched answer beside its search: ${plain.toFixed(2)} ms without Redis, ${shared.toFixed(2)} ms with it: ${(shared - plain).toFixed(2)} ms more (goal: at most 1.5)`,
-  );
-  await Promise.all([without.stop(), withRedis.stop()]);
-}
-
 if (isAsked("engines")) {
   await compareWithEngines();
 }
 if (isAsked("waiting")) {
   await compareWaiting();
-}
-if (isAsked("redis")) {
-  await compareRedis();
 }
 process.exit();

@@ -16,7 +16,7 @@ import { newPositions } from "./service/questions.ts";
 /** In MiB. */
 const sizes = [4, 8, 16];
 
-/** Number of positions by depth: deep searches of equal nodes are rare, so that many are needed for a mean. */
+/** Number of positions by depth. */
 const positionsOf: Readonly<Record<number, number>> = { 8: 200, 14: 120, 20: 40 };
 
 const engines: Readonly<Record<string, () => Promise<BenchEngine>>> = {
@@ -48,7 +48,7 @@ for (const path of wanted.length > 0 ? wanted : Object.keys(engines)) {
   bare.forEach(({ stop }) => void stop());
 }
 
-/** Half are from the longest opening lines, where both sides are equal and trees are large, and half from random games. */
+/** Half of the positions end the longest opening lines, where trees are large, and half are from random games. */
 function positions(count: number): readonly string[] {
   const lines = ["a", "b", "c", "d", "e"].flatMap((eco) =>
     readFileSync(new URL(`../third_party/chess-openings/${eco}.tsv`, import.meta.url), "utf8")

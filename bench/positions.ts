@@ -5,7 +5,7 @@ import { validatePosition } from "../src/chess/validate-position.ts";
 
 const corpus = new URL("../test/corpus/fens.jsonl", import.meta.url);
 
-/** The same ones at every call, in the same order. */
+/** Returns the same positions in the same order at every call. */
 export function benchPositions(count = 20): readonly Position[] {
   const lines = readFileSync(corpus, "utf8").trim().split("\n");
   return lines
@@ -13,10 +13,10 @@ export function benchPositions(count = 20): readonly Position[] {
     .filter((line) => line.class === "tactic")
     .slice(0, count)
     .map(({ fen }) => {
-      const judgement = validatePosition({ fen, moves: [], chess960: false });
-      if (judgement.kind === "faults") {
+      const validation = validatePosition({ fen, moves: [], chess960: false });
+      if (validation.kind === "faults") {
         throw new Error(`bad position in the corpus: ${fen}`);
       }
-      return judgement.position;
+      return validation.position;
     });
 }

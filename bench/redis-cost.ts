@@ -1,6 +1,6 @@
 /**
- * What a Redis that nodes share costs an answer, through the port: of a node without beside one with it, question by question, so
- * that both have the same machine. Their engine answers at once, so that nothing else is measured.
+ * The cost of a shared Redis for an answer, through the port: a node without Redis beside one with it, question by question, so that
+ * other work of the machine slows both. Their engine answers at once, so that nothing else is measured.
  *
  *     node bench/redis-cost.ts [questions, default 1000]
  */
@@ -46,7 +46,7 @@ started.defer(() => agent.destroy());
 function ask({ url }: Server, number: number, depth: number): Promise<number> {
   const positions = benchPositions();
   const { fen = "" } = positions[number % positions.length] ?? {};
-  // A position that nobody has asked for: its number of moves is another.
+  // A new move number makes a position that no cache knows.
   const anew = fen.replace(/\d+$/, String(1 + Math.floor(number / positions.length)));
   const body = JSON.stringify({ fen: anew, depth, engine: engine.id, path: engine.path });
   const askedAt = performance.now();

@@ -1,7 +1,7 @@
 /**
- * What the review of a game of 80 plies takes, through the port: of one that nobody has asked for, beside as many engines
- * as slots with nothing around them, which get `ucinewgame` before each position and have a hash table of the same size;
- * and of one whose positions are all known, from memory or from the store. In turns, so that all have the same machine.
+ * The time for the review of a game of 80 plies, through the port: of a new game, beside as many bare engines as slots, which get
+ * `ucinewgame` before each position and have a hash table of the same size; and of a game whose positions are all known, from memory
+ * or from the store. All take turns, so that other work of the machine favours none of them.
  *
  *     node bench/review.ts [rounds, default 5] [slots, default 2] [depth, default 12]
  */
@@ -31,7 +31,7 @@ const moves =
     .trim()
     .split(/\s+/);
 
-/** The same game with other numbers, which no cache knows: each round has its own. */
+/** Each round starts from another move number, so that no cache knows its positions. */
 const startOf = (round: number) => standardStart.replace(/1$/, String(1 + round));
 
 interface Answer {
@@ -54,7 +54,7 @@ async function review({ url }: Server, { id, path }: BenchEngine, round: number)
   return { tookMs, search: (JSON.parse(text) as Answer).search };
 }
 
-/** Milliseconds for all positions of the game, each of them as soon as an engine is free. */
+/** Milliseconds for all positions of the game. Each is searched as soon as an engine is free. */
 async function searchBare(
   engines: readonly { search(position: string, depth: number): Promise<string> }[],
   positions: readonly Position[],
@@ -85,7 +85,7 @@ async function measure(engine: BenchEngine): Promise<void> {
   const bareMs: number[] = [];
   const searchedMs: number[] = [];
   const knownMs: number[] = [];
-  // The first round is not counted: V8 compiles what is hot.
+  // The first round is not counted, because V8 compiles the hot functions meanwhile.
   for (let round = 0; round <= rounds; round++) {
     const game = inOneGo(gameFromMoves({ fen: startOf(round), moves }));
     bareMs.push(await searchBare(bare, game.positions));
@@ -98,7 +98,7 @@ async function measure(engine: BenchEngine): Promise<void> {
       knownMs.push(await reviewKnown(server, engine, round));
     }
   }
-  // What only the store knows then. V8 has compiled what is hot again when the first has been read.
+  // Now only the store knows the positions. The first review is not counted, because V8 compiles the hot functions meanwhile.
   await server.stop();
   server = await startServer(env);
   const storedMs: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * The service as its users meet it: through the port of a server that was started as they start it, beside others that
- * do the same job, in turns within one run. Prints tables in Markdown. `npm run bench -- --help` says how it is used.
+ * The service as its users start it, through its port, beside other services that do the same job, in turns within one run. Prints
+ * Markdown tables. `npm run bench -- --help` shows the options.
  */
 import { makeDataFolder } from "./data-folder.ts";
 import { measureCached } from "./service/cached.ts";

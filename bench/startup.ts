@@ -1,90 +1,73 @@
 /**
- * From `kibitz serve` to ready, beside the default engine's own start to `readyok`, in turns; and
- * the memory of the server process without its engines, when ready and after 500 answers.
+ * The time from `npm start` to ready with a warm compile cache, beside the default engine's own start to `readyok`, in turns.
+ *
+ *     node bench/startup.ts [rounds, default 9]
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { discoverWasm } from "../src/engine/backends/wasm/discover.ts";
-import { commandOfWasm } from "../src/engine/backends/wasm/index.ts";
-import { noSandbox } from "../src/engine/sandbox/sandbox.ts";
-import { type Server, startServer } from "../test/support/start-server.ts";
+import { fileURLToPath } from "node:url";
 import { makeDataFolder } from "./data-folder.ts";
-import { hashMb } from "./service/engine.ts";
+import { type BenchEngine, wasmEngine } from "./service/engine.ts";
+import { quantile } from "./service/statistics.ts";
 
 const rounds = Number(process.argv[2] ?? 9);
+const readyGoalMs = 2000;
 
-async function startEngine(): Promise<number> {
-  const [build] = await discoverWasm({ hashMb, threads: 1 }, noSandbox);
-  if (build === undefined) {
-    throw new Error("no WebAssembly engine is installed");
+/** Milliseconds from the start of a command until it prints a line that matches. The command and all that it started are killed then. */
+async function timeUntil(
+  line: RegExp,
+  file: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  input?: string,
+): Promise<number> {
+  const begun = performance.now();
+  const cwd = fileURLToPath(new URL("..", import.meta.url));
+  const child = spawn(file, args, { cwd, env, stdio: ["pipe", "pipe", "ignore"], detached: true });
+  const exited = once(child, "exit");
+  if (input !== undefined) {
+    child.stdin.write(input);
   }
-  const { file, args } = commandOfWasm(build, noSandbox);
-  const startedAt = performance.now();
-  const child = spawn(file, args, { env: {}, stdio: ["pipe", "pipe", "ignore"] });
-  child.stdin.write("uci\nisready\n");
-  for await (const line of createInterface(child.stdout)) {
-    if (line === "readyok") {
-      break;
+  try {
+    for await (const printed of createInterface(child.stdout)) {
+      if (line.test(printed)) {
+        return performance.now() - begun;
+      }
     }
+    throw new Error(`${file} ended before it printed ${line}`);
+  } finally {
+    process.kill(-(child.pid ?? 0), "SIGKILL");
+    await exited;
   }
-  const tookMs = performance.now() - startedAt;
-  child.kill("SIGKILL");
-  await once(child, "exit");
-  return tookMs;
 }
 
-function start(): Promise<Server> {
-  return startServer({ PATH: process.env.PATH, KIBITZ_ACCESS: "open", KIBITZ_DATA_DIR: makeDataFolder() });
+function startEngine({ command: { file, args } }: BenchEngine): Promise<number> {
+  return timeUntil(/^readyok/, file, args, {}, "uci\nisready\n");
 }
 
-function memoryMb({ pid }: Server): number {
-  const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+function npmStart(): Promise<number> {
+  const { PATH, HOME } = process.env;
+  const settings = { KIBITZ_PORT: "0", KIBITZ_METRICS_PORT: "0", KIBITZ_DATA_DIR: makeDataFolder() };
+  return timeUntil(/"msg":"ready/, "npm", ["start"], { PATH, HOME, ...settings });
 }
 
-async function ask(url: string): Promise<void> {
-  const fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
-  const response = await fetch(`${url}/v1/bestmove`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ fen, depth: 1 }),
-  });
-  if (!response.ok) {
-    throw new Error(await response.text());
-  }
-  await response.text();
-}
-
-const median = (values: readonly number[]) =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-
+const engine = await wasmEngine();
 const engineMs: number[] = [];
-const serverMs: number[] = [];
-const readyMb: number[] = [];
-for (let round = 0; round < rounds; round++) {
-  engineMs.push(await startEngine());
-  const startedAt = performance.now();
-  const server = await start();
-  serverMs.push(performance.now() - startedAt);
-  readyMb.push(memoryMb(server));
-  await server.stop();
+const readyMs: number[] = [];
+// The first round only fills the compile cache and the page cache.
+for (let round = 0; round <= rounds; round++) {
+  const [engineTook, serverTook] = [await startEngine(engine), await npmStart()];
+  if (round > 0) {
+    engineMs.push(engineTook);
+    readyMs.push(serverTook);
+  }
 }
-const server = await start();
-for (let call = 0; call < 500; call++) {
-  await ask(server.url);
-}
-const usedMb = memoryMb(server);
-await fetch(`${server.url}/engines`).then((response) => response.text());
-const listedMb = memoryMb(server);
-await server.stop();
 
-const ratio = median(serverMs) / median(engineMs);
-console.log(`engine to readyok:  median ${median(engineMs).toFixed(0)} ms of ${rounds}`);
-console.log(
-  `server to ready:    median ${median(serverMs).toFixed(0)} ms, ${ratio.toFixed(2)} times the engine (goal: at most 1.5)`,
-);
-console.log(
-  `server memory:      ${median(readyMb).toFixed(0)} MB ready, ${usedMb.toFixed(0)} MB after 500 answers, ${listedMb.toFixed(0)} MB after GET /engines (goal: under 120)`,
-);
+const shown = (values: readonly number[]) => {
+  const sorted = values.toSorted((a, b) => a - b);
+  const [median, least, most] = [0.5, 0, 1].map((share) => quantile(sorted, share).toFixed(0));
+  return `median ${median} ms (${least} to ${most}) of ${values.length}`;
+};
+console.log(`engine to readyok:  ${shown(engineMs)}`);
+console.log(`npm start to ready: ${shown(readyMs)} (goal: at most ${readyGoalMs} on two idle cores)`);

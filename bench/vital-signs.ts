@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** What a process takes of its machine, as Linux tells. */
+/** The resources that a process takes, read from `/proc`. */
 export interface VitalSigns {
   /** Resident memory of the server alone, in MiB. */
   readonly rssMib: number;
@@ -8,7 +8,7 @@ export interface VitalSigns {
   readonly enginesMib: number;
   /** Open file descriptors of the server. */
   readonly descriptors: number;
-  /** Engines, and whatever else it has started. */
+  /** Engines and other child processes. */
   readonly processes: number;
 }
 
@@ -22,11 +22,11 @@ export function vitalSignsOf(pid: number): VitalSigns {
   };
 }
 
-/** Processor time so far, user and system, in milliseconds, of which Linux counts a hundred ticks a second. */
+/** Processor time so far, user and system, in milliseconds. Linux counts a hundred ticks a second. */
 export interface CpuTimes {
-  /** Of the process itself, with all its threads. */
+  /** The process itself, with all its threads. */
   readonly ownMs: number;
-  /** Of all that it has started, and they: those that run, and those that it has seen end. */
+  /** All its descendants: those that run, and those that it has waited for. */
   readonly startedMs: number;
 }
 
@@ -42,7 +42,7 @@ export function cpuTimesOf(pid: number): CpuTimes {
   };
 }
 
-/** The fields of `/proc/<pid>/stat` behind the name; none of a process that is gone. */
+/** The fields of `/proc/<pid>/stat` behind the name; none if the process is gone. */
 function statOf(pid: number): readonly number[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -73,7 +73,7 @@ export function rssMib(pid: number): number {
     const status = readFileSync(`/proc/${pid}/status`, "latin1");
     return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
   } catch {
-    // An engine that was retired meanwhile.
+    // The engine has ended meanwhile.
     return 0;
   }
 }

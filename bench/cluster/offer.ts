@@ -6,16 +6,16 @@ import { nextQuestion } from "../../test/cluster/traffic.ts";
 import { createRandom } from "../../test/support/random.ts";
 
 export interface Answered {
-  /** 0 where there was no answer. */
+  /** 0 if there was no answer. */
   readonly status: number;
   readonly tookMs: number;
-  /** From being asked to the answer, less what the engine searched. */
+  /** The time to the answer, less the time of the search. */
   readonly waitedMs: number;
   /** By `performance.now()`. */
   readonly endedAt: number;
 }
 
-/** Calls over connections that are kept. */
+/** Calls over kept connections. */
 export function createClient(url: string): ((depth: number) => Promise<Answered>) & Disposable {
   const agent = new Agent({ keepAlive: true });
   const ask = async (depth: number): Promise<Answered> => {
@@ -37,7 +37,7 @@ export function createClient(url: string): ((depth: number) => Promise<Answered>
 }
 
 /**
- * Asks come what may, as many callers do who know nothing of each other: at times by chance, the same for the same seed.
+ * Asks at random times, however slow the answers are, as many independent callers do.
  *
  * @param depthOf of the next question, by chance
  */

@@ -1,6 +1,6 @@
 /**
- * An engine that answers at once with the first legal move: what is measured with it is the service alone. It passes
- * the test that a server makes of engines that it finds.
+ * An engine that answers at once with the first legal move, so that only the service is measured. It passes the self-test of native
+ * engines.
  */
 import { Chess } from "chessops/chess";
 import { parseFen } from "chessops/fen";
@@ -41,7 +41,7 @@ function firstMove(): string {
   const chess = Chess.fromSetup(parseFen(fen).unwrap()).unwrap();
   for (const [from, dests] of chess.allDests()) {
     for (const to of dests) {
-      // Castling is king takes rook in chessops, and is written otherwise.
+      // chessops writes castling as king takes rook, and UCI does not.
       if (chess.board.king.has(from) && chess.board[chess.turn].has(to)) {
         continue;
       }

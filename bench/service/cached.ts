@@ -16,12 +16,12 @@ import { loadByWrk } from "./wrk.ts";
 const question = { fen: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", depth: 14 };
 const callers = 8;
 
-/** So often everybody can be asked, on a small machine too. Each caller asks every ten milliseconds, twice or thrice. */
+/** Every peer answers so many on a small machine, too. */
 const perSecond = 2000;
 
 /**
- * One question that is known, asked as fast as it is answered, and at a rate: plain JSON and (as fast as it is answered) gRPC,
- * with a key and without limits, beside a bare `node:http` server that parses the same body and sends the same bytes.
+ * Repeats one question whose answer is cached, as fast as possible (over JSON and gRPC) and at a rate (over JSON), with a key and
+ * without limits, beside a bare `node:http` server that parses the same body and sends the same bytes.
  */
 export async function measureCached(
   { rounds, warmSeconds, seconds, beside }: BenchOptions,
@@ -33,7 +33,7 @@ export async function measureCached(
   writeFileSync(file, JSON.stringify(question));
   const lack = await lackOfH2load();
   if (lack !== undefined) {
-    console.log(`gRPC is left out, and what is asked at a rate: ${lack}.`);
+    console.log(`gRPC and the load at a rate are left out: ${lack}.`);
   }
   const started = new Map<string, StartedKibitz>([
     [kibitz.name, await startKibitz(settings)],
@@ -83,7 +83,7 @@ export async function measureCached(
   }
 }
 
-/** The second time, it is known. */
+/** Asks twice. @returns the second answer @throws Error if it is not cached */
 export async function askedTwice(
   url: string,
   asked: object,
@@ -105,7 +105,7 @@ export async function askedTwice(
   return answer;
 }
 
-/** The same question over gRPC, of which the answer must be known. */
+/** The same question over gRPC. Its answer must be cached. */
 async function grpcLoad(
   url: string,
   headers: Readonly<Record<string, string>>,

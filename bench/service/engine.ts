@@ -15,18 +15,18 @@ import { copyCheckout } from "../../test/support/copy-checkout.ts";
 import { nativeStockfish } from "../../test/support/native-stockfish.ts";
 import { makeDataFolder } from "../data-folder.ts";
 
-/** What all peers set, as Kibitz does by default. */
+/** The hash size of all peers: the default of Kibitz. */
 export const hashMb = settings.hashMb.default();
 
 /** An engine that Kibitz and its peers run. */
 export interface BenchEngine {
   readonly path: EnginePath;
-  /** As callers of Kibitz name it. */
+  /** The engine id of Kibitz. */
   readonly id: string;
-  /** As it names itself. */
+  /** The name that it reports. */
   readonly name: string;
   readonly sha256: string;
-  /** How the peers start it. */
+  /** The command by which the peers start it. */
   readonly command: EngineCommand;
 }
 
@@ -55,8 +55,8 @@ export async function wasmEngine(): Promise<BenchEngine> {
 }
 
 /**
- * An engine that answers at once, in a folder of its own with a Node of its own: if this checkout is readable by root alone, engines,
- * which run as somebody else, may not read it.
+ * An engine that answers at once, in a folder with its own Node, because engines run as another user, who may not be able to read this
+ * checkout.
  */
 export async function atOnceEngine(): Promise<BenchEngine> {
   const folder = makeDataFolder();

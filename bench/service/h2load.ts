@@ -9,18 +9,18 @@ const run = promisify(execFile);
 export interface H2Load {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** With one gRPC message, or what plain JSON takes. */
+  /** One gRPC frame, or a JSON body. */
   readonly bodyFile: string;
-  /** Bytes of the message in every answer that is one: a refusal of gRPC has none, with status 200. */
+  /** Bytes of each answer: a gRPC error has status 200 and no message. */
   readonly answerBytes: number;
   /** Connections, each with one call after the other. */
   readonly callers: number;
   readonly seconds: number;
-  /** Where it writes how long each call took. */
+  /** The file for the durations of all calls. */
   readonly timesFile: string;
 }
 
-/** Why that by which {@link loadByH2load} makes its load is not here. */
+/** Returns what to do if `h2load` is missing. */
 export async function lackOfH2load(): Promise<string | undefined> {
   return run("h2load", ["--version"]).then(
     () => undefined,
@@ -29,20 +29,20 @@ export async function lackOfH2load(): Promise<string | undefined> {
   );
 }
 
-/** One gRPC call again and again, by `h2load`. @throws Error if a call had another answer. */
+/** Repeats one gRPC call. @throws Error if a call had another answer */
 export function loadByH2load(load: H2Load): Promise<Loaded> {
   const headers = { "content-type": "application/grpc", te: "trailers", ...load.headers };
   return loadBy({ ...load, headers }, ["--max-concurrent-streams=1"]);
 }
 
-/** One call over HTTP/1.1 so many times a second, of all callers together, by `h2load`. @throws Error as {@link loadByH2load} */
+/** Repeats one call over HTTP/1.1, so many times a second by all callers together. @throws Error if a call had another answer */
 export function loadAtRate(load: H2Load, perSecond: number): Promise<Loaded> {
   const headers = { "content-type": "application/json", ...load.headers };
   return loadBy({ ...load, headers }, ["--h1", `--rps=${perSecond / load.callers}`]);
 }
 
 async function loadBy(load: H2Load, more: readonly string[]): Promise<Loaded> {
-  // It writes behind what is there.
+  // `h2load` appends.
   rmSync(load.timesFile, { force: true });
   const { stdout } = await run("h2load", [
     `--clients=${load.callers}`,
@@ -68,7 +68,7 @@ async function loadBy(load: H2Load, more: readonly string[]): Promise<Loaded> {
   };
 }
 
-/** How many calls were answered, from what `h2load` has printed. @throws Error if one was answered otherwise. */
+/** Reads the number of answered calls from the output of `h2load`. @throws Error if a call had another answer */
 export function readH2load(stdout: string, answerBytes: number): number {
   const [, done, succeeded, failed, errored, timedOut] =
     /(\d+) done, (\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout/.exec(stdout)?.map(Number) ?? [];
@@ -76,7 +76,7 @@ export function readH2load(stdout: string, answerBytes: number): number {
   if (!done || done !== succeeded || failed || errored || timedOut) {
     throw new Error(`not all calls were answered with success:\n${stdout}`);
   }
-  // What was on its way when the time was over is counted in bytes, and not as an answer.
+  // Answers that were on their way at the end are counted in bytes, but not as answers.
   if (dataBytes === undefined || dataBytes < done * answerBytes) {
     throw new Error(
       `${done} answers of ${answerBytes} bytes are more than ${dataBytes} bytes: some were refused`,

@@ -2,7 +2,7 @@
 export interface Loaded {
   readonly requests: number;
   readonly seconds: number;
-  /** Of the time from request to answer, in milliseconds. */
+  /** Quantiles of the time from request to answer, in milliseconds. */
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
@@ -20,14 +20,14 @@ interface Told {
 }
 
 /**
- * From what `wrk` has printed.
+ * Reads the output of `wrk`.
  *
- * @throws Error if anything but success was answered, or questions that should be new have come again.
+ * @throws Error if a request failed, or if a question that had to be new was asked twice
  */
 export function readLoaded(stdout: string, repeats: boolean): Loaded {
   const line = stdout.split("\n").find((each) => each.startsWith("{"));
   if (line === undefined) {
-    throw new Error(`wrk has told nothing: ${stdout}`);
+    throw new Error(`wrk printed no result: ${stdout}`);
   }
   const { requests, microseconds, p50, p99, asked, questions, errors }: Told = JSON.parse(line);
   const failed = Object.entries(errors).filter(([, count]) => count > 0);
@@ -38,7 +38,7 @@ export function readLoaded(stdout: string, repeats: boolean): Loaded {
   if (requests === 0) {
     throw new Error(`no request was answered in ${microseconds / 1e6} s`);
   }
-  // One is asked before the first, to see what requests look like.
+  // `wrk` builds one more request before it starts.
   if (!repeats && asked - 1 > questions) {
     throw new Error(`${asked} were asked, and only ${questions} are different`);
   }

@@ -27,7 +27,7 @@ export function describeMachine(
   return `${day}, commit ${commit}, \`${command}\`. ${processor}, ${memory}, ${system}; ${named.join(", ")}; ${tools.join(", ")}.`;
 }
 
-/** Empty if the program is not here. `wrk` calls it a failure to be asked for its version, and answers. */
+/** The output; empty if the program is not here. `wrk --version` answers, but exits with an error. */
 function printedBy(file: string, ...args: readonly string[]): string {
   try {
     return execFileSync(file, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();

@@ -1,6 +1,15 @@
 import { parseArgs } from "node:util";
 import type { EnginePath } from "../../src/engine/engine.ts";
-import { isPeerWord, type PeerWord, peers } from "./peers.ts";
+import type { Peer } from "./peer.ts";
+import { kibitz } from "./peers/kibitz.ts";
+import { least, pythonChess } from "./peers/programs.ts";
+
+/** By the words of `--peers`, in the order of the tables. */
+export const peers = { least, kibitz, python: pythonChess } satisfies Readonly<Record<string, Peer>>;
+
+export type PeerWord = keyof typeof peers;
+
+const isPeerWord = (word: string): word is PeerWord => word in peers;
 
 export const usage = `npm run bench                          what a developer wants to see, in a quarter of an hour
 npm run bench -- --full                more depths, callers and rounds, and WebAssembly
@@ -18,8 +27,7 @@ ${Object.entries(peers)
   --python python3                     one that has chess, fastapi and uvicorn
   --beside ../other                    another checkout of Kibitz, as one more peer
 
-One cell in half a minute: npm run bench -- --rows new --depths 8 --callers 8 --peers least,kibitz --warm 5
-What storing costs where nothing is found: npm run bench -- --rows new --depths 8,14 --callers 8 --peers unstored,kibitz`;
+One cell in half a minute: npm run bench -- --rows new --depths 8 --callers 8 --peers least,kibitz --warm 5`;
 
 export type RowKind = "new" | "repeated" | "cached" | "stored";
 
@@ -64,7 +72,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
     depths: list(values.depths, full ? [1, 8, 14] : [1, 8], integer),
     callers: list(values.callers, full ? [1, 8, 64] : [1, 8], integer),
     paths: list<EnginePath>(values.paths, full ? ["native", "wasm"] : ["native"], among("native", "wasm")),
-    peers: list(values.peers, ["least", "kibitz", "python", "one", "process", "bare"], (word) =>
+    peers: list(values.peers, ["least", "kibitz", "python"], (word) =>
       isPeerWord(word) ? word : refuse(`no peer is called ${word}`),
     ),
     warmSeconds: integer(values.warm),

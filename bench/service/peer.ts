@@ -1,43 +1,43 @@
 import type { BenchEngine } from "./engine.ts";
 import type { Loaded } from "./loaded.ts";
 
-/** What is asked, by how many, for how long. */
+/** Questions, the number of callers, and a duration. */
 export interface Load {
-  /** A body a line. */
+  /** A file with a request body on each line. */
   readonly file: string;
   readonly callers: number;
   readonly seconds: number;
-  /** Whether the questions may come again. */
+  /** True if the same question may be asked twice. */
   readonly repeats: boolean;
 }
 
-/** What every peer is started with. */
+/** Settings for the start of any peer. */
 export interface PeerSettings {
   readonly engine: BenchEngine;
-  /** Searches at a time, for those who have such a limit. */
+  /** Searches at a time. */
   readonly slots: number;
-  /** The Python that has chess, FastAPI and uvicorn. */
+  /** A Python that has chess, FastAPI and uvicorn. */
   readonly python: string;
-  /** For what it writes. */
+  /** For the files that the peer writes. */
   readonly folder: string;
 }
 
-/** Somebody who answers the same questions as Kibitz. */
+/** A service that answers the same questions as Kibitz. */
 export interface Peer {
   readonly name: string;
-  /** What it is, to be read behind its name. */
+  /** A description, to be read after the name. */
   readonly about: string;
-  /** Whether an answer depends on what was asked before: then it may differ from the others'. */
+  /** True if an answer depends on earlier questions, and so may differ from the answers of others. */
   readonly keepsHash: boolean;
-  /** Why it cannot run here. */
+  /** Returns the reason why the peer cannot run here. */
   lack?(settings: PeerSettings): Promise<string | undefined>;
   start(settings: PeerSettings): Promise<StartedPeer>;
 }
 
 export interface StartedPeer {
-  /** Of its server, if it has one. */
-  readonly pid: number | undefined;
-  /** One question. The move is in UCI's notation. */
+  /** The process of its server. */
+  readonly pid: number;
+  /** Asks one question. The move is in UCI's notation. */
   bestMoveOf(fen: string, depth: number): Promise<string>;
   load(load: Load): Promise<Loaded>;
   stop(): Promise<unknown>;

@@ -5,14 +5,11 @@ import { makeFen } from "chessops/fen";
 import type { NormalMove } from "chessops/types";
 import { createRandom } from "../../test/support/random.ts";
 
-/** The first moves of random games are soon all known. */
+/** Random games have few different positions before this ply. */
 const pliesMin = 8;
 const pliesMax = 120;
 
-/**
- * Positions of random games, endlessly many, each with another board than all before: the same ones for the same seed.
- * None is the end of a game.
- */
+/** Positions of random games without end, each with a new board, and none at the end of a game. The same seed gives the same positions. */
 export function* newPositions(seed: number): Generator<string, never> {
   const random = createRandom(seed);
   const seen = new Set<string>();
@@ -36,14 +33,14 @@ function queened(game: Chess, move: NormalMove): NormalMove {
   return promotes ? { ...move, promotion: "queen" } : move;
 }
 
-/** More than anybody answers in a second: so many new questions are there for each. */
+/** More than any peer answers in a second, so that new questions never run out. */
 export function mostPerSecond(depth: number): number {
   return depth < 4 ? 8000 : depth < 10 ? 2500 : 600;
 }
 
-/** Where questions come from. Its files are gone with the bench. */
+/** Makes files of questions. They are deleted when the bench ends. */
 export interface QuestionBook {
-  /** Writes so many, a body a line, of positions that were in no file before. Returns the file. */
+  /** Writes `count` bodies, one a line, of positions that were in no file before. Returns the file. */
   write(count: number, bodyOf: (nextFen: () => string) => object): string;
   nextFen(): string;
 }

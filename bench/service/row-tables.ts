@@ -1,8 +1,8 @@
 import type { Row } from "./rows.ts";
-import { figures, ratioOf, spreadOf } from "./statistics.ts";
-import { median, number, table, withSpread } from "./table.ts";
+import { figures, ratioOf, type Spread, spreadOf } from "./statistics.ts";
+import { number, table, withSpread } from "./table.ts";
 
-/** What a row asks, as a heading. */
+/** A heading that says what the row measures. */
 export function headingOf({ kind, path, depth, callers, perSecond }: Row): string {
   const by = callers === 1 ? "one caller" : `${callers} callers`;
   switch (kind) {
@@ -17,13 +17,14 @@ export function headingOf({ kind, path, depth, callers, perSecond }: Row): strin
   }
 }
 
-/** Everybody of a row, compared with the first. */
+/** The peers of a row, compared with the first. */
 export function rowTable({ kind, measured }: Row): string {
   const [first] = measured;
   if (first === undefined) {
-    throw new Error("nobody was measured");
+    throw new Error("no peer was measured");
   }
   const times = `× ${first.name}`;
+  const median = (figure: Spread) => number(figure.median);
   const perSecond = kind === "cached" || kind === "stored";
   return table(
     [

@@ -1,30 +1,29 @@
 import type { EnginePath } from "../../src/engine/engine.ts";
 import type { BenchEngine } from "./engine.ts";
-import type { BenchOptions, RowKind } from "./options.ts";
+import { type BenchOptions, peers, type RowKind } from "./options.ts";
 import type { Peer, PeerSettings, StartedPeer } from "./peer.ts";
 import { kibitzBeside } from "./peers/kibitz.ts";
-import { peers } from "./peers.ts";
 import { mostPerSecond, type QuestionBook } from "./questions.ts";
 import { type Measured, takeTurns } from "./turns.ts";
 
-/** Peers side by side, in one cell. */
+/** The peers, measured in one cell. */
 export interface Row {
   readonly kind: RowKind;
   readonly path: EnginePath;
   readonly depth: number;
   readonly callers: number;
-  /** How often all together ask in a second; as fast as they are answered, if unset. */
+  /** Questions a second of all callers together; if unset, each caller asks again as soon as it is answered. */
   readonly perSecond?: number;
-  /** The first one is what the others are compared with. */
+  /** The others are compared with the first. */
   readonly measured: readonly Measured[];
 }
 
-/** How many questions come again and again. */
+/** Number of the questions that are repeated. */
 const repeatedCount = 100;
 
 type Running = StartedPeer & Pick<Peer, "name" | "keepsHash">;
 
-/** New questions to everybody, and the same ones to all in a round; then, if asked for, the same again and again. */
+/** Asks new questions, the same ones of all peers in a round; then, if requested, the same questions again and again. */
 export async function measureRows(
   engine: BenchEngine,
   options: BenchOptions,
@@ -50,13 +49,12 @@ export async function measureRows(
     }
     const callers = 8;
     for (const depth of options.kinds.includes("repeated") ? [8] : []) {
-      const some = running.filter(({ name }) => name !== peers.process.name && name !== peers.bare.name);
       onRow({
         kind: "repeated",
         path,
         depth,
         callers,
-        measured: await askAgain(some, depth, callers, options, book),
+        measured: await askAgain(running, depth, callers, options, book),
       });
     }
   } finally {
@@ -85,7 +83,7 @@ async function startAll(
   return running;
 }
 
-/** V8 compiles the hot functions meanwhile, and engines take their memory. The same questions to all. */
+/** Asks all peers the same questions, while V8 compiles the hot functions and engines take their memory. */
 async function warmUp(running: readonly Running[], seconds: number, book: QuestionBook): Promise<void> {
   const file = book.write(mostPerSecond(1) * seconds, (nextFen) => ({ fen: nextFen(), depth: 1 }));
   for (const { load } of running) {
@@ -93,7 +91,7 @@ async function warmUp(running: readonly Running[], seconds: number, book: Questi
   }
 }
 
-/** Who starts with a clean slate finds the same move as everybody else who does: or they do not do the same work. */
+/** Peers that clear the hash must find the same move: otherwise they do not do the same work. */
 async function compareMoves(running: readonly Running[], depth: number, book: QuestionBook): Promise<void> {
   const fen = book.nextFen();
   const moves = new Map<string, string>();
@@ -111,7 +109,7 @@ async function compareMoves(running: readonly Running[], depth: number, book: Qu
 
 /** From this depth on a search takes some tenths of a second. */
 const deep = 12;
-/** What each caller adds to a turn of such searches, so that all are answered a few times, and how long it is at least: some dozens of answers. */
+/** A turn of deep searches lasts so long for each caller, so that all are answered a few times, and at least long enough for some dozens of answers. */
 const deepSecondsPerCaller = 0.5;
 const deepSecondsMin = 10;
 
@@ -154,7 +152,7 @@ async function askAgain(
     pid,
     load: () => load({ file, callers, seconds, repeats: true }),
   }));
-  // So that all know the answers.
+  // After this round, all peers know the answers.
   await takeTurns(runners, 1);
   return takeTurns(runners, rounds);
 }

@@ -1,18 +1,16 @@
-/** What was measured of one peer in one turn. */
-export interface Turn {
-  readonly requests: number;
-  readonly seconds: number;
-  /** Of the time from request to answer, in milliseconds. */
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  /** Processor time a request, in microseconds: of the server alone, and of all that it has started. */
-  readonly serverUs: number | undefined;
-  readonly enginesUs: number | undefined;
+import type { Loaded } from "./loaded.ts";
+
+/** The measurements of one peer in one turn. */
+export interface Turn extends Loaded {
+  /** Processor time of the server alone for each request, in microseconds. */
+  readonly serverUs: number;
+  /** Processor time of all that the server has started for each request, in microseconds. */
+  readonly enginesUs: number;
   /** Resident memory of the server alone at the end, in MiB. */
-  readonly rssMib: number | undefined;
+  readonly rssMib: number;
 }
 
-/** A figure by rounds. */
+/** A figure over all rounds. */
 export interface Spread {
   readonly median: number;
   readonly least: number;
@@ -28,40 +26,37 @@ export const figures = {
   serverUs: ({ serverUs }: Turn) => serverUs,
   enginesUs: ({ enginesUs }: Turn) => enginesUs,
   rssMib: ({ rssMib }: Turn) => rssMib,
-} satisfies Readonly<Record<string, (turn: Turn) => number | undefined>>;
+} satisfies Readonly<Record<string, Figure>>;
 
-type Figure = (turn: Turn) => number | undefined;
+type Figure = (turn: Turn) => number;
 
-/** Undefined where there is nothing of the kind to measure. */
-export function spreadOf(turns: readonly Turn[], figure: Figure): Spread | undefined {
+export function spreadOf(turns: readonly Turn[], figure: Figure): Spread {
   return spread(turns.map(figure));
 }
 
 /**
- * How many times the others' figure it is, round by round: what the machine does in a round, it does to both.
+ * The figure divided by the others' figure, round by round, because other work of the machine slows both in a round.
  *
- * @param others as many turns, of the same rounds.
+ * @param others as many turns, of the same rounds
  */
-export function ratioOf(turns: readonly Turn[], others: readonly Turn[], figure: Figure): Spread | undefined {
+export function ratioOf(turns: readonly Turn[], others: readonly Turn[], figure: Figure): Spread {
   return spread(
     turns.map((turn, round) => {
-      const [own, other] = [figure(turn), others[round] && figure(others[round])];
-      return own === undefined || !other ? undefined : own / other;
+      const other = others[round];
+      return other === undefined ? Number.NaN : figure(turn) / figure(other);
     }),
   );
 }
 
-function spread(values: readonly (number | undefined)[]): Spread | undefined {
-  const known = values.filter((value) => value !== undefined).toSorted((a, b) => a - b);
-  const [least] = known;
-  const most = known.at(-1);
-  if (least === undefined || most === undefined) {
-    return undefined;
-  }
-  return { median: quantile(known, 0.5), least, most };
+function spread(values: readonly number[]): Spread {
+  const sorted = values.toSorted((a, b) => a - b);
+  const [median = Number.NaN, least = Number.NaN, most = Number.NaN] = [0.5, 0, 1].map((share) =>
+    quantile(sorted, share),
+  );
+  return { median, least, most };
 }
 
-/** By linear interpolation between the two nearest. @param sorted ascending, not empty. */
+/** Interpolates between the two nearest values. @param sorted ascending, not empty */
 export function quantile(sorted: ArrayLike<number>, share: number): number {
   const place = (sorted.length - 1) * share;
   const below = sorted[Math.floor(place)] ?? Number.NaN;

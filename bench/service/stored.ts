@@ -11,14 +11,14 @@ import { takeTurns } from "./turns.ts";
 const questionCount = 100;
 const callers = 8;
 
-/** The same service by where it has its answers from: with neither memory nor store, each is searched. */
+/** Settings of three nodes, named after the source of their answers. Without memory and store, each answer is searched. */
 const sources = {
   "Kibitz, searched": { KIBITZ_CACHE_MB: "0", KIBITZ_STORE_MB: "0" },
   "Kibitz, stored": { KIBITZ_CACHE_MB: "0" },
   "Kibitz, cached": { KIBITZ_STORE_MB: "0" },
 } as const;
 
-/** A hundred questions again and again, searched, stored and cached: one row for each depth of which answers are stored. */
+/** Repeats a hundred questions whose answers are searched, stored or cached: one row for each depth whose answers are stored. */
 export async function measureStored(
   { depths, rounds, warmSeconds, seconds }: BenchOptions,
   settings: PeerSettings,
@@ -36,7 +36,7 @@ export async function measureStored(
         .split("\n")
         .map((line) => JSON.parse(line));
       for (const [name, { server, headers }] of started) {
-        // What is searched anyway need not be asked before.
+        // The node that searches every question keeps no answer.
         for (const question of name === "Kibitz, searched" ? [] : questions) {
           await askedTwice(server.url, question, headers);
         }

@@ -3,11 +3,11 @@ import { cpuTimesOf, rssMib } from "../vital-signs.ts";
 import type { Loaded } from "./loaded.ts";
 import type { Turn } from "./statistics.ts";
 
-/** Who takes turns. */
+/** A peer that takes turns. */
 export interface Runner {
   readonly name: string;
-  /** Of the server whose processor time and memory are told. */
-  readonly pid: number | undefined;
+  /** The process of its server, whose processor time and memory are measured. */
+  readonly pid: number;
   load(round: number): Promise<Loaded>;
 }
 
@@ -18,27 +18,21 @@ export interface Measured {
 }
 
 /**
- * In turns by round, A B C and then C B A: what the machine does meanwhile must favour nobody. Each begins when nobody has
- * anything to do: who does not notice that its callers have left searches on for them, and would take the cores of the next.
+ * Loads the peers in turns, A B C and then C B A, so that other work of the machine favours none of them. Each turn begins when all
+ * servers are idle, because a server that does not notice that its callers have left goes on searching for them.
  */
 export async function takeTurns(runners: readonly Runner[], rounds: number): Promise<readonly Measured[]> {
   const turns = new Map(runners.map(({ name }): [string, Turn[]] => [name, []]));
-  const pids = runners.flatMap(({ pid }) => pid ?? []);
   for (let round = 0; round < rounds; round++) {
     for (const runner of round % 2 === 0 ? runners : runners.toReversed()) {
-      await Promise.all(pids.map(untilIdle));
+      await Promise.all(runners.map(({ pid }) => untilIdle(pid)));
       turns.get(runner.name)?.push(await measure(runner.pid, () => runner.load(round)));
     }
   }
   return [...turns].map(([name, each]) => ({ name, turns: each }));
 }
 
-/** One turn, begun when the server has nothing to do. */
-export async function measure(pid: number | undefined, load: () => Promise<Loaded>): Promise<Turn> {
-  if (pid === undefined) {
-    return { ...(await load()), serverUs: undefined, enginesUs: undefined, rssMib: undefined };
-  }
-  await untilIdle(pid);
+async function measure(pid: number, load: () => Promise<Loaded>): Promise<Turn> {
   const before = cpuTimesOf(pid);
   const loaded = await load();
   const after = cpuTimesOf(pid);
@@ -51,10 +45,10 @@ export async function measure(pid: number | undefined, load: () => Promise<Loade
   };
 }
 
-/** One look may come while the machine gives it nothing. */
+/** One look alone may come while the machine gives the server no time. */
 const quietLooks = 3;
 
-/** What was asked and is answered to nobody any more, since the load has ended, may be searched for a while. */
+/** Waits until the server and its engines are idle. */
 async function untilIdle(pid: number): Promise<void> {
   const busyMs = () => {
     const { ownMs, startedMs } = cpuTimesOf(pid);

@@ -2,25 +2,20 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type Loaded, readLoaded } from "./loaded.ts";
+import type { Load } from "./peer.ts";
 
 const run = promisify(execFile);
 const script = fileURLToPath(new URL("questions.lua", import.meta.url));
 
-export interface WrkLoad {
+/** Each caller is a connection with one request after the other. */
+interface WrkLoad extends Load {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** A body a line. */
-  readonly file: string;
-  /** Connections, each with one request after the other. */
-  readonly callers: number;
-  readonly seconds: number;
-  /** Whether the questions may come again. */
-  readonly repeats: boolean;
 }
 
-/** Whether `wrk` is here; what to do, where it is not. */
+/** Returns what to do if `wrk` is missing. */
 export async function lackOfWrk(): Promise<string | undefined> {
-  // It has no option that ends well.
+  // It has no option that exits with 0.
   const missing = await run("wrk", ["--version"]).then(
     () => false,
     (error) => error.code === "ENOENT",
@@ -29,9 +24,9 @@ export async function lackOfWrk(): Promise<string | undefined> {
 }
 
 /**
- * Load by `wrk`, in a process of its own with one thread.
+ * Runs `wrk` with one thread.
  *
- * @throws Error if a request was not answered with success, or a question came again that should be new.
+ * @throws Error if a request failed, or if a question that had to be new was asked twice
  */
 export async function loadByWrk(load: WrkLoad): Promise<Loaded> {
   const headers = Object.entries({ "content-type": "application/json", ...load.headers });
@@ -39,7 +34,7 @@ export async function loadByWrk(load: WrkLoad): Promise<Loaded> {
     "--threads=1",
     `--connections=${load.callers}`,
     `--duration=${load.seconds}s`,
-    // Only tells what was late: a caller in a line is not.
+    // `wrk` reports later answers as errors, but a caller may wait in the queue for long.
     "--timeout=120s",
     ...headers.flatMap(([name, value]) => ["--header", `${name}: ${value}`]),
     "--script",

@@ -91,7 +91,7 @@ export function mixOf(url: string): readonly Kind[] {
 
 const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/** Whoever leaves is no failure; to be answered before is none, either. */
+/** A caller that leaves is no failure, and an answer before it leaves is none, either. */
 async function leave(ask: (signal: AbortSignal) => Promise<Response>): Promise<void> {
   const leaving = new AbortController();
   const timer = setTimeout(() => leaving.abort(), 50);
@@ -136,7 +136,7 @@ async function leaveStream(grpc: Client<typeof AnalysisService>): Promise<void> 
   }
 }
 
-/** So many that none meets its limits, and what the server remembers of each is seen. */
+/** One of so many addresses that none meets its limits. They also show what the server remembers of each. */
 function newAddress(): Record<string, string> {
   const part = () => Math.floor(Math.random() * 256);
   return { "X-Forwarded-For": `10.${part() % 4}.${part()}.${part()}` };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { figures, quantile, ratioOf, spreadOf, type Turn } from "../../bench/service/statistics.ts";
 
-const turn = (requests: number, more: Partial<Turn> = {}): Turn => ({
+const turn = (requests: number): Turn => ({
   requests,
   seconds: 2,
   p50Ms: 1,
@@ -9,7 +9,6 @@ const turn = (requests: number, more: Partial<Turn> = {}): Turn => ({
   serverUs: 500,
   enginesUs: 100,
   rssMib: 90,
-  ...more,
 });
 
 describe("figures of a bench", () => {
@@ -22,13 +21,6 @@ describe("figures of a bench", () => {
     const own = [turn(80), turn(40), turn(8)];
     const others = [turn(100), turn(50), turn(10)];
     expect(ratioOf(own, others, figures.perMinute)).toEqual({ median: 0.8, least: 0.8, most: 0.8 });
-  });
-
-  test("a figure is undefined if nothing of the kind can be measured", () => {
-    const bare = [turn(1, { serverUs: undefined })];
-    expect(spreadOf(bare, figures.serverUs)).toBeUndefined();
-    expect(ratioOf(bare, [turn(1)], figures.serverUs)).toBeUndefined();
-    expect(ratioOf([turn(1)], bare, figures.serverUs)).toBeUndefined();
   });
 });
 

@@ -1,6 +1,6 @@
 /**
- * A bare `node:http` server that parses a question and sends always the same answer: what a cached answer is compared
- * with. It gets the answer on its standard input.
+ * A bare `node:http` server that parses a question and always sends the same answer, as the measure for cached answers. It reads the
+ * answer from its standard input.
  *
  *     node echo.ts <port>
  */

@@ -5,7 +5,7 @@ import { makeDataFolder } from "../../data-folder.ts";
 import type { Peer, PeerSettings, StartedPeer } from "../peer.ts";
 import { loadByWrk } from "../wrk.ts";
 
-/** Everything is counted, and nothing is reached. */
+/** Limits that are counted and never reached. */
 const plans = {
   plans: [
     {
@@ -23,42 +23,25 @@ const plans = {
 };
 
 export interface KibitzOptions {
+  /** Environment variables of the server. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Another checkout, run by its own Node. */
   readonly checkout?: string;
-  /** Flags of Node. */
-  readonly nodeOptions?: string;
-  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface StartedKibitz extends StartedPeer {
   readonly server: Server;
-  /** With the key, if callers have one. */
+  /** The key, if callers have one. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** As users start it: the log at info, into a file; every caller with one key, whose limits are counted. */
+/** Kibitz as users start it: the log at info, into a file; all callers have one key, whose limits are counted. */
 export const kibitz: Peer = {
   name: "Kibitz",
   about:
     "`npm start`, the log at info into a file, callers with a key whose limits are counted and not reached",
   keepsHash: false,
   start: (settings) => startKibitz(settings),
-};
-
-export const kibitzOpen: Peer = {
-  name: "Kibitz, open",
-  about: "the same with `KIBITZ_ACCESS=open`: nobody has a key, and there are no limits",
-  keepsHash: false,
-  start: (settings) => startKibitz(settings, { settings: { KIBITZ_ACCESS: "open" } }),
-};
-
-export const kibitzUnstored: Peer = {
-  name: "Kibitz, nothing stored",
-  about:
-    "the same as Kibitz with `KIBITZ_STORE_MB=0`: what it takes to store answers, and to look for them, is left out",
-  keepsHash: false,
-  start: (settings) => startKibitz(settings, { settings: { KIBITZ_STORE_MB: "0" } }),
 };
 
 /** The Kibitz of another checkout, to see what a change brings. */
@@ -73,7 +56,7 @@ export function kibitzBeside(checkout: string): Peer {
 
 export async function startKibitz(
   { engine, slots }: PeerSettings,
-  { settings = {}, checkout, nodeOptions = "", env = {} }: KibitzOptions = {},
+  { settings = {}, checkout }: KibitzOptions = {},
 ): Promise<StartedKibitz> {
   const folder = makeDataFolder();
   const plansFile = join(folder, "plans.json");
@@ -82,7 +65,6 @@ export async function startKibitz(
   const server = await startServer(
     {
       PATH: process.env.PATH,
-      NODE_OPTIONS: nodeOptions,
       KIBITZ_ACCESS: "public",
       KIBITZ_PLANS: plansFile,
       KIBITZ_DATA_DIR: folder,
@@ -90,7 +72,6 @@ export async function startKibitz(
       KIBITZ_NATIVE_ENGINES: engine.path === "native" ? engine.command.file : "none",
       KIBITZ_DEFAULT_ENGINE: engine.id,
       ...settings,
-      ...env,
     },
     { stdout: openSync(log, "a"), ...(checkout !== undefined && { checkout }) },
   );
@@ -121,7 +102,7 @@ export async function startKibitz(
   };
 }
 
-/** The last lines of the log that tell of a failure. */
+/** The last lines of the log that report a failure. */
 function refusalsIn(log: string): string {
   const lines = readFileSync(log, "utf8").split("\n");
   return lines

@@ -1,6 +1,6 @@
 /**
- * The least service that keeps the promise of a clean slate: `node:http`, engines that get `ucinewgame` behind every
- * answer, one line of callers. Nothing is checked, limited, logged or kept.
+ * The least service whose answers do not depend on earlier ones: `node:http`, engines that get `ucinewgame` after every answer, and
+ * one queue. It checks, limits, logs and caches nothing.
  *
  *     node least.ts <port> <engines> <MiB of hash> <command of the engine...>
  */
@@ -32,7 +32,7 @@ function startEngine(): Engine {
     }
     const answer = answerFrom(text);
     text = "";
-    // The next search lies in the pipe behind the cleaning.
+    // The engine reads the next search after the cleaning.
     child.stdin.write("ucinewgame\n");
     asking?.end(answer);
     const next = line.shift();

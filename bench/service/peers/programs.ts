@@ -7,39 +7,17 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { freePort } from "../../../test/support/free-port.ts";
 import { hashMb } from "../engine.ts";
-import type { Load, Peer, PeerSettings, StartedPeer } from "../peer.ts";
+import type { Peer, PeerSettings, StartedPeer } from "../peer.ts";
 import { loadByWrk } from "../wrk.ts";
 
 const startMaxMs = 30_000;
 
-/** To start an engine takes a tenth of a second, and so many callers start theirs at once: each is answered a few times. */
-const startSecondsPerCaller = 0.4;
-
 export const least: Peer = {
   name: "least",
   about:
-    "the least service with the same promise (`node:http`, engines that get `ucinewgame` behind every answer, a line of callers, nothing else)",
+    "the least service with the same promise (`node:http`, engines that get `ucinewgame` behind every answer, one queue, nothing else)",
   keepsHash: false,
   start: (settings) => startService(process.execPath, "least.ts", settings),
-};
-
-export const processEach: Peer = {
-  name: "process each",
-  about: "a process for each request (`node:http`, an engine is started for every question)",
-  keepsHash: false,
-  async start(settings) {
-    const service = await startService(process.execPath, "process-each.ts", settings);
-    const long = ({ seconds, callers }: Load) =>
-      Math.max(seconds, Math.ceil(callers * startSecondsPerCaller));
-    return { ...service, load: (load) => service.load({ ...load, seconds: long(load) }) };
-  },
-};
-
-export const oneEngine: Peer = {
-  name: "one engine",
-  about: "one engine behind a lock (`node:http`); it keeps its hash",
-  keepsHash: true,
-  start: (settings) => startService(process.execPath, "one-engine.ts", settings),
 };
 
 export const pythonChess: Peer = {
@@ -54,7 +32,7 @@ export const pythonChess: Peer = {
   start: (settings) => startService(settings.python, "python_chess.py", settings),
 };
 
-/** A service with engines of its own. Resolves when it has answered a question. */
+/** Starts a service with its own engines. Resolves when it has answered a question. */
 async function startService(
   interpreter: string,
   program: string,
@@ -85,9 +63,9 @@ export interface Program {
 }
 
 /**
- * One of the programs of this folder, on a free port. Resolves when it has answered a question.
+ * Starts a program of this folder on a free port. Resolves when it has answered a question.
  *
- * @param input what it reads on its standard input.
+ * @param input for its standard input
  */
 export async function startProgram(
   interpreter: string,
@@ -99,7 +77,7 @@ export async function startProgram(
   const port = await freePort();
   const path = fileURLToPath(new URL(program, import.meta.url));
   const output = openSync(join(folder, `${program}.log`), "a");
-  // A group of its own, so that its engines end with it.
+  // A process group, so that its engines are killed with it.
   const child = spawn(interpreter, [path, String(port), ...args], {
     stdio: ["pipe", output, output],
     detached: true,
