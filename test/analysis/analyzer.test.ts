@@ -477,36 +477,6 @@ describe("equal requests at the same time", () => {
     expect(jobs).toHaveLength(1);
   });
 
-  test("a caller that watches a shared search gets its newest state at once", async () => {
-    const over = Promise.withResolvers<void>();
-    const search: SearchWithRetry = async (_build, _job, _signal, onProgress) => {
-      onProgress?.({ kind: "progress", snapshot: snapshotOf({ depth: 9 }) });
-      await over.promise;
-      return doneOf();
-    };
-    const analyzer = analyzerOf(search);
-    const answer = analyzer.analyze(validated(), "first", never);
-    await new Promise(setImmediate);
-    const states = statesOf(analyzer, validated(), "second", never)[Symbol.asyncIterator]();
-    expect((await states.next()).value).toMatchObject({ depth: 9, stopReason: undefined });
-    over.resolve();
-    expect((await states.next()).value).toMatchObject({ stopReason: "depth" });
-    expect(await answer).toMatchObject({ stopReason: "depth" });
-  });
-
-  test("equal requests lose nothing when the first caller leaves", async () => {
-    const { search, open } = held(doneOf());
-    const analyzer = analyzerOf(search);
-    const leaving = new AbortController();
-    const first = analyzer.analyze(validated(), "first", leaving.signal);
-    const second = analyzer.analyze(validated(), "second", never);
-    await new Promise(setImmediate);
-    leaving.abort(new Error("gone"));
-    await expect(first).rejects.toThrow("gone");
-    open();
-    expect(await second).toMatchObject({ stopReason: "depth" });
-  });
-
   test("each of several equal requests waits for a slot from its own arrival", async () => {
     takeClock();
     onTestFinished(giveClockBack);

@@ -75,32 +75,18 @@ describe("options are refused, never clamped", () => {
     expect(faultsOf(given)).toMatchObject([{ message }]);
   });
 
-  test.each([
-    "hash",
-    "Hash",
-    "threads",
-    "Skill Level",
-    "SKILL_LEVEL",
-    "multipv",
-    "uci_showwdl",
-    "Debug Log File",
-    "debug_log_file",
-    "evalfile",
-    "syzygypath",
-    "numapolicy",
-    "clear_hash",
-    "nodestime",
-    "constructor",
-    "toString",
-  ])("a caller may not set the option %s", (name) => {
-    expect(faultsOf({ [name]: 1 })).toMatchObject([
-      {
-        pointer: `/options/${name}`,
-        code: "option_not_allowed",
-        allowed: { enum: ["skill_level", "uci_limit_strength", "uci_elo", "uci_chess960"] },
-      },
-    ]);
-  });
+  test.each(["hash", "Skill Level", "multipv", "Debug Log File", "constructor"])(
+    "a caller may not set the option %s",
+    (name) => {
+      expect(faultsOf({ [name]: 1 })).toMatchObject([
+        {
+          pointer: `/options/${name}`,
+          code: "option_not_allowed",
+          allowed: { enum: ["skill_level", "uci_limit_strength", "uci_elo", "uci_chess960"] },
+        },
+      ]);
+    },
+  );
 
   test("each wrong option is refused with its own violation", () => {
     expect(faultsOf({ skill_level: 99, hash: 1, uci_chess960: 1 }).map(({ pointer }) => pointer)).toEqual([

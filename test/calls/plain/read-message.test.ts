@@ -60,13 +60,6 @@ describe("a request", () => {
     expect(readRequest({})).toEqual({ message: create(AnalysisRequestSchema), faults: [] });
   });
 
-  it.each(["moves", "depth", "multipv", "movetime_ms", "engine", "path", "options", "nodes", "search_moves"])(
-    "a request may have null for an absent %s",
-    (name) => {
-      expect(readRequest({ [name]: null })).toEqual({ message: create(AnalysisRequestSchema), faults: [] });
-    },
-  );
-
   it("a request tells zero from absent", () => {
     expect(readRequest({ depth: 0 }).message).toEqual(create(AnalysisRequestSchema, { depth: 0 }));
   });

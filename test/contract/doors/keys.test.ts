@@ -133,44 +133,44 @@ describe.each([json, ...rpcDoors])("through $name", (kind) => {
     await call("revokeKey", {}, { ...caller, ...bearer(last.key) });
     expect(await call("createKey", wish, caller)).toMatchObject({ refusal: { code: "rate_limited" } });
   });
-
-  test.each([
-    ["", "must have at least 16 characters|must not be empty"],
-    ["x".repeat(15), "must have at least 16 characters"],
-    ["x".repeat(65), "must have at most 64 characters, not 65"],
-    ["sixteen or more characters", "must consist of printable ASCII characters without spaces"],
-    ["sechzehn-und-größer", "must consist of printable ASCII characters without spaces"],
-  ])("an idempotency key of %j is refused", async (key, message) => {
-    expect(await call("createKey", { idempotency_key: key }, newCaller())).toMatchObject({
-      kind: "refusal",
-      refusal: {
-        code: "out_of_range",
-        faults: [{ pointer: "/idempotency_key", message: expect.stringMatching(message) }],
-      },
-    });
-  });
-
-  test("a name and an idempotency key may not contain an API key", async () => {
-    const secret = createApiKey();
-    const request = { name: secret, idempotency_key: `again-${secret}` };
-    const outcome = await call("createKey", request, newCaller());
-    expect(outcome).toMatchObject({
-      kind: "refusal",
-      refusal: { code: "invalid_type", faults: [{ pointer: "/name" }, { pointer: "/idempotency_key" }] },
-    });
-    expect(JSON.stringify(outcome)).not.toContain(secret);
-  });
-
-  test.each(["a\tb", "a\u0000", "line\nbreak", "\u007f", "\u0085", "x".repeat(65)])(
-    "a name of %j is refused",
-    async (name) => {
-      expect(await call("createKey", { name }, newCaller())).toMatchObject({
-        kind: "refusal",
-        refusal: { code: "out_of_range", faults: [{ pointer: "/name" }] },
-      });
-    },
-  );
 });
+
+test.each([
+  ["", "must have at least 16 characters|must not be empty"],
+  ["x".repeat(15), "must have at least 16 characters"],
+  ["x".repeat(65), "must have at most 64 characters, not 65"],
+  ["sixteen or more characters", "must consist of printable ASCII characters without spaces"],
+  ["sechzehn-und-größer", "must consist of printable ASCII characters without spaces"],
+])("an idempotency key of %j is refused", async (key, message) => {
+  expect(await json.open(app.url).call("createKey", { idempotency_key: key }, newCaller())).toMatchObject({
+    kind: "refusal",
+    refusal: {
+      code: "out_of_range",
+      faults: [{ pointer: "/idempotency_key", message: expect.stringMatching(message) }],
+    },
+  });
+});
+
+test("a name and an idempotency key may not contain an API key", async () => {
+  const secret = createApiKey();
+  const request = { name: secret, idempotency_key: `again-${secret}` };
+  const outcome = await json.open(app.url).call("createKey", request, newCaller());
+  expect(outcome).toMatchObject({
+    kind: "refusal",
+    refusal: { code: "invalid_type", faults: [{ pointer: "/name" }, { pointer: "/idempotency_key" }] },
+  });
+  expect(JSON.stringify(outcome)).not.toContain(secret);
+});
+
+test.each(["a\tb", "a\u0000", "line\nbreak", "\u007f", "\u0085", "x".repeat(65)])(
+  "a name of %j is refused",
+  async (name) => {
+    expect(await json.open(app.url).call("createKey", { name }, newCaller())).toMatchObject({
+      kind: "refusal",
+      refusal: { code: "out_of_range", faults: [{ pointer: "/name" }] },
+    });
+  },
+);
 
 describe.each(heads)("through $name, a credential", ({ ask, unauthenticated, ok, errorsHaveHeaders }) => {
   test.each([

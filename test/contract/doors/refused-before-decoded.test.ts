@@ -85,7 +85,6 @@ const unary = (type: string, body: string | Uint8Array, more = {}) => ({
 });
 const packed = (text: string) => envelope(gzipSync(text), 1);
 const inQuery = (more: string) => `${service}/Evaluate?connect=v1&encoding=json${more}`;
-const review = "/chess.analysis.v1.GameService/ReviewGame";
 /** Header fields of other protocols, which Connect does not read. */
 const ofNobody = { "Grpc-Encoding": "x", "Content-Encoding": "x" };
 /** Else the refusal comes packed, too. */
@@ -94,34 +93,12 @@ const unpacked = { "Connect-Accept-Encoding": "identity", "Grpc-Accept-Encoding"
 // To decode them takes Connect longer than anybody may hold the thread.
 const doors: readonly (readonly [string, string, RequestInit])[] = [
   ["plain JSON", "/v1/eval", unary("application/json", manyKeys)],
-  ["a stream of plain JSON", "/v1/eval/stream", unary("application/json", manyKeys)],
   ["a batch of plain JSON", "/v1/eval/batch", unary("application/json", `{"requests":[${manyKeys}]}`)],
-  ["a review of plain JSON", "/v1/review", unary("application/json", manyKeys)],
-  ["a review of Connect", review, unary("application/connect+json", envelope(Buffer.from(manyKeys)))],
-  [
-    "a packed review of Connect",
-    review,
-    unary("application/connect+json", packed(manyKeys), {
-      ...ofNobody,
-      ...unpacked,
-      "Connect-Content-Encoding": "gzip",
-    }),
-  ],
   ["Connect", `${service}/Evaluate`, unary("application/json", manyKeys)],
-  [
-    "Connect that says it is packed in nothing",
-    `${service}/Evaluate`,
-    unary("application/json", manyKeys, { "Content-Encoding": "identity" }),
-  ],
   [
     "compressed Connect",
     `${service}/Evaluate`,
     unary("application/json", gzipSync(manyKeys), { "Content-Encoding": "gzip" }),
-  ],
-  [
-    "compressed Connect with the header of another protocol",
-    `${service}/Evaluate`,
-    unary("application/json", gzipSync(manyKeys), { "Content-Encoding": "gzip", "Grpc-Encoding": "x" }),
   ],
   [
     "the query of Connect",
@@ -132,11 +109,6 @@ const doors: readonly (readonly [string, string, RequestInit])[] = [
     "a stream of Connect",
     `${service}/StreamEvaluate`,
     unary("application/connect+json", envelope(Buffer.from(manyKeys))),
-  ],
-  [
-    "a batch of Connect",
-    `${service}/EvaluateBatch`,
-    unary("application/connect+json", envelope(Buffer.from(`{"requests":[${manyKeys}]}`))),
   ],
   [
     "a packed batch of Connect",
