@@ -45,8 +45,6 @@ export interface AccessOptions {
 /** State that is shared by nodes which answer the same callers. */
 export interface SharedAccess {
   readonly limits: SharedLimitStore;
-  /** Calls `hear` with the id of each key that another node revokes or renews. */
-  onKeyEnded(hear: (id: string) => void): void;
   /** The time by a clock that all nodes share, in milliseconds since 1970; undefined until it was first read. */
   now(): number | undefined;
 }
@@ -72,7 +70,6 @@ export async function createAccess(options: AccessOptions) {
   const expiry = createKeyExpiry(options.keyExpiryDays, now);
   const authenticator = createAuthenticator({ keys, pepper, expiry, ...(knownMs && { knownMs }), now });
   const forget = (id: string) => authenticator.forget(id);
-  shared?.onKeyEnded(forget);
   const issuer = explained(createKeyIssuer({ keys, pepper, onEnded: forget, now }));
 
   const memory = createMemoryLimitStore(stores.usage);

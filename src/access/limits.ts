@@ -74,9 +74,7 @@ export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore
   function statesOf(account: Account, units: readonly CountedUnit[]): Promise<readonly RateWindow[]> {
     return ask(account, async (store, counted) => {
       const windows = units.flatMap((unit) => countedWindows(counted, unit));
-      const uses = await store.usesOf(
-        windows.map(({ policy, window }) => ({ ...window, unit: policy.unit as CountedUnit })),
-      );
+      const uses = await store.usesOf(windows.map(({ window }) => window));
       const states = Map.groupBy(windowsFrom(windows, uses), ({ policy }) => policy);
       return Array.from(states.values(), tightest);
     });
@@ -159,18 +157,11 @@ async function enter(
       }
       case "admitted": {
         const { place, requests: uses } = answer;
-        const freePlace = () => place[Symbol.dispose]();
-        const leave: Admission["leave"] = (engineMs, answered) => {
-          freePlace();
-          if (engineMs > 0) {
-            for (const { window } of engineTime) {
-              store.addEngineTime(window, engineMs);
-            }
-          } else if (!answered) {
-            place.giveBack();
-          }
+        const admission: Admission = {
+          leave: (engineMs, answered) => place.leave(engineMs, engineMs <= 0 && !answered),
+          freePlace: place.free,
         };
-        return { kind: "admitted", admission: { leave, freePlace }, windows: windowsFrom(taken, uses) };
+        return { kind: "admitted", admission, windows: windowsFrom(taken, uses) };
       }
     }
   }

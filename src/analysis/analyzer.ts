@@ -8,7 +8,7 @@ import {
 } from "../engine/engine.ts";
 import type { SearchWithRetry } from "../engine/search-with-retry.ts";
 import type { CacheTier, Meter } from "../metrics/meter.ts";
-import type { AnswerStore, InstantCache } from "../storage/ports.ts";
+import type { AnswerCache, AnswerStore } from "../storage/ports.ts";
 import { beginSpan, inSpan } from "../tracing/spans.ts";
 import {
   type Analysis,
@@ -68,7 +68,7 @@ interface AnalyzerOptions {
   readonly meter?: Pick<Meter, "search" | "lookUp"> | undefined;
   readonly search: SearchWithRetry;
   readonly scheduler: Scheduler;
-  readonly cache: InstantCache<Findings>;
+  readonly cache: AnswerCache<Findings>;
   /** Answers that outlive the process, and the cache. */
   readonly store?: AnswerStore<Findings> | undefined;
   /** Shares searches with other nodes, if there are some. */
@@ -91,7 +91,6 @@ export function createAnalyzer({
 }: AnalyzerOptions): Analyzer {
   const expectedTimes = createExpectedTimes();
   const coalescer = createCoalescer<SharedEvent, Waiter>();
-  sharing?.serve((flightKey, signal) => coalescer.join(flightKey, createWaiter("another node"), signal));
 
   /** The answer, if it needs no search, and the key for an answer to cache. */
   function lookUp(request: ValidatedRequest): { readonly key: Key; readonly known?: Analysis } {
@@ -147,9 +146,15 @@ export function createAnalyzer({
   });
 
   /** Prepares the search of a request. It runs unless an equal search is in flight under the same key. */
-  function prepare(request: ValidatedRequest, key: Key, flow: string, { longestMs }: SearchTime) {
+  function prepare(
+    request: ValidatedRequest,
+    key: Key,
+    { longestMs }: SearchTime,
+    flow: string,
+    isStream: boolean,
+  ) {
     const flightKey = key === undefined ? undefined : flightKeyOf(key, longestMs);
-    const waiter = createWaiter(flow);
+    const waiter = createWaiter(flow, isStream);
     const work = searchOf(request, longestMs, key, flightKey, waiter);
     return { waiter, flightKey, work, joinedAt: performance.now() };
   }
@@ -163,8 +168,15 @@ export function createAnalyzer({
   ): SharedWork<SharedEvent, Waiter> {
     return async (publish, signal, sharers) => {
       const times: RunTimes = { begunAt: undefined, endedAt: undefined };
-      first.joins(times);
-      sharers.watch((waiter) => waiter.joins(times));
+      const streamed = new AbortController();
+      const join = (waiter: Waiter) => {
+        waiter.joins(times);
+        if (waiter.isStream) {
+          streamed.abort();
+        }
+      };
+      join(first);
+      sharers.watch(join);
       const { position, build, depth, nodes, multipv, options } = request;
       const searchMoves = restrictionOf(request);
       const job: SearchJob = { position, depth, nodes, movetimeMs, multipv, searchMoves, options };
@@ -182,14 +194,13 @@ export function createAnalyzer({
 
       const onWaiting = (readPosition: ReadQueuePosition) => publish({ kind: "waiting", readPosition });
       const expectMs = () => expectedTimes.expect(build, job);
-      const enter = (isAdmitted: boolean) =>
-        inSpan("queue", { signal }, () =>
-          scheduler.enter({ flow: first.flow, expectMs, isAdmitted }, signal, onWaiting),
-        );
 
-      async function searchIn(slot: Slot, report: typeof publish): Promise<SharedState> {
+      async function searchHere(): Promise<SharedState> {
+        const slot = await inSpan("queue", { signal }, () =>
+          scheduler.enter({ flow: first.flow, expectMs }, signal, onWaiting),
+        );
         const { queueMs } = slot;
-        const done = await searchHolding(slot, (progress) => report(stateOf(progress, queueMs)));
+        const done = await searchHolding(slot, (progress) => publish(stateOf(progress, queueMs)));
         // The next search gets the engine first, because it takes a while to describe an answer.
         await setImmediate();
         expectedTimes.learn(build, job, done);
@@ -206,8 +217,6 @@ export function createAnalyzer({
         onProgress: (event: SearchEvent) => void,
       ): Promise<SearchDone> {
         using _ = slot;
-        times.begunAt = undefined;
-        times.endedAt = undefined;
         const onEngine = (hasEngine: boolean) => {
           const now = performance.now();
           times.begunAt ??= now;
@@ -236,10 +245,9 @@ export function createAnalyzer({
           flightKey === undefined ||
           !isWorthSharing(request)
         ) {
-          return await searchIn(await enter(false), publish);
+          return await searchHere();
         }
-        const hasFreeSlot = () => scheduler.hasFreeSlot;
-        return await sharing.run({ key, flightKey, hasFreeSlot, enter, searchIn, publish, signal, times });
+        return await sharing.run({ key, flightKey, search: searchHere, signal, streamed: streamed.signal });
       } catch (error) {
         throw error instanceof EngineFailure ? errorFromFailure(error) : error;
       }
@@ -263,7 +271,7 @@ export function createAnalyzer({
       if (known) {
         return known;
       }
-      const { waiter, flightKey, work, joinedAt } = prepare(request, key, flow, terms);
+      const { waiter, flightKey, work, joinedAt } = prepare(request, key, terms, flow, false);
       let wasShared = false;
       try {
         // The last event is always a state.
@@ -286,7 +294,7 @@ export function createAnalyzer({
         yield { kind: "state", analysis: known };
         return;
       }
-      const { waiter, flightKey, work, joinedAt } = prepare(request, key, flow, terms);
+      const { waiter, flightKey, work, joinedAt } = prepare(request, key, terms, flow, true);
       let hasEnded = false;
       let wasShared = false;
       let chargedMs = 0;

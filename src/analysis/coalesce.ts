@@ -17,8 +17,6 @@ export interface Coalescer<T, W> {
   last(key: string | undefined, work: SharedWork<T, W>, who: W, signal: AbortSignal): Promise<T>;
   /** All states; of a run that is in flight already, the newest one first. */
   all(key: string | undefined, work: SharedWork<T, W>, who: W, signal: AbortSignal): AsyncIterable<T>;
-  /** All states of the run in flight, the newest one first; undefined if there is none. */
-  join(key: string, who: W, signal: AbortSignal): AsyncIterable<T> | undefined;
   readonly counters: CoalescerCounters;
 }
 
@@ -103,25 +101,14 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
     },
     async *all(key, work, who, signal) {
       const states = createLatestStates<T>();
-      yield* readUntilLeft(states, enter(key, work, { who, ...states }, signal));
-    },
-    join(key, who, signal) {
-      const run = inFlight.get(key);
-      if (run === undefined || signal.aborted) {
-        return undefined;
+      const leave = enter(key, work, { who, ...states }, signal);
+      try {
+        yield* states;
+      } finally {
+        leave();
       }
-      const states = createLatestStates<T>();
-      return readUntilLeft(states, joinRun(run, { who, ...states }, signal));
     },
   };
-}
-
-async function* readUntilLeft<T>(states: AsyncIterable<T>, leave: () => void): AsyncIterable<T> {
-  try {
-    yield* states;
-  } finally {
-    leave();
-  }
 }
 
 interface Waiter<T, W> extends StateListener<T> {

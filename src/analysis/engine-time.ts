@@ -8,17 +8,20 @@ export interface RunTimes {
 export interface Waiter {
   /** The flow in which a search waits that is begun for this caller. */
   readonly flow: string;
+  /** True if the caller reads all states, and not only the last. */
+  readonly isStream: boolean;
   /** Notes that the caller waits for this search from now on. */
   joins(run: RunTimes): void;
   /** Milliseconds for which the search has had its engine while the caller waited. A caller that leaves without an answer is charged for them. */
   engineMs(): number;
 }
 
-export function createWaiter(flow: string): Waiter {
+export function createWaiter(flow: string, isStream: boolean): Waiter {
   let run: RunTimes | undefined;
   let joinedAt = 0;
   return {
     flow,
+    isStream,
     joins(joined) {
       run = joined;
       joinedAt = performance.now();

@@ -1,7 +1,6 @@
 import type { Analysis, Findings } from "./analysis.ts";
-import type { RunTimes } from "./engine-time.ts";
 import type { SearchTime } from "./expected-time.ts";
-import type { PlaceInQueue, ReadQueuePosition, Slot } from "./scheduler.ts";
+import type { PlaceInQueue, ReadQueuePosition } from "./scheduler.ts";
 
 /** An event of a search, for its caller. */
 export type Followed =
@@ -47,24 +46,16 @@ export interface SharedFlight {
   /** The keys in the cache and in flight. */
   readonly key: string;
   readonly flightKey: string;
-  /** True if `enter` would not wait. */
-  hasFreeSlot(): boolean;
-  /** @param isAdmitted true if the search had a slot before and gave it back to follow another node, or has followed one */
-  enter(isAdmitted: boolean): Promise<Slot>;
-  /** Searches, and gives the slot back. */
-  searchIn(slot: Slot, publish: (event: SharedEvent) => void): Promise<SharedState>;
-  readonly publish: (event: SharedEvent) => void;
+  /** Waits for a slot and searches. */
+  search(): Promise<SharedState>;
+  /** Aborted when no caller waits for the search any more. */
   readonly signal: AbortSignal;
-  readonly times: RunTimes;
+  /** Aborted when a stream reads the search: it must not wait for another node, which publishes its last state alone. */
+  readonly streamed: AbortSignal;
 }
 
 /** Shares searches with other nodes. */
 export interface Sharing {
-  /** Runs the search here, takes its answer from another node, or follows another node that runs it. */
+  /** Runs the search here, or takes its answer from another node. */
   run(flight: SharedFlight): Promise<SharedState>;
-  /** Lets other nodes join the searches of this node. To be called once. */
-  serve(join: JoinFlight): void;
 }
-
-/** Does the same as `join` of the coalescer, for another node. */
-type JoinFlight = (flightKey: string, signal: AbortSignal) => AsyncIterable<SharedEvent> | undefined;

@@ -10,14 +10,14 @@ export const findingsVersion = 2;
  * @returns undefined for another kind of value: then there is no stored answer.
  */
 export function findingsFromJson(json: unknown): Findings | undefined {
-  const findings = stateFromJson(json);
+  const findings = lastFindingsFromJson(json);
   const isFinal = findings?.endedBy === "depth" || findings?.endedBy === "nodes";
   return isFinal && findings.deterministic ? findings : undefined;
 }
 
-/** Reads findings that one node sends another while a search goes on, or after time has ended it. */
-export function stateFromJson(json: unknown): Findings | undefined {
-  return isFindings(json) && json.endedBy !== "stop" ? json : undefined;
+/** Reads findings that one node publishes for others, also of a search that time has ended. */
+export function lastFindingsFromJson(json: unknown): Findings | undefined {
+  return isFindings(json) && json.endedBy !== undefined && json.endedBy !== "stop" ? json : undefined;
 }
 
 function isFindings(json: unknown): json is Findings {

@@ -15,8 +15,6 @@ export interface Scheduler {
     signal: AbortSignal,
     onWaiting?: (readPosition: ReadQueuePosition) => void,
   ): Promise<Slot>;
-  /** True if new work would not have to wait. */
-  readonly hasFreeSlot: boolean;
   /** Says how busy the node is. Takes time in proportion to the queue. */
   status(): SchedulerStatus;
 }
@@ -27,8 +25,6 @@ export interface Work {
   readonly flow: string;
   /** Milliseconds that it is expected to hold the slot, by what is known at the time of the call. */
   expectMs(): number;
-  /** True if it was admitted before: it is not refused again. */
-  readonly isAdmitted?: boolean;
 }
 
 /** Returns the present place of work in the queue; undefined if it does not wait any more. */
@@ -110,9 +106,6 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
   }
 
   return {
-    get hasFreeSlot() {
-      return running.size < slots;
-    },
     status() {
       const counters = { slots, running: running.size, waiting, admitted, refused };
       if (running.size < slots) {
@@ -137,7 +130,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
         value: () => resolve(admit(work, askedAt, signal)),
       };
       const waitMs = expectedWaitMs(queue.before(place));
-      if (waitMs > maxWaitMs && work.isAdmitted !== true) {
+      if (waitMs > maxWaitMs) {
         refused++;
         throw overloaded(waitMs, maxWaitMs);
       }

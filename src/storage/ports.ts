@@ -1,54 +1,47 @@
-/**
- * Keeps answers that never change. Values are plain data: a store may write them as JSON, and whoever gets one
- * must not change it.
- */
-export interface AnalysisCache<T> {
-  /**
-   * The value of a key, or undefined. Memory answers at once and a store beyond the network with a promise, so
-   * that an answer from memory costs no turn of the event loop. Never throws or rejects: a store that cannot be
-   * asked has nothing. A promise settles as soon as `signal` is aborted.
-   */
-  get(key: string, signal: AbortSignal): T | undefined | Promise<T | undefined>;
-  /** Keeps a value, as long as there is room. Nobody waits for it; a failure is for the store's own log. */
+/** Keeps answers that never change. Values are plain data: a store may write them as JSON, and callers must not change them. */
+export interface AnswerCache<T> {
+  get(key: string): T | undefined;
+  /** Keeps a value while there is room. */
   set(key: string, value: T): void;
 }
 
-/** One that answers at once: see {@link AnalysisCache.get}. */
-export interface InstantCache<T> extends AnalysisCache<T> {
-  get(key: string): T | undefined;
+/**
+ * Keeps answers beyond the life of the process, and shares them with other processes. Never throws: a failed read is a miss, and a failed
+ * write is lost, as is a write in the moment before the process is killed.
+ */
+export type AnswerStore<T> = AnswerCache<T> & Disposable;
+
+/** Answers that all nodes share. Nothing here rejects or waits long: if the store is not available, every answer is a miss. */
+export interface SharedAnswers<T> {
+  get(key: string): Promise<T | undefined>;
+  /** Keeps a value while there is room. Nobody waits for it. */
+  set(key: string, value: T): void;
 }
 
 /**
- * Keeps answers beyond the life of the process, and shares them with other processes. Never throws: what cannot be
- * read is a miss, and what cannot be written is lost, as is what was set a moment before the process is killed.
+ * Claims on searches, so that one node searches for all nodes that get the same request at the same time. Nothing here rejects or waits
+ * long: if the store is not available, every node holds its own claim.
  */
-export type AnswerStore<T> = InstantCache<T> & Disposable;
-
-/**
- * Searches that several nodes may be asked for at the same time, so that one of them does it for all. They have names, and
- * states and a last word that are plain data. Nothing here rejects or waits long: where the store cannot be asked, every node is alone.
- */
-export interface SharedSearches<T> {
-  /** Takes a search on for this node, until the claim is disposed of. Undefined where another node is at it. */
-  claim(name: string): Promise<Disposable | undefined>;
-  /** Whether another node is at it. */
-  isLed(name: string): Promise<boolean>;
-  /**
-   * The last word of a search that another node is at. Undefined as soon as it can no more be expected: that node has failed or is
-   * gone, the store is, or `signal` is aborted.
-   *
-   * @param hear told states as they come: not all of them, and those of another node that has taken it on anew
-   */
-  follow(name: string, hear: (state: T) => void, signal: AbortSignal): Promise<T | undefined>;
-  /** Says how this node's own searches are read for others: to be called once. */
-  serve(join: JoinSearch<T>): void;
+export interface SearchClaims<T> {
+  /** Claims a search for this node until the claim is disposed of, unless another node has claimed it. */
+  claim(search: string): Promise<SearchClaim<T>>;
 }
 
-/** Reads a search of this node that is under way; undefined where there is none. Reading keeps it going, until `signal` is aborted. */
-export type JoinSearch<T> = (
-  name: string,
-  signal: AbortSignal,
-) => AsyncIterable<{ readonly value: T; readonly isLast: boolean }> | undefined;
+export type SearchClaim<T> = HeldClaim<T> | TakenClaim<T>;
+
+/** This node searches. */
+interface HeldClaim<T> extends Disposable {
+  readonly kind: "held";
+  /** Gives the answer to the nodes that wait for this claim, and to no others. To be called before the claim is disposed of. */
+  publish(answer: T): void;
+}
+
+/** Another node searches. */
+interface TakenClaim<T> extends Disposable {
+  readonly kind: "taken";
+  /** Resolves with the answer of the other node; with undefined once its claim has ended without one, or `signal` is aborted. */
+  answer(signal: AbortSignal): Promise<T | undefined>;
+}
 
 /** A store cannot be asked at the moment: its disk is full, somebody has it locked, it is not there. */
 export class StoreUnavailable extends Error {}
@@ -190,10 +183,6 @@ export interface QuotaWindow extends LimitWindow {
   readonly quota: number;
 }
 
-export interface UnitWindow extends LimitWindow {
-  readonly unit: "engine_ms" | "request" | "refusal";
-}
-
 export interface WindowUse {
   readonly used: number;
   /** Milliseconds until the window ends, by the store's clock; its whole length if it has not begun. */
@@ -226,25 +215,30 @@ export interface RunningSearch {
   readonly elapsedMs: number;
 }
 
-/** The place of an admitted request among the searches at a time. Disposing of it frees the place. */
-export interface TakenPlace extends Disposable {
-  /** Gives the requests back to the windows that have not ended. */
-  giveBack(): void;
+/** The place of an admitted request among the searches at a time. */
+export interface TakenPlace {
+  /** Frees the place. The request goes on. */
+  free(): void;
+  /**
+   * The request has ended: frees the place and counts the engine time. To be called once.
+   *
+   * @param givesBack true to give the requests back to the windows that have not ended
+   */
+  leave(engineMs: number, givesBack: boolean): void;
 }
 
 /**
- * Counts what callers use: in this process, or for all nodes. A message that was sent once counts once, even if its acknowledgement was lost.
- * A node that dies frees its places within seconds. Methods reject with StoreUnavailable if the store is not available.
+ * Counts what callers use: in this process, or for all nodes. The places of a node that dies are free within seconds. Methods reject
+ * with StoreUnavailable if the store is not available.
  */
 export interface LimitStore {
   /** False if the store is known to be unavailable. */
   readonly available: boolean;
-  /** Admits a request, or takes nothing: in one step. If it rejects, it has taken nothing, or gives it back. */
+  /** Admits a request, or takes nothing: in one step. If the answer of the store was lost, the request may count, and its place expires. */
   enter(request: AdmissionRequest): Promise<AdmissionAnswer>;
   /** Resolves when the subject may have fewer than `max` places, which another call may take first. Rejects with the reason of `signal`. */
   placeFree(subject: string, max: number, signal: AbortSignal): Promise<void>;
-  /** Adds refusals to a window. Resolves with its use, or undefined if that is not known. */
-  addRefusals(window: LimitWindow, count: number): Promise<WindowUse | undefined>;
-  addEngineTime(window: LimitWindow, engineMs: number): void;
-  usesOf(windows: readonly UnitWindow[]): Promise<readonly WindowUse[]>;
+  /** Adds refusals to a window. Resolves with its use. */
+  addRefusals(window: LimitWindow, count: number): Promise<WindowUse>;
+  usesOf(windows: readonly LimitWindow[]): Promise<readonly WindowUse[]>;
 }

@@ -1,6 +1,5 @@
 import type { AccessOptions, SharedAccess } from "../access/access.ts";
 import type { Log } from "../log/log.ts";
-import { createRedisClock } from "../storage/redis/clock.ts";
 import type { Redis } from "../storage/redis/connection.ts";
 import { createRedisKeyStore } from "../storage/redis/key-store.ts";
 import { createRedisLimitStore } from "../storage/redis/limit-store.ts";
@@ -25,19 +24,11 @@ export async function openSharedAccess(
   log: Pick<Log, "info" | "warn">,
 ): Promise<OpenedStores> {
   const open = new AsyncDisposableStack();
-  const clock = open.use(createRedisClock(redis));
-  const keys = open.use(createRedisKeyStore(redis, clock));
-  const onForgotten = (entries: number) =>
-    log.warn({}, `Redis was not told what was used before this node has ended (${entries} entries)`);
-  const store = open.use(createRedisLimitStore(redis, clock, { onForgotten }));
+  const store = open.use(createRedisLimitStore(redis));
   open.use(reportPolicy(redis, log));
   return {
-    stores: { keys },
-    shared: {
-      limits: { store, nodes },
-      onKeyEnded: keys.onEnded,
-      now: clock.now,
-    },
+    stores: { keys: createRedisKeyStore(redis) },
+    shared: { limits: { store, nodes }, now: redis.now },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }

@@ -186,7 +186,7 @@ export async function openKeys(config: Config): Promise<OpenedKeys> {
   const place = placeOfKeys(config);
   const isNew = config.redisUrl === undefined && !existsSync(place);
   const redis = await connectRedis(config, { info() {}, warn() {} });
-  const { keys, now } = redis ? await openKeysIn(open.use(redis), open) : openOwnKeys(config, open);
+  const { keys, now } = redis ? await openKeysIn(open.use(redis)) : openOwnKeys(config, open);
   await checkPepper(keys, config);
   const kept = open.move();
   return { keys, now, place, isNew, [Symbol.asyncDispose]: () => kept.disposeAsync() };
@@ -200,16 +200,13 @@ function openOwnKeys(config: Config, open: AsyncDisposableStack): OpenedKeyStore
   return { keys: createSqliteKeyStore(database), now: () => undefined };
 }
 
-async function openKeysIn(redis: Redis, open: AsyncDisposableStack): Promise<OpenedKeyStore> {
+async function openKeysIn(redis: Redis): Promise<OpenedKeyStore> {
   const { health } = redis;
   if (health.kind === "down") {
     throw new ConfigError(`KIBITZ_REDIS_URL: Redis cannot be asked: ${health.why}.`);
   }
-  const { createRedisClock } = await import("../storage/redis/clock.ts");
   const { createRedisKeyStore } = await import("../storage/redis/key-store.ts");
-  const clock = open.use(createRedisClock(redis));
-  await clock.look();
-  return { keys: open.use(createRedisKeyStore(redis, clock)), now: () => clock.now() };
+  return { keys: createRedisKeyStore(redis), now: redis.now };
 }
 
 /** Where the keys are, for people: the whole path of the database, or Redis without its password. */

@@ -171,7 +171,7 @@ export async function startApp(
     const engines = await opening;
     const store = open.use(openStore(config, log, degraded));
     open.use(engines);
-    const shared = redis && node && (await shareAnswers(redis, config, node.id, redisTimes));
+    const shared = redis && (await shareAnswers(redis, config));
     const service = createService(engines, access, config, log, { store, shared, writeLine, meter });
     node?.present(service, config, port);
     if (metrics) {

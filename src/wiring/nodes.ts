@@ -8,7 +8,6 @@ import type { Config } from "./settings.ts";
 
 /** This process among the nodes that share a Redis. */
 interface NodeAmongOthers extends Pick<Nodes, "count">, AsyncDisposable {
-  readonly id: string;
   /** Announces from now on what this node is and does. */
   present(service: Service, config: Config, port: number): void;
 }
@@ -22,10 +21,8 @@ export function joinOthers(
   redis: Redis,
   { announceMs = 2000 }: Partial<AnnouncingTimes> = {},
 ): NodeAmongOthers {
-  const id = randomUUID();
-  const nodes = joinNodes(redis, { id, everyMs: announceMs });
+  const nodes = joinNodes(redis, { id: randomUUID(), everyMs: announceMs });
   return {
-    id,
     get count() {
       return nodes.count;
     },

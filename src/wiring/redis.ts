@@ -1,8 +1,11 @@
 import type { Findings } from "../analysis/analysis.ts";
-import { findingsFromJson, stateFromJson, findingsVersion as version } from "../analysis/read-findings.ts";
+import {
+  findingsFromJson,
+  lastFindingsFromJson,
+  findingsVersion as version,
+} from "../analysis/read-findings.ts";
 import type { Log } from "../log/log.ts";
 import type { Meter } from "../metrics/meter.ts";
-import type { BriefTimes } from "../storage/redis/brief.ts";
 import type { Redis, RedisTimes } from "../storage/redis/connection.ts";
 import { ConfigError } from "./config.ts";
 import type { Degraded } from "./degraded.ts";
@@ -11,7 +14,7 @@ import type { ServiceOptions } from "./service.ts";
 import type { Config } from "./settings.ts";
 
 /** Milliseconds. Tests set them. */
-export type SharingTimes = RedisTimes & BriefTimes & AnnouncingTimes;
+export type SharingTimes = RedisTimes & AnnouncingTimes;
 
 interface RedisWatched {
   readonly times?: Partial<RedisTimes> | undefined;
@@ -71,30 +74,20 @@ export async function connectRedis(
   return redis;
 }
 
-/**
- * Answers that all nodes know, and searches that one of them does for all.
- *
- * @param id of this node
- */
+/** Answers that all nodes know, and claims on searches, so that one node searches for all. */
 export async function shareAnswers(
   redis: Redis,
   { redisAnswersMb }: Pick<Config, "redisAnswersMb">,
-  id: string,
-  times: Partial<BriefTimes> = {},
 ): Promise<ServiceOptions["shared"]> {
-  const [{ createBriefRedis }, { createRedisCache }, { createRedisSearches }] = await Promise.all([
-    import("../storage/redis/brief.ts"),
+  const [{ createRedisCache }, { createRedisClaims }] = await Promise.all([
     import("../storage/redis/cache.ts"),
-    import("../storage/redis/searches.ts"),
+    import("../storage/redis/claims.ts"),
   ]);
-  const brief = createBriefRedis(redis, times);
-  const format = { version, read: findingsFromJson };
   return {
-    answers: createRedisCache<Findings>(redis, { bytes: redisAnswersMb * 1e6, format, brief }),
-    searches: createRedisSearches<Findings>(redis, {
-      id,
-      format: { version, read: stateFromJson },
-      brief,
+    answers: createRedisCache<Findings>(redis, {
+      bytes: redisAnswersMb * 1e6,
+      format: { version, read: findingsFromJson },
     }),
+    claims: createRedisClaims<Findings>(redis, { format: { version, read: lastFindingsFromJson } }),
   };
 }

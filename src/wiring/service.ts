@@ -17,7 +17,7 @@ import type { Meter } from "../metrics/meter.ts";
 import { createAdmissionControl, createPreflight, type Preflight } from "../services/admission.ts";
 import { createImplementations } from "../services/routes.ts";
 import { createMemoryCache } from "../storage/memory/cache.ts";
-import type { AnswerStore, InstantCache } from "../storage/ports.ts";
+import type { AnswerCache, AnswerStore } from "../storage/ports.ts";
 import { type BeginWork, createTimeSlicer } from "../thread/event-loop.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
@@ -95,7 +95,7 @@ export function createService(
 }
 
 /** @throws ConfigError if the cache could fill the heap, which ends the process */
-function openCache({ cacheMb }: Config): InstantCache<Findings> {
+function openCache({ cacheMb }: Config): AnswerCache<Findings> {
   const heapMb = Math.floor(getHeapStatistics().heap_size_limit / 1e6);
   if (cacheMb > heapMb / 2) {
     throw new ConfigError(

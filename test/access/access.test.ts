@@ -25,7 +25,6 @@ async function startNode(aheadMs: number) {
     stores: { keys },
     shared: {
       limits: { store: createMemoryLimitStore(), nodes: () => 1 },
-      onKeyEnded() {},
       now: () => sharedNow,
     },
   });

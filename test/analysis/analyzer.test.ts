@@ -12,7 +12,7 @@ import {
 import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
-import type { AnswerStore, InstantCache } from "../../src/storage/ports.ts";
+import type { AnswerCache, AnswerStore } from "../../src/storage/ports.ts";
 import { buildOf } from "../engine/build-of.ts";
 import { giveClockBack, takeClock, wait } from "../engine/clock.ts";
 import { statesOf } from "../support/states-of.ts";
@@ -132,7 +132,7 @@ describe("a search", () => {
       order.push(`search ${depth}`);
       return doneOf();
     };
-    const cache: InstantCache<Findings> = {
+    const cache: AnswerCache<Findings> = {
       ...createMemoryCache<Findings>({ bytes: 1e6 }),
       set: () => order.push("keep"),
     };

@@ -126,36 +126,6 @@ describe("equal work under way at the same time", () => {
     expect(lateForTheEnd.seen).toEqual([4]);
   });
 
-  test("work is joined only while it is in flight, and then goes on for its waiters", async () => {
-    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
-    expect(coalescer.join("a", "elsewhere", never)).toBeUndefined();
-    const leaving = new AbortController();
-    const first = last(coalescer, "a", work, leaving.signal);
-    await settle();
-    runs[0]?.say(1);
-    const states = Array.fromAsync(coalescer.join("a", "elsewhere", never) ?? []);
-    expect(coalescer.counters).toEqual({ started: 1, joined: 1 });
-    leaving.abort(new Error("gone"));
-    await first.ended;
-    expect(runs[0]?.signal.aborted).toBe(false);
-    runs[0]?.say(2);
-    runs[0]?.end(3);
-    expect(await states).toEqual([1, 2, 3]);
-    expect(coalescer.join("a", "elsewhere", never)).toBeUndefined();
-  });
-
-  test("shared work ends when all its waiters leave, even if none of them has read", async () => {
-    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
-    const leaving = [new AbortController(), new AbortController()] as const;
-    const first = last(coalescer, "a", work, leaving[0].signal);
-    coalescer.join("a", "elsewhere", leaving[1].signal);
-    leaving[0].abort(new Error("gone"));
-    await first.ended;
-    expect(runs[0]?.signal.aborted).toBe(false);
-    leaving[1].abort(new Error("gone, too"));
-    expect(runs[0]?.signal.aborted).toBe(true);
-  });
-
   test("shared work keeps as many states for a slow reader as a search has depths, and skips older ones", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const slow = coalescer.all("a", work, "somebody", never)[Symbol.asyncIterator]();

@@ -1,17 +1,16 @@
 import { onTestFinished } from "vitest";
 import type { Findings } from "../../src/analysis/analysis.ts";
 import { type Analyzer, createAnalyzer } from "../../src/analysis/analyzer.ts";
-import { findingsFromJson, stateFromJson } from "../../src/analysis/read-findings.ts";
+import { findingsFromJson, lastFindingsFromJson } from "../../src/analysis/read-findings.ts";
 import { createScheduler, type Scheduler } from "../../src/analysis/scheduler.ts";
 import { createSharing } from "../../src/analysis/share-searches.ts";
 import type { SearchDone } from "../../src/engine/engine.ts";
 import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import type { CacheTier } from "../../src/metrics/meter.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
-import { createBriefRedis } from "../../src/storage/redis/brief.ts";
 import { createRedisCache } from "../../src/storage/redis/cache.ts";
+import { createRedisClaims } from "../../src/storage/redis/claims.ts";
 import { openRedis, type Redis } from "../../src/storage/redis/connection.ts";
-import { createRedisSearches } from "../../src/storage/redis/searches.ts";
 import { doneOf, snapshotOf } from "./made-up.ts";
 
 /** A node in this process: its own connection and its own engines, which a test lets answer. */
@@ -23,6 +22,8 @@ export interface TestNode {
   readonly searches: HeldSearch[];
   /** Where answers were found, as they were counted; undefined for those that were not. */
   readonly found: (CacheTier | undefined)[];
+  /** How often the node has found that another one holds the claim on a search. */
+  readonly waits: () => number;
 }
 
 export interface HeldSearch {
@@ -33,7 +34,6 @@ export interface HeldSearch {
 }
 
 interface NodeOptions {
-  readonly id: string;
   /** Of Redis. */
   readonly url: string;
   readonly prefix: string;
@@ -43,18 +43,23 @@ interface NodeOptions {
   readonly maxWaitMs?: number;
 }
 
-/** Gone after the test. Its beats are quick. */
+/** Ends after the test. Its claims are short. */
 export async function openNode({
-  id,
   url,
   prefix,
   askMaxMs,
   maxWaitMs = 60_000,
 }: NodeOptions): Promise<TestNode> {
-  const times = { operationMaxMs: askMaxMs, connectMaxMs: 10_000, heartbeatMs: 50, retryMaxMs: 50 };
+  const times = {
+    operationMaxMs: askMaxMs,
+    briefMaxMs: askMaxMs,
+    briefRestMs: 50,
+    connectMaxMs: 10_000,
+    heartbeatMs: 50,
+    retryMaxMs: 50,
+  };
   const connection = await openRedis({ url, prefix, times });
   onTestFinished(() => connection[Symbol.dispose]());
-  const brief = createBriefRedis(connection, { askMaxMs, restMs: 50 });
   const searches: HeldSearch[] = [];
   const search: SearchWithRetry = (_build, _job, signal, onProgress = () => {}) => {
     const { promise, resolve, reject } = Promise.withResolvers<SearchDone>();
@@ -70,22 +75,24 @@ export async function openNode({
   };
   const cache = createMemoryCache<Findings>({ bytes: 1e6 });
   const scheduler = createScheduler({ slots: 1, maxWaitMs });
+  const claims = createRedisClaims<Findings>(connection, {
+    format: { version: 1, read: lastFindingsFromJson },
+    times: { leaseMs: 1000, renewMs: 50, pollMs: 5 },
+  });
+  let waits = 0;
   const sharing = createSharing({
-    answers: createRedisCache(connection, {
-      bytes: 1e6,
-      format: { version: 1, read: findingsFromJson },
-      brief,
-    }),
-    searches: createRedisSearches(connection, {
-      id,
-      format: { version: 1, read: stateFromJson },
-      times: { leaseMs: 1000, beatMs: 50 },
-      brief,
-    }),
+    answers: createRedisCache(connection, { bytes: 1e6, format: { version: 1, read: findingsFromJson } }),
+    claims: {
+      async claim(name) {
+        const claim = await claims.claim(name);
+        waits += claim.kind === "taken" ? 1 : 0;
+        return claim;
+      },
+    },
     cache,
   });
   const found: TestNode["found"] = [];
   const meter = { search() {}, lookUp: (tier: CacheTier | undefined) => void found.push(tier) };
   const analyzer = createAnalyzer({ search, scheduler, cache, sharing, meter, movetimeMaxMs: 9000 });
-  return { analyzer, scheduler, redis: connection, searches, found };
+  return { analyzer, scheduler, redis: connection, searches, found, waits: () => waits };
 }

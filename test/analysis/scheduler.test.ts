@@ -331,17 +331,6 @@ describe("work that would wait too long", () => {
     expect(scheduler.status()).toMatchObject({ waiting: 1500, refused: 0 });
   });
 
-  test("admitted work is not refused later", async () => {
-    const scheduler = schedulerOf(1, 0);
-    expect(scheduler.hasFreeSlot).toBe(true);
-    const holder = await scheduler.enter(work, never);
-    expect(scheduler.hasFreeSlot).toBe(false);
-    const again = scheduler.enter({ ...work, isAdmitted: true }, never);
-    holder[Symbol.dispose]();
-    (await again)[Symbol.dispose]();
-    expect(scheduler.hasFreeSlot).toBe(true);
-  });
-
   test("all work is refused if none may wait, as long as no slot is free", async () => {
     const scheduler = schedulerOf(1, 0);
     const holder = await scheduler.enter(work, never);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { type Analysis, isWorthSharing } from "../../src/analysis/analysis.ts";
 import type { SearchDone } from "../../src/engine/engine.ts";
@@ -18,9 +19,7 @@ describeWith("redis")("nodes that share a Redis", () => {
   /** With one slot each, and patience: the machine may do much else. */
   async function nodes(count: number, askMaxMs = 10_000): Promise<TestNode[]> {
     const prefix = `searches-${prefixes++}:`;
-    const opening = Array.from({ length: count }, (_, index) =>
-      openNode({ id: `node-${index}`, url: redis.url, prefix, askMaxMs }),
-    );
+    const opening = Array.from({ length: count }, () => openNode({ url: redis.url, prefix, askMaxMs }));
     return Promise.all(opening);
   }
 
@@ -29,28 +28,15 @@ describeWith("redis")("nodes that share a Redis", () => {
   const searchesOf = (all: readonly TestNode[]) => all.flatMap(({ searches }) => searches);
   const otherThan = (held: HeldSearch, all: readonly TestNode[]) =>
     searchesOf(all).find((one) => one !== held);
-  /** When one node searches, and the others follow it. */
-  async function shared(all: readonly TestNode[], followers = all.length - 1): Promise<HeldSearch> {
+  /** The search that one node runs, once so many others wait for it. */
+  async function shared(all: readonly TestNode[], waiting = all.length - 1): Promise<HeldSearch> {
     const [held] = await until(
       () => searchesOf(all),
       (found) => found.length > 0,
     );
-    await until(
-      () => followersIn(all),
-      (found) => found === followers,
-    );
+    await until(() => all.filter(({ waits }) => waits() > 0).length === waiting);
     expect(searchesOf(all)).toHaveLength(1);
     return held as HeldSearch;
-  }
-  /** Channels of searches that somebody listens to. */
-  async function followersIn([node]: readonly TestNode[]): Promise<number> {
-    const waiter = node as TestNode;
-    const channels = await waiter.redis.ask("PUBSUB", [], ["CHANNELS", waiter.redis.channelOf("search:*")]);
-    const names = Array.isArray(channels) ? channels.map(String) : [];
-    const counts = await waiter.redis.ask("PUBSUB", [], ["NUMSUB", ...names]);
-    return Array.isArray(counts)
-      ? counts.filter((each) => typeof each === "number").reduce((a, b) => a + b, 0)
-      : 0;
   }
   /** Answers whatever is searched until these are answered. */
   async function answering(
@@ -65,8 +51,6 @@ describeWith("redis")("nodes that share a Redis", () => {
     }, 5);
     await Promise.all(asked).finally(() => clearInterval(timer));
   }
-  /** Resolves when the node that leads knows of a follower. */
-  const isFollowed = ({ analyzer }: TestNode) => until(() => analyzer.waiters().joined > 0);
   async function read(states: AsyncIterable<Analysis>, into: number[] = []): Promise<readonly number[]> {
     for await (const { depth, stopReason } of states) {
       into.push(stopReason === undefined ? depth : -depth);
@@ -82,7 +66,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     const found = await Promise.all(answers);
     expect(found.map(({ best }) => best?.uci)).toEqual(["d2d4", "d2d4", "d2d4"]);
     expect(found.map(({ cached }) => cached)).toEqual([false, false, false]);
-    // From here on each knows it by itself.
+    // From here on each node knows the answer by itself.
     const again = await Promise.all(askAll(all));
     expect(again.map(({ cached }) => cached)).toEqual([true, true, true]);
     expect(searchesOf(all)).toHaveLength(1);
@@ -99,7 +83,6 @@ describeWith("redis")("nodes that share a Redis", () => {
       cached: true,
       depth: 14,
     });
-    expect(await read(statesOf(other.analyzer, validated(), "caller", never, terms))).toEqual([-14]);
     expect(charged).toEqual([]);
     expect(other.searches).toEqual([]);
   });
@@ -116,13 +99,10 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(other.found).toEqual(["shared", "memory"]);
     await read(statesOf(third.analyzer, validated(), "caller", never));
     expect(third.found).toEqual(["shared"]);
-    // One that is followed is searched, and nothing that was kept.
+    // An answer that a node waited for was searched, and not kept.
     const all = [one, other, third];
     const asked = askAll(all, validated({ depth: 15 }));
-    await until(
-      () => followersIn(all),
-      (followers) => followers === 2,
-    );
+    await until(() => all.filter(({ waits }) => waits() > 0).length === 2);
     for (const { answer } of searchesOf(all)) {
       answer();
     }
@@ -130,26 +110,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(all.map(({ found }) => found.at(-1))).toEqual([undefined, undefined, undefined]);
   });
 
-  test("nodes that share a Redis pass the states of a search to the streams of its followers", async () => {
-    const all = (await nodes(2)) as [TestNode, TestNode];
-    const [one, other] = all;
-    const answer = one.analyzer.analyze(validated(), "caller", never);
-    const held = await shared(all, 0);
-    const last = other.analyzer.analyze(validated(), "caller", never);
-    held.tell(5);
-    const seen: number[] = [];
-    const states = read(statesOf(other.analyzer, validated(), "caller", never), seen);
-    // The newest one at once, and then those that follow.
-    await until(() => seen.includes(5));
-    held.tell(9);
-    await until(() => seen.includes(9));
-    held.answer();
-    expect((await states).slice(-3)).toEqual([5, 9, -14]);
-    expect((await last).depth).toBe(14);
-    expect((await answer).depth).toBe(14);
-  });
-
-  test("nodes that share a Redis charge every follower the engine time of the search", async () => {
+  test("nodes that share a Redis charge every caller that waited the engine time of the search", async () => {
     const all = await nodes(2);
     const charged: number[] = [];
     const terms = { expectedMs: 1, longestMs: 9000, onEngineTime: (ms: number) => charged.push(ms) };
@@ -159,89 +120,117 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(charged).toEqual([50, 50]);
   });
 
-  test("a node goes on with a search whose caller has left, as long as others follow it", async () => {
-    const all = (await nodes(3)) as [TestNode, TestNode, TestNode];
-    const [leads, ...follow] = all;
-    const leaving = new AbortController();
-    const left = leads.analyzer.analyze(validated(), "caller", leaving.signal);
+  test("a caller that stops waiting for another node ends at once, is charged nothing, and the search goes on", async () => {
+    const all = (await nodes(2)) as [TestNode, TestNode];
+    const charged: number[] = [];
+    const terms = { expectedMs: 1, longestMs: 9000, onEngineTime: (ms: number) => charged.push(ms) };
+    const answer = all[0].analyzer.analyze(validated(), "caller", never);
     const held = await shared(all, 0);
-    const states = follow.map(({ analyzer }) => read(statesOf(analyzer, validated(), "caller", never)));
+    const leaving = new AbortController();
+    const left = all[1].analyzer.analyze(validated(), "caller", leaving.signal, terms);
     await shared(all);
-    await isFollowed(leads);
+    leaving.abort(new Error("the deadline has passed"));
+    await expect(left).rejects.toThrow("the deadline has passed");
+    expect(charged).toEqual([]);
+    held.answer();
+    expect((await answer).depth).toBe(14);
+  });
+
+  test("a stream does not wait for the search of another node, and a single answer waits for that of a stream", async () => {
+    const all = (await nodes(3)) as [TestNode, TestNode, TestNode];
+    const [holds, streams, waits] = all;
+    const first: number[] = [];
+    const firstStates = read(statesOf(holds.analyzer, validated(), "caller", never), first);
+    const held = await shared(all, 0);
+    const answer = waits.analyzer.analyze(validated(), "caller", never);
+    await shared(all, 1);
+    const seen: number[] = [];
+    const states = read(statesOf(streams.analyzer, validated(), "caller", never), seen);
+    const own = await until(() => streams.searches[0], Boolean);
+    own?.tell(5);
+    await until(() => seen.includes(5));
+    expect(first).toEqual([]);
+    held.answer({ bestMove: "d2d4", ponder: undefined });
+    expect((await answer).best?.uci).toBe("d2d4");
+    expect(await firstStates).toEqual([-14]);
+    own?.answer();
+    expect(await states).toEqual([5, -14]);
+    expect(waits.searches).toEqual([]);
+  });
+
+  test("a node that waits for another searches as soon as a stream reads the same search", async () => {
+    const all = (await nodes(2)) as [TestNode, TestNode];
+    const [holds, waits] = all;
+    const first = holds.analyzer.analyze(validated(), "caller", never);
+    const held = await shared(all, 0);
+    const answer = waits.analyzer.analyze(validated(), "caller", never);
+    await shared(all);
+    const states = read(statesOf(waits.analyzer, validated(), "caller", never));
+    const own = await until(() => waits.searches[0], Boolean);
+    own?.tell(7);
+    own?.answer({ bestMove: "d2d4", ponder: undefined });
+    expect(await states).toEqual([7, -14]);
+    expect((await answer).best?.uci).toBe("d2d4");
+    held.answer();
+    expect((await first).best?.uci).toBe("e2e4");
+  });
+
+  test("a node whose callers have all left ends its claim at once, so that a node that waits searches", async () => {
+    const all = (await nodes(2)) as [TestNode, TestNode];
+    const [holds, waits] = all;
+    const leaving = new AbortController();
+    const left = holds.analyzer.analyze(validated(), "caller", leaving.signal);
+    const held = await shared(all, 0);
+    const answer = waits.analyzer.analyze(validated(), "caller", never);
+    await shared(all);
+    const leftAt = performance.now();
     leaving.abort(new Error("gone"));
     await expect(left).rejects.toThrow("gone");
-    held.answer();
-    expect(await Promise.all(states)).toEqual([[-14], [-14]]);
-    expect(searchesOf(all)).toHaveLength(1);
-  });
-
-  test("a node stops a search when all its callers have left, on any node", async () => {
-    const all = (await nodes(2)) as [TestNode, TestNode];
-    const [leads, follows] = all;
-    const leaving = [new AbortController(), new AbortController()] as const;
-    const first = leads.analyzer.analyze(validated(), "caller", leaving[0].signal);
-    const held = await shared(all, 0);
-    const second = read(statesOf(follows.analyzer, validated(), "caller", leaving[1].signal));
-    await isFollowed(leads);
-    leaving[0].abort(new Error("left"));
-    await expect(first).rejects.toThrow("left");
-    expect(held.signal.aborted).toBe(false);
-    const leaves = expect(second).rejects.toThrow("left, too");
-    leaving[1].abort(new Error("left, too"));
-    await leaves;
-    await until(() => held.signal.aborted);
-    expect(searchesOf(all)).toHaveLength(1);
-  });
-
-  test("followers of a killed node take its search over, and their streams go on", async () => {
-    const all = (await nodes(3)) as [TestNode, TestNode, TestNode];
-    const [leads, ...follow] = all;
-    void leads.analyzer.analyze(validated(), "caller", never);
-    const held = await shared(all, 0);
-    const seen: number[] = [];
-    const states = read(statesOf(follow[0].analyzer, validated(), "caller", never), seen);
-    const answer = follow[1].analyzer.analyze(validated(), "caller", never);
-    await shared(all);
-    await isFollowed(leads);
-    held.tell(8);
-    await until(() => seen.includes(8));
-    leads.redis[Symbol.dispose]();
-    const [next] = await until(
-      () => searchesOf(follow),
-      (found) => found.length > 0,
-    );
-    next?.tell(2);
-    next?.tell(9);
-    await until(() => seen.includes(9));
-    next?.answer();
-    expect(await states).toEqual([8, 9, -14]);
+    expect(held.signal.aborted).toBe(true);
+    const own = await until(() => waits.searches[0], Boolean);
+    // Less than the lease: the claim has not expired.
+    expect(performance.now() - leftAt).toBeLessThan(900);
+    own?.answer();
     expect((await answer).depth).toBe(14);
-    expect(searchesOf(follow)).toHaveLength(1);
-    held.answer();
   });
 
-  test("followers of a node that is cut off take its search over, and that node goes on by itself", async () => {
+  test("one of the nodes that wait for a node which is cut off searches instead, and that node answers by itself", async () => {
     await using relay = await startRelay(redis.port);
     const prefix = `searches-${prefixes++}:`;
-    const leads = await openNode({
-      id: "cut-off",
-      url: `redis://127.0.0.1:${relay.port}`,
-      prefix,
-      askMaxMs: 10_000,
-    });
-    const follows = await openNode({ id: "whole", url: redis.url, prefix, askMaxMs: 10_000 });
-    const left = leads.analyzer.analyze(validated(), "caller", never);
-    const held = await shared([leads, follows], 0);
-    const answer = follows.analyzer.analyze(validated(), "caller", never);
-    await shared([leads, follows]);
+    const [holds, ...waiting] = (await Promise.all(
+      [relay.port, redis.port, redis.port].map((port) =>
+        openNode({ url: `redis://127.0.0.1:${port}`, prefix, askMaxMs: 10_000 }),
+      ),
+    )) as [TestNode, TestNode, TestNode];
+    const all = [holds, ...waiting];
+    const left = holds.analyzer.analyze(validated(), "caller", never);
+    const held = await shared(all, 0);
+    const answers = askAll(waiting);
+    await shared(all);
     relay.isFrozen = true;
-    (await until(() => follows.searches[0], Boolean))?.answer({ bestMove: "d2d4", ponder: undefined });
-    expect((await answer).best?.uci).toBe("d2d4");
+    const [own] = await until(
+      () => searchesOf(waiting),
+      ({ length }) => length > 0,
+    );
+    own?.answer({ bestMove: "d2d4", ponder: undefined });
+    expect((await Promise.all(answers)).map(({ best }) => best?.uci)).toEqual(["d2d4", "d2d4"]);
+    expect(searchesOf(waiting)).toHaveLength(1);
     held.answer();
     expect((await left).best?.uci).toBe("e2e4");
   });
 
-  test("followers search for themselves if the search of another node fails or is cut short", async () => {
+  test("a node renews its claim for as long as it searches", async () => {
+    const all = await nodes(2);
+    const answers = askAll(all);
+    const held = await shared(all);
+    // Longer than the lease.
+    await sleep(1500);
+    expect(searchesOf(all)).toHaveLength(1);
+    held.answer();
+    expect((await Promise.all(answers)).map(({ depth }) => depth)).toEqual([14, 14]);
+  });
+
+  test("nodes that wait search for themselves if the search of another node fails or is cut short", async () => {
     for (const end of [
       (held: HeldSearch) => held.fail(new Error("no engine")),
       (held: HeldSearch) => held.answer({ endedBy: "stop" }),
@@ -256,62 +245,37 @@ describeWith("redis")("nodes that share a Redis", () => {
     }
   });
 
-  test("nodes follow one another without a slot, and before they wait for one", async () => {
+  test("a request that waits for another node takes no slot and no place in the queue", async () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
-    const [leads, busy] = all;
-    const answer = leads.analyzer.analyze(validated(), "caller", never);
+    const [holds, busy] = all;
+    const answer = holds.analyzer.analyze(validated(), "caller", never);
     const held = await shared(all, 0);
     const other = busy.analyzer.analyze(validated({ depth: 12 }), "caller", never);
     const own = await until(() => busy.searches[0], Boolean);
-    const followed = busy.analyzer.analyze(validated(), "caller", never);
-    await until(
-      () => followersIn(all),
-      (found) => found === 1,
-    );
+    const waiting = busy.analyzer.analyze(validated(), "caller", never);
+    await until(() => busy.waits() === 1);
     expect(busy.scheduler.status()).toMatchObject({ running: 1, waiting: 0 });
     held.answer();
-    expect((await followed).depth).toBe(14);
+    expect((await waiting).depth).toBe(14);
     await answer;
     own?.answer();
     await other;
   });
 
-  test("a node refuses no follower of a finished search, though its queue is full", async () => {
-    const prefix = `searches-${prefixes++}:`;
-    const known = { url: redis.url, prefix, askMaxMs: 10_000 };
-    const leads = await openNode({ ...known, id: "leads" });
-    const full = await openNode({ ...known, id: "full", maxWaitMs: 0 });
-    void leads.analyzer.analyze(validated(), "caller", never);
-    const held = await shared([leads, full], 0);
-    const other = full.analyzer.analyze(validated({ depth: 12 }), "caller", never);
-    const own = await until(() => full.searches[0], Boolean);
-    const followed = full.analyzer.analyze(validated(), "caller", never);
-    await until(
-      () => followersIn([full]),
-      (found) => found === 1,
+  test("an answer that time ended goes to the nodes that waited for it, and to no later request", async () => {
+    const all = await nodes(3);
+    const request = validated({ movetimeMs: 500 });
+    const answers = askAll(all, request);
+    const held = await shared(all);
+    held.answer({ endedBy: "time", bestMove: "d2d4", ponder: undefined });
+    const found = await Promise.all(answers);
+    expect(found.map(({ stopReason, best }) => [stopReason, best?.uci])).toEqual(
+      Array(3).fill(["movetime", "d2d4"]),
     );
-    leads.redis[Symbol.dispose]();
-    await until(() => full.scheduler.status().waiting === 1);
-    own?.answer();
-    (await until(() => full.searches[1], Boolean))?.answer();
-    expect((await followed).depth).toBe(14);
-    await other;
-    held.answer();
-  });
-
-  test("an answer that time ended is shared with its followers, and not cached", async () => {
-    const all = (await nodes(2)) as [TestNode, TestNode];
-    const asked = validated({ movetimeMs: 500 });
-    const answer = all[0].analyzer.analyze(asked, "caller", never);
-    const held = await shared(all, 0);
-    const states = read(statesOf(all[1].analyzer, asked, "caller", never));
-    await isFollowed(all[0]);
-    held.answer({ endedBy: "time" });
-    expect((await answer).stopReason).toBe("movetime");
-    expect(await states).toEqual([-14]);
-    const again = askAll(all, asked);
+    const again = askAll(all, request);
     await until(() => otherThan(held, all), Boolean);
     await answering(all, again, { endedBy: "time" });
+    expect((await Promise.all(again)).map(({ best }) => best?.uci)).toEqual(Array(3).fill("e2e4"));
   });
 
   test("nodes do not share a search with another time limit or another build of the same name", async () => {
@@ -340,13 +304,13 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(isWorthSharing({ depth: 9, nodes: undefined })).toBe(false);
     expect(isWorthSharing({ depth: 10, nodes: undefined })).toBe(true);
     expect(isWorthSharing({ depth: undefined, nodes: 9999 })).toBe(false);
-    for (const [depth, leases] of [
+    for (const [depth, claims] of [
       [9, 0],
       [10, 1],
     ] as const) {
       const answer = node.analyzer.analyze(validated({ depth }), "caller", never);
       const held = await until(() => node.searches.pop(), Boolean);
-      expect(await node.redis.ask("KEYS", ["search:*"])).toHaveLength(leases);
+      expect(await node.redis.ask("KEYS", ["claim:*"])).toHaveLength(claims);
       held?.answer();
       await answer;
     }
@@ -354,7 +318,7 @@ describeWith("redis")("nodes that share a Redis", () => {
 
   test("nodes answer every request once, whatever happens to Redis meanwhile", async () => {
     const all = await nodes(3, 1000);
-    // It goes while one leads and two follow.
+    // Redis stands still while one node searches and two wait.
     const first = askAll(all);
     const held = await shared(all);
     redis.pause();
@@ -367,7 +331,7 @@ describeWith("redis")("nodes that share a Redis", () => {
         search.answer();
       }
       expect((await Promise.all(first)).map(({ depth }) => depth)).toEqual([14, 14, 14]);
-      // It is gone.
+      // Redis is down.
       const second = askAll(all, validated({ depth: 15 }));
       await until(() => searchesOf(all).length === 6);
       for (const search of searchesOf(all)) {
@@ -377,14 +341,14 @@ describeWith("redis")("nodes that share a Redis", () => {
     } finally {
       redis.resume();
     }
-    // It is back.
+    // Redis is up again.
     await until(() => all.every(({ redis: { health } }) => health.kind === "up"));
     await until(async () => {
       const before = searchesOf(all).length;
       const third = askAll(all, validated({ depth: 16 + (before % 10) }));
       await until(() => searchesOf(all).length > before);
-      // Those that search for themselves begin at once.
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      // Nodes that search for themselves begin at once.
+      await sleep(100);
       const begun = searchesOf(all).slice();
       await answering(all, third);
       return begun.length - before === 1;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
-import { testCache } from "../contract/store.ts";
+import { type TestValue, testCache } from "../contract/store.ts";
 
 interface Value {
   readonly text: string;
@@ -9,7 +9,7 @@ const value: Value = { text: "kept" };
 const keysOf = (count: number, prefix = "key") =>
   Array.from({ length: count }, (_, index) => `${prefix} ${index}`);
 
-testCache("memory", () => createMemoryCache({ bytes: 1e6 }));
+testCache("memory", () => createMemoryCache<TestValue>({ bytes: 1e6 }));
 
 test("memory keeps no more bytes than it may, and forgets the least recently used first", () => {
   const bytes = 1e6;

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { InstantCache } from "../ports.ts";
+import type { AnswerCache } from "../ports.ts";
 
 interface MemoryCacheOptions {
   /** Bytes for all keys and values. 0 keeps nothing. */
@@ -17,7 +17,7 @@ const entryBytes = 256;
 const entryMaxShare = 1 / 16;
 
 /** A cache of plain data in this process. The least recently used values go first. */
-export function createMemoryCache<T extends object>({ bytes }: MemoryCacheOptions): InstantCache<T> {
+export function createMemoryCache<T extends object>({ bytes }: MemoryCacheOptions): AnswerCache<T> {
   if (bytes === 0) {
     return { get: () => undefined, set() {} };
   }

@@ -1,4 +1,4 @@
-import type { EngineTime, LimitStore, UsageStore, WindowUse } from "../ports.ts";
+import type { EngineTime, LimitStore, LimitWindow, TakenPlace, UsageStore, WindowUse } from "../ports.ts";
 import { createPlaces } from "./places.ts";
 import { createWindows } from "./windows.ts";
 
@@ -22,6 +22,14 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
     unwritten.set(id, { ...time, engineMs });
   }
 
+  function addEngineTime(window: LimitWindow, engineMs: number): void {
+    const { endsInMs } = windows.add(window, engineMs);
+    if (usage) {
+      const { rate, subject } = window;
+      keep({ rate, subject, engineMs, resetsAt: Date.now() + endsInMs });
+    }
+  }
+
   return {
     available: true,
     async enter({ subject, concurrent, expectedMs, engineTime, requests, count }) {
@@ -40,17 +48,21 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
       const takenAt = performance.now();
       const uses = requests.map((window) => windows.add(window, count));
       const taken = concurrent === undefined ? undefined : places.take(subject, expectedMs);
-      const place = {
-        giveBack() {
+      const place: TakenPlace = {
+        free: () => taken?.[Symbol.dispose](),
+        leave(engineMs, givesBack) {
+          place.free();
+          for (const window of engineMs > 0 ? engineTime : []) {
+            addEngineTime(window, engineMs);
+          }
           const elapsedMs = performance.now() - takenAt;
-          for (const [index, window] of requests.entries()) {
+          for (const [index, window] of givesBack ? requests.entries() : []) {
             // A later window gets nothing back.
             if (elapsedMs < (uses[index]?.endsInMs ?? 0)) {
               windows.add(window, -count);
             }
           }
         },
-        [Symbol.dispose]: () => taken?.[Symbol.dispose](),
       };
       return { kind: "admitted", place, requests: uses };
     },
@@ -61,13 +73,6 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
       }
     },
     addRefusals: async (window, count) => windows.add(window, count),
-    addEngineTime(window, engineMs) {
-      const { endsInMs } = windows.add(window, engineMs);
-      if (usage) {
-        const { rate, subject } = window;
-        keep({ rate, subject, engineMs, resetsAt: Date.now() + endsInMs });
-      }
-    },
     usesOf: async (asked) => asked.map(windows.of),
     async restore() {
       const now = Date.now();

@@ -6,6 +6,7 @@ import { createClient, ErrorReply } from "@redis/client";
 import type { Meter } from "../../metrics/meter.ts";
 import { inSpan } from "../../tracing/spans.ts";
 import { StoreUnavailable } from "../ports.ts";
+import { textsOf } from "./replies.ts";
 
 /** Milliseconds. */
 const redisTimes = {
@@ -13,6 +14,10 @@ const redisTimes = {
   operationMaxMs: 450,
   /** The longest wait for a connection, and then for the replies to its password and database. */
   connectMaxMs: 1000,
+  /** The longest wait for a reply that saves a caller less time than a slow Redis would cost it. */
+  briefMaxMs: 100,
+  /** The pause of all brief calls after one has failed: a slow Redis delays one of them in this time, not each. */
+  briefRestMs: 1000,
   /** Between two probes. */
   heartbeatMs: 1000,
   /** Between two attempts to connect: the first pause, which doubles each time, and the longest. */
@@ -26,7 +31,7 @@ export type RedisTimes = { readonly [Time in keyof typeof redisTimes]: number };
 interface RedisOptions {
   /** `redis://user:password@host:6379/0`, or `rediss://` for TLS. */
   readonly url: string;
-  /** In front of every key and channel. */
+  /** In front of every key. */
   readonly prefix: string;
   readonly times?: Partial<RedisTimes>;
   readonly meter?: Pick<Meter, "redisOperation"> | undefined;
@@ -65,36 +70,17 @@ export function redisScript(name: string, source: string): RedisScript {
 export interface Redis extends Disposable {
   readonly health: RedisHealth;
   readonly changes: EventEmitter<RedisChanges>;
+  /** The time by Redis's clock, which all nodes share, in milliseconds since 1970; undefined until Redis has answered once. */
+  now(): number | undefined;
+  /** Sends one command. Keys come before all other arguments, and get the prefix. @throws StoreUnavailable */
+  ask(command: string, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
   /**
-   * Sends one command. Keys come before all other arguments, and get the prefix.
-   *
-   * @param maxMs a shorter wait than `operationMaxMs`, for a caller that can do without the reply: the connection stays
-   * @throws StoreUnavailable
+   * Sends a command that the caller can do without. Resolves with undefined if Redis is down, or slow, or was slow a moment ago. Never
+   * rejects. A timeout leaves the connection as it is.
    */
-  ask(
-    command: string,
-    keys: readonly string[],
-    args?: readonly (string | number)[],
-    maxMs?: number,
-  ): Promise<unknown>;
+  askBriefly(command: string, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
   /** Runs a script. Its source is sent only if Redis does not have it. @throws StoreUnavailable */
-  run(
-    script: RedisScript,
-    keys: readonly string[],
-    args?: readonly (string | number)[],
-    maxMs?: number,
-  ): Promise<unknown>;
-  /** The name of a channel in Redis, for scripts that publish. */
-  channelOf(channel: string): string;
-  /** Publishes to all nodes. Resolves with the number of subscribers. @throws StoreUnavailable */
-  tell(channel: string, message: string): Promise<number>;
-  /**
-   * Subscribes until `leave` is called. Messages that are published while Redis is down are lost.
-   *
-   * `heard` resolves when Redis has confirmed. It rejects with StoreUnavailable if Redis is down, and the subscription
-   * begins when Redis is back.
-   */
-  listen(channel: string, hear: (message: string) => void): { readonly heard: Promise<void>; leave(): void };
+  run(script: RedisScript, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
 }
 
 /** Redis cannot be used as it is configured, and waiting changes nothing. The message has no secret. */
@@ -143,14 +129,16 @@ type Client = ReturnType<typeof newClient>;
  */
 export async function openRedis({ url, prefix, times, meter }: RedisOptions): Promise<Redis> {
   const allTimes = { ...redisTimes, ...times };
-  const { operationMaxMs, connectMaxMs, heartbeatMs } = allTimes;
+  const { operationMaxMs, connectMaxMs, briefMaxMs, briefRestMs, heartbeatMs } = allTimes;
   const changes = new EventEmitter<RedisChanges>().setMaxListeners(0);
   const firstOutcome = Promise.withResolvers<unknown>();
-  const subscriptions = new Set<Subscription>();
   const reported = new Set<string>();
   let health: RedisHealth = { kind: "down", why: "it was not reached yet" };
   let reason: string | undefined;
   let client: Client | undefined;
+  /** Milliseconds from `performance.now()` to Redis's clock. */
+  let aheadMs: number | undefined;
+  let briefRestsUntil = Number.NEGATIVE_INFINITY;
 
   function become(kind: RedisHealth["kind"], error?: unknown): void {
     const code = error === undefined ? undefined : codeOf(error);
@@ -190,10 +178,6 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
         fresh.destroy();
         return;
       }
-      // The client itself subscribes again only to channels that Redis has once confirmed to it.
-      for (const { name, deliver } of subscriptions) {
-        fresh.subscribe(name, deliver).catch(() => {});
-      }
       probe();
     });
     fresh.connect().catch(() => {
@@ -214,18 +198,28 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     }
   }
 
-  /** Writes, because a Redis that is full or read-only still answers reads. */
+  /** Writes, because a Redis that is full or read-only still answers reads. Reads the clock with it. */
   function probe(): void {
-    if (client?.isReady) {
-      const probed = client;
-      const words = ["SET", `${prefix}probe`, "", "PX", "1000"];
-      call({ command: "SET", isProbe: true }, () => probed.sendCommand(words)).then(
-        () => probed === client && become("up"),
-        () => {
-          // `noteFailure` has judged it.
-        },
-      );
+    const probed = client;
+    if (!probed?.isReady) {
+      return;
     }
+    const sentAt = performance.now();
+    const write = ["SET", `${prefix}probe`, "", "PX", "1000"];
+    call({ command: "SET", isProbe: true }, () =>
+      Promise.all([probed.sendCommand(write), probed.sendCommand(["TIME"])]),
+    ).then(
+      ([, time]) => {
+        const [seconds, microseconds] = textsOf(time).map(Number);
+        aheadMs = (seconds ?? Number.NaN) * 1000 + (microseconds ?? 0) / 1000 - sentAt;
+        if (probed === client) {
+          become("up");
+        }
+      },
+      () => {
+        // `noteFailure` has classified the failure.
+      },
+    );
   }
 
   /** Sends what `work` sends; counts, times and traces it. @throws StoreUnavailable */
@@ -290,9 +284,15 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     }
   }
 
-  /** Other databases of the same Redis see the same channels, and may use the same prefix. */
-  const database = Number(new URL(url).pathname.slice(1));
-  const channelOf = (name: string) => `${prefix}${database}:${name}`;
+  const askFor = (
+    command: string,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    maxMs?: number,
+  ) =>
+    call<unknown>({ command, maxMs }, (ready) =>
+      ready.sendCommand([command, ...keys.map((key) => prefix + key), ...args.map(String)]),
+    );
 
   connect();
   const error = await firstOutcome.promise;
@@ -302,13 +302,23 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
       return health;
     },
     changes,
-    ask: (command, keys, args = [], maxMs) => {
-      const words = [command, ...keys.map((key) => prefix + key), ...args.map(String)];
-      return call<unknown>({ command, maxMs }, (ready) => ready.sendCommand(words));
+    now: () => (aheadMs === undefined ? undefined : performance.now() + aheadMs),
+    ask: (command, keys, args = []) => askFor(command, keys, args),
+    async askBriefly(command, keys, args = []) {
+      if (health.kind === "down" || performance.now() < briefRestsUntil) {
+        return undefined;
+      }
+      try {
+        return await askFor(command, keys, args, briefMaxMs);
+      } catch {
+        // The log has the reason from the connection, or Redis was slow.
+        briefRestsUntil = performance.now() + briefRestMs;
+        return undefined;
+      }
     },
-    run({ name, source, sha1 }, keys, args = [], maxMs) {
+    run({ name, source, sha1 }, keys, args = []) {
       const rest = [String(keys.length), ...keys.map((key) => prefix + key), ...args.map(String)];
-      return call<unknown>({ command: "EVALSHA", script: name, maxMs }, (ready) =>
+      return call<unknown>({ command: "EVALSHA", script: name }, (ready) =>
         ready.sendCommand(["EVALSHA", sha1, ...rest]).catch((error) => {
           if (codeOf(error) !== "noscript") {
             throw error;
@@ -316,29 +326,6 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
           return ready.sendCommand(["EVAL", source, ...rest]);
         }),
       );
-    },
-    channelOf,
-    tell: (channel, message) =>
-      call({ command: "PUBLISH" }, async (ready) =>
-        Number(await ready.sendCommand(["PUBLISH", channelOf(channel), message])),
-      ),
-    listen(channel, hear) {
-      const name = channelOf(channel);
-      const subscription: Subscription = {
-        name,
-        deliver: (message) => subscriptions.has(subscription) && hear(message),
-      };
-      const { deliver } = subscription;
-      subscriptions.add(subscription);
-      const heard = call({ command: "SUBSCRIBE" }, (ready) => ready.subscribe(name, deliver));
-      heard.catch(() => {});
-      return {
-        heard,
-        leave() {
-          subscriptions.delete(subscription);
-          client?.unsubscribe(name, deliver).catch(() => {});
-        },
-      };
     },
     [Symbol.dispose]() {
       clearInterval(heart);
@@ -361,11 +348,6 @@ interface Operation {
   readonly script?: string;
   readonly maxMs?: number | undefined;
   readonly isProbe?: boolean;
-}
-
-interface Subscription {
-  readonly name: string;
-  readonly deliver: (message: string) => void;
 }
 
 function newClient(url: string, { connectMaxMs, retryMinMs, retryMaxMs }: RedisTimes) {

@@ -16,6 +16,10 @@ import { redisScript } from "./connection.ts";
 const prelude = `
 local keys = KEYS[1]
 
+local function whole(number)
+  return string.format('%.0f', number)
+end
+
 local function record(id)
   return redis.call('HGETALL', keys .. 'id:' .. id)
 end
@@ -59,59 +63,51 @@ end
 /** Keys that make room for one: a few more than that, so that not each of many looks for one. */
 const roomFor = 20;
 
-/**
- * Arguments: id, hash, time made, address, last use, time revoked, then the terms: beginning and end of the window, quota,
- * network, its quota, keys that may be kept, revoked before, unused since, name of the wish (behind `=`), until when it is to be
- * carried out by the clock of Redis; then the record, field by field. What there is not is empty; without terms, so is the beginning of the window.
- */
+/** Argument: see {@link CreateArguments}. */
 export const createScript = redisScript(
   "create_key",
   `${prelude}
-local id, hash, createdAt, address, usedAt, revokedAt = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-local since, till, quota, network, networkQuota, keptMax = ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11], ARGV[12]
-local revokedBefore, unusedSince, wish, deadline = ARGV[13], ARGV[14], ARGV[15], ARGV[16]
-
--- Its secret is nobody's by then.
-local time = redis.call('TIME')
-if deadline ~= '' and time[1] * 1000 + time[2] / 1000 > tonumber(deadline) then
-  return {'late'}
-end
+local asked = cjson.decode(ARGV[1])
+local made, terms = asked.record, asked.terms
+local id, hash, createdAt, address, network, wish = made.id, made.hash, made.created_at, made.issued_to, made.network, made.wish
 
 if redis.call('EXISTS', keys .. 'hash:' .. hash) == 1 then
   return {'taken'}
 end
 
--- The time of the key that is the last one of a quota, newest first.
-local function oldestOf(name, max)
-  return redis.call('ZREVRANGEBYSCORE', keys .. name, '(' .. till, '(' .. since, 'WITHSCORES', 'LIMIT', max - 1, 1)[2]
-end
+if terms then
+  local since, till = createdAt - terms.windowMs, createdAt + terms.windowMs
 
-local function isFull()
-  return redis.call('ZCARD', keys .. 'unused') >= tonumber(keptMax)
-end
+  -- The time of the key that is the last one of a quota, newest first.
+  local function oldestOf(name, max)
+    return redis.call('ZREVRANGEBYSCORE', keys .. name, '(' .. whole(till), '(' .. whole(since), 'WITHSCORES', 'LIMIT', max - 1, 1)[2]
+  end
 
-if since ~= '' then
-  local before = wish ~= '' and redis.call('HGET', keys .. 'wished:' .. address, wish)
+  local function isFull()
+    return redis.call('ZCARD', keys .. 'unused') >= terms.keptMax
+  end
+
+  local before = wish and redis.call('HGET', keys .. 'wished:' .. address, wish)
   if before then
     local known = redis.call('HMGET', keys .. 'id:' .. before, 'created_at', 'revoked_at', 'hash')
     local at = known[1] and tonumber(known[1])
-    if at and at > tonumber(since) and at < tonumber(till) and not known[2] then
+    if at and at > since and at < till and not known[2] then
       redis.call('HSET', keys .. 'id:' .. before, 'hash', hash)
       redis.call('DEL', keys .. 'hash:' .. known[3])
       redis.call('SET', keys .. 'hash:' .. hash, before)
       return {'renewed', record(before)}
     end
   end
-  local oldest = oldestOf('of:' .. address, tonumber(quota))
+  local oldest = oldestOf('of:' .. address, terms.quota)
   if oldest then
     return {'too_many', 'address', oldest}
   end
-  local oldestNear = network ~= '' and oldestOf('near:' .. network, tonumber(networkQuota))
+  local oldestNear = network and oldestOf('near:' .. network, terms.networkQuota)
   if oldestNear then
     return {'too_many', 'network', oldestNear}
   end
   if isFull() then
-    forgetEnded(revokedBefore, unusedSince, ${roomFor})
+    forgetEnded(whole(terms.revokedBefore), whole(terms.unusedSince), ${roomFor})
     if isFull() then
       return {'full'}
     end
@@ -121,22 +117,21 @@ end
 if redis.call('EXISTS', keys .. 'id:' .. id) == 1 then
   return {'taken'}
 end
-redis.call('HSET', keys .. 'id:' .. id, unpack(ARGV, 17))
+for field, value in pairs(made) do
+  redis.call('HSET', keys .. 'id:' .. id, field, type(value) == 'number' and whole(value) or value)
+end
 redis.call('SET', keys .. 'hash:' .. hash, id)
-redis.call('ZADD', keys .. 'all', createdAt, id)
-if revokedAt ~= '' then
-  redis.call('ZADD', keys .. 'revoked', revokedAt, id)
+redis.call('ZADD', keys .. 'all', whole(createdAt), id)
+if made.revoked_at then
+  redis.call('ZADD', keys .. 'revoked', whole(made.revoked_at), id)
 end
-if network ~= '' then
-  redis.call('ZADD', keys .. 'near:' .. network, createdAt, id)
+if network then
+  redis.call('ZADD', keys .. 'near:' .. network, whole(createdAt), id)
 end
-if address ~= '' then
-  redis.call('ZADD', keys .. 'of:' .. address, createdAt, id)
-  redis.call('ZADD', keys .. 'unused', createdAt, id)
-  if usedAt ~= '' then
-    redis.call('ZADD', keys .. 'unused', 'GT', usedAt, id)
-  end
-  if wish ~= '' then
+if address then
+  redis.call('ZADD', keys .. 'of:' .. address, whole(createdAt), id)
+  redis.call('ZADD', keys .. 'unused', whole(math.max(createdAt, made.last_used_at or 0)), id)
+  if wish then
     redis.call('HSET', keys .. 'wished:' .. address, wish, id)
   end
 end
@@ -144,24 +139,40 @@ return {'created'}
 `,
 );
 
-/** Argument: a hash. The record, or nothing. */
+/** Times are in milliseconds since 1970. */
+export interface CreateArguments {
+  /** The fields of the key's hash. */
+  readonly record: {
+    readonly id: string;
+    readonly hash: string;
+    readonly name: string | undefined;
+    readonly plan: string;
+    readonly created_at: number;
+    readonly issued_to: string | undefined;
+    readonly last_used_at: number | undefined;
+    readonly revoked_at: number | undefined;
+    readonly network: string | undefined;
+    readonly wish: string | undefined;
+  };
+  /** Undefined if the operator issues the key. */
+  readonly terms:
+    | {
+        readonly windowMs: number;
+        readonly quota: number;
+        readonly networkQuota: number | undefined;
+        readonly keptMax: number;
+        readonly revokedBefore: number;
+        readonly unusedSince: number;
+      }
+    | undefined;
+}
+
+/** Argument: a hash. Returns the record, or nothing. */
 export const findByHashScript = redisScript(
   "find_key_by_hash",
   `${prelude}
 local id = redis.call('GET', keys .. 'hash:' .. ARGV[1])
 return id and record(id) or {}
-`,
-);
-
-/** Arguments: ids. Their records. */
-export const findScript = redisScript(
-  "find_key",
-  `${prelude}
-local found = {}
-for _, id in ipairs(ARGV) do
-  found[#found + 1] = record(id)
-end
-return found
 `,
 );
 
@@ -205,8 +216,8 @@ return forgetEnded(ARGV[1], ARGV[2], tonumber(ARGV[3]))
 );
 
 /**
- * Argument: the check value of a pepper, kept unless there are keys, not revoked, that were hashed with the pepper of
- * another value. Without it, nothing is written. The value that is kept.
+ * Argument: the check value of a pepper. It is kept unless there are keys, not revoked, that were hashed with another pepper. Returns the
+ * value that is kept.
  */
 export const pepperScript = redisScript(
   "keep_pepper",
@@ -215,9 +226,7 @@ local kept = redis.call('GET', keys .. 'pepper')
 if kept and redis.call('ZCARD', keys .. 'all') > redis.call('ZCARD', keys .. 'revoked') then
   return kept
 end
-if kept ~= value then
-  redis.call('SET', keys .. 'pepper', value)
-end
+redis.call('SET', keys .. 'pepper', value)
 return value
 `,
 );

@@ -1,15 +1,13 @@
 import { redisScript } from "./connection.ts";
 
 /**
- * How what is counted lies in Redis:
+ * Keys in Redis:
  *
- *     window:<rate> <subject>    hash: what is used of a window; it ends with its key
- *     usage:<rate> <subject>     the same of engine time
- *     places:<subject>           searches under way, by when their place is given back if their node says nothing more
- *     entries:<subject>          the same of what may be any number at a time, so that it can be undone
- *     outbox:<node>              the number of the last entry of its outbox that was carried out
+ *     window:<rate> <subject>    hash: `used` of a window, whose time to live is that of the window
+ *     places:<subject>           sorted set: searches under way, by the time at which their place is free unless their node renews it
+ *
+ * Each script gets its numbers as JSON or in the order that it names. All times are milliseconds by Redis's clock.
  */
-
 const prelude = `
 local function clock()
   local time = redis.call('TIME')
@@ -20,21 +18,21 @@ local function whole(number)
   return string.format('%.0f', number)
 end
 
--- Returns the used part of a window and the milliseconds that it lasts: -1 if it has not begun.
-local function usage(key)
+-- The used part of a window and the milliseconds that it lasts: -1 if it has not begun.
+local function useOf(key)
   local left = redis.call('PTTL', key)
   if left <= 0 then
-    return 0, -1
+    return {0, -1}
   end
-  return tonumber(redis.call('HGET', key, 'used') or 0), left
+  return {tonumber(redis.call('HGET', key, 'used') or 0), left}
 end
 
--- Of two ends of a window the sooner one holds.
+-- Adds to a window, and returns its use. The sooner one of two ends holds.
 local function add(key, amount, windowMs)
-  local used = redis.call('HINCRBY', key, 'used', amount)
+  local used = redis.call('HINCRBY', key, 'used', whole(amount))
   local left = redis.call('PTTL', key)
   if left < 0 or windowMs < left then
-    redis.call('PEXPIRE', key, windowMs)
+    redis.call('PEXPIRE', key, whole(windowMs))
     left = windowMs
   end
   return {used, left}
@@ -42,152 +40,120 @@ end
 `;
 
 /**
- * Whether a script comes late: what has been carried out of its node's outbox shows that it was sent before, or the time
- * has passed within which it was to be carried out. Then its node has given it up.
- */
-const late = (node: string, sequence: string, deadline: string) =>
-  `tonumber(redis.call('GET', ${node}) or 0) > tonumber(${sequence}) or ${deadline} ~= '' and clock() > tonumber(${deadline})`;
-
-/**
- * Keys: the node, the places of the subject, windows of engine time, windows of requests.
- * Arguments: number of the last entry of the outbox, places at most, name of the place, expected milliseconds, milliseconds
- * that it is held, requests, how many windows of engine time, until when it is to be carried out or nothing; then for each
- * window of engine time the quota, and for each of requests quota and length.
+ * Admits a request, or takes nothing.
  *
- * Answers `late`; `busy`, the time and the places; `exhausted` with the windows of engine time; `full` with those of requests; or
- * `admitted`, the place and the windows of requests.
+ * Keys: the places of the subject, windows of engine time, windows of requests. Argument: see {@link EnterArguments}. Answers `busy`, the
+ * time and the places; `exhausted` with the uses of engine time; `full` with those of requests; or `admitted`, the place and the uses of
+ * requests.
  */
 export const enterScript = redisScript(
   "enter",
   `${prelude}
-if ${late("KEYS[1]", "ARGV[1]", "ARGV[8]")} then
-  return {'late'}
+local asked, places, now = cjson.decode(ARGV[1]), KEYS[1], clock()
+local taken = '(' .. whole(now)
+if asked.concurrent and redis.call('ZCOUNT', places, taken, '+inf') >= asked.concurrent then
+  return {'busy', whole(now), redis.call('ZRANGEBYSCORE', places, taken, '+inf', 'LIMIT', 0, 100)}
 end
-local places, now, max, count, timed = KEYS[2], clock(), ARGV[2], tonumber(ARGV[6]), tonumber(ARGV[7])
-local held = '(' .. whole(now)
-if max ~= '' and redis.call('ZCOUNT', places, held, '+inf') >= tonumber(max) then
-  return {'busy', whole(now), redis.call('ZRANGEBYSCORE', places, held, '+inf', 'LIMIT', 0, 100)}
+
+-- The uses of windows, and whether one of them has no room for so many more.
+local function roomIn(windows, before, count)
+  local uses, isFull = {}, false
+  for index, window in ipairs(windows) do
+    uses[index] = useOf(KEYS[before + index])
+    isFull = isFull or uses[index][1] + count > window.quota
+  end
+  return uses, isFull
 end
-local spent, isSpent = {}, false
-for index = 1, timed do
-  local used, left = usage(KEYS[2 + index])
-  spent[index] = {used, left}
-  isSpent = isSpent or used >= tonumber(ARGV[8 + index])
+
+local engineTime, isExhausted = roomIn(asked.engineTime, 1, 1)
+if isExhausted then
+  return {'exhausted', engineTime}
 end
-if isSpent then
-  return {'exhausted', spent}
-end
-local uses, isFull = {}, false
-for index = 3 + timed, #KEYS do
-  local used, left = usage(KEYS[index])
-  uses[#uses + 1] = {used, left}
-  isFull = isFull or used + count > tonumber(ARGV[7 + timed + 2 * #uses])
-end
+local before = 1 + #asked.engineTime
+local uses, isFull = roomIn(asked.requests, before, asked.count)
 if isFull then
   return {'full', uses}
 end
--- First what takes memory: a Redis that is full refuses the first write of a script, and no later one.
-local place = ARGV[3] .. whole(now) .. ':' .. ARGV[4]
-redis.call('ZADD', places, whole(now + ARGV[5]), place)
-redis.call('PEXPIRE', places, ARGV[5])
-redis.call('ZREMRANGEBYSCORE', places, '-inf', whole(now))
-for index = 1, #uses do
-  uses[index] = add(KEYS[2 + timed + index], count, tonumber(ARGV[8 + timed + 2 * index]))
+local place = ''
+if asked.concurrent then
+  place = asked.name .. ':' .. whole(now) .. ':' .. whole(asked.expectedMs)
+  redis.call('ZADD', places, whole(now + asked.heldMs), place)
+  redis.call('PEXPIRE', places, whole(asked.heldMs))
+  redis.call('ZREMRANGEBYSCORE', places, '-inf', whole(now))
+end
+for index, window in ipairs(asked.requests) do
+  uses[index] = add(KEYS[before + index], asked.count, window.windowMs)
 end
 return {'admitted', place, uses}
 `,
 );
 
-/**
- * Carries out the entries of a node's outbox that were not yet: however often one is sent, it counts once.
- *
- * Keys: the node, then one for each entry. Arguments: milliseconds that the node is remembered; then
- * for each entry its number, what is to be done, and two words for that:
- *
- * - `free` a place
- * - `undo` what a place was given to that begins with this; `undone` gives so much back where that was found
- * - `back` gives so much back to a window
- * - `add` so much to a window of this length
- *
- * Answers how the windows stand that were added to.
- */
-export const settleScript = redisScript(
-  "settle",
-  `${prelude}
-local last, undone, answers = tonumber(redis.call('GET', KEYS[1]) or 0), false, {}
-
-local function giveBack(key, amount)
-  local used = tonumber(redis.call('HGET', key, 'used') or 0)
-  if used > 0 then
-    redis.call('HINCRBY', key, 'used', -math.min(used, tonumber(amount)))
-  end
-end
-
-local works = {
-  free = function(key, place)
-    redis.call('ZREM', key, place)
-  end,
-  undo = function(key, name)
-    undone = false
-    for _, place in ipairs(redis.call('ZRANGE', key, 0, -1)) do
-      if string.sub(place, 1, #name) == name then
-        undone = redis.call('ZREM', key, place) == 1
-      end
-    end
-  end,
-  undone = function(key, amount)
-    if undone then
-      giveBack(key, amount)
-    end
-  end,
-  back = giveBack,
-  add = function(key, amount, windowMs)
-    return add(key, amount, tonumber(windowMs))
-  end,
+/** Times are in milliseconds. */
+export interface EnterArguments {
+  /** The most places; undefined if the request takes none. */
+  readonly concurrent: number | undefined;
+  /** Begins the name of the place, which ends with the time at which it was taken and the expected time. */
+  readonly name: string;
+  readonly expectedMs: number;
+  readonly heldMs: number;
+  readonly engineTime: readonly { readonly quota: number }[];
+  readonly requests: readonly { readonly quota: number; readonly windowMs: number }[];
+  readonly count: number;
 }
 
-for index = 2, #KEYS do
-  local at = 2 + (index - 2) * 4
-  local number = tonumber(ARGV[at])
-  if number > last then
-    answers[index - 1] = works[ARGV[at + 1]](KEYS[index], ARGV[at + 2], ARGV[at + 3]) or 0
-    last = number
-  else
-    answers[index - 1] = 0
+/**
+ * Frees a place, adds engine time to windows, and gives requests back to windows.
+ *
+ * Keys: the places of the subject, the windows of engine time, the windows of requests. Argument: see {@link LeaveArguments}.
+ */
+export const leaveScript = redisScript(
+  "leave",
+  `${prelude}
+local left = cjson.decode(ARGV[1])
+redis.call('ZREM', KEYS[1], left.place)
+for index, windowMs in ipairs(left.engineTime) do
+  add(KEYS[1 + index], left.engineMs, windowMs)
+end
+for index = 2 + #left.engineTime, #KEYS do
+  local used = tonumber(redis.call('HGET', KEYS[index], 'used') or 0)
+  if used > 0 then
+    redis.call('HINCRBY', KEYS[index], 'used', whole(-math.min(used, left.count)))
   end
 end
-redis.call('SET', KEYS[1], whole(last), 'PX', ARGV[1])
-return answers
 `,
 );
 
-/**
- * Keys: the node, then the places. Arguments: number of the last entry, milliseconds, until when it is to be carried out or
- * nothing, then a place for each key.
- */
+export interface LeaveArguments {
+  readonly place: string;
+  readonly engineMs: number;
+  /** The length of each window, in milliseconds. */
+  readonly engineTime: readonly number[];
+  /** Requests to give back. */
+  readonly count: number;
+}
+
+/** Renews places. Keys: their sets. Arguments: milliseconds, then a place for each key. */
 export const holdScript = redisScript(
   "hold",
   `${prelude}
-if ${late("KEYS[1]", "ARGV[1]", "ARGV[3]")} then
-  return 0
+local untilMs = whole(clock() + ARGV[1])
+for index, key in ipairs(KEYS) do
+  redis.call('ZADD', key, untilMs, ARGV[1 + index])
+  redis.call('PEXPIRE', key, ARGV[1])
 end
-local until_ = whole(clock() + ARGV[2])
-for index = 2, #KEYS do
-  redis.call('ZADD', KEYS[index], until_, ARGV[index + 2])
-  redis.call('PEXPIRE', KEYS[index], ARGV[2])
-end
-return 1
 `,
 );
 
-/** Keys: windows. Returns the uses of each window. */
+/** Key: a window. Arguments: an amount and the length of the window. Returns its use. */
+export const addScript = redisScript("add", `${prelude} return add(KEYS[1], ARGV[1], tonumber(ARGV[2]))`);
+
+/** Keys: windows. Returns their uses. */
 export const usesScript = redisScript(
   "uses",
   `${prelude}
 local uses = {}
 for index, key in ipairs(KEYS) do
-  local used, left = usage(key)
-  uses[index] = {used, left}
+  uses[index] = useOf(key)
 end
 return uses
 `,

@@ -1,4 +1,4 @@
-/** @throws TypeError if the reply is no list: another program has written to the keys of the script. */
+/** @throws TypeError if the reply is no list: another program has written to the keys of the script */
 export function listOf(reply: unknown): readonly unknown[] {
   if (!Array.isArray(reply)) {
     throw new TypeError(`Redis has answered ${typeof reply} in the place of a list`);
@@ -8,11 +8,4 @@ export function listOf(reply: unknown): readonly unknown[] {
 
 export function textsOf(reply: unknown): readonly string[] {
   return listOf(reply).map(String);
-}
-
-/** The fields of a hash. Redis sends name, value, name, value. */
-export function fieldsOf(reply: unknown): ReadonlyMap<string, string> {
-  const texts = textsOf(reply);
-  const names = texts.filter((_, index) => index % 2 === 0);
-  return new Map(names.map((name, index) => [name, texts[2 * index + 1] ?? ""]));
 }

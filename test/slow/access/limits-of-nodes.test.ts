@@ -5,7 +5,6 @@ import type { Account } from "../../../src/access/account.ts";
 import { createLimits, type Limits } from "../../../src/access/limits.ts";
 import { errorFromFaults } from "../../../src/errors/errors.ts";
 import { createMemoryLimitStore } from "../../../src/storage/memory/limit-store.ts";
-import { createRedisClock } from "../../../src/storage/redis/clock.ts";
 import type { Redis, RedisTimes } from "../../../src/storage/redis/connection.ts";
 import { createRedisLimitStore, type LimitStoreOptions } from "../../../src/storage/redis/limit-store.ts";
 import {
@@ -24,15 +23,15 @@ import {
 import { describeWith } from "../../support/needs.ts";
 import { until, useConnections, useRedis } from "../../support/redis.ts";
 
-/** A node, as far as it limits. */
+/** The limits of one node. */
 interface Node {
   readonly redis: Redis;
   readonly limits: Limits;
-  /** As a kill does: it says nothing more. */
+  /** Ends its connection, as a kill does. */
   die(): void;
 }
 
-/** Of a Redis that does not go away: a busy machine must not look like one that does. */
+/** A busy machine must not look like a Redis that is away. */
 const patient: Partial<RedisTimes> = { operationMaxMs: 10_000, connectMaxMs: 10_000 };
 const times: Partial<RedisTimes> = {
   operationMaxMs: 1000,
@@ -50,8 +49,7 @@ describeWith("redis")("limits of several nodes", () => {
 
   async function startNode(prefix: string, nodes: number, heldMs?: number) {
     const redis = await connect(prefix, patient);
-    const clock = opened.use(createRedisClock(redis));
-    const store = opened.use(createRedisLimitStore(redis, clock, heldMs === undefined ? {} : { heldMs }));
+    const store = opened.use(createRedisLimitStore(redis, heldMs === undefined ? {} : { heldMs }));
     const limits = createLimits(createMemoryLimitStore(), { store, nodes: () => nodes });
     const node: Node = { redis, limits, die: () => redis[Symbol.dispose]() };
     return node;
@@ -63,7 +61,7 @@ describeWith("redis")("limits of several nodes", () => {
     return Promise.all(Array.from({ length: count }, () => startNode(prefix, count, heldMs)));
   }
 
-  /** Asks one node after the other, each when all have told what they know. */
+  /** Uses one node after the other, each when Redis has taken what the others have sent. */
   async function spread(count: number): Promise<Limits> {
     const nodes = await startNodes(count);
     const [first] = nodes.map(({ limits }) => limits);
@@ -73,7 +71,7 @@ describeWith("redis")("limits of several nodes", () => {
     let asked = 0;
     const next = async () => {
       await Promise.all(
-        nodes.map(({ redis }) => redis.ask("ECHO", [], ["what was sent before was answered"])),
+        nodes.map(({ redis }) => redis.ask("ECHO", [], ["Redis has answered what was sent before"])),
       );
       return nodes[asked++ % count]?.limits ?? first;
     };
@@ -90,20 +88,25 @@ describeWith("redis")("limits of several nodes", () => {
   testWindows("Redis by three nodes", () => spread(3));
 
   describe("over nodes that are all asked at once", () => {
-    test.each([1, 2, 3])("a window of 60 lets exactly 60 through: %i", async (count) => {
-      const plan = planWith([{ ...minute, quota: 60 }]);
-      const nodes = await startNodes(count);
-      const entries = await Promise.all(
-        nodes.flatMap(({ limits }) => Array.from({ length: 70 }, () => run(limits, keyless(plan)))),
-      );
-      const admitted = entries.filter(({ kind }) => kind === "admitted");
-      expect(admitted).toHaveLength(60);
-      // Each was told another number of those that are left.
-      const left = admitted.map((entry) => (entry.kind === "admitted" ? entry.windows[0]?.remaining : 0));
-      expect(left.toSorted((a = 0, b = 0) => b - a)).toEqual(Array.from({ length: 60 }, (_, at) => 59 - at));
-    });
+    test.each([1, 2, 3])(
+      "a window of 60 admits exactly 60 requests over so many nodes: %i",
+      async (count) => {
+        const plan = planWith([{ ...minute, quota: 60 }]);
+        const nodes = await startNodes(count);
+        const entries = await Promise.all(
+          nodes.flatMap(({ limits }) => Array.from({ length: 70 }, () => run(limits, keyless(plan)))),
+        );
+        const admitted = entries.filter(({ kind }) => kind === "admitted");
+        expect(admitted).toHaveLength(60);
+        // Each answer states another number of remaining requests.
+        const left = admitted.map((entry) => (entry.kind === "admitted" ? entry.windows[0]?.remaining : 0));
+        expect(left.toSorted((a = 0, b = 0) => b - a)).toEqual(
+          Array.from({ length: 60 }, (_, at) => 59 - at),
+        );
+      },
+    );
 
-    test("as many searches are under way as a caller may have", async () => {
+    test("a caller has as many searches at a time over three nodes as its plan allows", async () => {
       const plan = planWith([], 4);
       const nodes = await startNodes(3);
       const entries = await Promise.all(
@@ -114,10 +117,10 @@ describeWith("redis")("limits of several nodes", () => {
       expect(entries.filter(({ kind }) => kind === "admitted")).toHaveLength(4);
     });
 
-    test("a request costs two operations of Redis at most, and one that nothing is counted of none", async () => {
+    test("a request costs two operations of Redis at most, and none if nothing of it is counted", async () => {
       const plan = planWith([minute, engine], 4);
       const many = { ...plan, limits: { ...plan.limits, rates: [{ ...minute, quota: 100 }, engine] } };
-      // It says nothing of what it holds while this test runs.
+      // It renews no places while this test runs.
       const [node = expect.fail("no node")] = await startNodes(1, 3_600_000);
       const { redis, limits } = node;
       await run(limits, keyed(many, "key", "a"), 1);
@@ -128,7 +131,7 @@ describeWith("redis")("limits of several nodes", () => {
       }
       await expect.poll(() => operations.mock.calls.length).toBe(40);
       await run(limits, keyless(planWith([])), 1);
-      await redis.ask("ECHO", [], ["what was sent before was answered"]);
+      await redis.ask("ECHO", [], ["Redis has answered what was sent before"]);
       expect(operations).toHaveBeenCalledTimes(40);
     });
   });
@@ -212,17 +215,16 @@ describeWith("redis")("limits while Redis", () => {
 
   async function startNode({ prefix = `away-${prefixes++}:`, nodes = 3, ...options }: NodeOptions = {}) {
     const redis = await connect(prefix, times);
-    const clock = opened.use(createRedisClock(redis));
-    const store = opened.use(createRedisLimitStore(redis, clock, options));
+    const store = opened.use(createRedisLimitStore(redis, options));
     return { redis, limits: createLimits(createMemoryLimitStore(), { store, nodes: () => nodes }) };
   }
 
-  test("while Redis stands still, no call waits for it, and shares are let in, rounded up; each call counts once", async () => {
-    const { redis, limits } = await startNode();
+  test("while Redis stands still, a node enforces its share, rounded up, and one request too many counts afterwards at most", async () => {
+    const { redis, limits } = await startNode({ heldMs: 1000 });
     await run(limits, account);
     expect(await remainingOf(limits, account)).toEqual([6, 1000]);
     server.pause();
-    // Redis stands still until all of them are answered. Three of seven: the first is sent to Redis, which counts it when it goes on, or not at all.
+    // A third of seven. The first request is sent to Redis, which may count it when it goes on.
     const entries = [];
     for (let count = 0; count < 4; count++) {
       entries.push(await run(limits, account));
@@ -234,42 +236,15 @@ describeWith("redis")("limits while Redis", () => {
     server.resume();
     await until(() => redis.health.kind === "up");
     await sleep(100);
-    expect(await remainingOf(limits, account)).toEqual([6, 1000]);
+    const [remaining = 0] = await remainingOf(limits, account);
+    expect([5, 6]).toContain(remaining);
+    // The place that nobody holds expires.
+    await until(async () => (await redis.ask("ZCOUNT", ["places:key"], [Date.now(), "+inf"])) === 0);
     await run(limits, account);
-    expect(await remainingOf(limits, account)).toEqual([5, 1000]);
+    expect(await remainingOf(limits, account)).toEqual([remaining - 1, 1000]);
   });
 
-  test("while Redis stands still for longer than a place is held, a call that was let in without it does not count", async () => {
-    const { redis, limits } = await startNode({ heldMs: 1000 });
-    await run(limits, account);
-    server.pause();
-    expect((await run(limits, account)).kind).toBe("admitted");
-    await sleep(1200);
-    server.resume();
-    await until(() => redis.health.kind === "up");
-    await until(async () => (await remainingOf(limits, account))[0] === 6);
-    await sleep(100);
-    expect(await remainingOf(limits, account)).toEqual([6, 1000]);
-    expect(await redis.ask("ZCARD", ["places:key"])).toBe(0);
-  });
-
-  test("while Redis stands still and a node dies, what that node has sent comes too late to count or to hold anything", async () => {
-    const prefix = `away-${prefixes++}:`;
-    const one = await startNode({ prefix, heldMs: 1000 });
-    const other = await startNode({ prefix, heldMs: 1000 });
-    await one.limits.enter(account, timeOf(60_000));
-    server.pause();
-    await run(one.limits, account);
-    one.redis[Symbol.dispose]();
-    await sleep(1200);
-    server.resume();
-    await until(() => other.redis.health.kind === "up");
-    await sleep(100);
-    expect(await remainingOf(other.limits, account)).toEqual([6, 1000]);
-    expect(await other.redis.ask("ZCARD", ["places:key"])).toBe(0);
-  });
-
-  test("while Redis is gone, each node runs its share of the searches at a time, and those that Redis let in count when it is back", async () => {
+  test("while Redis is gone, each node runs its share of the searches at a time, and searches that Redis has admitted count when it is back", async () => {
     const { redis, limits } = await startNode();
     const enter = () => limits.enter(account, timeOf(60_000));
     const before = await enter();
@@ -293,26 +268,36 @@ describeWith("redis")("limits while Redis", () => {
     expect((await remainingOf(limits, account))[1]).toBe(334 - 200);
     server.resume();
     await until(() => redis.health.kind === "up");
-    expect(await remainingOf(limits, account)).toEqual([6, 900]);
+    expect((await remainingOf(limits, account))[1]).toBe(900);
   });
 
-  test("a request counts once if Redis does not say that it has counted it", async () => {
-    const { redis, limits } = await startNode();
+  test("the place of a search that ends while Redis is gone is free soon after Redis is back", async () => {
+    const { redis, limits } = await startNode({ heldMs: 1000 });
     const entry = await limits.enter(account, timeOf(1000));
-    await run(limits, account);
     server.pause();
-    // Sent, and not heard of: it is sent again over another connection, while the first one has it, too.
     leave(entry, 300);
     await until(() => redis.health.kind === "down");
     server.resume();
     await until(() => redis.health.kind === "up");
-    await until(async () => (await remainingOf(limits, account))[1] === 700);
-    await sleep(700);
-    expect(await remainingOf(limits, account)).toEqual([5, 700]);
-    expect(await redis.ask("ZCARD", ["places:key"])).toBe(0);
+    await until(async () => (await redis.ask("ZCOUNT", ["places:key"], [Date.now(), "+inf"])) === 0);
+    // The engine time was sent once, and may be lost.
+    const [, engineMs] = await remainingOf(limits, account);
+    expect([700, 1000]).toContain(engineMs);
   });
 
-  test("while Redis is full, it counts nothing more, and shares are let in until it is not", async () => {
+  test("a node that stops has sent what its last searches used", async () => {
+    const prefix = `away-${prefixes++}:`;
+    const other = await startNode({ prefix });
+    {
+      const redis = await connect(prefix, times);
+      await using store = createRedisLimitStore(redis);
+      const limits = createLimits(createMemoryLimitStore(), { store, nodes: () => 1 });
+      await run(limits, account, 300);
+    }
+    expect(await remainingOf(other.limits, account)).toEqual([6, 700]);
+  });
+
+  test("while Redis is full, a node enforces its share", async () => {
     const { redis, limits } = await startNode();
     await redis.ask("CONFIG", [], ["SET", "maxmemory", "1"]);
     const entries = [];
@@ -337,7 +322,7 @@ describeWith("redis")("limits while Redis", () => {
       /NOAUTH/,
     ],
   ])(
-    "while Redis %s, shares are let in, and the operator learns why",
+    "while Redis %s, a node enforces its share, and the operator learns why",
     async (_, spoil, authorized, mend, why) => {
       const { redis, limits } = await startNode();
       const operate = (...words: readonly string[]) =>

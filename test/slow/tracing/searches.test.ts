@@ -234,7 +234,7 @@ describeWith("redis")("nodes with one Redis", () => {
       return redis.url;
     },
   };
-  const patient = { operationMaxMs: 10_000, connectMaxMs: 10_000, askMaxMs: 10_000 };
+  const patient = { operationMaxMs: 10_000, connectMaxMs: 10_000, briefMaxMs: 10_000 };
   const nodes = useNodes(
     settings,
     ...[1, 2].map(() => ({ engines: createEnginesInProcess(), redis: patient })),
@@ -257,7 +257,7 @@ describeWith("redis")("nodes with one Redis", () => {
     const said = JSON.stringify(
       asked.map(({ attributes, events, status }) => ({ attributes, events, status })),
     );
-    expect(said).not.toMatch(/answer:|search:|127\.0\.0/);
+    expect(said).not.toMatch(/answer:|claim:|127\.0\.0/);
   });
 
   test("the trace of a node shows that another node had cached the answer in Redis", async () => {

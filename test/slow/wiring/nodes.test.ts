@@ -28,7 +28,7 @@ const post = (url: string, request: object, accept: string) =>
 const fenOf = (number: number) => `4k3/8/8/8/8/8/4P3/4K3 w - - 0 ${number}`;
 
 /** The machine may do much else. */
-const patient = { operationMaxMs: 2000, connectMaxMs: 10_000, askMaxMs: 2000, announceMs: 300 };
+const patient = { operationMaxMs: 2000, connectMaxMs: 10_000, briefMaxMs: 2000, announceMs: 300 };
 
 describeWith("redis")("equal nodes with one Redis", () => {
   const redis = useRedis();
@@ -42,26 +42,25 @@ describeWith("redis")("equal nodes with one Redis", () => {
   const [one, other] = apps as [RunningApp, RunningApp];
   const begun = () => engines.reduce((sum, { begun: each }) => sum + each, 0);
 
-  test("equal nodes with one Redis search a position once for equal requests at the same time, as one answer or as a stream", async () => {
-    // What is read and compiled with a first call takes its time.
+  test("equal nodes with one Redis search a position once for equal requests at the same time, and each for its own stream", async () => {
+    // The modules that a first call loads and compiles take their time.
     await Promise.all(apps.map((app) => ask(app, { fen: fenOf(1), depth: 5 })));
     const before = begun();
     const request = { fen: fenOf(1), depth: 30, movetime_ms: 3000 };
     const first = ask(one, request);
     await until(() => begun() > before);
-    const [answer, streamed, third] = await Promise.all([
-      first,
-      post(other.url, request, "text/event-stream").then((response) => response.text()),
-      ask(apps[2] as RunningApp, request),
-    ]);
-    expect(begun() - before).toBe(1);
+    const third = ask(apps[2] as RunningApp, request);
+    const streamed = await post(other.url, request, "text/event-stream").then((response) => response.text());
+    const [answer, waited] = await Promise.all([first, third]);
+    // Each caller has waited for its own time.
+    expect({ ...waited.search, queue_ms: 0 }).toEqual({ ...answer.search, queue_ms: 0 });
     expect(answer.search).toMatchObject({ depth: 19, stop_reason: "movetime", cached: false });
-    expect(third.search).toEqual(answer.search);
+    expect(begun() - before).toBe(2);
     const states = [...streamed.matchAll(/^event: evaluation\ndata: (.*)$/gm)].map(([, data = ""]) =>
       JSON.parse(data),
     );
-    expect(states.at(-1)).toMatchObject({ search: answer.search, best_move: answer.best_move });
-    expect(states.filter(({ search }) => search.stop_reason !== null)).toHaveLength(1);
+    expect(states.length).toBeGreaterThan(1);
+    expect(states.at(-1)).toMatchObject({ search: { stop_reason: "movetime" } });
   });
 
   test("equal nodes with one Redis answer what another one has found", async () => {

@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { OutcomeUnknown, StoreUnavailable } from "../../../src/storage/ports.ts";
-import { createRedisClock } from "../../../src/storage/redis/clock.ts";
 import type { Redis } from "../../../src/storage/redis/connection.ts";
 import { createRedisKeyStore } from "../../../src/storage/redis/key-store.ts";
 import { keyRecord, testKeyStore } from "../../contract/access-stores.ts";
@@ -15,8 +14,6 @@ describeWith("redis")("in a Redis", () => {
   const connect = useConnections(server);
   let connection: Redis | undefined;
   let parts = 0;
-  const opened = new DisposableStack();
-  afterAll(() => opened.dispose());
 
   beforeAll(async () => {
     connection = await connect(undefined, patient);
@@ -38,26 +35,21 @@ describeWith("redis")("in a Redis", () => {
     };
   }
 
-  function keysIn(redis: Redis) {
-    return createRedisKeyStore(redis, opened.use(createRedisClock(redis)));
-  }
+  testKeyStore("Redis", () => createRedisKeyStore(part()));
 
-  testKeyStore("Redis", () => keysIn(part()));
-
-  test("a key and engine time that one node writes to Redis are read by another, which hears of ended keys", async () => {
-    const [one, other] = [await connect("two:", patient), await connect("two:", patient)].map(keysIn);
-    const ended: string[] = [];
-    other?.onEnded((id) => ended.push(id));
+  test("a key that one node writes to Redis is read by another", async () => {
+    const [one, other] = [await connect("two:", patient), await connect("two:", patient)].map(
+      createRedisKeyStore,
+    );
     await one?.create(keyRecord({ id: "a" }));
     expect(await other?.findById("a")).toMatchObject({ id: "a", revokedAt: undefined });
     await one?.revoke("a", 5);
     expect(await other?.findByHash("hash of a")).toMatchObject({ revokedAt: 5 });
-    await expect.poll(() => ended).toEqual(["a"]);
   });
 
   test("a write to Redis whose answer was lost may be done, and a write that was not sent is not", async () => {
     const redis = await connect(undefined, { operationMaxMs: 200, connectMaxMs: 10_000 });
-    const keys = keysIn(redis);
+    const keys = createRedisKeyStore(redis);
     await keys.create(keyRecord({ id: "a" }));
     server.pause();
     await expect(keys.revoke("a", 5)).rejects.toThrow(OutcomeUnknown);
@@ -65,13 +57,5 @@ describeWith("redis")("in a Redis", () => {
     server.resume();
     expect(unsent).toBeInstanceOf(StoreUnavailable);
     expect(unsent).not.toBeInstanceOf(OutcomeUnknown);
-  });
-
-  test("a key whose caller has given up is not made in Redis", async () => {
-    const redis = part();
-    using clock = createRedisClock(redis);
-    const keys = createRedisKeyStore(redis, { ...clock, deadline: () => Date.now() - 1000 });
-    await expect(keys.create(keyRecord({ id: "a" }))).rejects.toThrow(StoreUnavailable);
-    expect(await keys.list()).toEqual([]);
   });
 });
