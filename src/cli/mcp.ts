@@ -49,7 +49,8 @@ async function speak(input: CommandInput): Promise<number> {
       decodeStrings: false,
       write(message, _encoding, done) {
         try {
-          if (host.stdout.write(String(message)) === false) {
+          // In JSON the escapes mean the same characters.
+          if (host.stdout.write(`${withoutControls(String(message).trimEnd())}\n`) === false) {
             host.stdout.once("drain", () => done());
           } else {
             done();

@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
@@ -47,14 +47,18 @@ const refusal = () =>
     }),
     hostile,
   );
+const refuse = () => {
+  throw refusal();
+};
 
-const server = createServer(
+const answering = createServer(
   connectNodeAdapter({
     routes(router) {
       router.service(AnalysisService, {
-        async *streamEvaluate({ fen }) {
-          if (fen === "refused") {
-            throw refusal();
+        evaluate: () => evaluation,
+        async *streamEvaluate({ depth }) {
+          if (depth === 2) {
+            refuse();
           }
           yield { event: { case: "queued", value: { place: 1, expectedWaitMs: 5000 } } };
           yield { event: { case: "evaluation", value: evaluation } };
@@ -102,59 +106,102 @@ const server = createServer(
     },
   }),
 );
-let url = "";
+const refusing = createServer(
+  connectNodeAdapter({
+    routes(router) {
+      router.service(AnalysisService, {
+        streamEvaluate: refuse,
+        evaluate: refuse,
+        evaluateBatch: refuse,
+        listEngines: refuse,
+      });
+      router.service(GameService, { reviewGame: refuse });
+    },
+  }),
+);
+const servers = { answering, refusing };
+
 beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  url = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+  for (const server of Object.values(servers)) {
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  }
 });
-afterAll(() => void server.close());
+afterAll(() => {
+  for (const server of Object.values(servers)) {
+    server.close();
+  }
+});
+function urlOf(server: Server): string {
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+}
 
 const positions = join(folder, "positions.epd");
 writeFileSync(positions, `${start}\n${start}\n`);
 const game = join(folder, "game.pgn");
 writeFileSync(game, "1. e4 e5 *\n");
 
-test.each([
-  [["eval", start]],
-  [["eval", start, "--json"]],
-  [["eval", "refused"]],
-  [["eval", "refused", "--json"]],
-  [["bestmove", start]],
-  [["bestmove", start, "--json"]],
-  [["eval", "--file", positions]],
-  [["eval", "--file", positions, "--json"]],
-  [["review", game]],
-  [["review", game, "--json"]],
-  [["engines"]],
-  [["engines", "--json"]],
-])(
-  "text of a service is printed without control characters and in no line of its own: kibitz %j",
-  async (args) => {
-    const { stdout, stderr } = await runKibitz([...args, "--url", url]);
-    const printed = stdout + stderr;
-    expect(printed).toContain("bestmove forged");
-    expect(printed).not.toMatch(/^bestmove forged/m);
-    for (const line of printed.split("\n")) {
-      expect(withoutControls(line)).toBe(line);
-    }
+/** No character controls a terminal, and no text of the service begins a line. */
+function expectHarmless(printed: string): void {
+  expect(printed).toContain("bestmove forged");
+  expect(printed).not.toMatch(/^bestmove forged/m);
+  for (const line of printed.split("\n")) {
+    expect(withoutControls(line)).toBe(line);
+  }
+}
+
+const commands = [
+  ["eval", start],
+  ["bestmove", start],
+  ["eval", "--file", positions],
+  ["review", game],
+  ["engines"],
+];
+const runs = (["answering", "refusing"] as const).flatMap((kind) =>
+  commands.flatMap((args) => [
+    { kind, args },
+    { kind, args: [...args, "--json"] },
+  ]),
+);
+
+test.each(runs)(
+  "text of a service is printed without control characters and in no line of its own: kibitz $args, $kind",
+  async ({ kind, args }) => {
+    const { stdout, stderr } = await runKibitz([...args, "--url", urlOf(servers[kind])]);
+    expectHarmless(stdout + stderr);
+  },
+);
+
+test.each(["answering", "refusing"] as const)(
+  "text of a service is printed without control characters and in no line of its own: kibitz mcp, %s",
+  async (kind) => {
+    const { say, until, hangUp, ended } = startUci(["--url", urlOf(servers[kind])], "mcp");
+    const params = { name: "analyze_position", arguments: { depth: 3 } };
+    say(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }));
+    const lines = await until(/"id":1\b/);
+    hangUp();
+    await ended;
+    expectHarmless(lines.join("\n"));
   },
 );
 
 test("text of a service is never a line of UCI", async () => {
-  const { say, until, hangUp, ended } = startUci(["--url", url]);
+  const { say, until, hangUp, ended } = startUci(["--url", urlOf(answering)]);
   say("uci", "position startpos", "go depth 1");
-  const lines = await until(/^bestmove /);
+  const lines = [...(await until(/^bestmove /))];
+  say("go depth 2");
+  const afterRefusal = await until(/^bestmove \(none\)/);
   hangUp();
   await ended;
-  expect(lines.join("\n")).toContain("bestmove forged");
-  expect(
-    lines.filter(
-      (line) =>
-        !/^(id (name|author) Kibitz|id author the Kibitz|option name |uciok$|info |bestmove e2e4)/.test(line),
-    ),
-  ).toEqual([]);
-  for (const line of lines) {
-    expect(withoutControls(line)).toBe(line);
+  const refused = startUci(["--url", urlOf(refusing)]);
+  const atStart = await refused.until(/^info string /);
+  expect(await refused.ended).toBe(2);
+  for (const printed of [lines, afterRefusal, atStart]) {
+    expectHarmless(printed.join("\n"));
+    for (const line of printed) {
+      expect(line).toMatch(
+        /^(id (name|author) Kibitz|id author the Kibitz|option name |uciok$|info |bestmove (e2e4|\(none\)))/,
+      );
+    }
   }
 });

@@ -4,19 +4,19 @@ import type { Host } from "../../../src/cli/host.ts";
 import { run } from "../../../src/cli/run.ts";
 import { quickestSettings } from "../../support/quickest-settings.ts";
 
-/** `kibitz uci` with a real engine or service, and somebody who talks to it. */
+/** A command that reads lines from standard input, with a real engine or service. */
 export interface UciTalk {
   say(...lines: readonly string[]): void;
-  /** The lines from where the last call ended up to the first that matches, and that. Rejects if it ends before. */
+  /** The lines after the last call up to the first that matches. Rejects if the command ends before. */
   until(pattern: RegExp): Promise<readonly string[]>;
-  /** As when the program that started it is gone. */
+  /** Ends standard input, as when the parent process is gone. */
   hangUp(): void;
   /** Resolves with the exit code. */
   readonly ended: Promise<number>;
 }
 
-/** Runs `kibitz uci` in this process, which takes a tenth of the time of a new one. */
-export function startUci(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): UciTalk {
+/** Runs a command in this process, which takes a tenth of the time of a new one. */
+export function startUci(args: readonly string[] = [], command = "uci"): UciTalk {
   const stdin = new PassThrough();
   const heard: string[] = [];
   const complaints: string[] = [];
@@ -30,7 +30,7 @@ export function startUci(args: readonly string[] = [], env: Readonly<Record<stri
     once: () => {},
   });
   const host: Host = Object.assign(new EventEmitter(), {
-    env: { ...quickestSettings, ...env },
+    env: quickestSettings,
     stdin,
     stdout: output(heard),
     stderr: output(complaints),
@@ -39,7 +39,7 @@ export function startUci(args: readonly string[] = [], env: Readonly<Record<stri
     },
   });
   let over = false;
-  const ended = run(["uci", ...args], host).finally(() => {
+  const ended = run([command, ...args], host).finally(() => {
     over = true;
     news.emit("news");
   });
