@@ -16,9 +16,9 @@ import { buildOf } from "../engine/build-of.ts";
 import { analysisFromEvent } from "./analysis-from-event.ts";
 import { doneOf, knownEngines, lineOf, requestOf, snapshotOf, validated } from "./made-up.ts";
 
-const keyOf = async (told: Partial<AnalysisRequest>) =>
-  cacheKeyOf(await validateRequest(requestOf(told), knownEngines([buildOf()])));
-const keyOfRequest = (told: Partial<ValidatedRequest>) => cacheKeyOf(validated(told));
+const keyOf = async (overrides: Partial<AnalysisRequest>) =>
+  cacheKeyOf(await validateRequest(requestOf(overrides), knownEngines([buildOf()])));
+const keyOfRequest = (overrides: Partial<ValidatedRequest>) => cacheKeyOf(validated(overrides));
 
 const allMoves = [..."abcdefgh"]
   .flatMap((file) => [`${file}3`, `${file}4`])
@@ -72,7 +72,7 @@ test("a position of a reviewed game has the key of a request with the same moves
 });
 
 describe("two requests have different keys", () => {
-  const other = (told: Partial<EngineBuild>) => keyOfRequest({ build: buildOf(told) });
+  const other = (overrides: Partial<EngineBuild>) => keyOfRequest({ build: buildOf(overrides) });
 
   test("two requests have different keys if anything differs that the answer depends on", async () => {
     const keys = [
@@ -144,7 +144,7 @@ const blackToMove = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"
 const codesOf = ({ warnings }: { readonly warnings: readonly { readonly code: string }[] }) =>
   warnings.map(({ code }) => code);
 
-describe("what an engine said", () => {
+describe("an analysis", () => {
   test("an analysis has SAN, the reply, and the time waited", () => {
     const analysis = analysisFromEvent(doneOf(), validated(), 17);
     expect(analysis).toMatchObject({
@@ -175,12 +175,12 @@ describe("what an engine said", () => {
       { value: { kind: "mate", mate: 3 }, bound: "lower", wdl: undefined },
       { value: { kind: "mate", mate: -3 }, bound: "upper", wdl: undefined },
     ],
-  ])("an analysis of Black's move is turned to White's view: %s", (_, said, told) => {
+  ])("an analysis of Black's move is turned to White's view: %s", (_, said, expected) => {
     const snapshot = snapshotOf({ lines: [lineOf(["e7e5"], { score: said })] });
     const done = doneOf({ snapshot, bestMove: "e7e5", ponder: undefined });
     const analysis = analysisFromEvent(done, validated({ fen: blackToMove }), 0);
-    expect(analysis.score).toEqual(told);
-    expect(analysis.lines[0]?.score).toEqual(told);
+    expect(analysis.score).toEqual(expected);
+    expect(analysis.lines[0]?.score).toEqual(expected);
   });
 
   test("a line of an analysis ends before a move that is not legal", () => {

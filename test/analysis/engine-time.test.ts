@@ -16,7 +16,7 @@ const never = new AbortController().signal;
 const turnMs = useTurnedClock();
 const hourMs = 3_600_000;
 
-/** Terms, and the engine time that was told by them last. */
+/** Terms, and the engine time that was last reported to them. */
 function metered() {
   let engineMs = 0;
   const onEngineTime = (ms: number) => {

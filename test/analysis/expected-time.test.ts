@@ -8,12 +8,12 @@ import type { SearchDone } from "../../src/engine/engine.ts";
 import { buildOf } from "../engine/build-of.ts";
 
 const build = buildOf();
-const limitsOf = (depth: number, told: Partial<SearchLimits> = {}): SearchLimits => ({
+const limitsOf = (depth: number, overrides: Partial<SearchLimits> = {}): SearchLimits => ({
   depth,
   nodes: undefined,
   multipv: 1,
   movetimeMs: undefined,
-  ...told,
+  ...overrides,
 });
 const took = (timeMs: number, endedBy: SearchDone["endedBy"], nodes = timeMs * 450): EndedSearch => ({
   endedBy,
@@ -72,8 +72,8 @@ describe("the time that a search is expected to take", () => {
 
   test("the expected time grows with nodes, and is that of the limit that is reached first", () => {
     const times = createExpectedTimes();
-    const ofNodes = (nodes: number, told: Partial<SearchLimits> = {}) =>
-      times.expect(build, { ...limitsOf(1), depth: undefined, nodes, ...told });
+    const ofNodes = (nodes: number, overrides: Partial<SearchLimits> = {}) =>
+      times.expect(build, { ...limitsOf(1), depth: undefined, nodes, ...overrides });
     expect(ofNodes(1)).toBeLessThan(3);
     expect(ofNodes(2_000_000) - ofNodes(1_000_000)).toBeCloseTo(ofNodes(1_000_000) - ofNodes(0), 6);
     expect(ofNodes(1_000_000_000)).toBe(60_000);

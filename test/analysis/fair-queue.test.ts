@@ -4,8 +4,8 @@ import { createFairQueue, type FairQueue, type Waiting } from "../../src/analysi
 
 type Piece = Waiting<string>;
 
-function waitingOf(flow: string, costMs: number, told: Partial<Piece> = {}): Piece {
-  return { flow, costMs: () => costMs, dueMs: costMs, value: `${flow} ${costMs}`, ...told };
+function waitingOf(flow: string, costMs: number, overrides: Partial<Piece> = {}): Piece {
+  return { flow, costMs: () => costMs, dueMs: costMs, value: `${flow} ${costMs}`, ...overrides };
 }
 
 const taken = (queue: FairQueue<string>, count: number) =>
@@ -27,7 +27,7 @@ describe("virtual time", () => {
   });
 });
 
-describe("who comes while another has much waiting", () => {
+describe("a newcomer beside a flow with much waiting work", () => {
   test("a newcomer is served next if both flows cost the same, and then as often", () => {
     const queue = createFairQueue<string>();
     for (let index = 0; index < 1000; index++) {
@@ -92,10 +92,10 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 20, maxLength: 120 },
 );
 
-/** Runs the steps, a millisecond each, then takes what is left, and tells of everything. */
+/** Runs the steps, a millisecond each, then takes the rest. Returns the counts and the order. */
 function play(
   all: readonly Step[],
-  told: { readonly changed?: (waiting: readonly Piece[], served?: Piece) => void },
+  { changed }: { readonly changed?: (waiting: readonly Piece[], served?: Piece) => void },
 ) {
   const queue = createFairQueue<string>();
   const waiting: Piece[] = [];
@@ -105,7 +105,7 @@ function play(
     if (piece) {
       served.push(piece);
       waiting.splice(waiting.indexOf(piece), 1);
-      told.changed?.(waiting, piece);
+      changed?.(waiting, piece);
     }
     return piece;
   };
@@ -117,14 +117,14 @@ function play(
       const piece = { flow, costMs: () => costMs, dueMs: now + costMs, value: String(asked++) };
       waiting.push(piece);
       queue.add(piece);
-      told.changed?.(waiting);
+      changed?.(waiting);
     } else if (step.kind === "take") {
       take();
     } else if (waiting.length > 0) {
       const [piece] = waiting.splice(step.at % waiting.length, 1);
       queue.remove(piece as Piece);
       removed++;
-      told.changed?.(waiting);
+      changed?.(waiting);
     }
   }
   while (take()) {

@@ -24,7 +24,7 @@ export function knownEngines(builds: readonly EngineBuild[], defaultEngine?: str
 }
 
 /** A request of which a test says only what matters to it. */
-export function requestOf(told: Partial<AnalysisRequest> = {}): AnalysisRequest {
+export function requestOf(overrides: Partial<AnalysisRequest> = {}): AnalysisRequest {
   return {
     fen: startFen,
     moves: [],
@@ -36,14 +36,14 @@ export function requestOf(told: Partial<AnalysisRequest> = {}): AnalysisRequest 
     engine: "latest",
     path: "auto",
     options: {},
-    ...told,
+    ...overrides,
   };
 }
 
 /** A request that can be run. */
 export function validated({
   fen = startFen,
-  ...told
+  ...overrides
 }: Partial<ValidatedRequest> & { fen?: string } = {}): ValidatedRequest {
   return {
     position: positionOf(fen),
@@ -58,43 +58,43 @@ export function validated({
     effectiveOptions: {},
     weakened: false,
     warnings: [],
-    ...told,
+    ...overrides,
   };
 }
 
-export function lineOf(moves: readonly string[], told: Partial<EngineLine> = {}): EngineLine {
+export function lineOf(moves: readonly string[], overrides: Partial<EngineLine> = {}): EngineLine {
   const wdl = { win: 100, draw: 850, loss: 50 };
   return {
     depth: 14,
     seldepth: 20,
     score: { value: { kind: "cp", cp: 30 }, bound: "exact", wdl },
     moves,
-    ...told,
+    ...overrides,
   };
 }
 
-export function snapshotOf(told: Partial<Snapshot> = {}): Snapshot {
+export function snapshotOf(overrides: Partial<Snapshot> = {}): Snapshot {
   return {
     depth: 14,
     complete: true,
     lines: [lineOf(["e2e4", "e7e5"])],
     counters: { nodes: 5000, nps: 100_000, timeMs: 50, hashfull: 3, tbhits: 0 },
-    ...told,
+    ...overrides,
   };
 }
 
-export function doneOf(told: Partial<SearchDone> = {}): SearchDone {
+export function doneOf(overrides: Partial<SearchDone> = {}): SearchDone {
   return {
     kind: "done",
     snapshot: snapshotOf(),
     bestMove: "e2e4",
     ponder: "e7e5",
     endedBy: "depth",
-    ...told,
+    ...overrides,
   };
 }
 
-/** Says these events, the last one an answer, to whoever asks, or fails; and remembers what was asked. */
+/** Searches that report these events, the last one an answer, or fail. Records their jobs. */
 export function scripted(...script: readonly (SearchEvent | Error)[]): {
   readonly search: SearchWithRetry;
   readonly jobs: readonly SearchJob[];

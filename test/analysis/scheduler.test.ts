@@ -47,13 +47,13 @@ describe("the scheduler", () => {
     const left = await scheduler.enter({ ...work, expectMs: () => 60_000 }, leaving.signal);
     await expect(scheduler.enter(work, never)).rejects.toThrow(KibitzError);
     leaving.abort();
-    const told: number[] = [];
+    const reported: number[] = [];
     const next = scheduler.enter(work, never, (readPosition) =>
-      told.push(readPosition()?.expectedWaitMs ?? -1),
+      reported.push(readPosition()?.expectedWaitMs ?? -1),
     );
     left[Symbol.dispose]();
     await next;
-    expect(told).toEqual([0]);
+    expect(reported).toEqual([0]);
   });
 
   test("the scheduler measures how long a search waited for its slot", async () => {
@@ -189,7 +189,7 @@ describe("the scheduler", () => {
   });
 });
 
-/** In which order work is let in that comes, all at once, while one search is running. */
+/** The order in which work is admitted that comes, all at once, while one search is running. */
 async function orderOf(waiting: readonly (Work & { readonly name: string })[]): Promise<readonly string[]> {
   const scheduler = schedulerOf(1);
   let slot = await scheduler.enter(work, never);
@@ -286,7 +286,7 @@ describe("work that would wait too long", () => {
       () => undefined,
       (thrown: unknown) => thrown,
     );
-    return error instanceof KibitzError ? error : expect.fail("let in");
+    return error instanceof KibitzError ? error : expect.fail("admitted");
   }
   /** Full: what runs, and as much waiting. */
   async function full(slots: number, maxWaitMs: number, expectedMs: number, waiting: number) {
@@ -360,14 +360,14 @@ describe("the queue position", () => {
         entered.push(number);
       });
       while (entered.length < entering.length) {
-        const told = positions.map((readPosition) => readPosition()?.place);
+        const reported = positions.map((readPosition) => readPosition()?.place);
         const before = entered.length;
-        const places = told.filter((place) => place !== undefined);
+        const places = reported.filter((place) => place !== undefined);
         expect(Math.min(...places)).toBe(1);
         expect(Math.max(...places)).toBeLessThanOrEqual(places.length);
         slot[Symbol.dispose]();
         await settle();
-        expect(told[entered[before] ?? -1]).toBe(1);
+        expect(reported[entered[before] ?? -1]).toBe(1);
       }
       expect(positions.map((readPosition) => readPosition())).toEqual(positions.map(() => undefined));
     },
@@ -395,7 +395,7 @@ describe("a waiter", () => {
     vi.useRealTimers();
   });
 
-  test("a waiter is told its queue position at once and then every second, until it is admitted", async () => {
+  test("a waiter gets its queue position at once and then every second, until it is admitted", async () => {
     vi.useFakeTimers();
     const scheduler = schedulerOf(1);
     const onWaiting = vi.fn();
@@ -410,7 +410,7 @@ describe("a waiter", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("a waiter that has left is told no queue position", async () => {
+  test("a waiter that has left gets no queue position", async () => {
     vi.useFakeTimers();
     const scheduler = schedulerOf(1);
     await scheduler.enter({ flow: "a", expectMs: () => 10 }, never);

@@ -12,7 +12,7 @@ function faultsOf(given: Readonly<Record<string, unknown>>): readonly Fault[] {
   return expect.fail("accepted");
 }
 
-describe("options are taken over as they are, and those in effect told apart", () => {
+describe("options are taken over as they are, and those in effect are known", () => {
   const all = undefined;
   type Values = Readonly<Record<string, number | boolean>>;
   test.each<[given: Values, weakened: boolean, effective: Values | undefined]>([
@@ -106,7 +106,7 @@ describe("options are refused, never clamped", () => {
   });
 });
 
-test("of thousands of unknown options, a refusal names the first 20", () => {
+test("a refusal of thousands of unknown options names the first 20", () => {
   const given = Object.fromEntries(Array.from({ length: 6000 }, (_, index) => [`n${index}`, 0]));
   expect(faultsOf(given)).toHaveLength(20);
 });

@@ -14,10 +14,11 @@ const lite = buildOf({ id: "stockfish-19-lite", net: "lite" });
 const native = buildOf({ id: "stockfish-18", version: "18", path: "native" });
 const builds = [full, lite, native];
 
-const validate = (told: Partial<AnalysisRequest>) => validateRequest(requestOf(told), knownEngines(builds));
+const validate = (overrides: Partial<AnalysisRequest>) =>
+  validateRequest(requestOf(overrides), knownEngines(builds));
 
-async function refusalOf(told: Partial<AnalysisRequest>): Promise<KibitzError> {
-  const error = await validate(told).catch((thrown: unknown) => thrown);
+async function refusalOf(overrides: Partial<AnalysisRequest>): Promise<KibitzError> {
+  const error = await validate(overrides).catch((thrown: unknown) => thrown);
   return error instanceof KibitzError ? error : expect.fail("accepted");
 }
 
@@ -38,8 +39,8 @@ describe("a request", () => {
   });
 
   test("a request keeps the values that it sets", async () => {
-    const told = { depth: 3, multipv: 4, movetimeMs: 500, options: { skill_level: 2 } };
-    expect(await validate(told)).toMatchObject({ ...told, weakened: true });
+    const overrides = { depth: 3, multipv: 4, movetimeMs: 500, options: { skill_level: 2 } };
+    expect(await validate(overrides)).toMatchObject({ ...overrides, weakened: true });
   });
 
   test("a request of nodes without a depth has no depth limit", async () => {
@@ -136,8 +137,8 @@ describe("engine and path", () => {
 });
 
 describe("a warning", () => {
-  const codesOf = async (told: Partial<AnalysisRequest>) =>
-    (await validate(told)).warnings.map(({ code }) => code);
+  const codesOf = async (overrides: Partial<AnalysisRequest>) =>
+    (await validate(overrides)).warnings.map(({ code }) => code);
 
   test.each<[Partial<AnalysisRequest>, string[]]>([
     [{ movetimeMs: 500 }, ["default_depth_applied"]],
@@ -161,8 +162,8 @@ describe("a warning", () => {
       { fen: "7k/5Q2/6K1/8/8/8/8/8 b KQ -", multipv: 10, movetimeMs: 50 },
       ["castling_rights_removed", "clocks_defaulted"],
     ],
-  ])("a request gets its warnings: %j: %j", async (told, codes) => {
-    expect(await codesOf(told)).toEqual(codes);
+  ])("a request gets its warnings: %j: %j", async (overrides, codes) => {
+    expect(await codesOf(overrides)).toEqual(codes);
   });
 
   test.each([
@@ -199,8 +200,8 @@ describe("a refusal", () => {
       "option_not_allowed",
       ["/options/hash", "/options/skill_level"],
     ],
-  ])("a request of %j is refused as %s at %j", async (told, code, pointers) => {
-    const error = await refusalOf(told);
+  ])("a request of %j is refused as %s at %j", async (overrides, code, pointers) => {
+    const error = await refusalOf(overrides);
     expect(error.code).toBe(code);
     expect(error.faults.map(({ pointer }) => pointer)).toEqual(pointers);
   });
@@ -236,11 +237,11 @@ describe("a refusal", () => {
   });
 });
 
-const inputOf = (told: Partial<PositionInput> = {}): PositionInput => ({
+const inputOf = (overrides: Partial<PositionInput> = {}): PositionInput => ({
   fen: startFen,
   moves: [],
   chess960: false,
-  ...told,
+  ...overrides,
 });
 
 describe("the cache of positions", () => {
@@ -260,12 +261,12 @@ describe("the cache of positions", () => {
     ["a FEN that begins like the name of a variant", { fen: `960 ${startFen}` }],
     ["a FEN with a fault", { fen: "nonsense" }],
     ["a FEN that is too long", { fen: `${startFen}${" ".repeat(200)}x` }],
-  ])("the cache of positions does not mix up a position and one with %s", async (_, told) => {
+  ])("the cache of positions does not mix up a position and one with %s", async (_, overrides) => {
     const validate = createPositionCache(createTimeSlicer());
     for (const chess960 of [false, true, false, true]) {
       await validate(inputOf({ chess960 }));
     }
-    expect(await validate(inputOf(told))).toEqual(validatePosition(inputOf(told)));
+    expect(await validate(inputOf(overrides))).toEqual(validatePosition(inputOf(overrides)));
   });
 
   test("the cache of positions does not mix up long games whose texts are split elsewhere", async () => {

@@ -14,8 +14,8 @@ import { doneOf, knownEngines, validated } from "../analysis/made-up.ts";
 import { startFen } from "../chess/validated.ts";
 import { buildOf } from "../engine/build-of.ts";
 
-function messageOf(told: Partial<Analysis> = {}): MessageInitShape<typeof EvaluateResponseSchema> {
-  return messageFromAnalysis({ ...analysisFromEvent(doneOf(), validated(), 3), ...told });
+function messageOf(overrides: Partial<Analysis> = {}): MessageInitShape<typeof EvaluateResponseSchema> {
+  return messageFromAnalysis({ ...analysisFromEvent(doneOf(), validated(), 3), ...overrides });
 }
 
 describe("a request", () => {
@@ -34,8 +34,8 @@ describe("a request", () => {
     });
   });
 
-  test("a request has the values of its message, and tells 0 from absent", () => {
-    const told = {
+  test("a request has the values of its message, and distinguishes 0 from absent", () => {
+    const values = {
       fen: "f",
       moves: ["e4"],
       depth: 0,
@@ -45,8 +45,8 @@ describe("a request", () => {
       engine: "",
       options: { a: 1 },
     };
-    const message = create(pb.AnalysisRequestSchema, { ...told, nodes: 0n, path: pb.Path.NATIVE });
-    expect(requestFromMessage(message)).toEqual({ ...told, nodes: 0, path: "native" });
+    const message = create(pb.AnalysisRequestSchema, { ...values, nodes: 0n, path: pb.Path.NATIVE });
+    expect(requestFromMessage(message)).toEqual({ ...values, nodes: 0, path: "native" });
   });
 
   test.each([
@@ -113,7 +113,7 @@ describe("an analysis", () => {
     });
   });
 
-  test("an answer leaves a value unset that the engine does not report, and tells 0 from it", () => {
+  test("an answer leaves a value unset that the engine does not report, and distinguishes 0 from it", () => {
     const score: Score = { value: { kind: "cp", cp: 0 }, bound: "exact", wdl: undefined };
     const message = messageOf({ score, warnings: [{ code: "c", message: "m", field: undefined }] });
     const expected = { value: { case: "cp", value: 0 }, bound: pb.Bound.EXACT, winPercent: 50 };

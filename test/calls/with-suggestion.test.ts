@@ -95,8 +95,8 @@ it("a suggestion does not hide a failure of the validation", async () => {
 });
 
 it("a suggestion keeps the other parts of the error, and prefers the next action of a key", async () => {
-  const told = await withSuggestion(overPlan, { depth: 30 }, async () => {});
-  expect(told).toMatchObject({
+  const suggesting = await withSuggestion(overPlan, { depth: 30 }, async () => {});
+  expect(suggesting).toMatchObject({
     code: "upgrade_needed",
     message: "Too deep.",
     faults: overPlan.faults,

@@ -119,7 +119,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       expect(await store.list()).toHaveLength(1);
     });
 
-    describe("where an address may be issued 2 in 100 ms", () => {
+    describe("if an address may be issued 2 in 100 ms", () => {
       const terms = issueTerms({ quota: { max: 2, windowMs: 100 } });
       const at = (createdAt: number, issuedTo = "a", id = `${issuedTo}${createdAt}`) =>
         keyRecord({ id, createdAt, issuedTo });
@@ -182,7 +182,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       });
     });
 
-    describe("where a network may be issued 3 in 100 ms", () => {
+    describe("if a network may be issued 3 in 100 ms", () => {
       const terms = (name: string | undefined) =>
         issueTerms({ network: name === undefined ? undefined : { name, max: 3 } });
       const at = (createdAt: number, issuedTo: string) =>
@@ -201,7 +201,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       });
     });
 
-    describe("where 2 of callers may be kept", () => {
+    describe("if 2 of callers may be kept", () => {
       const terms = issueTerms({ keptMax: 2, ended: { revokedBefore: 500, unusedSince: 300 } });
       const of = (id: string, told: Partial<KeyRecord> = {}) =>
         keyRecord({ id, createdAt: 1000, issuedTo: id, ...told });

@@ -31,7 +31,7 @@ export function testCache(
       }
     });
 
-    test(`the cache in ${name} tells long keys apart by their last character`, async () => {
+    test(`the cache in ${name} distinguishes long keys by their last character`, async () => {
       const cache = create();
       const long = "e2e4 ".repeat(600);
       cache.set(`${long}1`, madeUp("one"));

@@ -17,7 +17,7 @@ const waiter = {
   outcome: { answerHeaders: new Map() },
 } as unknown as Call;
 
-/** Lets a review in, and tells what its parts left with: engine time, and whether something was answered. */
+/** Admits a review, and records how its parts left: engine time, and whether something was answered. */
 async function admitReview() {
   const left: (readonly [requests: number, engineMs: number, answered: boolean])[] = [];
   const enter: Limits["enter"] = async (_account, _time, { requests = 1 } = {}) => ({

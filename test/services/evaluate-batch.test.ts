@@ -84,7 +84,7 @@ test("the rest of a refused batch is not validated, and has the time to wait of 
     },
     analyze: () => expect.fail("nothing was admitted"),
   });
-  const told = (await answers).map(({ outcome }) => outcome?.value);
-  expect(told).toMatchObject([{ retryAfterMs: 9000 }, { retryAfterMs: 8000 }, { retryAfterMs: 7000 }]);
+  const problems = (await answers).map(({ outcome }) => outcome?.value);
+  expect(problems).toMatchObject([{ retryAfterMs: 9000 }, { retryAfterMs: 8000 }, { retryAfterMs: 7000 }]);
   expect([admitted, held.validated]).toEqual([1, 1]);
 });

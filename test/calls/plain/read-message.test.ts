@@ -60,7 +60,7 @@ describe("a request", () => {
     expect(readRequest({})).toEqual({ message: create(AnalysisRequestSchema), faults: [] });
   });
 
-  it("a request tells zero from absent", () => {
+  it("a request distinguishes zero from absent", () => {
     expect(readRequest({ depth: 0 }).message).toEqual(create(AnalysisRequestSchema, { depth: 0 }));
   });
 

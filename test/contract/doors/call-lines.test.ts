@@ -87,7 +87,7 @@ const refused: readonly Refused[] = [
   ],
 ];
 
-describe("what is refused before it becomes a call has one line", () => {
+describe("a refusal before the call", () => {
   test.each(refused)(
     "a refusal before the call has one line in the log: %s",
     async (name, path, init, code, protocol) => {

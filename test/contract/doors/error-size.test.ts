@@ -30,7 +30,7 @@ const faulty: readonly (readonly [string, Plain])[] = [
 /** A request that is too large for an error is too large for a URL as well. */
 const doors = rpcDoors.filter(({ name }) => name !== "Connect GET");
 
-describe.each(doors)("$name is told what is wrong, and how much more is", ({ open }) => {
+describe.each(doors)("the errors of $name", ({ open }) => {
   let door: Door;
   beforeAll(() => {
     door = open(app.url);
@@ -38,7 +38,7 @@ describe.each(doors)("$name is told what is wrong, and how much more is", ({ ope
   afterAll(() => door[Symbol.asyncDispose]());
 
   test.each(faulty)(
-    "a caller over RPC is told the violations that have room, and the number of the others, with %s",
+    "a caller over RPC gets the violations that have room, and the number of the others, with %s",
     async (_, request) => {
       const outcome = await door.call("evaluate", request);
       expect(outcome).toMatchObject({ kind: "refusal", status: "invalid_argument" });
@@ -66,7 +66,7 @@ describe.each(["Evaluate", "StreamEvaluate"])(
   },
 );
 
-/** How many faults an error tells of: 20 at most. */
+/** The number of violations: an error reports 20 at most. */
 function countOf({ options = {}, moves = [] }: Plain): number {
   return Math.min(20, Object.keys(options as Plain).length + (moves as readonly string[]).length);
 }

@@ -80,7 +80,7 @@ test("a body of more than 4 KiB is 413 if the call is no analysis", async () => 
   expect(body).toMatchObject({ code: "body_too_large" });
 });
 
-describe("what is accepted", () => {
+describe("an accepted form", () => {
   test.each([
     ["a key written with escapes", `{"fen": "${fen}", "dep\\u0074h": 4}`, 4],
     ["a byte order mark", `\ufeff{"fen": "${fen}", "depth": 4}`, 4],
@@ -124,7 +124,7 @@ describe("what is accepted", () => {
   });
 });
 
-describe("what is refused, with its place", () => {
+describe("a refusal with its pointer", () => {
   test.each<[name: string, wrong: Plain, pointer: string, code: string]>([
     ["a field that is not known", { deph: 3 }, "/deph", "unknown_field"],
     ["a key with slash and tilde", { "a/b~c": 1 }, "/a~1b~0c", "unknown_field"],

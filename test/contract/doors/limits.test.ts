@@ -240,7 +240,7 @@ describe("a batch", () => {
   });
 });
 
-describe("what is not counted", () => {
+describe("calls that cost no request or no engine time", () => {
   test("engines, price, pages and probes cost no request", async () => {
     const caller = newCaller();
     for (const path of ["/engines", "/price?depth=20", "/healthz", "/readyz", "/problems"]) {

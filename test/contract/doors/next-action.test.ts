@@ -78,7 +78,7 @@ describe("a client that does nothing but what next_action says", () => {
   });
 });
 
-describe("where a key is required", () => {
+describe("if a key is required", () => {
   const app = useApp(
     { KIBITZ_ACCESS: "keys", KIBITZ_SELF_SERVICE_KEYS: "true", KIBITZ_PLANS: plansFile },
     { engines: createEnginesInProcess() },

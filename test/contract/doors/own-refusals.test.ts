@@ -218,7 +218,7 @@ const wrongs: readonly Wrong[] = [
   ],
 ];
 
-describe.each(protocols)("what Connect itself refuses has the details of every error: $name", (protocol) => {
+describe.each(protocols)("a refusal by Connect itself: $name", (protocol) => {
   test.each(wrongs)(
     "a refusal by Connect itself has the details of every error: %s",
     async (_, send, rpc, code, fields, message) => {

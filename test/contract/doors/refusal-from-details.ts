@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { Plain, Refusal, ToldFault } from "./door.ts";
 
-/** The fields of google.rpc.ErrorInfo, whoever decoded it. */
+/** The fields of google.rpc.ErrorInfo. */
 export interface ErrorInfo {
   readonly reason: string;
   readonly domain: string;

@@ -127,7 +127,7 @@ describe.each(["/engines", "/v1/engines", "/price", "/price?depth=20"])("GET %s"
   });
 });
 
-test("what is left of a key is never kept, and a POST has no ETag", async () => {
+test("the windows of a key are never kept, and a POST has no ETag", async () => {
   const { body } = await post(`${app.url}/v1/keys`, {});
   const self = await get(`${app.url}/v1/keys/self`, { headers: { Authorization: `Bearer ${body.key}` } });
   expect(self.headers.get("cache-control")).toBe("no-store");

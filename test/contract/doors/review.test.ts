@@ -112,7 +112,7 @@ test("the finished positions of a review are cached when its caller leaves", asy
   expect((body.search as { cached: number }).cached).toBeGreaterThanOrEqual(2);
 });
 
-describe("what a review costs", () => {
+describe("the cost of a review", () => {
   test("a review costs a request for every ten positions that are to be evaluated", async () => {
     const caller = newCaller();
     const answers = [
@@ -205,20 +205,4 @@ describe("a game that is too large", () => {
     expect([status, body.code]).toEqual([413, "body_too_large"]);
     expect(body.detail).toContain("524288");
   });
-});
-
-test("a review lets others search between its positions", async () => {
-  const holding = new AbortController();
-  const reviewing = fetch(`${app.url}/v1/review`, {
-    method: "POST",
-    headers: newCaller(),
-    body: JSON.stringify({ moves: first(30), depth: 21 }),
-    signal: holding.signal,
-  }).catch(() => undefined);
-  await expectWork();
-  const single = await post(`${app.url}/v1/eval`, { fen: startFen, moves: ["c4"], depth: 2 }, newCaller());
-  expect(single.status).toBe(200);
-  holding.abort();
-  await reviewing;
-  await expectNoWork();
 });

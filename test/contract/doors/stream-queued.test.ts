@@ -183,7 +183,7 @@ test("the log line of a stream that was left in the queue says so, and of one th
   });
 });
 
-describe("what is not let in is a problem with its status, not an event", () => {
+describe("a stream that is not admitted", () => {
   const small = useApp(
     {
       KIBITZ_SLOTS: "1",

@@ -65,14 +65,14 @@ export const games: readonly AnswerCase[] = [
   },
   {
     ...common,
-    name: "tells that repetitions cannot be seen in a FEN",
+    name: "warns that repetitions cannot be seen in a FEN",
     request: { fen: "8/8/4k3/8/8/4K3/4P3/8 w - - 4 9", depth: 6 },
     answer: {},
     warnings: ["no_history"],
   },
   {
     ...common,
-    name: "tells that a draw by 50 moves may be claimed",
+    name: "reports that a draw by 50 moves may be claimed",
     request: { fen: "8/8/4k3/8/8/4K3/4P3/8 w - - 100 90", depth: 6 },
     answer: { draw_claimable: "fifty_moves" },
     warnings: ["no_history", "fifty_move_horizon"],

@@ -57,7 +57,7 @@ export const listings: readonly AnswerCase[] = [
   {
     ...common,
     call: "getPrice",
-    name: "tells the price and the plans",
+    name: "shows the price and the plans",
     answer: {
       operation: "eval",
       unit: "call",

@@ -6,7 +6,7 @@ const common = { kind: "answer", call: "evaluate" } as const;
 export const warnings: readonly AnswerCase[] = [
   {
     ...common,
-    name: "tells that the default depth holds beside movetime_ms",
+    name: "warns that the default depth holds beside movetime_ms",
     request: { fen: mateFen, movetime_ms: 60_000 },
     answer: { search: { stop_reason: "depth", limits: { depth: 14, movetime_ms: 60_000 } } },
     warnings: ["default_depth_applied"],
@@ -40,7 +40,7 @@ export const warnings: readonly AnswerCase[] = [
   },
   {
     ...common,
-    name: "tells all at once, in the order of the fields",
+    name: "warns of all at once, in the order of the fields",
     request: { fen: "3k4/1R6/8/8/8/8/8/4K2R w KQ a6", multipv: 2, movetime_ms: 60_000 },
     answer: { fen: "3k4/1R6/8/8/8/8/8/4K2R w K - 0 1" },
     warnings: ["castling_rights_removed", "clocks_defaulted", "ep_square_removed", "default_depth_applied"],
@@ -48,7 +48,7 @@ export const warnings: readonly AnswerCase[] = [
   {
     ...common,
     call: "findBestMove",
-    name: "tells that an engine of low skill may not play its best line",
+    name: "warns that an engine of low skill may not play its best line",
     request: { fen: startFen, depth: 6, options: { skill_level: 3 } },
     answer: {
       search: { deterministic: false, cached: false, limits: { options: { skill_level: 3 } } },
