@@ -123,17 +123,10 @@ function addLine(
   }
 }
 
-/** A part of the tree that is still to be written: the moves after a node, a variation, or its end. */
-type Rest =
-  | { readonly kind: "line"; readonly from: Node<PgnNodeData>; readonly ply: number }
-  | { readonly kind: "variation"; readonly move: ChildNode<PgnNodeData>; readonly ply: number }
-  | { readonly kind: "end" };
-
-/** Uses no recursion, because variations may be nested deeply. */
+/** The tokens of the moves, variations and comments. Variations are nested a hundred deep at most. */
 function* tokensOf(tree: GameTree<PgnNodeData>, startFen: string): Generator<string, void> {
   const [, turn, , , , fullmoves] = startFen.split(" ");
   const startPly = (Number(fullmoves) - 1) * 2 + (turn === "b" ? 1 : 0);
-  const rest: Rest[] = [{ kind: "line", from: tree.moves, ply: startPly }];
   let needsNumber = true;
 
   function* comments(all: readonly string[] = []): Generator<string, void> {
@@ -156,31 +149,26 @@ function* tokensOf(tree: GameTree<PgnNodeData>, startFen: string): Generator<str
     yield* comments(data.comments);
   }
 
-  yield* comments(tree.comments);
-  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
-    switch (next.kind) {
-      case "line": {
-        const [main, ...variations] = next.from.children;
-        if (main === undefined) {
-          break;
-        }
-        const { ply } = next;
-        yield* move(main, ply);
-        rest.push({ kind: "line", from: main, ply: ply + 1 });
-        for (const variation of variations.toReversed()) {
-          rest.push({ kind: "variation", move: variation, ply });
-        }
-        break;
-      }
-      case "variation":
+  function* movesAfter(from: Node<PgnNodeData>, fromPly: number): Generator<string, void> {
+    let ply = fromPly;
+    for (
+      let [main, ...variations] = from.children;
+      main !== undefined;
+      [main, ...variations] = main.children
+    ) {
+      yield* move(main, ply);
+      for (const variation of variations) {
         yield "(";
         needsNumber = true;
-        yield* move(next.move, next.ply);
-        rest.push({ kind: "end" }, { kind: "line", from: next.move, ply: next.ply + 1 });
-        break;
-      case "end":
+        yield* move(variation, ply);
+        yield* movesAfter(variation, ply + 1);
         yield ")";
         needsNumber = true;
+      }
+      ply++;
     }
   }
+
+  yield* comments(tree.comments);
+  yield* movesAfter(tree.moves, startPly);
 }
