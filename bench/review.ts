@@ -6,10 +6,10 @@
  *     node bench/review.ts [rounds, default 5] [slots, default 2] [depth, default 12]
  */
 
+import { inOneGo } from "../src/chess/in-one-go.ts";
 import type { Position } from "../src/chess/position.ts";
 import { standardStart } from "../src/chess/validate-position.ts";
 import { gameFromMoves } from "../src/game/game.ts";
-import { inOneGo } from "../src/thread/event-loop.ts";
 import { type Server, startServer } from "../test/support/start-server.ts";
 import { makeDataFolder } from "./data-folder.ts";
 import { type BenchEngine, hashMb, nativeEngine, wasmEngine } from "./service/engine.ts";

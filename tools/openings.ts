@@ -3,10 +3,10 @@
  * `third_party/chess-openings/`. Part of `npm run generate`.
  */
 import { readFileSync, writeFileSync } from "node:fs";
+import { inOneGo } from "../src/chess/in-one-go.ts";
 import { gameFromPgn } from "../src/game/game.ts";
 import { openingKey } from "../src/game/opening-key.ts";
 import { readPgn } from "../src/game/read-pgn.ts";
-import { inOneGo } from "../src/thread/event-loop.ts";
 
 const folder = new URL("../third_party/chess-openings/", import.meta.url);
 const names = new Map<string, string>();

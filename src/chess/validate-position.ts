@@ -7,6 +7,7 @@ import { COLORS, type Color, type Role } from "chessops/types";
 import { makeSquare, opposite } from "chessops/util";
 import { quote } from "../text/plain-text.ts";
 import { type History, trackHistory } from "./history.ts";
+import { inOneGo } from "./in-one-go.ts";
 import { legalMovesOf } from "./legal-moves.ts";
 import { faultOfMove, moveFromText, normalFen, uciFromMove, whyNotPlayed } from "./moves.ts";
 import type {
@@ -28,13 +29,7 @@ export const movesAtOnce = 50;
 
 /** Validates a position and its moves. Only this module makes a `Position`, so no other code needs to check one. */
 export function validatePosition(input: PositionInput): Validation {
-  // This loop repeats `inOneGo`, because its module imports Node's timers, and the page runs this code in browsers.
-  const pieces = validatePositionInSlices(input);
-  let piece = pieces.next();
-  while (!piece.done) {
-    piece = pieces.next();
-  }
-  return piece.value;
+  return inOneGo(validatePositionInSlices(input));
 }
 
 /** {@link validatePosition} that yields after each time slice while it plays many moves. */

@@ -58,15 +58,6 @@ export async function inTurns<T>(pieces: Generator<void, T>, turn: Turn): Promis
   }
 }
 
-/** Runs a generator to its end in one go: for short work, and for processes that serve nobody else. */
-export function inOneGo<T>(pieces: Generator<void, T>): T {
-  let piece = pieces.next();
-  while (!piece.done) {
-    piece = pieces.next();
-  }
-  return piece.value;
-}
-
 /** Detects that the thread is overloaded: everything on it begins late. */
 export interface EventLoopLag extends Disposable {
   /** True if the event loop was late at every look in the last second. Call this for every request: it also starts the measurement. */

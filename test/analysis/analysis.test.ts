@@ -7,10 +7,10 @@ import {
   type ValidatedRequest,
 } from "../../src/analysis/analysis.ts";
 import { validateRequest, validateSearch } from "../../src/analysis/validate-request.ts";
+import { inOneGo } from "../../src/chess/in-one-go.ts";
 import { playGame } from "../../src/chess/play-game.ts";
 import type { Score } from "../../src/chess/score.ts";
 import type { EngineBuild } from "../../src/engine/engine.ts";
-import { inOneGo } from "../../src/thread/event-loop.ts";
 import { positionOf, startFen } from "../chess/validated.ts";
 import { buildOf } from "../engine/build-of.ts";
 import { analysisFromEvent } from "./analysis-from-event.ts";

@@ -1,8 +1,8 @@
 import { Chess } from "chessops/chess";
 import { expect, test, vi } from "vitest";
+import { inOneGo } from "../../src/chess/in-one-go.ts";
 import { describeMove } from "../../src/chess/moves.ts";
 import { playGame } from "../../src/chess/play-game.ts";
-import { inOneGo } from "../../src/thread/event-loop.ts";
 import { positionOf, startFen } from "./validated.ts";
 
 /** Plays a game with all its positions. */

@@ -1,9 +1,9 @@
 import { makePgn } from "chessops/pgn";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { inOneGo } from "../../src/chess/in-one-go.ts";
 import { annotate } from "../../src/game/annotate.ts";
 import { type Game, gameFromMoves } from "../../src/game/game.ts";
-import { inOneGo } from "../../src/thread/event-loop.ts";
 import { type evaluate, gameOf, review, type Shorthand, sansOf } from "./games.ts";
 import { pgnTexts } from "./random-games.ts";
 

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { inOneGo } from "../../src/chess/in-one-go.ts";
 import type { MoveDescription } from "../../src/chess/moves.ts";
 import { describeMove } from "../../src/chess/moves.ts";
 import { type Score, type ScoreValue, scoreOfTerminal } from "../../src/chess/score.ts";
@@ -7,7 +8,6 @@ import { type Game, gameFromPgn } from "../../src/game/game.ts";
 import type { Opening } from "../../src/game/openings.ts";
 import { readPgn } from "../../src/game/read-pgn.ts";
 import { createReviewer, type EvaluatedPosition, type GameReview } from "../../src/game/review.ts";
-import { inOneGo } from "../../src/thread/event-loop.ts";
 
 export function gameOf(text: string): Game {
   return inOneGo(gameFromPgn(inOneGo(readPgn({ text }))));

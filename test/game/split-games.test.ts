@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { inOneGo } from "../../src/chess/in-one-go.ts";
 import { readPgn } from "../../src/game/read-pgn.ts";
 import { splitGames } from "../../src/game/split-games.ts";
-import { inOneGo } from "../../src/thread/event-loop.ts";
 import { errorOf } from "./games.ts";
 
 const three =

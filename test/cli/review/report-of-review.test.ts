@@ -7,12 +7,12 @@ import {
   messageFromReview,
   searchMessage,
 } from "../../../src/calls/convert-review.ts";
+import { inOneGo } from "../../../src/chess/in-one-go.ts";
 import { reportOfReview } from "../../../src/cli/review/report-of-review.ts";
 import { shownReview } from "../../../src/cli/review/shown-review.ts";
 import { reportOfTurningPoints } from "../../../src/cli/review/turning-points.ts";
 import { styleOf } from "../../../src/cli/style.ts";
 import { annotate } from "../../../src/game/annotate.ts";
-import { inOneGo } from "../../../src/thread/event-loop.ts";
 import { validated } from "../../analysis/made-up.ts";
 import { buildOf } from "../../engine/build-of.ts";
 import { evaluate, gameOf, review } from "../../game/games.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
+import { inOneGo } from "../../../src/chess/in-one-go.ts";
 import { KibitzError } from "../../../src/errors/errors.ts";
 import { annotate } from "../../../src/game/annotate.ts";
 import { gameFromPgn } from "../../../src/game/game.ts";
 import { readPgn } from "../../../src/game/read-pgn.ts";
-import { inOneGo } from "../../../src/thread/event-loop.ts";
 import { review } from "../../game/games.ts";
 import { acceptedTexts, refusedTexts } from "../../game/hostile-texts.ts";
 

@@ -1,3 +1,4 @@
+import { inOneGo } from "../../../src/chess/in-one-go.ts";
 import type { MoveDescription } from "../../../src/chess/moves.ts";
 import { playGame } from "../../../src/chess/play-game.ts";
 import type { Position, PositionFault, Warning } from "../../../src/chess/position.ts";
@@ -33,12 +34,9 @@ export function readPlay(fen: string, moves: readonly string[]): PlayReading {
   }
   const { position } = start;
   const positions = [position];
-  const game = playGame(position, moves.slice(0, movesMax), (after) => positions.push(after));
-  let piece = game.next();
-  while (!piece.done) {
-    piece = game.next();
-  }
-  const { moves: played, refused } = piece.value;
+  const { moves: played, refused } = inOneGo(
+    playGame(position, moves.slice(0, movesMax), (after) => positions.push(after)),
+  );
   return {
     kind: "play",
     play: { positions, moves: played, warnings: position.warnings, refused: faultOf(refused) },
