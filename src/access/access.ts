@@ -1,7 +1,6 @@
 import { KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
 import type { RequestContext } from "../request/context.ts";
-import { createMemoryKeyStore } from "../storage/memory/key-store.ts";
 import { createMemoryLimitStore } from "../storage/memory/limit-store.ts";
 import { type KeyStore, OutcomeUnknown, StoreUnavailable, type UsageStore } from "../storage/ports.ts";
 import { type Account, type KeyRecord, localAccount, subjectOfKey } from "./account.ts";
@@ -154,9 +153,23 @@ function plansIn(mode: AccessOptions["mode"], plans: readonly Plan[]): readonly 
   }
 }
 
+/** A store without keys, for a process whose callers need none. */
+const noKeys: KeyStore = {
+  create: async () => {
+    throw new StoreUnavailable("this process stores no keys");
+  },
+  findByHash: async () => undefined,
+  findById: async () => undefined,
+  list: async () => [],
+  revoke: async () => false,
+  touch: async () => {},
+  prune: async () => 0,
+  keepPepperCheck: async (value) => value,
+};
+
 /** For calls from this process: without limits, and nothing is stored. */
 export async function createLocalAccess(): Promise<Access> {
-  const stores = { keys: createMemoryKeyStore() };
+  const stores = { keys: noKeys };
   const log = { warn() {} };
   const keys = { keysPerDay: 0, keyExpiryDays: 0, selfServiceKeysMax: 0, pepper: undefined };
   const rest = { plans: [], ...keys, trustedProxies: [], stores, log };

@@ -43,13 +43,13 @@ interface TakenClaim<T> extends Disposable {
   answer(signal: AbortSignal): Promise<T | undefined>;
 }
 
-/** A store cannot be asked at the moment: its disk is full, somebody has it locked, it is not there. */
+/** A store is not available at the moment: its disk is full, another process has locked it, or it cannot be reached. */
 export class StoreUnavailable extends Error {}
 
-/** A store was asked to write, and has not answered: it may have been done, or not. */
+/** A write was sent to a store, and its answer was lost: the store may have carried it out. */
 export class OutcomeUnknown extends StoreUnavailable {}
 
-/** Told how a store does, by whoever asks it: for the log. */
+/** Reports how each read and write of a store went, for the log. */
 export interface StoreWatch {
   worked(what: "read" | "write"): void;
   failed(what: "read" | "write", why: string): void;
@@ -57,55 +57,55 @@ export interface StoreWatch {
 
 export const unwatched: StoreWatch = { worked() {}, failed() {} };
 
-/** An API key, as far as it is kept: enough to know it again, not enough to use it. */
+/** An API key as it is stored: enough to recognize the key, not enough to use it. */
 export interface KeyRecord {
   /** Public id. */
   readonly id: string;
-  /** Of the key, in hex. Unique. */
+  /** The hash of the key, in hexadecimal. Unique. */
   readonly hash: string;
   readonly name: string | undefined;
   /** Id of its plan. */
   readonly plan: string;
-  /** In milliseconds since 1970, as all times here. */
+  /** Milliseconds since 1970, as all times here. */
   readonly createdAt: number;
-  /** Address of the caller who got it without the operator. */
+  /** The address of the caller that got a self-service key. Undefined for a key of the operator. */
   readonly issuedTo: string | undefined;
   readonly lastUsedAt: number | undefined;
   readonly revokedAt: number | undefined;
 }
 
-/** How many keys an address may be issued. */
+/** The most self-service keys of an address in a window. */
 export interface IssueQuota {
   readonly max: number;
   readonly windowMs: number;
 }
 
-/** Keys that are good for nothing any more. */
+/** Keys that may be deleted. */
 export interface EndedKeys {
   /** Revoked before this time. */
   readonly revokedBefore: number;
-  /** Issued without the operator, and neither made nor used since this time. */
+  /** Self-service keys that were neither made nor used since this time. */
   readonly unusedSince: number;
 }
 
-/** On what terms a key is issued without the operator. */
+/** The terms of a self-service key. */
 export interface IssueTerms {
   readonly quota: IssueQuota;
-  /** A network that may be one customer's, and how many keys all its addresses may be issued together in the same window. */
+  /** A network that may belong to one customer, and the most keys of all its addresses in the same window. */
   readonly network: { readonly name: string; readonly max: number } | undefined;
-  /** How many keys of callers may be kept in all. */
+  /** The most self-service keys in all. */
   readonly keptMax: number;
-  /** What may be forgotten where so many are kept. */
+  /** Keys that are deleted if there is no room for a new one. */
   readonly ended: EndedKeys;
-  /** What the caller calls this wish by: who wishes the same again in the window gets the same key, with a new secret. */
+  /** If the address sends the same one again in the window, it gets the same key with a new secret. */
   readonly idempotencyKey: string | undefined;
 }
 
 export type Issued =
   | { readonly kind: "created" }
-  /** The wish was known: the key of then is kept with the hash that was given now. */
+  /** The idempotency key was known: the stored key has the hash of the new one now. */
   | { readonly kind: "renewed"; readonly record: KeyRecord }
-  /** `max` is how many it may be issued; `againAt` is when the oldest key of the window leaves it. */
+  /** `max` is the quota; at `againAt` the oldest key of the window leaves it. */
   | {
       readonly kind: "too_many";
       readonly of: "address" | "network";
@@ -116,29 +116,28 @@ export type Issued =
   | { readonly kind: "full" };
 
 /**
- * Keeps API keys. What a method has resolved survives the death of the process. All methods reject with
- * StoreUnavailable where the store cannot be asked, and have changed nothing then, unless it is OutcomeUnknown.
+ * Keeps API keys. A change survives the death of the process once its method has resolved. All methods reject with StoreUnavailable if the
+ * store is not available. Then nothing has changed, unless the error is OutcomeUnknown.
  */
 export interface KeyStore {
   /**
-   * Keeps a new key, unless the terms forbid it: all in one step, so that nobody slips through. Keys that are more than
-   * the window ahead of this one were made by a clock that ran ahead, and do not count. A key that was revoked counts in
-   * its window, but is never renewed.
+   * Keeps a new key, unless the terms forbid it, in one step. Keys that are more than the window ahead of this one were made by a clock that
+   * ran ahead, and do not count. A revoked key counts in its window, but is never renewed.
    */
   create(record: KeyRecord, terms?: IssueTerms): Promise<Issued>;
   findByHash(hash: string): Promise<KeyRecord | undefined>;
   findById(id: string): Promise<KeyRecord | undefined>;
   /** All keys, revoked ones too, oldest first. */
   list(): Promise<readonly KeyRecord[]>;
-  /** False where there is no such key. One that is revoked stays as it is. */
+  /** Resolves with false if there is no such key. A revoked key stays as it is. */
   revoke(id: string, at: number): Promise<boolean>;
-  /** Notes when keys were last used, by id. A time that is not later than the noted one changes nothing. */
+  /** Stores the times at which keys were last used, by id. A time that is not later than the stored one changes nothing. */
   touch(uses: ReadonlyMap<string, number>): Promise<void>;
-  /** Forgets some keys that have ended, so many at most: a step that holds nobody up. Resolves with their number. */
+  /** Deletes at most `max` keys that have ended, so that the step is short. Resolves with their number. */
   prune(ended: EndedKeys, max: number): Promise<number>;
   /**
-   * Keeps the check value of a pepper, unless there are keys, not revoked, that were hashed with the pepper of another
-   * value. Resolves with the value that is kept.
+   * Keeps the check value of a pepper, unless there are keys, not revoked, that were hashed with another pepper. Resolves with the value
+   * that is kept.
    */
   keepPepperCheck(value: string): Promise<string>;
 }
@@ -147,7 +146,7 @@ export interface KeyStore {
 export interface EngineTime {
   /** Plan and name of the rate. */
   readonly rate: string;
-  /** Id of a key, or an address. */
+  /** The id of a key, or an address. */
   readonly subject: string;
   readonly engineMs: number;
   /** When the window ends. */
@@ -155,18 +154,18 @@ export interface EngineTime {
 }
 
 /**
- * Keeps what was used of windows that are long enough to outlive a process. Rejects with StoreUnavailable where the
- * store cannot be asked, and has changed nothing then.
+ * Keeps the engine time of windows that are long enough to outlive a process. Rejects with StoreUnavailable if the store is not available,
+ * and has changed nothing then.
  */
 export interface UsageStore {
   /**
-   * Adds to what is kept of the same rate and subject. Where that window has ended at `now`, it counts no more; of two
-   * ends the sooner one holds, so that a window from a clock that ran ahead does not last until that comes true.
+   * Adds to the stored window of the same rate and subject, or begins a new one if that has ended at `now`. The sooner one of two ends
+   * holds: a clock that ran ahead may have begun the window.
    */
-  add(spent: readonly EngineTime[], now: number): Promise<void>;
-  /** What counts at `now`. */
+  add(used: readonly EngineTime[], now: number): Promise<void>;
+  /** The windows that have not ended at `now`. */
   current(now: number): Promise<readonly EngineTime[]>;
-  /** Forgets some of what counts no more at `now`, so much at most. Resolves with its number. */
+  /** Deletes at most `max` windows that have ended at `now`. Resolves with their number. */
   prune(now: number, max: number): Promise<number>;
 }
 
@@ -204,7 +203,7 @@ export interface AdmissionRequest {
 
 export type AdmissionAnswer =
   | { readonly kind: "admitted"; readonly place: TakenPlace; readonly requests: readonly WindowUse[] }
-  /** As many searches as allowed are under way. */
+  /** The caller has the most searches under way that its plan allows. */
   | { readonly kind: "busy"; readonly running: readonly RunningSearch[] }
   | { readonly kind: "exhausted"; readonly engineTime: readonly WindowUse[] }
   | { readonly kind: "full"; readonly requests: readonly WindowUse[] };

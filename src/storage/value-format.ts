@@ -1,7 +1,7 @@
-/** How values are written: as JSON, and read by who knows them. */
+/** The JSON form of stored values. */
 export interface ValueFormat<T> {
-  /** Part of every key: who writes values in another way, or finds others for the same key, gets none of the old ones. */
+  /** Part of every key, so that a change of the form, or of the values for the same keys, makes old values a miss. */
   readonly version: number;
-  /** Undefined for what is no such value: anything may stand in a file. */
+  /** Returns undefined if the JSON is no such value. */
   read(json: unknown): T | undefined;
 }

@@ -1,10 +1,10 @@
 import { expect, test, vi } from "vitest";
 import { createAccess } from "../../src/access/access.ts";
 import { builtInPlans } from "../../src/access/plans.ts";
-import { createMemoryKeyStore } from "../../src/storage/memory/key-store.ts";
 import { createMemoryLimitStore } from "../../src/storage/memory/limit-store.ts";
 import { OutcomeUnknown, StoreUnavailable } from "../../src/storage/ports.ts";
 import { keyRecord } from "../contract/access-stores.ts";
+import { openOwnStores } from "../support/own-stores.ts";
 
 const dayMs = 86_400_000;
 
@@ -18,7 +18,7 @@ const options = {
 async function startNode(aheadMs: number) {
   const sharedNow = Date.now();
   vi.useFakeTimers({ toFake: ["Date"], now: sharedNow + aheadMs });
-  const keys = createMemoryKeyStore();
+  const { keys } = openOwnStores();
   const access = await createAccess({
     ...options,
     keyExpiryDays: 90,
@@ -76,7 +76,7 @@ const origin = { address: "192.0.2.1", forwardedFor: undefined };
 
 /** Access over a store that has one key. */
 async function openWithKey() {
-  const keys = createMemoryKeyStore();
+  const { keys } = openOwnStores();
   const access = await createAccess({ ...options, keyExpiryDays: 0, stores: { keys } });
   const issued = await access.keys.issue({ name: undefined, plan: "free" });
   return issued.kind === "issued" ? { access, keys, ...issued } : expect.fail("not issued");

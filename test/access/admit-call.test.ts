@@ -5,8 +5,7 @@ import { type CallKind, createAdmitCall } from "../../src/access/admit-call.ts";
 import { keylessPlan, type Plan } from "../../src/access/plans.ts";
 import { errorFromFaults, type KibitzError, withCost } from "../../src/errors/errors.ts";
 import { createOutcome, localContext } from "../../src/request/context.ts";
-import { createMemoryKeyStore } from "../../src/storage/memory/key-store.ts";
-import { createMemoryUsageStore } from "../../src/storage/memory/usage-store.ts";
+import { openOwnStores } from "../support/own-stores.ts";
 
 const plan: Plan = {
   ...keylessPlan,
@@ -34,7 +33,7 @@ async function open({ mode = "public", plans = [plan], isLate = () => false }: O
     selfServiceKeysMax: 100,
     pepper: undefined,
     trustedProxies: [],
-    stores: { keys: createMemoryKeyStore(), usage: createMemoryUsageStore() },
+    stores: openOwnStores(),
     log: { warn() {} },
   });
   const admitCall = createAdmitCall(access, isLate);

@@ -2,12 +2,12 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createAuthenticator } from "../../src/access/authenticate.ts";
 import { createKeyIssuer } from "../../src/access/key-issuer.ts";
 import { createApiKey, createKeyExpiry, hashOfApiKey } from "../../src/access/keys.ts";
-import { createMemoryKeyStore } from "../../src/storage/memory/key-store.ts";
 import { type KeyRecord, type KeyStore, StoreUnavailable } from "../../src/storage/ports.ts";
 import { keyRecord } from "../contract/access-stores.ts";
+import { openOwnStores } from "../support/own-stores.ts";
 
 async function issued({ pepper }: { pepper?: string } = {}) {
-  const keys = createMemoryKeyStore();
+  const { keys } = openOwnStores();
   const findByHash = vi.spyOn(keys, "findByHash");
   const authenticator = createAuthenticator({ keys, pepper });
   const desk = createKeyIssuer({ keys, pepper, onEnded: (id) => authenticator.forget(id) });
@@ -167,7 +167,7 @@ describe("a key that is not used for 90 days", () => {
 
   /** The header of a key of this age. */
   async function keyOfAge(days: number, told: Partial<KeyRecord>) {
-    const keys = createMemoryKeyStore();
+    const { keys } = openOwnStores();
     const key = createApiKey();
     const createdAt = Date.now() - days * dayMs;
     await keys.create(keyRecord({ id: "a", hash: hashOfApiKey(key, undefined), createdAt, ...told }));

@@ -1,9 +1,9 @@
 import { expect, test, vi } from "vitest";
 import { createKeyIssuer } from "../../src/access/key-issuer.ts";
-import { createMemoryKeyStore } from "../../src/storage/memory/key-store.ts";
+import { openOwnStores } from "../support/own-stores.ts";
 
 async function issueOne() {
-  const keys = createMemoryKeyStore();
+  const { keys } = openOwnStores();
   const onEnded = vi.fn();
   const issuer = createKeyIssuer({ keys, pepper: undefined, onEnded });
   const issued = await issuer.issue({ name: "a", plan: "gold", issuedTo: "192.0.2.1" });

@@ -2,7 +2,6 @@ import { describe, expect, test, vi } from "vitest";
 import { createLimits } from "../../src/access/limits.ts";
 import type { SearchTime } from "../../src/analysis/expected-time.ts";
 import { createMemoryLimitStore } from "../../src/storage/memory/limit-store.ts";
-import { createMemoryUsageStore } from "../../src/storage/memory/usage-store.ts";
 import { StoreUnavailable } from "../../src/storage/ports.ts";
 import {
   engine,
@@ -17,6 +16,7 @@ import {
   testLimits,
   timeOf,
 } from "../contract/limits.ts";
+import { openOwnStores } from "../support/own-stores.ts";
 
 const limitsOf = () => memoryLimits();
 
@@ -194,7 +194,7 @@ describe("engine time", () => {
   const plan = planWith([engine]);
 
   test("engine time survives a restart, to the end of its window", async () => {
-    const usage = createMemoryUsageStore();
+    const { usage } = openOwnStores();
     const before = await memoryLimits(usage);
     const account = keyed(plan, "key", "a");
     await run(before, account, 300);
@@ -210,7 +210,7 @@ describe("engine time", () => {
   });
 
   test("engine time that cannot be written is written later, and once", async () => {
-    const usage = createMemoryUsageStore();
+    const { usage } = openOwnStores();
     const limits = await memoryLimits(usage);
     vi.spyOn(usage, "add").mockRejectedValueOnce(new Error("full"));
     await run(limits, keyed(plan, "key", "a"), 300);

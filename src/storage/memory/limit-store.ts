@@ -37,16 +37,16 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
       if (concurrent !== undefined && running.length >= concurrent) {
         return { kind: "busy", running };
       }
-      const spent = engineTime.map(windows.of);
-      if (engineTime.some(({ quota }, index) => usedOf(spent[index]) >= quota)) {
-        return { kind: "exhausted", engineTime: spent };
+      const uses = engineTime.map(windows.of);
+      if (engineTime.some(({ quota }, index) => usedOf(uses[index]) >= quota)) {
+        return { kind: "exhausted", engineTime: uses };
       }
       const before = requests.map(windows.of);
       if (requests.some(({ quota }, index) => usedOf(before[index]) + count > quota)) {
         return { kind: "full", requests: before };
       }
       const takenAt = performance.now();
-      const uses = requests.map((window) => windows.add(window, count));
+      const after = requests.map((window) => windows.add(window, count));
       const taken = concurrent === undefined ? undefined : places.take(subject, expectedMs);
       const place: TakenPlace = {
         free: () => taken?.[Symbol.dispose](),
@@ -58,13 +58,13 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
           const elapsedMs = performance.now() - takenAt;
           for (const [index, window] of givesBack ? requests.entries() : []) {
             // A later window gets nothing back.
-            if (elapsedMs < (uses[index]?.endsInMs ?? 0)) {
+            if (elapsedMs < (after[index]?.endsInMs ?? 0)) {
               windows.add(window, -count);
             }
           }
         },
       };
-      return { kind: "admitted", place, requests: uses };
+      return { kind: "admitted", place, requests: after };
     },
     async placeFree(subject, max, signal) {
       signal.throwIfAborted();

@@ -1,17 +1,17 @@
 import { redisScript } from "./connection.ts";
 
 /**
- * How keys lie in Redis, each name behind the one that a script is given as its first key:
+ * Keys in Redis, each name behind the one that a script gets as its first key:
  *
- *     id:<id>             hash: the record, with the network it was issued in and what its wish was called
+ *     id:<id>             hash: the record, its network and its idempotency key (`wish`)
  *     hash:<hash>         text: the id of the key with this hash
- *     all                 ids by the time they were made
- *     of:<address>, near:<network>   ids of the keys that were issued there, by that time
- *     wished:<address>    hash: ids by what their wishes were called
- *     revoked, unused     ids by the time of that; unused has all keys that were issued without the operator
+ *     all                 sorted set: ids by the time at which the keys were made
+ *     of:<address>, near:<network>   sorted sets: ids of the keys that were issued there, by that time
+ *     wished:<address>    hash: ids by idempotency key
+ *     revoked, unused     sorted sets: ids by the time at which the key was revoked, or used last; `unused` has all self-service keys
  *     pepper              text: the check value of the pepper that the keys were hashed with
  *
- * Nothing of it has a lifetime: what has ended is forgotten by `prune`.
+ * None of them has a lifetime: `prune` deletes keys that have ended.
  */
 const prelude = `
 local keys = KEYS[1]
@@ -60,7 +60,7 @@ local function forgetEnded(revokedBefore, unusedSince, max)
 end
 `;
 
-/** Keys that make room for one: a few more than that, so that not each of many looks for one. */
+/** Ended keys that are deleted to make room for one: a few more than one, so that the next request finds room. */
 const roomFor = 20;
 
 /** Argument: see {@link CreateArguments}. */
@@ -176,7 +176,7 @@ return id and record(id) or {}
 `,
 );
 
-/** Arguments: id, time. 1 where there is such a key. */
+/** Arguments: id, time. Returns 1 if there is such a key. */
 export const revokeScript = redisScript(
   "revoke_key",
   `${prelude}
@@ -207,7 +207,7 @@ return 1
 `,
 );
 
-/** Arguments: revoked before, unused since, how many at most. Their number. */
+/** Arguments: revoked before, unused since, the most keys to delete. Returns their number. */
 export const pruneScript = redisScript(
   "prune_keys",
   `${prelude}

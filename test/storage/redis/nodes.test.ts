@@ -16,7 +16,7 @@ describeWith("redis")("nodes", () => {
   const redis = useRedis();
   const connect = useConnections(redis);
   const quick = { operationMaxMs: 1000, connectMaxMs: 10_000, heartbeatMs: 50 };
-  /** Three times that makes a node gone: the machine may do much else. */
+  /** A node is gone after three times as long: a busy machine must not look like a node that is gone. */
   const everyMs = 300;
 
   test("nodes know of each other, with their reports, and when one has left", async () => {
@@ -26,7 +26,7 @@ describeWith("redis")("nodes", () => {
     {
       await using other = joinNodes(there, { id: "other", everyMs });
       await until(() => one.count === 2 && other.count === 2);
-      // It counts at once, and is seen when it has said what it is.
+      // A node counts at once, and is listed once it has sent a report.
       const seen = await until(
         () => readNodes(here),
         (reports) => reports.length > 0,
@@ -59,19 +59,4 @@ describeWith("redis")("nodes", () => {
     expect(await until(() => readNodes(here).catch(() => undefined), Boolean)).toEqual([]);
     expect(await here.ask("PTTL", ["nodes"])).toBeLessThanOrEqual(900);
   });
-
-  test("nodes ignore an entry that is no report", async () => {
-    const here = await connect();
-    await using one = joinNodes(here, { id: "one", everyMs: 60_000 });
-    await until(() => readNodesCount(here));
-    for (const text of ["{", "[]", '{"id":"one"}', JSON.stringify({ ...reportOf("a"), id: 1 })]) {
-      await here.ask("SET", ["node:one"], [text]);
-      expect(await readNodes(here)).toEqual([]);
-    }
-    expect(one.count).toBe(1);
-  });
-
-  async function readNodesCount(here: Awaited<ReturnType<typeof connect>>): Promise<boolean> {
-    return (await here.ask("ZCARD", ["nodes"])) === 1;
-  }
 });

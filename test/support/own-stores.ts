@@ -1,0 +1,18 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { openDatabase } from "../../src/storage/sqlite/database.ts";
+import { createSqliteKeyStore } from "../../src/storage/sqlite/key-store.ts";
+import { createSqliteUsageStore } from "../../src/storage/sqlite/usage-store.ts";
+
+/** Keys and engine time in an empty database, which ends with the test. */
+export function openOwnStores() {
+  const folder = mkdtempSync(join(tmpdir(), "kibitz-test-"));
+  const database = openDatabase(folder);
+  onTestFinished(() => {
+    database.close();
+    rmSync(folder, { recursive: true });
+  });
+  return { keys: createSqliteKeyStore(database), usage: createSqliteUsageStore(database) };
+}
