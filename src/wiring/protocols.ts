@@ -3,7 +3,7 @@ import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import manifest from "../../package.json" with { type: "json" };
 import type { Access } from "../access/access.ts";
 import { createAdmitCall } from "../access/admit-call.ts";
-import { createProxyTest } from "../access/client-address.ts";
+import { createNetworkTest } from "../access/client-address.ts";
 import { withLog } from "../calls/middleware.ts";
 import { createPlainCalls } from "../calls/plain/plain-calls.ts";
 import { kindOfCall, readMaxBytesOf } from "../calls/policy.ts";
@@ -91,7 +91,7 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
 
   // A message may be as long as a review, the longest call of a tool.
   const messageMaxBytes = readMaxBytesOf(GameService.method.reviewGame);
-  const isProxy = createProxyTest(config.trustProxy);
+  const isProxy = createNetworkTest(config.trustProxy);
   const mcp = createMcpEndpoint({
     plain: createPlainCalls({ calls, faultsOf: rules, preflight: preflight.message }),
     rulebook,

@@ -80,9 +80,7 @@ describe("behind trusted proxies", () => {
 });
 
 test.each([
-  ["::ffff:0:0/90", "192.0.2.9"],
   ["64:ff9b::/32", "192.0.2.9"],
-  ["::/0", "192.0.2.9"],
   ["0.0.0.0/0", "2001:db8:1:2::1"],
 ])("trusting %s does not trust %s", (network, peer) => {
   expect(addressOf(peer, "198.51.100.7", [network])).toBe(addressOf(peer, undefined));
@@ -92,6 +90,7 @@ test.each([
   ["::ffff:0:0/96", "192.0.2.9"],
   ["0.0.0.0/0", "::ffff:c000:209"],
   ["::/0", "2001:db8:1:2::1"],
+  ["::/0", "192.0.2.9"],
   ["fe80::/10", "fe80::1%eth0"],
 ])("trusting %s trusts %s", (network, peer) => {
   expect(addressOf(peer, "198.51.100.7", [network])).toBe("198.51.100.7");

@@ -1,4 +1,4 @@
-// What a UCI binary may be that is none: prints what it could do to the machine that it runs on.
+// A program in the place of a UCI binary: it prints the things that it could do to the machine it runs on.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";

@@ -357,7 +357,7 @@ describe("the build that is kept warm", () => {
     });
     const broken = await pool.acquire(full, forever);
     await expect(broken.search(jobOf(), forever)).rejects.toThrow();
-    // As the retrying search does.
+    // The retrying search does the same.
     pool.release(broken);
     pool.release(await pool.acquire(full, forever));
     await settled();

@@ -96,7 +96,7 @@ function createObedientPool() {
   });
 }
 
-/** What doing something many times leaves behind, when all that is made once has been made. */
+/** Returns the growth in heap, listeners and timers when something is done many times, after a warm-up. */
 async function growthOf(once: (signal: AbortSignal) => Promise<void>, times: number) {
   // A signal that outlives everything, as that of a server does.
   const { signal } = new AbortController();
@@ -104,7 +104,7 @@ async function growthOf(once: (signal: AbortSignal) => Promise<void>, times: num
     for (let at = 0; at < count; at++) {
       await once(signal);
     }
-    // What the last one has left to do is done.
+    // The last one finishes its remaining work.
     await new Promise(setImmediate);
   };
   const timersBefore = timers();

@@ -30,7 +30,7 @@ function fakeEngine({ comment = "", ...options }: FakeEngineOptions & { readonly
 /** One that is taken for an engine as real ones are. */
 const goodEngine = (comment = "") => fakeEngine({ learned: true, iterationMs: 1, comment });
 
-/** What is found, and what the operator is told. */
+/** Returns the builds that discovery finds, and its log lines for the operator. */
 async function discover(
   where: { readonly files?: readonly string[]; readonly searchPath?: string },
   { signal = forever, times = defaultWatchTimes } = {},

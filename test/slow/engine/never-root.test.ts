@@ -11,7 +11,7 @@ import { nativeStockfish } from "../../support/native-stockfish.ts";
 import { describeWith } from "../../support/needs.ts";
 import { startServer } from "../../support/start-server.ts";
 
-/** What is installed for a server to run, by its path in this checkout, and the Node that runs it. */
+/** The files that a server needs to run, by path in this checkout, and the Node that runs them. */
 function installed(): readonly string[] {
   const lock = readFileSync(join(import.meta.dirname, "../../../package-lock.json"), "utf8");
   const { packages } = JSON.parse(lock) as {

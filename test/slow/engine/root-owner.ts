@@ -11,7 +11,7 @@ try {
   const [placed = ""] = await sandbox.ensureReadable([program]);
   const engine = createChildProcess(sandbox.wrap({ file: placed, args: [] }, { hashMb: 16, threads: 1 }));
   const printed = await firstLineOf(engine);
-  // As seen from outside the namespaces of the engine.
+  // The ids as the host sees them, outside the namespaces of the engine.
   const ids = enginesRunning().map((pid) => {
     const status = readFileSync(`/proc/${pid}/status`, "latin1");
     return ["Uid", "Gid", "Groups"].map((name) =>

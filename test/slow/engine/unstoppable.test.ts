@@ -26,7 +26,7 @@ describe("a position that an engine cannot get out of", () => {
   test("an engine that gets lost in a position fails as overtime if the position waited behind another search", async () => {
     const session = await start(createWasmBackend(settings, noSandbox), ({ net }) => net === "lite");
     await session.search(jobOf({ depth: 4 }), forever);
-    // As what it is: it was begun, so no other engine is to be tried.
+    // The search had begun, so no other engine is tried.
     await expect(search(session)).rejects.toMatchObject({ name: "EngineFailure", kind: "overtime" });
   });
 

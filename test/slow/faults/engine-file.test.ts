@@ -37,7 +37,7 @@ afterEach(async () => {
   await expect.poll(() => statusOf("fake-1.0"), { timeout: 40_000 }).toBe(200);
 });
 
-/** Whether `GET /engines` calls the native engine available. */
+/** Returns the availability of the native engine in `GET /engines`. */
 const isAvailable = async () => {
   const { status, body } = await get(`${app.url}/engines`);
   expect(status).toBe(200);

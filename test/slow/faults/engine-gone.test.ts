@@ -51,7 +51,7 @@ test("while the default engine cannot start, the server is not ready, says so ev
   expect(await evaluate("latest")).toBe(503);
   expect(await readyz()).toBe(503);
   expect(await available()).toMatchObject({ "fake-1.0": [false], "stockfish-19-lite": [true] });
-  // What does not need it is answered.
+  // Requests for other engines are answered.
   expect(await evaluate("stockfish-19-lite")).toBe(200);
   expect(await get(`${app.url}/healthz`)).toMatchObject({ status: 200 });
 

@@ -18,7 +18,7 @@ afterAll(async () => {
   expect(enginesRunning()).toEqual([]);
 });
 
-/** Of engines that are waited for in vain. The others are given their time, on a machine that is busy, too. */
+/** Short time limits for engines that never answer. All others get the default limits, because the machine may be busy. */
 const shortTimes: Readonly<Partial<Record<Misbehaviour, Partial<WatchTimes>>>> = {
   mute: { startMs: 300 },
   unready: { startMs: 300 },
@@ -59,7 +59,7 @@ const ask = (more: object = {}) =>
 
 afterEach(async () => {
   await expect.poll(() => app.engines.starting, { timeout: patienceMs }).toBe(0);
-  // Those wait for the next search; none that misbehaved is left beside them.
+  // The remaining engines wait for the next search; no misbehaving engine is left beside them.
   await expect.poll(() => enginesRunning().length - app.engines.alive, { timeout: patienceMs }).toBe(0);
 });
 

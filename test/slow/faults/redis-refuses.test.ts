@@ -65,7 +65,7 @@ describeWith("redis")("a node whose Redis is connected and refuses commands", ()
     async (_, spoil, mend, why) => {
       const told = [lines("degraded").length, lines("recovered").length] as const;
       expect(await readiness()).toEqual({ status: "ready" });
-      // Where its snapshot should be there is a folder by then: it cannot save.
+      // A folder with the name of its snapshot keeps Redis from saving.
       mkdirSync(join(folder, "taken.rdb"), { recursive: true });
       for (const words of spoil) {
         operate(...words);

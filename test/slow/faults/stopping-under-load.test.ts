@@ -67,7 +67,7 @@ test.each(["SIGTERM", "SIGINT"] as const)(
     const accepted = outcomes.filter(({ askedAt }) => askedAt < stoppedAt - 300);
     expect(accepted.length).toBeGreaterThan(callersMax);
     expect(accepted.filter(({ what }) => what !== "answered")).toEqual([]);
-    // Who comes later is refused, or finds nobody.
+    // Later connections are refused, or find no server.
     const late = outcomes.filter(({ askedAt }) => askedAt >= stoppedAt - 300);
     expect(late.filter(({ what }) => !/^(answered|shutting_down|no answer: .*)$/.test(what))).toEqual([]);
     expect(stillRunning(engines)).toEqual([]);

@@ -49,7 +49,7 @@ test("a server that is killed in the middle of a batch has stored what was finis
   })();
   reading.catch(() => {});
   await vi.waitFor(() => expect(finished.size).toBe(8), patienceMs);
-  // What was finished a moment ago may be lost.
+  // Answers of the last moment may be lost.
   await sleep(300);
   await server.stop("SIGKILL");
   await expect(reading).rejects.toThrow();
