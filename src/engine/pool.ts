@@ -91,8 +91,8 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
   const isAvailable = (build: EngineBuild) => stateOf(build).failures < failuresMax;
   const entriesIn = (...states: readonly EngineActivity[]) =>
     [...entries].filter(({ state }) => states.includes(state));
-  const entriesOf = (build: EngineBuild, ...states: readonly EngineActivity[]) =>
-    entriesIn(...states).filter((entry) => entry.build === build);
+  const entriesOf = (build: EngineBuild, state?: EngineActivity) =>
+    [...entries].filter((one) => one.build === build && one.state === (state ?? one.state));
 
   /**
    * Starts an engine for each caller that waits. Starts one that no caller waits for if there is none of the warm build,
@@ -103,8 +103,8 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     if (closed || pause) {
       return;
     }
-    const hasNone = entriesOf(build, "starting", "busy", "idle").length === 0;
-    const needsOne = hasNone && (!isAvailable(build) || (build === warm && hasRoomFor(build)));
+    const needsOne =
+      entriesOf(build).length === 0 && (!isAvailable(build) || (build === warm && hasRoomFor(build)));
     const missing = Math.max(waiters.length, Number(needsOne)) - entriesOf(build, "starting").length;
     for (let count = 0; count < missing; count++) {
       makeRoomFor(build);
@@ -226,7 +226,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
 
   /** Bytes of a new engine: as many as the largest running engine of its build takes. */
   function expectedBytes(build: EngineBuild): number {
-    const running = entriesOf(build, "busy", "idle").map(({ session }) => session?.memoryBytes() ?? 0);
+    const running = entriesOf(build).map(({ session }) => session?.memoryBytes() ?? 0);
     return Math.max(0, ...running) || typicalBytes[build.net];
   }
 
@@ -239,9 +239,8 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
   /** Closes idle engines, longest idle first and the warm build last, until an engine of the build fits. */
   function makeRoomFor(build: EngineBuild): void {
     let bytes = sum([...entries].map(bytesOf)) + expectedBytes(build);
-    const idle = entriesIn("idle");
-    const isWarm = (entry: Entry) => entry.build === warm;
-    for (const entry of [...idle.filter((one) => !isWarm(one)), ...idle.filter(isWarm)]) {
+    const isWarm = ({ build }: Entry) => Number(build === warm);
+    for (const entry of entriesIn("idle").toSorted((a, b) => isWarm(a) - isWarm(b))) {
       if (bytes <= memoryMaxBytes) {
         return;
       }
@@ -319,7 +318,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
       }
     },
     status(build: EngineBuild): EngineStatus {
-      const its = [...entries].filter((entry) => entry.build === build);
+      const its = entriesOf(build);
       return {
         build,
         available: isAvailable(build),

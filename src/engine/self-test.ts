@@ -1,16 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Position } from "../chess/position.ts";
 import { validatePosition } from "../chess/validate-position.ts";
-import type { SearchDone, SearchJob } from "./engine.ts";
+import type { EngineSession, SearchDone } from "./engine.ts";
 
 // A mate in two that every Stockfish sees by depth 14, and a middle game with many branches.
 const mateInTwo = "7k/8/8/8/8/8/R7/1R4K1 w - - 0 1";
 const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq - 0 6";
 
-/** The engine to test. */
-interface Tested {
-  search(job: SearchJob, signal: AbortSignal): Promise<SearchDone>;
-}
+type Tested = Pick<EngineSession, "search">;
 
 /**
  * Tests that an engine can serve callers: it must find a mate in two. Then two equal searches show if its answers are

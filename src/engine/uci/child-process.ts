@@ -140,49 +140,38 @@ const tickMs = 10;
 
 /** User and system time: fields 14 and 15 of proc_pid_stat(5), counted from after the name, which may have spaces. */
 function processorMs(pid: number): number | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    const ticks = Number(fields[11]) + Number(fields[12]);
-    return Number.isFinite(ticks) ? ticks * tickMs : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Sums up a measure of a process and its children; undefined if the process itself is gone. */
-function sumOfTree(pid: number, measure: (pid: number) => number | undefined): number | undefined {
-  const own = measure(pid);
-  return own === undefined
-    ? undefined
-    : processTreeOf(pid)
-        .slice(1)
-        .reduce((sum, child) => sum + (measure(child) ?? 0), own);
+  const stat = readProc(pid, "stat");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const ticks = Number(fields[11]) + Number(fields[12]);
+  return Number.isFinite(ticks) ? ticks * tickMs : undefined;
 }
 
 /** Pages have 4 KiB on every machine that runs these engines. Memory that processes share counts for each of them. */
 const pageBytes = 4096;
 
 function residentBytes(pid: number): number | undefined {
-  try {
-    const pages = Number(readFileSync(`/proc/${pid}/statm`, "latin1").split(" ")[1]);
-    return Number.isFinite(pages) ? pages * pageBytes : undefined;
-  } catch {
-    return undefined;
-  }
+  const pages = Number(readProc(pid, "statm").split(" ")[1]);
+  return Number.isFinite(pages) ? pages * pageBytes : undefined;
 }
 
-/** A process and its descendants, because an engine may be the child of a script. The process alone if the system does not say. */
-function processTreeOf(pid: number): readonly number[] {
-  return [pid, ...childrenOf(pid).flatMap(processTreeOf)];
+/**
+ * Sums up a measure of a process and its descendants, because an engine may be the child of a script. Undefined if the process
+ * itself is gone.
+ */
+function sumOfTree(pid: number, measure: (pid: number) => number | undefined): number | undefined {
+  // The children of the main thread, from which shells and engines start processes.
+  const children = readProc(pid, `task/${pid}/children`).split(" ").filter(Boolean).map(Number);
+  const own = measure(pid);
+  return own === undefined
+    ? undefined
+    : children.reduce((sum, child) => sum + (sumOfTree(child, measure) ?? 0), own);
 }
 
-/** The children of the main thread, from which shells and engines start processes. */
-function childrenOf(pid: number): readonly number[] {
+/** Empty if the process is gone, or the system has no such file. */
+function readProc(pid: number, file: string): string {
   try {
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1");
-    return children.split(" ").filter(Boolean).map(Number);
+    return readFileSync(`/proc/${pid}/${file}`, "latin1");
   } catch {
-    return [];
+    return "";
   }
 }
