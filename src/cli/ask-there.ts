@@ -18,13 +18,12 @@ const defaultTimes: RemoteTimes = { connectMaxMs: 10_000, silenceMaxMs: 180_000 
 
 /**
  * A running service, over Connect. It connects with the first call. To leave a stream before its end, abort its signal: Connect's client
- * does not report that nobody reads.
+ * does not notice that its reader stops.
  */
 export function askThere({ url, key, trace }: RemoteAddress, times: Partial<RemoteTimes> = {}): Target {
   const { connectMaxMs, silenceMaxMs } = { ...defaultTimes, ...times };
   const agent = createAgent(url, connectMaxMs);
-  const underWay = new Set<RemoteCall>();
-  const begin = (caller: AbortSignal | undefined) => beginCall(url, caller, silenceMaxMs, underWay);
+  const begin = (caller: AbortSignal | undefined) => beginCall(url, caller, silenceMaxMs);
   const transport = createConnectTransport({
     baseUrl: url,
     // Every proxy speaks it.
@@ -37,13 +36,11 @@ export function askThere({ url, key, trace }: RemoteAddress, times: Partial<Remo
   return {
     transport: {
       async unary(method, signal, ...rest) {
-        const call = begin(signal);
+        using call = begin(signal);
         try {
           return await transport.unary(method, call.signal, ...rest);
         } catch (thrown) {
           throw call.explain(thrown);
-        } finally {
-          call.end();
         }
       },
       async stream(method, signal, ...rest) {
@@ -53,7 +50,7 @@ export function askThere({ url, key, trace }: RemoteAddress, times: Partial<Remo
           return { ...response, message: call.read(response.message) };
         } catch (thrown) {
           const explained = call.explain(thrown);
-          call.end();
+          call[Symbol.dispose]();
           throw explained;
         }
       },
@@ -63,35 +60,26 @@ export function askThere({ url, key, trace }: RemoteAddress, times: Partial<Remo
     read: async (sent) => readSendable(sent),
     preflight: () => Promise.reject(new KibitzError("internal", "Only the service knows what it answers.")),
     async [Symbol.asyncDispose]() {
-      // Also streams that nobody reads any more: their timers would keep the process alive.
-      for (const call of underWay) {
-        call.end(new UnreachableError(`the connection to ${url} broke off: it was closed here`));
-      }
       agent.destroy();
     },
   };
 }
 
 /** A call to the service. It ends when its caller aborts it, or when the service is silent for too long. */
-interface RemoteCall {
+interface RemoteCall extends Disposable {
   readonly signal: AbortSignal;
   read<T>(messages: AsyncIterable<T>): AsyncIterable<T>;
   explain(thrown: unknown): unknown;
-  end(reason?: Error): void;
 }
 
-function beginCall(
-  url: string,
-  caller: AbortSignal | undefined,
-  silenceMaxMs: number,
-  underWay: Set<RemoteCall>,
-): RemoteCall {
+function beginCall(url: string, caller: AbortSignal | undefined, silenceMaxMs: number): RemoteCall {
   const own = new AbortController();
+  // The connection keeps the process alive, not the timer of a stream that is no longer read.
   const silence = setTimeout(() => {
     const seconds = silenceMaxMs / 1000;
     const message = `${url} was silent for ${seconds} s: look whether the service still runs, and ask again`;
     own.abort(new UnreachableError(message));
-  }, silenceMaxMs);
+  }, silenceMaxMs).unref();
   const call: RemoteCall = {
     signal: caller ? AbortSignal.any([caller, own.signal]) : own.signal,
     async *read(messages) {
@@ -103,20 +91,18 @@ function beginCall(
       } catch (thrown) {
         throw call.explain(thrown);
       } finally {
-        call.end();
+        call[Symbol.dispose]();
       }
     },
     explain(thrown) {
       caller?.throwIfAborted();
       return errorFromRemote(own.signal.aborted ? own.signal.reason : thrown, url);
     },
-    end(reason = new Error("the reader left")) {
+    [Symbol.dispose]() {
       clearTimeout(silence);
-      underWay.delete(call);
-      own.abort(reason);
+      own.abort(new Error("the reader left"));
     },
   };
-  underWay.add(call);
   return call;
 }
 

@@ -1,15 +1,7 @@
 import type { Engine } from "../../gen/chess/analysis/v1/analysis_pb.ts";
+import type { EngineOption } from "../engine/engine.ts";
 
-/** An option that a request may set for an engine. */
-export type EngineOption = {
-  /** Its name in requests: `skill_level`. */
-  readonly name: string;
-  /** Its name in UCI: `Skill Level`. */
-  readonly engineName: string;
-} & (
-  | { readonly kind: "integer"; readonly default: number; readonly minimum: number; readonly maximum: number }
-  | { readonly kind: "boolean"; readonly default: boolean }
-);
+export type { EngineOption };
 
 /** Reads the schema of an engine's options. Options that a newer service describes in another way are left out. */
 export function engineOptionsOf({ optionsSchema }: Pick<Engine, "optionsSchema">): readonly EngineOption[] {

@@ -1,14 +1,12 @@
-import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { FaultSchema, type Problem, ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
-import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { type Problem, ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
 import { type ErrorCode, errorCodes, errorKind, type NextAction } from "../errors/catalogue.ts";
 import { type Fault, KibitzError } from "../errors/errors.ts";
 import { withoutControls } from "../text/plain-text.ts";
 
 /** A refusal or failure that a running service reported. */
 export class RemoteError extends KibitzError {
-  /** As the service wrote it. Its codes may be of a newer version than ours. */
+  /** The document that the service sent. Its codes may be of a newer version than ours. */
   readonly problem: Problem;
 
   /** @param url of the service, to complete the paths in the document */
@@ -31,7 +29,7 @@ function fullUrl(path: string, url: string): string {
   return path.startsWith("/") ? `${url}${path}` : path;
 }
 
-/** No service has answered: the message says why, and the way out. */
+/** No service has answered: the message says why, and what to do. */
 export class UnreachableError extends Error {}
 
 const nextActions: readonly NextAction[] = errorCodes.map((code) => errorKind(code).nextAction);
@@ -68,30 +66,8 @@ export function errorFromRemote(thrown: unknown, url: string): Error {
   if (!(thrown instanceof ConnectError)) {
     return thrown instanceof Error ? thrown : new Error(String(thrown));
   }
-  const problem = problemFromConnect(thrown);
+  const [problem] = thrown.findDetails(ProblemSchema);
   return problem ? new RemoteError(problem, url, thrown) : unreachable(thrown, url);
-}
-
-/** Undefined if another program reports the error. If the document had no room for its errors, they are taken from the RPC details. */
-function problemFromConnect(error: ConnectError): Problem | undefined {
-  const [problem] = error.findDetails(ProblemSchema);
-  if (problem === undefined || problem.errors.length > 0) {
-    return problem;
-  }
-  const violations = error.findDetails(BadRequestSchema).flatMap(({ fieldViolations }) => fieldViolations);
-  problem.errors = violations.map(({ field, reason, description }) =>
-    create(FaultSchema, {
-      pointer: pointerFromFieldPath(field),
-      code: reason.toLowerCase(),
-      message: description,
-    }),
-  );
-  return problem;
-}
-
-/** `/moves/3` for `moves[3]` of google.rpc.BadRequest. */
-function pointerFromFieldPath(path: string): string {
-  return `/${path.replace(/\[(\d+)\]/g, ".$1").replaceAll(".", "/")}`;
 }
 
 /** Explains the codes of Node and OpenSSL. */

@@ -27,12 +27,12 @@ describe("by way of a running service", () => {
     expect(structured).toMatchObject({ turn: "black", depth: 6 });
     const steps: Step[] = [];
     const leaving = new AbortController();
-    const asked = agent.ask(
+    const call = agent.ask(
       "analyze_position",
       { depth: 30 },
       { signal: leaving.signal, onprogress: (step) => void steps.push(step) },
     );
-    const end = expect(asked).rejects.toThrow();
+    const end = expect(call).rejects.toThrow();
     await expect.poll(() => steps.map(({ progress, total }) => [progress, total])).toContainEqual([19, 30]);
     await expectWork();
     leaving.abort(new Error("no more"));
@@ -54,7 +54,7 @@ describe("by way of a running service", () => {
 });
 
 describe("where the service is not to be had", () => {
-  test("kibitz mcp --url tells an agent what its user can fix if no service answers", async () => {
+  test("kibitz mcp --url gives an agent the reason if no service answers", async () => {
     const { answer, ask, leave, ended, complaints } = talk("--url", "http://127.0.0.1:1");
     ask("analyze_position", {});
     expect(await answer()).toMatchObject({
@@ -68,7 +68,7 @@ describe("where the service is not to be had", () => {
     expect(complaints()).toContain("kibitz: nothing is listening");
   });
 
-  test("kibitz mcp --url names the wrong setting to an agent", async () => {
+  test("kibitz mcp names the wrong setting to an agent", async () => {
     const { answer, ask, leave, ended } = talkWith({ settings: { KIBITZ_HASH_MB: "none" } });
     ask("analyze_position", {});
     expect(await answer()).toMatchObject({
@@ -218,7 +218,7 @@ interface Talk {
 function talkWith({ settings = {}, args = [], write }: Talk) {
   const stdin = new PassThrough();
   const lines: string[] = [];
-  const told: string[] = [];
+  const complaints: string[] = [];
   const read = new EventEmitter();
   const events = new EventEmitter();
   const output = new EventEmitter();
@@ -235,7 +235,7 @@ function talkWith({ settings = {}, args = [], write }: Talk) {
       write: write ?? keep,
       once: output.once.bind(output),
     },
-    stderr: { fd: 2, write: (text: string) => void told.push(text), once: () => {} },
+    stderr: { fd: 2, write: (text: string) => void complaints.push(text), once: () => {} },
     exit: () => {},
   });
   const ended = run(["mcp", ...args], host);
@@ -256,8 +256,8 @@ function talkWith({ settings = {}, args = [], write }: Talk) {
       return JSON.parse(lines[taken++] ?? "");
     },
     printed: () => lines,
-    complaints: () => told.join(""),
-    /** What was written has been read. */
+    complaints: () => complaints.join(""),
+    /** Reports that the output was read. */
     drain: () => void output.emit("drain"),
     leave: () => void stdin.end(),
     interrupt: () => void events.emit("SIGINT", "SIGINT"),

@@ -7,7 +7,7 @@ import { connectErrorFrom } from "../../src/protocols/connect/errors.ts";
 
 const url = "https://chess.example/kibitz";
 
-/** As a client gets it from a service that throws this. */
+/** The error that a client gets if the service throws this one. */
 const received = (error: KibitzError) => errorFromRemote(connectErrorFrom(error, "r-1"), url);
 
 test("a refusal of a service keeps everything that the service said", () => {
@@ -41,29 +41,6 @@ test("a refusal of a service says when to try again", () => {
   });
 });
 
-test("a refusal without room for the errors of its document keeps its violations and its wait", () => {
-  const faults = Array.from({ length: 20 }, (_, index) => ({
-    pointer: `/moves/${index}`,
-    code: "illegal_move" as const,
-    message: `${index} ${"x".repeat(150)}`,
-  }));
-  const sent = connectErrorFrom(
-    new KibitzError("illegal_move", "y".repeat(900), { faults, retryAfterMs: 1500 }),
-    "r-2",
-  );
-  expect(sent.findDetails(ProblemSchema)).toMatchObject([{ errors: [] }]);
-  const error = errorFromRemote(sent, url);
-  expect(error).toMatchObject({
-    code: "illegal_move",
-    retryAfterMs: 1500,
-    problem: { status: 400, requestId: "r-2", type: "/problems/illegal-move" },
-  });
-  expect((error as RemoteError).faults.slice(0, 2)).toMatchObject([
-    { pointer: "/moves/0", code: "illegal_move" },
-    { pointer: "/moves/1", code: "illegal_move" },
-  ]);
-});
-
 test("a refusal with a code that this version does not know is known by its status", () => {
   const value = { code: "closed_today", status: 401, detail: "Not today.", nextAction: "go_home" };
   const newer = new ConnectError("", Code.Unauthenticated, undefined, [{ desc: ProblemSchema, value }]);
@@ -73,10 +50,6 @@ test("a refusal with a code that this version does not know is known by its stat
     nextAction: "check_api_key",
     problem: { code: "closed_today", status: 401 },
   });
-});
-
-test("a refusal of a service sends no control characters to the terminal", () => {
-  expect(received(new KibitzError("internal", "a\u001b[31mb")).message).toBe("a\\u001b[31mb");
 });
 
 const failed = (code: string) =>

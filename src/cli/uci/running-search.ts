@@ -79,7 +79,7 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     }
   }
 
-  /** A player needs a move before the clock runs out, and if the game is drawn. In an analysis, a move that nobody searched would mislead. */
+  /** A player needs a move before the clock runs out, and if the game is drawn. In an analysis, an unsearched move would mislead. */
   function moveInstead(): string | undefined {
     const isDrawn = best?.search?.stopReason === StopReason.TERMINAL;
     if (legalMove === undefined || (time === undefined && !isDrawn)) {

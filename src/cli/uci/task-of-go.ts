@@ -45,10 +45,10 @@ interface TaskSetting {
 /** The task of a `go` command. Without depth and nodes, a search goes on as long as it may. */
 export function taskOfGo(go: Go, { turn, bounds, options }: TaskSetting): Task {
   const notes: string[] = [];
-  const inside = (name: string, asked: number, maximum: number) => {
-    const nearest = Math.min(Math.max(asked, 1), maximum);
-    if (nearest !== asked) {
-      notes.push(`${name} ${asked} is outside 1 to ${maximum}: taken as ${nearest}`);
+  const inside = (name: string, wanted: number, maximum: number) => {
+    const nearest = Math.min(Math.max(wanted, 1), maximum);
+    if (nearest !== wanted) {
+      notes.push(`${name} ${wanted} is outside 1 to ${maximum}: taken as ${nearest}`);
     }
     return nearest;
   };

@@ -25,9 +25,9 @@ test("kibitz uci answers every go with one bestmove when it is stopped, whatever
   await fc.assert(
     fc.asyncProperty(fc.array(line, { maxLength: 12 }), async (lines) => {
       const { hear, hearWithin } = talk();
-      const said = lines.map((text) => text.replace(/\bquit\b/g, ""));
-      const heard = [...(await hear(...said)), ...(await hear("stop")), ...(await hearWithin(120))];
-      const begun = said.filter(isGo).length;
+      const sent = lines.map((text) => text.replace(/\bquit\b/g, ""));
+      const heard = [...(await hear(...sent)), ...(await hear("stop")), ...(await hearWithin(120))];
+      const begun = sent.filter(isGo).length;
       expect(heard.filter((text) => text.startsWith("bestmove "))).toHaveLength(begun);
       expect(openTimers()).toBe(0);
     }),

@@ -9,7 +9,7 @@ import { startRelay } from "../../support/relay.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startUci, type UciTalk } from "./start-session.ts";
 
-/** Its engines need no processor; a search for more than 19 plies goes on until its time is up or it is told to stop. */
+/** Engines that need no processor; a search for more than 19 plies goes on until its time is over or it is stopped. */
 const engines = createEnginesInProcess();
 const app = useApp(
   {
@@ -22,7 +22,7 @@ const app = useApp(
   { engines },
 );
 
-/** With a program that has left in the end, whatever happens. */
+/** The chess program leaves at the end of the test, also if the test fails. */
 function uciAt(url: string, ...args: readonly string[]): UciTalk {
   const talk = startUci(["--url", url, ...args]);
   onTestFinished(async () => {
@@ -58,14 +58,14 @@ test("kibitz uci --url stops an endless search with stop, says the best move and
   await vi.waitFor(() => expect(engines.searching).toBe(0), patienceMs);
 });
 
-test("kibitz uci --url waits as long as the service says if it asks more often than the plan allows", async () => {
+test("kibitz uci --url waits as long as the service says if it sends more requests than the plan allows", async () => {
   const { say, until } = uciAt(app.url);
   const heard: string[] = [];
   const refusal = /^info string .+; retrying in \d+ ms$/;
-  for (let asked = 0; asked < 50 && !heard.some((line) => refusal.test(line)); asked++) {
-    // A busy machine alone does not come to as many in a second: others at the address ask, too.
+  for (let count = 0; count < 50 && !heard.some((line) => refusal.test(line)); count++) {
+    // On a busy machine one program sends too few requests in a second, so other callers at the address send some, too.
     const others = Array.from({ length: 12 }, () => post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 }));
-    say(`position startpos moves ${asked % 2 ? "d2d4" : "e2e4"}`, "go depth 3 movetime 5000");
+    say(`position startpos moves ${count % 2 ? "d2d4" : "e2e4"}`, "go depth 3 movetime 5000");
     heard.push(...(await until(/^bestmove /)));
     await Promise.all(others);
   }

@@ -76,9 +76,9 @@ describe("a question", () => {
     ["go depth 99", "go depth 99 is outside 1 to 30: taken as 30", { depth: 30 }],
     ["go nodes 0", "go nodes 0 is outside 1 to 1000000000: taken as 1", { nodes: 1n }],
     ["go movetime 90000", "go movetime 90000 is outside 1 to 60000: taken as 60000", { movetimeMs: 60_000 }],
-  ])("a UCI search moves %s to what is possible, and says so", async (line, told, limits) => {
+  ])("a UCI search moves %s to what is possible, and says so", async (line, note, limits) => {
     const { hear, last } = talk();
-    expect(await hear(line)).toEqual([`info string ${told}`]);
+    expect(await hear(line)).toEqual([`info string ${note}`]);
     expect(last().request).toMatchObject(limits);
   });
 

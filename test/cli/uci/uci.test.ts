@@ -3,7 +3,7 @@ import { descendantsOf } from "../../engine/processes.ts";
 import { runKibitz } from "../run-kibitz.ts";
 import { startUci } from "./start-session.ts";
 
-test("kibitz uci greets, searches, castles as it is told, stops and quits", async () => {
+test("kibitz uci greets, searches, castles as UCI_Chess960 says, stops and quits", async () => {
   const { say, until, ended } = startUci();
   say("uci", "isready");
   const greeting = await until(/^readyok$/);
@@ -42,7 +42,7 @@ test("kibitz uci greets, searches, castles as it is told, stops and quits", asyn
   expect(await ended).toBe(0);
 });
 
-test("kibitz uci answers all that was said before standard input ends, then exits with 0", async () => {
+test("kibitz uci answers all commands that came before standard input ends, then exits with 0", async () => {
   const { say, until, hangUp, ended } = startUci();
   say("position fen 6k1/5ppp/8/8/8/8/5PPP/4R1K1 b - - 0 1 moves g8h8", "go mate 1", "isready");
   await until(/^readyok$/);

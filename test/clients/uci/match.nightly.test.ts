@@ -16,7 +16,7 @@ testWith("python")(
   async () => {
     const server = await startServer(env);
     try {
-      // The service learns the options of its engines when they are first asked for.
+      // The service learns the options of its engines with the first request for them.
       await (await fetch(`${server.url}/engines`)).json();
       const commands = JSON.stringify([kibitzUci(), kibitzUci("--url", server.url)]);
       const printed = await runProgram(

@@ -17,8 +17,7 @@ let server: Server;
 beforeAll(async () => {
   python = pythonWithChess();
   server = await startServer(env);
-  // A service starts each engine once to learn its options when they are first asked for: longer than `kibitz uci` waits if the machine is
-  // busy.
+  // With the first request for its engines, a service starts each of them to learn its options. python-chess would give up before.
   await (await fetch(`${server.url}/engines`)).json();
   return async () => void (await server.stop());
 }, 600_000);
