@@ -12,9 +12,10 @@ import { ask } from "./ask.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
 import { evaluateFile } from "./evaluate-file.ts";
 import { orPrintError } from "./print-error.ts";
+import { createStatusLine } from "./progress.ts";
 import { remoteOptions } from "./remote-address.ts";
-import { createProgress, type Report, reportOfBestMove, reportOfEvaluation } from "./report.ts";
-import { readRequestOfMany, requestFromInput, searchOptions } from "./request-from-input.ts";
+import { progressOf, type Report, reportOfBestMove, reportOfEvaluation } from "./report.ts";
+import { requestFromInput, searchOptions } from "./request-from-input.ts";
 import { columnsOf } from "./style.ts";
 
 /** What is printed of an answer. */
@@ -60,18 +61,14 @@ export const evalCommand: Command = {
     "Answers are printed in file order; with --json, each is printed as soon as it is ready, with its `line`.",
   ],
   async run(input) {
-    const { file, json } = input.values;
+    const { file } = input.values;
     if (typeof file !== "string") {
       return analyse(input, evaluation);
     }
     if (input.positionals.length > 0) {
       throw new UsageError("give either a FEN or --file");
     }
-    return orPrintError(input, () => {
-      const asked = readRequestOfMany(input);
-      const requestOf = (fen: string) => ({ ...asked, fen });
-      return evaluateFile({ file, requestOf, json: json === true, input });
-    });
+    return orPrintError(input, () => evaluateFile(file, input));
   },
 };
 
@@ -85,7 +82,7 @@ export const bestmoveCommand: Command = {
 
 async function analyse(input: CommandInput, kind: Kind): Promise<number> {
   const { values, signal, host } = input;
-  const progress = createProgress(host.stderr);
+  const progress = createStatusLine(host.stderr);
   const sent = requestFromInput(input);
   return orPrintError(input, async () => {
     await using service = await ask(input);
@@ -100,7 +97,7 @@ async function analyse(input: CommandInput, kind: Kind): Promise<number> {
       const request = await service.read(sent);
       const { streamEvaluate } = createClient(AnalysisService, service.transport);
       for await (const state of streamEvaluate(request, { signal })) {
-        progress.show(state);
+        progress.show(progressOf(state.event));
         answer = state.event.case === "evaluation" ? state.event.value : answer;
       }
       if (answer === undefined) {

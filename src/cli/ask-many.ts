@@ -28,52 +28,53 @@ const waitMinMs = 1000;
  * @throws KibitzError for a refusal of all requests; the reason of `signal`
  */
 export async function* askMany(
-  requests: readonly AnalysisRequest[],
+  requests: Iterable<AnalysisRequest>,
   { evaluateBatch }: Pick<Client<typeof AnalysisService>, "evaluateBatch">,
   { signal, onWait }: AskManyOptions,
 ): AsyncGenerator<EvaluateBatchResponse> {
-  /** Number of requests that were sent at least once. */
-  let sent = 0;
-  /** Requests to be sent again: at most one batch. */
-  let again: (readonly [place: number, request: AnalysisRequest])[] = [];
+  const unread = Iterator.from(requests).map((request, index) => ({ index, request }));
+  let open: { readonly index: number; readonly request: AnalysisRequest }[] = [];
   let size = batchItemsMax;
   for (;;) {
-    const batch = again.splice(0, size);
-    const first = sent;
-    const fresh = requests.slice(first, first + size - batch.length);
-    batch.push(...fresh.map((request, index) => [first + index, request] as const));
-    sent += fresh.length;
-    if (batch.length === 0) {
+    while (open.length < size) {
+      const { value, done } = unread.next();
+      if (done) {
+        break;
+      }
+      open.push(value);
+    }
+    if (open.length === 0) {
       return;
     }
+    const asked = open.slice(0, size);
     const answered = new Set<number>();
     let wait: Wait | undefined;
-    let smaller: number | undefined;
     try {
-      const message = { requests: batch.map(([, request]) => request) };
-      for await (const { index, outcome } of evaluateBatch(message, { signal })) {
+      const batch = { requests: asked.map(({ request }) => request) };
+      for await (const { index: at, outcome } of evaluateBatch(batch, { signal })) {
         const later = outcome.case === "problem" ? waitOf(outcome.value) : undefined;
-        const place = batch[index]?.[0];
+        const index = asked[at]?.index;
         if (later) {
-          wait = longer(wait, later);
-        } else if (place !== undefined) {
-          answered.add(place);
-          yield create(EvaluateBatchResponseSchema, { index: place, outcome });
+          wait = wait && wait.ms > later.ms ? wait : later;
+        } else if (index !== undefined) {
+          answered.add(index);
+          yield create(EvaluateBatchResponseSchema, { index, outcome });
         }
       }
+      if (answered.size === 0 && wait === undefined) {
+        throw new Error("the batch ended without its answers");
+      }
     } catch (thrown) {
-      const error = thrown instanceof KibitzError ? thrown : undefined;
-      wait = error && waitOf(error);
-      smaller = error && smallerBatch(error, batch.length);
-      if (wait === undefined && smaller === undefined) {
+      if (!(thrown instanceof KibitzError)) {
         throw thrown;
       }
-      size = smaller ?? size;
+      wait = waitOf(thrown);
+      if (wait === undefined && !(isTooLarge(thrown) && size > 1)) {
+        throw thrown;
+      }
+      size = wait ? size : Math.ceil(asked.length / 2);
     }
-    if (answered.size === 0 && wait === undefined && smaller === undefined) {
-      throw new Error("the batch ended without its answers");
-    }
-    again = [...batch.filter(([place]) => !answered.has(place)), ...again];
+    open = open.filter(({ index }) => !answered.has(index));
     if (wait) {
       onWait(wait);
       await sleep(wait.ms, undefined, { signal });
@@ -92,10 +93,6 @@ export function printWait({ ms, code }: Wait, stderr: Output): void {
   stderr.write(`kibitz: ${code.replaceAll("_", " ")}, retrying in ${durationText(ms / 1000)}\n`);
 }
 
-function longer(one: Wait | undefined, other: Wait): Wait {
-  return one && one.ms > other.ms ? one : other;
-}
-
 /** The wait of a refusal that only means "too early". */
 export function waitOf({
   code,
@@ -108,13 +105,7 @@ export function waitOf({
   return isEarly && retryAfterMs !== undefined ? { ms: Math.max(retryAfterMs, waitMinMs), code } : undefined;
 }
 
-/** The size of batches that the plan allows, if a batch was refused for its size. */
-function smallerBatch({ faults }: KibitzError, sent: number): number | undefined {
-  const fault = faults.find(({ pointer, code }) => pointer === "/requests" && code === "over_plan_limit");
-  if (fault === undefined || sent === 1) {
-    return undefined;
-  }
-  const allowed = fault.allowed?.maxItems;
-  // Long errors leave out what is allowed. Then halve the batch.
-  return Math.max(1, typeof allowed === "number" && allowed < sent ? allowed : Math.floor(sent / 2));
+/** True if the plan does not allow so many requests in a batch. */
+function isTooLarge({ faults }: KibitzError): boolean {
+  return faults.some(({ pointer, code }) => pointer === "/requests" && code === "over_plan_limit");
 }

@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { createClient } from "@connectrpc/connect";
-import type { AnalysisRequest } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import {
   AnalysisService,
   type EvaluateBatchResponse,
@@ -15,66 +14,68 @@ import { askMany, printWait, type Wait } from "./ask-many.ts";
 import { type CommandInput, exitCode, UsageError } from "./command.ts";
 import type { Host, Output } from "./host.ts";
 import { exitCodeOf } from "./print-error.ts";
-import { createProgressBar } from "./progress-bar.ts";
+import { createProgress } from "./progress.ts";
 import { isSolved, type PositionLine, positionFromLine } from "./read-epd.ts";
 import { knownCodeOf } from "./remote-error.ts";
+import { readRequestOfMany } from "./request-from-input.ts";
 import { plural } from "./style.ts";
 import { whyNotOpened } from "./why-not-opened.ts";
-
-interface FileInput {
-  /** A file's path, or `-` for standard input. */
-  readonly file: string;
-  /** The request for a position. */
-  readonly requestOf: (fen: string) => AnalysisRequest;
-  /** True for a line of JSON for each answer instead of a table. */
-  readonly json: boolean;
-  readonly input: CommandInput;
-}
 
 /**
  * Evaluates a file with one FEN or EPD per line, and checks the moves that EPD asks for. Rows are printed in the order of the file, lines of
  * JSON as soon as they are ready, with the number of their line.
+ *
+ * @param file its path, or `-` for standard input
  */
-export async function evaluateFile({ file, requestOf, json, input }: FileInput): Promise<number> {
-  const { host, signal } = input;
+export async function evaluateFile(file: string, input: CommandInput): Promise<number> {
+  const { values, host, signal } = input;
+  const template = readRequestOfMany(input);
   const positions = await readPositions(file, host);
   await using service = await ask(input, { stores: true });
   const client = createClient(AnalysisService, service.transport);
-  const write = createMessageWriter(EvaluateBatchResponseSchema);
-  const bar = createProgressBar(positions.length, host.stderr);
-  const tally = { solved: 0, asked: 0, refused: 0, failed: 0 };
+  const progress = createProgress(positions.length, host.stderr);
+  const counts = { solved: 0, asked: 0, refused: 0, failed: 0 };
   const order = createReorderBuffer<string>();
   const onWait = (wait: Wait) => {
-    bar.clear();
+    progress.clear();
     printWait(wait, host.stderr);
   };
-
-  const requests = positions.map(({ fen }) => requestOf(fen));
+  const requests = positions.values().map(({ fen }) => ({ ...template, fen }));
   for await (const answer of askMany(requests, client, { signal, onWait })) {
     const { index } = answer;
     const position = positions[index] as NumberedPosition;
     const solved = solvedBy(answer, position);
     const problem = problemOf(answer);
-    tally.refused += Number(problem === "refused");
-    tally.failed += Number(problem === "failed");
-    tally.asked += Number(solved !== undefined);
-    tally.solved += Number(solved === true);
-    const { line, id = null } = position;
-    const plain = () => ({ ...JSON.parse(write(answer)), line, epd_id: id, solved: solved ?? null });
-    const rows = json
-      ? [`${withoutControls(JSON.stringify(plain()))}\n`]
-      : order(index, rowOf(answer, position, solved));
-    bar.clear();
+    counts.refused += Number(problem === "refused");
+    counts.failed += Number(problem === "failed");
+    counts.asked += Number(solved !== undefined);
+    counts.solved += Number(solved === true);
+    const rows =
+      values.json === true
+        ? [lineOf(answer, position, solved)]
+        : order(index, rowOf(answer, position, solved));
+    progress.clear();
     host.stdout.write(rows.join(""));
-    bar.step();
+    progress.step();
   }
-  bar.clear();
-  printTotals(host.stderr, positions.length, tally);
+  progress.clear();
+  printTotals(host.stderr, positions.length, counts);
   // A failed position is valid, and may be answered another time.
-  return tally.failed > 0 ? exitCode.failure : tally.refused > 0 ? exitCode.usage : exitCode.ok;
+  return counts.failed > 0 ? exitCode.failure : counts.refused > 0 ? exitCode.usage : exitCode.ok;
 }
 
-/** Tells a position that was refused from a search that failed; undefined for a result. */
+const writeAnswer = createMessageWriter(EvaluateBatchResponseSchema);
+
+function lineOf(
+  answer: EvaluateBatchResponse,
+  { line, id }: NumberedPosition,
+  solved: boolean | undefined,
+): string {
+  const json = { ...JSON.parse(writeAnswer(answer)), line, epd_id: id ?? null, solved: solved ?? null };
+  return `${withoutControls(JSON.stringify(json))}\n`;
+}
+
+/** Distinguishes a position that was refused from a search that failed. Undefined for a result. */
 function problemOf({ outcome }: EvaluateBatchResponse): "refused" | "failed" | undefined {
   if (outcome.case !== "problem") {
     return undefined;

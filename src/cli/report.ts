@@ -4,8 +4,8 @@ import type {
   StreamEvaluateResponse,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { ScoreValue } from "../chess/score.ts";
+import { numbered } from "../text/numbered-moves.ts";
 import { withoutControls } from "../text/plain-text.ts";
-import type { Output } from "./host.ts";
 import { scoreFromMessage } from "./score-from-message.ts";
 import { wrapped } from "./style.ts";
 
@@ -29,26 +29,10 @@ export const reportOfBestMove: Report = (answer, columns) => {
   if (bestMove === undefined) {
     return text([summary], columns);
   }
-  const reply = ponder ? `, expecting ${numberOf(fen, 1)} ${ponder.san}` : "";
-  const move = `${numberOf(fen)} ${bestMove.san} (${bestMove.uci}), ${pawnsOf(score)}${reply}`;
+  const reply = ponder ? `, expecting ${numbered(bestMove.fenAfter, [ponder.san])}` : "";
+  const move = `${numbered(fen, [bestMove.san])} (${bestMove.uci}), ${pawnsOf(score)}${reply}`;
   return text([move, ...footer(answer)], columns);
 };
-
-/** `24.` or `24...`: the number of a move, so many plies after a position. */
-function numberOf(fen: string, plies = 0): string {
-  const [, turn, , , , number] = fen.split(" ");
-  const played = 2 * Number(number) + (turn === "b" ? 1 : 0) + plies;
-  return `${Math.floor(played / 2)}.${played % 2 === 0 ? "" : ".."}`;
-}
-
-/** Moves from a position, with their numbers: `24... Kb6 25. b4 Qxf4`. */
-export function numbered(fen: string, san: readonly string[]): string {
-  const words = san.flatMap((move, plies) => {
-    const number = numberOf(fen, plies);
-    return plies === 0 || !number.endsWith("...") ? [number, move] : [move];
-  });
-  return words.join(" ");
-}
 
 const limits = { exact: "", lower: "≥", upper: "≤" } as const;
 
@@ -107,30 +91,8 @@ function text(lines: readonly string[], columns = Number.POSITIVE_INFINITY): str
     .trimEnd()}\n`;
 }
 
-/** The state of a search on one line of a terminal; nothing if the stream is no terminal. */
-interface Progress {
-  show(state: StreamEvaluateResponse): void;
-  clear(): void;
-}
-
-export function createProgress(stream: Output): Progress {
-  if (!stream.isTTY) {
-    return { show() {}, clear() {} };
-  }
-  const write = (text: string) => stream.write(`\r\x1b[K${text}`);
-  return {
-    show({ event }) {
-      const text = progressOf(event);
-      if (text !== undefined) {
-        write(withoutControls(text).slice(0, Math.max(20, (stream.columns || 80) - 1)));
-      }
-    },
-    clear: () => write(""),
-  };
-}
-
-/** Undefined for events that this version does not know. */
-function progressOf({ case: kind, value }: StreamEvaluateResponse["event"]): string | undefined {
+/** The state of a search in a line. Empty for events that this version does not know. */
+export function progressOf({ case: kind, value }: StreamEvaluateResponse["event"]): string {
   switch (kind) {
     case "queued":
       return `waits for an engine: place ${value.place}, about ${Math.ceil(value.expectedWaitMs / 1000)} s`;
@@ -141,6 +103,6 @@ function progressOf({ case: kind, value }: StreamEvaluateResponse["event"]): str
       return `depth ${String(search?.depth).padStart(2)}  ${pawnsOf(score)}  ${moves}  ${nodes} nodes`;
     }
     default:
-      return undefined;
+      return "";
   }
 }

@@ -9,18 +9,16 @@ import type { PgnSource } from "../game/pgn-error.ts";
 import { noMoves } from "../game/read-pgn.ts";
 import { withoutControls } from "../text/plain-text.ts";
 import { ask } from "./ask.ts";
-import { printWait, waitOf } from "./ask-many.ts";
+import { printWait, type Wait, waitOf } from "./ask-many.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
 import { complaintsOf, orPrintError, problemJson } from "./print-error.ts";
-import { createProgressBar } from "./progress-bar.ts";
+import { createProgress } from "./progress.ts";
 import { remoteOptions } from "./remote-address.ts";
 import { readRequestOfMany, searchOptions } from "./request-from-input.ts";
 import { type AnnotatedFile, openAnnotatedFile } from "./review/annotated-file.ts";
 import { filesFromNames, type GamesFile, readGame, readGames, UnreadableFile } from "./review/read-games.ts";
 import { reportOfReview } from "./review/report-of-review.ts";
-import { shownReview } from "./review/shown-review.ts";
-import { createTimeLeft, type TimeLeft } from "./review/time-left.ts";
-import { plural, styleOf } from "./style.ts";
+import { columnsOf, plural } from "./style.ts";
 
 const { depth, nodes, engine, path } = searchOptions;
 
@@ -63,63 +61,50 @@ async function review(input: CommandInput): Promise<number> {
     throw new UsageError("--output - names no file: the annotated PGN on standard output is `pgn` of --json");
   }
   const { depth, nodes, engine, path } = readRequestOfMany(input);
-  const asked = {
-    path,
-    ...(depth !== undefined && { depth }),
-    ...(nodes !== undefined && { nodes }),
-    ...(engine !== undefined && { engine }),
-  };
   const files = await filesFromNames(positionals, output);
   await using opened = new AsyncDisposableStack();
   const { transport } = opened.use(await ask(input, { stores: true }));
-  const { reviewGame } = createClient(GameService, transport);
   const annotated =
     output === undefined ? undefined : opened.use(await openAnnotatedFile(output, files, signal));
-  const tally: Tally = { games: 0, there: 0, withoutMoves: 0, refused: 0, filesRefused: 0 };
-  const bytes = files.map((file) => file.bytes);
-  const timeLeft = createTimeLeft(bytes.includes(0) ? 0 : sumOf(bytes));
+  const run: Run = {
+    input,
+    request: {
+      path,
+      ...(depth !== undefined && { depth }),
+      ...(nodes !== undefined && { nodes }),
+      ...(engine !== undefined && { engine }),
+    },
+    reviewGame: createClient(GameService, transport).reviewGame,
+    annotated,
+    counts: { games: 0, there: 0, withoutMoves: 0, refused: 0, filesRefused: 0 },
+  };
+  const { counts } = run;
   try {
-    for (const [index, file] of files.entries()) {
-      const before = sumOf(bytes.slice(0, index));
-      await reviewFile(file, files.length > 1, {
-        input,
-        asked,
-        reviewGame,
-        annotated,
-        tally,
-        timeLeft,
-        before,
-      });
+    for (const file of files) {
+      await reviewFile(file, files.length > 1, run);
     }
   } catch (thrown) {
-    if (signal.aborted || (tally.games > 0 && !(thrown instanceof UsageError))) {
-      host.stderr.write(howToGoOn(tally, output));
+    if (signal.aborted || (counts.games > 0 && !(thrown instanceof UsageError))) {
+      host.stderr.write(howToGoOn(counts, output));
     }
     throw thrown;
   }
-  host.stderr.write(scoreOf(tally, output));
-  return tally.refused + tally.filesRefused > 0 ? exitCode.usage : exitCode.ok;
+  host.stderr.write(totalOf(counts, output));
+  return counts.refused + counts.filesRefused > 0 ? exitCode.usage : exitCode.ok;
 }
 
-type ReviewInit = Parameters<Client<typeof GameService>["reviewGame"]>[0];
+type ReviewGame = Client<typeof GameService>["reviewGame"];
 
 interface Run {
   readonly input: CommandInput;
-  /** The search of each position. */
-  readonly asked: ReviewInit;
-  readonly reviewGame: Client<typeof GameService>["reviewGame"];
+  /** The request for a game, without the game. */
+  readonly request: Parameters<ReviewGame>[0];
+  readonly reviewGame: ReviewGame;
   readonly annotated: AnnotatedFile | undefined;
-  readonly tally: Tally;
-  readonly timeLeft: TimeLeft;
-  /** Bytes of the files before this one. */
-  readonly before: number;
+  readonly counts: Counts;
 }
 
-function sumOf(numbers: readonly number[]): number {
-  return numbers.reduce((sum, one) => sum + one, 0);
-}
-
-interface Tally {
+interface Counts {
   /** Games that are done. */
   games: number;
   /** The games among them that the output already had. */
@@ -132,35 +117,25 @@ interface Tally {
 }
 
 async function reviewFile(file: GamesFile, isOneOfMany: boolean, run: Run): Promise<void> {
-  const { input, tally } = run;
-  const { host, signal } = input;
+  const { host, signal } = run.input;
   let number = 0;
   try {
     for await (const source of readGames(file, host, signal)) {
       number++;
-      const place = isOneOfMany ? `${file.name}, game ${number}` : `Game ${number}`;
+      const title = isOneOfMany ? `${file.name}, game ${number}` : `Game ${number}`;
+      const place = { file: file.path ?? "-", game: number, title };
       try {
-        await reviewSource(source, { file, number, place }, run);
+        await reviewSource(source, place, run);
       } catch (thrown) {
         // An invalid game is reported, and the next one is read. Any other error would meet all games.
         if (!(thrown instanceof KibitzError && isOfGame(thrown))) {
           throw thrown;
         }
-        const isEmpty = thrown.message.startsWith(noMoves);
-        tally[isEmpty ? "withoutMoves" : "refused"]++;
-        if (input.values.json === true) {
-          const problem = JSON.parse(problemJson(thrown));
-          host.stdout.write(lineOf({ file: file.path ?? "-", game: number, ...problem }));
-        } else if (isEmpty) {
-          host.stderr.write(`kibitz: ${place} has no moves to review\n`);
-        } else {
-          // The message of a game that cannot be read has its place in the file; that of a game that is refused has none.
-          const isPlaced = thrown.faults.some((fault) => fault.place !== undefined);
-          const where = isPlaced ? (isOneOfMany ? `${file.name}: ` : "") : `${place}: `;
-          host.stderr.write(complaintsOf(thrown, where));
-        }
+        // The message of a game that cannot be read has its line and column; that of a game that is refused has none.
+        const isPlaced = thrown.faults.some((fault) => fault.place !== undefined);
+        reportRefusal(thrown, place, isPlaced ? (isOneOfMany ? `${file.name}: ` : "") : `${title}: `, run);
       }
-      tally.games++;
+      run.counts.games++;
     }
     if (number === 0) {
       throw new UnreadableFile(`${file.name} has no games`);
@@ -169,7 +144,7 @@ async function reviewFile(file: GamesFile, isOneOfMany: boolean, run: Run): Prom
     if (!(thrown instanceof UnreadableFile)) {
       throw thrown;
     }
-    tally.filesRefused++;
+    run.counts.filesRefused++;
     host.stderr.write(`kibitz: ${thrown.message}\n`);
   }
 }
@@ -180,74 +155,86 @@ function isOfGame({ faults }: KibitzError): boolean {
 }
 
 interface GamePlace {
-  readonly file: GamesFile;
-  readonly number: number;
+  readonly file: string;
+  /** The number of the game in the file. */
+  readonly game: number;
   /** `Game 3` */
-  readonly place: string;
+  readonly title: string;
 }
 
-async function reviewSource(source: PgnSource, { file, number, place }: GamePlace, run: Run): Promise<void> {
-  const { input, annotated, tally } = run;
+function reportRefusal(
+  error: KibitzError,
+  { file, game, title }: GamePlace,
+  prefix: string,
+  { input, counts }: Run,
+): void {
+  const { values, host } = input;
+  const isEmpty = error.message.startsWith(noMoves);
+  counts[isEmpty ? "withoutMoves" : "refused"]++;
+  if (values.json === true) {
+    host.stdout.write(lineOf({ file, game, ...JSON.parse(problemJson(error)) }));
+  } else {
+    host.stderr.write(isEmpty ? `kibitz: ${title} has no moves to review\n` : complaintsOf(error, prefix));
+  }
+}
+
+async function reviewSource(source: PgnSource, place: GamePlace, run: Run): Promise<void> {
+  const { input, annotated, counts } = run;
   const { host, values } = input;
   const game = readGame(source);
   if (await annotated?.has(game)) {
-    tally.there++;
+    counts.there++;
     return;
   }
-  const found = await reviewWithBar(source, game, place, run);
-  await annotated?.write(found.pgn);
+  const { file, game: number, title } = place;
+  const review = await reviewWhenAllowed(source, game, title, run);
+  await annotated?.write(review.pgn);
   host.stdout.write(
     values.json
-      ? lineOf({ file: file.path ?? "-", game: number, ...JSON.parse(writeReview(found)) })
-      : reportOfReview(place, shownReview(game, found), styleOf(host)),
+      ? lineOf({ file, game: number, ...JSON.parse(writeReview(review)) })
+      : reportOfReview(title, game, review, columnsOf(host) ?? usualColumns),
   );
 }
 
 const writeReview = createMessageWriter(GameReviewSchema);
 
+/** The width of a report if standard output is no terminal. */
+const usualColumns = 80;
+
 /** If the service asks for time, waits as long as it says: there may be thousands of games. */
-async function reviewWithBar(source: PgnSource, game: Game, place: string, run: Run): Promise<GameReview> {
-  const { input, timeLeft, before } = run;
-  const { host, signal } = input;
-  const left = timeLeft.textAt(before + (source.file?.offset ?? 0));
+async function reviewWhenAllowed(
+  { text }: PgnSource,
+  { positions }: Game,
+  title: string,
+  { input: { host, signal }, request, reviewGame }: Run,
+): Promise<GameReview> {
   for (;;) {
-    const bar = createProgressBar(game.positions.length, host.stderr, `${place}${left} `);
+    const progress = createProgress(positions.length, host.stderr, title);
+    let review: GameReview | undefined;
+    let wait: Wait | undefined;
     try {
-      return await reviewOnce(source, run, bar.step);
+      for await (const { event } of reviewGame({ ...request, pgn: text }, { signal })) {
+        progress.step();
+        review = event.case === "review" ? event.value : review;
+      }
+      if (review === undefined) {
+        throw new Error("the review ended without its last message");
+      }
+      return review;
     } catch (thrown) {
-      const wait = thrown instanceof KibitzError ? waitOf(thrown) : undefined;
+      wait = thrown instanceof KibitzError ? waitOf(thrown) : undefined;
       if (wait === undefined) {
         throw thrown;
       }
-      bar.clear();
-      printWait(wait, host.stderr);
-      await sleep(wait.ms, undefined, { signal });
     } finally {
-      bar.clear();
+      progress.clear();
     }
+    printWait(wait, host.stderr);
+    await sleep(wait.ms, undefined, { signal });
   }
 }
 
-/** @param onPosition is called for each evaluated position */
-async function reviewOnce(
-  { text }: PgnSource,
-  { input: { signal }, asked, reviewGame }: Run,
-  onPosition: () => void,
-): Promise<GameReview> {
-  let review: GameReview | undefined;
-  for await (const { event } of reviewGame({ ...asked, pgn: text }, { signal })) {
-    if (event.case === "move" || event.case === "review") {
-      onPosition();
-    }
-    review = event.case === "review" ? event.value : review;
-  }
-  if (review === undefined) {
-    throw new Error("the review ended without its last message");
-  }
-  return review;
-}
-
-function scoreOf({ games, there, withoutMoves, refused }: Tally, output: string | undefined): string {
+function totalOf({ games, there, withoutMoves, refused }: Counts, output: string | undefined): string {
   const parts = [
     plural(games, "game"),
     ...(there > 0 ? [`${there} in ${output} before and not reviewed again`] : []),
@@ -257,7 +244,7 @@ function scoreOf({ games, there, withoutMoves, refused }: Tally, output: string 
   return `kibitz: ${parts.join(", ")}\n`;
 }
 
-function howToGoOn({ games, withoutMoves, refused }: Tally, output: string | undefined): string {
+function howToGoOn({ games, withoutMoves, refused }: Counts, output: string | undefined): string {
   const done = `kibitz: interrupted after ${plural(games, "game")}`;
   const kept = games - withoutMoves - refused;
   return output === undefined

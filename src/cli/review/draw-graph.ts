@@ -1,5 +1,3 @@
-import type { Style } from "../style.ts";
-
 interface GraphInput {
   /** White's chances in each position of a game, 0 to 100. */
   readonly percents: readonly number[];
@@ -20,8 +18,8 @@ const titleWidth = 8;
  * Draws White's chances over a game, with arrows and the names of the parts below. If a column has several positions of a long game, it shows
  * their mean.
  */
-export function drawGraph({ percents, marked, parts }: GraphInput, style: Style): readonly string[] {
-  const widthFree = Math.max(10, Math.min(widthMax, style.columns - titleWidth - 2));
+export function drawGraph({ percents, marked, parts }: GraphInput, columns: number): readonly string[] {
+  const widthFree = Math.max(10, Math.min(widthMax, columns - titleWidth - 2));
   const wide = Math.min(columnsPerPositionMax, Math.floor(widthFree / percents.length));
   const width = wide > 0 ? wide * percents.length : widthFree;
   const columnOf = (position: number) => Math.floor((position * width) / percents.length);
@@ -37,8 +35,8 @@ export function drawGraph({ percents, marked, parts }: GraphInput, style: Style)
   const indent = " ".repeat(titleWidth);
   return [
     ...lines,
-    ...(marked.length > 0 ? [`${indent}${style.paint("red", arrows)}`] : []),
-    `${indent}${names.slice(0, style.columns - titleWidth)}`,
+    ...(marked.length > 0 ? [`${indent}${arrows}`] : []),
+    `${indent}${names.slice(0, columns - titleWidth)}`,
   ];
 }
 

@@ -18,8 +18,6 @@ export interface GamesFile {
   readonly name: string;
   /** Undefined for standard input. */
   readonly path: string | undefined;
-  /** 0 if unknown. */
-  readonly bytes: number;
 }
 
 /**
@@ -36,14 +34,12 @@ export async function filesFromNames(
   const files: GamesFile[] = [];
   for (const name of names) {
     if (name === "-") {
-      files.push({ name: "standard input", path: undefined, bytes: 0 });
+      files.push({ name: "standard input", path: undefined });
       continue;
     }
     try {
       const paths = (await stat(name)).isDirectory() ? await filesIn(name, left) : [name];
-      for (const path of paths) {
-        files.push({ name: path, path, bytes: (await stat(path)).size });
-      }
+      files.push(...paths.map((path) => ({ name: path, path })));
     } catch (thrown) {
       throw unreadable(name, thrown);
     }

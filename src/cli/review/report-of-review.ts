@@ -1,103 +1,194 @@
-import type { PhaseReview, PlayerReview } from "../../../gen/chess/analysis/v1/game_pb.ts";
-import { columns } from "../command.ts";
-import { type Style, wrapped } from "../style.ts";
+import { Path } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import {
+  GamePhase,
+  type GameReview,
+  Judgement,
+  type MoveReview,
+  type PhaseReview,
+  type PlayerReview,
+} from "../../../gen/chess/analysis/v1/game_pb.ts";
+import type { Color } from "../../chess/position.ts";
+import { type ScoreValue, winPercentOfCp } from "../../chess/score.ts";
+import { centipawnsOf, standardStartCp } from "../../game/accuracy.ts";
+import type { Game } from "../../game/game.ts";
+import { numbered } from "../../text/numbered-moves.ts";
+import { echo, withoutControls } from "../../text/plain-text.ts";
+import { columns as aligned } from "../command.ts";
+import { countOf, textOfValue, wordOf } from "../report.ts";
+import { scoreFromMessage } from "../score-from-message.ts";
+import { wrapped } from "../style.ts";
+import { drawBoard } from "./draw-board.ts";
 import { drawGraph } from "./draw-graph.ts";
-import type { ShownMove, ShownReview } from "./shown-review.ts";
-import { reportOfTurningPoints, turningPointsOf } from "./turning-points.ts";
 
 /**
- * A review for people: players, accuracy by phase, a graph of the game, and its turning points.
+ * A review for people: players, accuracy by phase, a graph of the game, its judged moves, and the worst of them with a board.
  *
  * @param place of the game: `Game 3`
  */
-export function reportOfReview(place: string, review: ShownReview, style: Style): string {
-  const { moves, percents } = review;
-  const marked = turningPointsOf(moves).map((move) => moves.indexOf(move) + 1);
-  const lines = [
-    headerOf(place, review),
-    "",
-    ...playTable(review, style.columns - indent.length),
-    "",
-    ...drawGraph({ percents, marked, parts: partsOf(moves) }, style),
-    "",
-    ...reportOfTurningPoints(moves, style),
-    "",
-    review.how,
-  ];
-  const shown = lines.map((line, index) => (index === 0 || line === "" ? line : indent + line));
-  return `${shown.flatMap((line) => wrapped(line, style.columns)).join("\n")}\n\n`;
-}
-
-const indent = "  ";
-
-function headerOf(place: string, { names, result, opening }: ShownReview): string {
-  const parts = [
-    `${names.white} – ${names.black}`,
-    result,
+export function reportOfReview(place: string, game: Game, review: GameReview, columns: number): string {
+  const { startEvaluation, moves, opening } = review;
+  const start: ScoreValue = startEvaluation
+    ? scoreFromMessage(startEvaluation).value
+    : { kind: "cp", cp: standardStartCp };
+  const judged = judgedMoves(game, moves, start);
+  const worst = worstOf(judged);
+  const title = [
+    `${nameOf(game, "white")} – ${nameOf(game, "black")}`,
+    game.result,
     ...(opening ? [`${opening.eco} ${opening.name}`] : []),
   ];
-  return `${place}: ${parts.join(", ")}`;
+  const percents = [winPercentOfCp(centipawnsOf(start)), ...moves.map(({ winPercent }) => winPercent)];
+  const body = [
+    ...playTable(game, review, Math.max(nameMin, columns - figuresWidth)),
+    "",
+    ...drawGraph({ percents, marked: worst.map(({ ply }) => ply), parts: partsOf(moves) }, columns),
+    "",
+    ...reportOfMoves(judged, worst),
+    "",
+    howFound(review),
+  ];
+  const lines = [
+    `${place}: ${title.join(", ")}`,
+    "",
+    ...body.map((line) => (line === "" ? line : indented(line))),
+  ];
+  return `${lines.flatMap((line) => wrapped(withoutControls(line), columns)).join("\n")}\n\n`;
+}
+
+const indented = (line: string) => `  ${line}`;
+
+/** The name in the tags, which are text of strangers. */
+function nameOf({ tags }: Game, color: Color): string {
+  const side = color === "white" ? "White" : "Black";
+  const name = tags.get(side)?.trim() ?? "";
+  return name === "" || name === "?" ? side : echo(name);
 }
 
 const phases = ["opening", "middlegame", "endgame"] as const;
 
-const longTitles = ["", "accuracy", "average loss", "inaccuracies", "mistakes", "blunders"];
-const shortTitles = ["", "accuracy", "loss", "?!", "?", "??"];
+/** As long as the names of the phases, in characters. */
+const nameMin = 12;
+/** Characters of a line of the table without the name. */
+const figuresWidth = 33;
 
 /** A player with moves in one phase only has no row for it: it would repeat the row of the game. */
-function playTable({ names, players }: ShownReview, width: number): readonly string[] {
+function playTable(game: Game, { players }: GameReview, nameMax: number): readonly string[] {
   const rows = (["white", "black"] as const).flatMap((color) => {
-    const player = players[color];
+    const player = players?.[color];
+    if (player === undefined) {
+      return [];
+    }
     const played = phases.flatMap((phase) => {
-      const play = player?.phases?.[phase];
-      return play ? [rowOf(`  ${phase}`, play)] : [];
+      const play = player.phases?.[phase];
+      return play ? [rowOf(indented(phase), play)] : [];
     });
-    return [...(player ? [rowOf(names[color], player)] : []), ...(played.length > 1 ? played : [])];
+    const name = nameOf(game, color);
+    const short = name.length > nameMax ? `${name.slice(0, nameMax - 1)}…` : name;
+    return [rowOf(short, player), ...(played.length > 1 ? played : [])];
   });
-  const long = tableOf(longTitles, rows);
-  const table = (long[0]?.length ?? 0) <= width ? long : tableOf(shortTitles, rows, width);
-  const hasPhases = rows.length > 2;
-  return hasPhases ? [...table, "", aboutPhases] : table;
-}
-
-/** Explains why the accuracy of a game can be lower than that of each of its phases. */
-const aboutPhases =
-  "The accuracy of a phase is the mean of its moves; in that of the game, bad moves weigh more (Lichess).";
-
-/** Aligns figures right, below their titles, and cuts names to the width that is left. */
-function tableOf(
-  titles: readonly string[],
-  rows: readonly (readonly string[])[],
-  width = Number.POSITIVE_INFINITY,
-): readonly string[] {
-  const widths = titles.map((_, column) =>
-    [titles, ...rows].reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), 0),
-  );
-  const figures = widths.slice(1).reduce((sum, one) => sum + 2 + one, 0);
-  const cut = (name: string) =>
-    name.length + figures <= width ? name : `${name.slice(0, width - figures - 1)}…`;
-  return columns(
-    [titles, ...rows].map(([name = "", ...cells]) => [
-      cut(name),
-      ...cells.map((cell, at) => cell.padStart(widths[at + 1] ?? 0)),
-    ]),
-  );
+  return aligned([figuresOf("", "accuracy", "loss", "?!", "?", "??"), ...rows]);
 }
 
 function rowOf(name: string, play: PlayerReview | PhaseReview): readonly string[] {
-  const { accuracy, averageCentipawnLoss, inaccuracies, mistakes, blunders } = play;
-  return [
-    name,
-    accuracy === undefined ? "–" : `${accuracy.toFixed(1)} %`,
-    averageCentipawnLoss === undefined ? "–" : `${averageCentipawnLoss} cp`,
-    ...[inaccuracies, mistakes, blunders].map(String),
-  ];
+  const { accuracy, averageCentipawnLoss: loss, inaccuracies, mistakes, blunders } = play;
+  const percent = accuracy === undefined ? "–" : `${accuracy.toFixed(1)} %`;
+  return figuresOf(name, percent, loss === undefined ? "–" : `${loss} cp`, inaccuracies, mistakes, blunders);
+}
+
+/** Aligns figures right. */
+function figuresOf(name: string, accuracy: string, loss: string, ...counts: readonly (string | number)[]) {
+  return [name, accuracy.padStart(8), loss.padStart(7), ...counts.map((count) => String(count).padStart(2))];
 }
 
 /** The phases, each from the position in which its first move was played. */
-function partsOf(moves: readonly ShownMove[]): readonly { readonly name: string; readonly at: number }[] {
+function partsOf(moves: readonly MoveReview[]): readonly { readonly name: string; readonly at: number }[] {
   return phases.flatMap((name) => {
-    const at = moves.findIndex(({ phase }) => phase === name);
+    const at = moves.findIndex(({ phase }) => wordOf(GamePhase, phase) === name);
     return at === -1 ? [] : [{ name, at }];
   });
+}
+
+/** An inaccuracy, a mistake or a blunder. */
+interface JudgedMove {
+  readonly ply: number;
+  readonly review: MoveReview;
+  readonly fenBefore: string;
+  /** `24... Qxf7+??` */
+  readonly text: string;
+  /** `(+0.36 → -0.36) Inaccuracy. 12... Ngf3 was best.`, White's view. */
+  readonly comment: string;
+}
+
+const signs: Readonly<Record<string, string>> = { inaccuracy: "?!", mistake: "?", blunder: "??" };
+
+function judgedMoves(game: Game, moves: readonly MoveReview[], start: ScoreValue): readonly JudgedMove[] {
+  return moves.flatMap((review, index) => {
+    if (review.judgement === undefined) {
+      return [];
+    }
+    const { move, evaluation, best } = review;
+    const judgement = wordOf(Judgement, review.judgement);
+    const fenBefore = game.positions[index]?.fen ?? "";
+    const before = index === 0 ? start : scoreFromMessage(moves[index - 1]?.evaluation).value;
+    const after = scoreFromMessage(evaluation).value;
+    const [first] = best?.san ?? [];
+    const better = first === undefined ? "" : ` ${numbered(fenBefore, [first])} was best.`;
+    const word = `${judgement.charAt(0).toUpperCase()}${judgement.slice(1)}.`;
+    return {
+      ply: index + 1,
+      review,
+      fenBefore,
+      text: numbered(fenBefore, [`${move?.san}${signs[judgement] ?? ""}`]),
+      comment: `(${textOfValue(before)} → ${textOfValue(after)}) ${word}${better}`,
+    };
+  });
+}
+
+/** Most moves that are shown with a board. */
+const boardsMax = 5;
+
+/** The mistakes and blunders that cost most, in the order of the game. Of equal ones, the first counts. */
+function worstOf(judged: readonly JudgedMove[]): readonly JudgedMove[] {
+  return judged
+    .filter(({ review }) => review.judgement !== Judgement.INACCURACY)
+    .toSorted((one, other) => other.review.winPercentLoss - one.review.winPercentLoss)
+    .slice(0, boardsMax)
+    .toSorted((one, other) => one.ply - other.ply);
+}
+
+/** A line for each judged move; then the worst moves with the board before them, from the side of the mover. */
+function reportOfMoves(judged: readonly JudgedMove[], worst: readonly JudgedMove[]): readonly string[] {
+  if (judged.length === 0) {
+    return ["No inaccuracies, no mistakes, no blunders."];
+  }
+  return [
+    "Inaccuracies, mistakes and blunders:",
+    "",
+    ...aligned(judged.map(({ text, comment }) => [text, comment])).map(indented),
+    ...(worst.length > 0 ? ["", "Turning points, from the side to move; (played), [best]:"] : []),
+    ...worst.flatMap(reportOfTurningPoint),
+  ];
+}
+
+function reportOfTurningPoint({ review, fenBefore, text, comment }: JudgedMove): readonly string[] {
+  const { move: played, best } = review;
+  const side = fenBefore.split(" ")[1] === "b" ? "black" : "white";
+  const line = best && best.san.length > 1 ? [`Better: ${numbered(fenBefore, best.san)}`] : [];
+  const board = drawBoard({ fen: fenBefore, side, played, best: best?.move });
+  return ["", `${text}  ${comment}`, ...line, "", ...board.map(indented)];
+}
+
+/** The engine, and the cost. */
+function howFound({ engine, search }: GameReview): string {
+  if (engine === undefined || search === undefined) {
+    return "All positions are of finished games.";
+  }
+  const { limits, positions, searched, nodes, timeMs } = search;
+  return [
+    `${engine.name} (${wordOf(Path, engine.path)})`,
+    ...(limits?.depth === undefined ? [] : [`depth ${limits.depth}`]),
+    ...(limits?.nodes === undefined ? [] : [`at most ${countOf(Number(limits.nodes))} nodes a position`]),
+    `${positions} positions, ${searched} searched`,
+    `${countOf(Number(nodes))} nodes in ${timeMs} ms of engine time`,
+  ].join(", ");
 }

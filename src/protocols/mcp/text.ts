@@ -74,17 +74,6 @@ export function moveText({ san, uci }: MoveName): string {
   return `${san} (${uci})`;
 }
 
-/** A line of moves in SAN with their numbers: "12. Nf3 Nc6 13. d4", "12... Nc6 13. d4". */
-export function numbered(fen: string, sans: readonly string[]): string {
-  const first = 2 * Number(fen.split(" ")[5]) + (turnOf(fen) === "black" ? 1 : 0);
-  const words = sans.map((san, index) => {
-    const number = Math.floor((first + index) / 2);
-    const isBlack = (first + index) % 2 === 1;
-    return isBlack && index > 0 ? san : `${number}${isBlack ? "..." : "."} ${san}`;
-  });
-  return words.join(" ");
-}
-
 /** A number of half-moves, in words. */
 export function halfMovesText(count: number): string {
   return count === 1 ? "1 half-move" : `${count} half-moves`;

@@ -9,15 +9,10 @@ import {
 } from "../../../src/calls/convert-review.ts";
 import { inOneGo } from "../../../src/chess/in-one-go.ts";
 import { reportOfReview } from "../../../src/cli/review/report-of-review.ts";
-import { shownReview } from "../../../src/cli/review/shown-review.ts";
-import { reportOfTurningPoints } from "../../../src/cli/review/turning-points.ts";
-import { styleOf } from "../../../src/cli/style.ts";
 import { annotate } from "../../../src/game/annotate.ts";
 import { validated } from "../../analysis/made-up.ts";
 import { buildOf } from "../../engine/build-of.ts";
 import { evaluate, gameOf, review } from "../../game/games.ts";
-
-const plain = styleOf({ env: {}, stdout: { fd: 1, write() {}, once() {} } });
 
 type Evaluations = Parameters<typeof evaluate>[1];
 
@@ -48,14 +43,14 @@ function analysesOf(pgn: string, evaluations: Evaluations, others: Partial<Analy
   });
 }
 
-function reportOf(pgn: string, evaluations: Evaluations, columns = plain.columns): string {
+function reportOf(pgn: string, evaluations: Evaluations, columns = 80): string {
   const game = gameOf(pgn);
   const own = review(game, evaluations);
   const analyses = analysesOf(pgn, evaluations);
   const reviewed = { game, review: own, analyses, pgn: inOneGo(annotate(game, own)) };
   const moves = own.moves.map((move) => messageFromMoveReview(move, game));
   const message = create(GameReviewSchema, messageFromReview(reviewed, moves));
-  return reportOfReview("Game 7", shownReview(game, message), { ...plain, columns });
+  return reportOfReview("Game 7", game, message, columns);
 }
 
 const best = (score: number, uci: string) => ({ score, lines: [[uci] as const] });
@@ -71,9 +66,9 @@ test("a report of a review names the players, how well they played, and where th
   ]);
   expect(report).toBe(`Game 7: Anna – Benjamin, 1/2-1/2
 
-            accuracy  average loss  inaccuracies  mistakes  blunders
-  Anna        74.0 %         55 cp             1         0         0
-  Benjamin    26.7 %        495 cp             0         1         1
+            accuracy     loss  ?!   ?  ??
+  Anna        74.0 %    55 cp   1   0   0
+  Benjamin    26.7 %   495 cp   0   1   1
 
    White ┤                ▆▆▆▆
          ┤                ████
@@ -132,26 +127,6 @@ test("a report of a review numbers moves by the position, and leaves out unknown
   expect(report).toMatch(/^ {2}57\.\.\. Kd7\?\? {2}\(0\.00 → \+6\.00\) Blunder\. 57\.\.\. Ke7 was best\.$/m);
 });
 
-test("a line of a report that is too wide is cut between moves", () => {
-  const move = {
-    san: "f6",
-    from: "f7",
-    to: "f6",
-    fenBefore: "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1",
-    before: { kind: "cp", cp: 20 },
-    after: { kind: "cp", cp: 170 },
-    winPercentLoss: 13,
-    judgement: "mistake",
-    phase: "opening",
-    best: { from: "d7", to: "d5", san: ["d5", "exd5", "Qxd5", "Nc3", "Qa5", "d4"] },
-  } as const;
-  const betterOn = (columns: number) =>
-    reportOfTurningPoints([move], { ...plain, columns }).find((line) => line.startsWith("Better"));
-  expect(betterOn(49)).toBe("Better: 1... d5 2. exd5 Qxd5 3. Nc3 Qa5 4. d4");
-  expect(betterOn(48)).toBe("Better: 1... d5 2. exd5 Qxd5 3. Nc3 Qa5 …");
-  expect(betterOn(39)).toBe("Better: 1... d5 2. exd5 Qxd5 …");
-});
-
 test("a report of a game without mistakes says so", () => {
   expect(reportOf("1. e4", [best(15, "e2e4"), best(15, "e7e5")])).toContain(
     "\n  No inaccuracies, no mistakes, no blunders.\n",
@@ -160,13 +135,11 @@ test("a report of a game without mistakes says so", () => {
 
 test("a report of a review gives figures by phase if a player has moved in more than one", () => {
   const report = reportOf('[FEN "rn2k2n/8/8/8/8/8/8/RNB1K2Q w - - 0 1"]\n\n1. Qxh8+ Kd7 2. Ke2', []);
-  expect(report).toMatch(
-    /^ {2}White .+\n {4}middlegame .+\n {4}endgame .+\n {2}Black .+\n\n {2}The accuracy of a phase is the mean of its moves;/m,
-  );
-  expect(reportOf("1. e4", [])).not.toContain("accuracy of a phase");
+  expect(report).toMatch(/^ {2}White .+\n {4}middlegame .+\n {4}endgame .+\n {2}Black .+\n\n/m);
+  expect(reportOf("1. e4", [])).not.toContain("opening  ");
 });
 
-test.each([40, 60])(
+test.each([45, 60])(
   "a report of a review fits in %i columns, and breaks its lines between words",
   (columns) => {
     const name = "Maximiliana Featherstonehaugh-Cholmondeley";
@@ -180,8 +153,7 @@ test.each([40, 60])(
     ];
     const [narrow, wide] = [reportOf(pgn, found, columns), reportOf(pgn, found)];
     expect(narrow.split("\n").filter((line) => line.length > columns)).toEqual([]);
-    expect(narrow).toMatch(/^ {2}.*accuracy +loss +\?! +\? +\?\?$/m);
-    expect(narrow).toMatch(/^ {2}Maxi.+ +74\.0 % +55 cp +1 +0 +0$/m);
+    expect(narrow).toMatch(/^ {2}Maxi.+… +74\.0 % +55 cp +1 +0 +0$/m);
     const wordsOf = (report: string) => report.slice(report.indexOf("Inaccuracies,")).match(/\S+/g);
     expect(wordsOf(narrow)).toEqual(wordsOf(wide));
   },

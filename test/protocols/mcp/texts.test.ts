@@ -3,7 +3,6 @@ import {
   boardOf,
   describePosition,
   nearestMoves,
-  numbered,
   type PlainScore,
   scoreText,
   textOf,
@@ -54,14 +53,6 @@ test("a board as text has its ranks and files, and its FEN beside it", () => {
       "  a b c d e f g h",
     ].join("\n"),
   );
-});
-
-test.each([
-  ["8/8/8/8/8/8/8/8 w - - 0 12", ["Nf3", "Nc6", "d4"], "12. Nf3 Nc6 13. d4"],
-  ["8/8/8/8/8/8/8/8 b - - 0 12", ["Nc6", "d4", "d5"], "12... Nc6 13. d4 d5"],
-  ["8/8/8/8/8/8/8/8 b - - 0 12", [], ""],
-])("a line of moves is numbered from %s", (fen, sans, line) => {
-  expect(numbered(fen, sans)).toBe(line);
 });
 
 describe("the moves nearest to", () => {

@@ -1,8 +1,9 @@
+import { numbered } from "../../../text/numbered-moves.ts";
 import { readGameArguments } from "../arguments.ts";
 import type { Caller, Plain } from "../caller.ts";
 import { evaluate, type PlainEvaluation, type PlainLine, shownScore } from "../evaluation.ts";
 import { answerSchema, argument, boundsOf, listOf, nullable, objectSchema, result } from "../schema.ts";
-import { describePosition, moveText, notesText, numbered, scoreText, textOf } from "../text.ts";
+import { describePosition, moveText, notesText, scoreText, textOf } from "../text.ts";
 import type { Tool, ToolAnswer } from "../tool.ts";
 
 const inputSchema = objectSchema(

@@ -1,9 +1,10 @@
 import { errorFromFaults } from "../../../errors/errors.ts";
+import { numbered } from "../../../text/numbered-moves.ts";
 import { wrongType } from "../arguments.ts";
 import type { Plain } from "../caller.ts";
 import { evaluate, type PlainEvaluation, type PlainLine, shownScore } from "../evaluation.ts";
 import { answerSchema, argument, listOf, nullable, objectSchema, result } from "../schema.ts";
-import { describePosition, nameOfSide, notesText, numbered, scoreText, textOf, turnOf } from "../text.ts";
+import { describePosition, nameOfSide, notesText, scoreText, textOf, turnOf } from "../text.ts";
 import type { Tool, ToolAnswer } from "../tool.ts";
 
 const candidatesMin = 2;

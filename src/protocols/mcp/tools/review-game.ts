@@ -1,18 +1,11 @@
 import { GameService } from "../../../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { MoveName } from "../../../calls/rulebook.ts";
+import { numbered } from "../../../text/numbered-moves.ts";
 import { playedMovesOf } from "../arguments.ts";
 import type { Caller, Plain } from "../caller.ts";
 import { follow, type QueuedEvent, shownScore } from "../evaluation.ts";
 import { answerSchema, argument, listOf, nullable, objectSchema, result } from "../schema.ts";
-import {
-  describePosition,
-  halfMovesText,
-  moveText,
-  numbered,
-  type PlainScore,
-  scoreText,
-  textOf,
-} from "../text.ts";
+import { describePosition, halfMovesText, moveText, type PlainScore, scoreText, textOf } from "../text.ts";
 import type { Report, Tool, ToolAnswer } from "../tool.ts";
 
 const method = GameService.method.reviewGame;

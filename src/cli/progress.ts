@@ -1,0 +1,33 @@
+import { withoutControls } from "../text/plain-text.ts";
+import type { Output } from "./host.ts";
+
+/** A line of a terminal that is written again and again; nothing if the stream is no terminal. */
+interface StatusLine {
+  show(text: string): void;
+  clear(): void;
+}
+
+export function createStatusLine(stream: Output): StatusLine {
+  const write = (text: string) => void (stream.isTTY && stream.write(`\r\x1b[K${text}`));
+  return {
+    // A line that is wider than the terminal would wrap, and could not be cleared.
+    show: (text) => write(withoutControls(text).slice(0, (stream.columns || 80) - 1)),
+    clear: () => write(""),
+  };
+}
+
+/** A status line that counts steps. @param title after the figures */
+export function createProgress(total: number, stream: Output, title = "") {
+  const { show, clear } = createStatusLine(stream);
+  const startedAt = performance.now();
+  let done = 0;
+  return {
+    step() {
+      done++;
+      const leftS = Math.ceil(((performance.now() - startedAt) / done) * (total - done) * 1e-3);
+      show(`${done} of ${total}, ${leftS} s left ${title}`);
+    },
+    /** The next step shows the line again. */
+    clear,
+  };
+}
