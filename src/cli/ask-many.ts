@@ -69,7 +69,7 @@ export async function* askMany(
         throw thrown;
       }
       wait = waitOf(thrown);
-      if (wait === undefined && !(isTooLarge(thrown) && size > 1)) {
+      if (wait === undefined && !(isTooLarge(thrown) && asked.length > 1)) {
         throw thrown;
       }
       size = wait ? size : Math.ceil(asked.length / 2);

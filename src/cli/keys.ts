@@ -11,7 +11,8 @@ import { loadConfig } from "../wiring/config.ts";
 import { loadPlans } from "../wiring/plans.ts";
 import type { Config } from "../wiring/settings.ts";
 import { type Command, type CommandInput, columns, exitCode, UsageError } from "./command.ts";
-import { exportKeys, importKeys } from "./move-keys.ts";
+import { importKeys, lineOfKey, timeOf } from "./move-keys.ts";
+import { plural } from "./style.ts";
 
 type Action = (input: CommandInput, issuer: KeyIssuer, config: Config, opened: OpenedKeys) => Promise<number>;
 
@@ -20,10 +21,7 @@ const actions: Readonly<Record<string, Action>> = {
   list,
   revoke,
   rotate,
-  export: (input, _issuer, _config, { keys }) => {
-    onlyArguments(input, 0);
-    return exportKeys(input, keys, timeOf);
-  },
+  export: exportKeys,
   import: (input, _issuer, _config, { keys }) => importKeys(input, keys, onlyArguments(input, 1, "a file")),
 };
 
@@ -111,6 +109,15 @@ async function list(
   return exitCode.ok;
 }
 
+/** Writes all keys, oldest first. */
+async function exportKeys(input: CommandInput, issuer: KeyIssuer): Promise<number> {
+  onlyArguments(input, 0);
+  const records = await issuer.list();
+  input.host.stdout.write(records.map(lineOfKey).join(""));
+  input.host.stderr.write(`${plural(records.length, "key")} exported\n`);
+  return exitCode.ok;
+}
+
 function stateOf(record: KeyRecord, expiry: KeyExpiry): string {
   if (record.revokedAt !== undefined) {
     return `revoked ${dateOf(record.revokedAt)}`;
@@ -178,10 +185,6 @@ function jsonOf(record: KeyRecord, expiry: KeyExpiry) {
     revoked_at: timeOf(revokedAt),
     expires_at: timeOf(expiry.expiresAt(record)),
   };
-}
-
-function timeOf(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString();
 }
 
 /** `2026-11-21 07:30`, in UTC. */
