@@ -10,7 +10,7 @@ import type { NodeResponse, RequestHandler } from "../../src/http/message.ts";
 import { exchange, open } from "./exchange.ts";
 import { plainListener, startListener } from "./start-listener.ts";
 
-/** Leaves `/slow` unanswered until told. */
+/** Leaves `/slow` unanswered until the test answers it. */
 function slowHandler(): { handler: RequestHandler; waiting: NodeResponse[] } {
   const waiting: NodeResponse[] = [];
   return { handler: (req, res) => req.url === "/slow" && waiting.push(res) > 0, waiting };
@@ -47,7 +47,7 @@ describe("a stop", () => {
     await Promise.all([stopped, once(client, "close")]);
   });
 
-  test("a stop refuses what came on HTTP/2 and is not begun, so that its client or a balancer sends it elsewhere", async () => {
+  test("a stop refuses requests over HTTP/2 that are not begun, so that their client or a balancer sends them elsewhere", async () => {
     const begun: string[] = [];
     const { listener, base } = await startListener([
       (req, res) => {

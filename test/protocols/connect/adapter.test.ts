@@ -30,14 +30,14 @@ import { startListener } from "../../http/start-listener.ts";
 const service = "/chess.analysis.v1.AnalysisService";
 const isRpcPath = (path: string) => path.startsWith(`${service}/`);
 
-function createDoor(router: ConnectRouter) {
+function createAdapter(router: ConnectRouter) {
   return createConnectAdapter({
     handlers: router.handlers,
     bodies: createBodyBudget(),
   });
 }
 
-/** ListEngines answers with the door that the call came through; StreamEvaluate with the FEN. */
+/** ListEngines answers with the protocol of the call, StreamEvaluate with the FEN. */
 function analysisRouter(): ConnectRouter {
   return createConnectRouter({ readMaxBytes: 1000 }).service(AnalysisService, {
     listEngines: (_, context) => ({ latest: context.values.get(stateKey).request.protocol }),
@@ -50,7 +50,7 @@ function analysisRouter(): ConnectRouter {
 /** Starts the adapter as the app does, with a handler behind it that refuses unknown calls. */
 const start = (router = analysisRouter()) =>
   startListener(
-    [createDoor(router), (req, res) => refuseCall(req, res, unknownMethod(req))],
+    [createAdapter(router), (req, res) => refuseCall(req, res, unknownMethod(req))],
     {},
     createCors(["*"]),
     { isRpcPath },
@@ -74,11 +74,11 @@ const clients: ClientKind[] = [
   ["gRPC", "grpc", (baseUrl) => createGrpcTransport({ baseUrl })],
 ];
 
-describe.each(clients)("a client of %s", (_, door, transportTo) => {
+describe.each(clients)("a client of %s", (_, protocol, transportTo) => {
   test("a client of %s is answered, and its protocol is known", async () => {
     const { base } = await start();
     const client = createClient(AnalysisService, transportTo(base));
-    expect(await client.listEngines({})).toMatchObject({ latest: door });
+    expect(await client.listEngines({})).toMatchObject({ latest: protocol });
     const stream = [];
     for await (const message of client.streamEvaluate({ fen: "x" })) {
       stream.push(message.event);
@@ -140,7 +140,7 @@ describe.each(clients)("a client of %s", (_, door, transportTo) => {
       const stream = client.streamEvaluate({ fen })[Symbol.asyncIterator]();
       expect(await stream.next().catch(ConnectError.from)).toMatchObject(exhausted);
     }
-    expect(await client.listEngines({})).toMatchObject({ latest: door });
+    expect(await client.listEngines({})).toMatchObject({ latest: protocol });
   });
 });
 
@@ -237,11 +237,11 @@ describe("a problem document, never an empty body, answers", () => {
     // Connect's handler answers so for all calls that do.
     const [handler] = analysisRouter().handlers;
     const refuses = Object.assign(async () => ({ status: 505 }), { ...handler, requestPath: "/x.Y/Talk" });
-    const door = createConnectAdapter({
+    const adapter = createConnectAdapter({
       handlers: [refuses as UniversalHandler],
       bodies: createBodyBudget(),
     });
-    const { base } = await startListener([door]);
+    const { base } = await startListener([adapter]);
     const answer = await post(base, "/x.Y/Talk", "application/connect+json");
     expect(answer.status).toBe(400);
     expect(answer.headers.get("connection")).toBe("close");

@@ -60,8 +60,8 @@ it("a problem over HTTP/2 has no Connection header", async () => {
 });
 
 it.each([
-  ["told", { ...json, "content-length": "200000" }],
-  ["counted", json],
+  ["by its Content-Length", { ...json, "content-length": "200000" }],
+  ["by its bytes", json],
 ])("a body that is too large over HTTP/2 is refused, %s, and the session goes on", async (_, headers) => {
   const { status, text } = await ask("POST", "/v1/eval", "x".repeat(200_000), headers);
   expect([status, JSON.parse(text).code]).toEqual([413, "body_too_large"]);
@@ -96,7 +96,7 @@ it("the signal of a call over HTTP/2 is aborted when the caller leaves", async (
   evaluate.mockImplementationOnce(async (_, context) => {
     resolve(context.signal);
     await once(context.signal, "abort");
-    return create(EvaluateResponseSchema); // an answer that nobody waits for does no harm
+    return create(EvaluateResponseSchema); // an answer after the client has left does no harm
   });
   const stream = session.request({ ":method": "POST", ":path": "/v1/eval", ...json });
   stream.end(request);

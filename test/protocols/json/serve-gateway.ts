@@ -27,7 +27,7 @@ export const heartbeatMs = 50;
 export interface ServedGateway extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** How often somebody was let in, and how often what came in was refused. */
+  /** The numbers of calls that were admitted, and that were refused afterwards. */
   readonly entries: { readonly entered: number; readonly refused: number };
   /** The errors that it has logged. */
   readonly logged: readonly object[];

@@ -10,7 +10,7 @@ import { onTestFinished } from "vitest";
 type Plain = Readonly<Record<string, unknown>>;
 
 /** The parts of an answer that an agent reads. */
-export interface Told {
+export interface ToolResult {
   /** The text of all blocks. */
   readonly text: string;
   readonly structured: Plain | undefined;
@@ -32,7 +32,7 @@ export interface AskOptions {
 /** A client of the official SDK that is connected. */
 export interface Agent {
   list(): Promise<readonly ListedTool[]>;
-  ask(tool: string, args: Plain, options?: AskOptions): Promise<Told>;
+  ask(tool: string, args: Plain, options?: AskOptions): Promise<ToolResult>;
   /** The version of the protocol that it speaks. */
   readonly version: string | undefined;
   readonly instructions: string | undefined;
@@ -109,7 +109,7 @@ async function connectOld(transport: OldTransport): Promise<Agent> {
   return {
     list: async () => (await client.listTools()).tools,
     ask: async (name, args, options) =>
-      told(await client.callTool({ name, arguments: args }, undefined, options)),
+      resultOf(await client.callTool({ name, arguments: args }, undefined, options)),
     version: "protocolVersion" in transport ? String(transport.protocolVersion) : undefined,
     instructions: client.getInstructions(),
     close,
@@ -123,15 +123,15 @@ async function connectNew(transport: NewHttp | NewStdio, mode: Mode): Promise<Ag
   onTestFinished(close);
   return {
     list: async () => (await client.listTools()).tools,
-    ask: async (name, args, options) => told(await client.callTool({ name, arguments: args }, options)),
+    ask: async (name, args, options) => resultOf(await client.callTool({ name, arguments: args }, options)),
     version: client.getNegotiatedProtocolVersion(),
     instructions: client.getInstructions(),
     close,
   };
 }
 
-function told(result: object): Told {
-  const { content, structuredContent, isError, _meta } = result as {
+function resultOf(answer: object): ToolResult {
+  const { content, structuredContent, isError, _meta } = answer as {
     readonly content: readonly { readonly type: string; readonly text?: string }[];
     readonly structuredContent?: Plain;
     readonly isError?: boolean;

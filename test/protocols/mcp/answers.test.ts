@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
+import type { Caller } from "../../../src/protocols/mcp/caller.ts";
+import { evaluate } from "../../../src/protocols/mcp/evaluation.ts";
 import { compareMoves } from "../../../src/protocols/mcp/tools/compare-moves.ts";
+import { startFen } from "../../chess/validated.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { newest, type Step } from "./agents.ts";
@@ -7,9 +10,9 @@ import { newest, type Step } from "./agents.ts";
 describe("answers of tools", () => {
   const app = useApp({}, { engines: createEnginesInProcess() });
   const ask = async (tool: string, args: Readonly<Record<string, unknown>>) => {
-    const told = await (await newest.overHttp(app.url)).ask(tool, args);
-    expect(told.isError, told.text).toBe(false);
-    return told;
+    const result = await (await newest.overHttp(app.url)).ask(tool, args);
+    expect(result.isError, result.text).toBe(false);
+    return result;
   };
 
   const mate = ["f3", "e5", "g4", "Qh4#"];
@@ -59,43 +62,66 @@ describe("answers of tools", () => {
   });
 });
 
-/** A caller whose searches find these scores, from White's point of view. */
-function callerOf(found: readonly { readonly san: string; readonly cp: number; readonly percent: number }[]) {
-  const nobody = () => expect.fail("no other call was expected");
-  const lines = found.map(({ san, cp, percent }, index) => ({
-    rank: index + 1,
-    score: { cp, mate: null, bound: "exact", win_percent: percent },
-    san: [san],
-    moves: ["a2a3"],
-  }));
-  const evaluation = {
-    fen: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
-    score: lines[0]?.score,
-    best_move: null,
-    lines,
-    search: { depth: 9, nodes: 1000, limits: { depth: 9 } },
-    engine: { name: "Stockfish" },
-    warnings: [],
-    draw_claimable: null,
-  };
+/** A caller that makes no other calls than these. */
+function callerOf(calls: Partial<Caller>): Caller {
+  const unexpected = () => expect.fail("no other call was expected");
   return {
-    once: () => Promise.resolve(evaluation),
-    stream: nobody,
-    check: nobody,
-    play: nobody,
-    look: nobody,
-    readGame: nobody,
-    lookThrough: nobody,
+    once: unexpected,
+    stream: unexpected,
+    check: unexpected,
+    play: unexpected,
+    look: unexpected,
+    readGame: unexpected,
+    lookThrough: unexpected,
+    ...calls,
   };
 }
 
 test("the loss of a candidate move is rounded to a tenth of a point, also if it is a whole one", async () => {
-  const caller = callerOf([
+  const found = [
     { san: "e4", cp: 30, percent: 52.8 },
     { san: "d4", cp: 20, percent: 51.8 },
     { san: "c4", cp: 20, percent: 51.7 },
-  ]);
+  ];
+  const evaluation = {
+    fen: startFen,
+    lines: found.map(({ san, cp, percent }, index) => ({
+      rank: index + 1,
+      score: { cp, mate: null, bound: "exact", win_percent: percent },
+      san: [san],
+      moves: ["a2a3"],
+    })),
+    search: { depth: 9 },
+    engine: { name: "Stockfish" },
+    warnings: [],
+  };
+  const caller = callerOf({ once: async () => evaluation });
   const { text } = await compareMoves.call({ candidates: ["e4", "d4", "c4"] }, caller);
   expect(text).toContain("loses 0.10 pawns and 1.0 points of winning chances.");
   expect(text).toContain("loses 0.10 pawns and 1.1 points of winning chances.");
 });
+
+test.each([
+  // A search that nodes end has a last state of the depth that it did not finish.
+  [
+    [1, 2, 3, 3],
+    [0, 1, 2, 3],
+  ],
+  [[0], [0]],
+])(
+  "states of the depths %j are reported as the progress %j, and the last state is the answer",
+  async (depths, reported) => {
+    async function* stream() {
+      yield { queued: { place: 1 }, evaluation: null };
+      for (const [index, depth] of depths.entries()) {
+        const search = { depth, nodes: index, limits: { depth: null } };
+        const score = { cp: index, mate: null, bound: "exact", win_percent: 50 };
+        yield { queued: null, evaluation: { search, score, best_move: null } };
+      }
+    }
+    const progress: number[] = [];
+    const found = await evaluate({}, callerOf({ stream }), (step) => void progress.push(step.progress));
+    expect(progress).toEqual(reported);
+    expect(found.search.nodes).toBe(depths.length - 1);
+  },
+);

@@ -8,18 +8,18 @@ import { reviewGame } from "../../../src/protocols/mcp/tools/review-game.ts";
 import { createTimeSlicer } from "../../../src/thread/event-loop.ts";
 import { errorOf, gameOf } from "../../game/games.ts";
 
-const nobody = () => expect.fail("nobody should ask that");
+const unexpected = () => expect.fail("nobody should ask that");
 
 /** Calls a tool that fails with an error. */
 function failWith(error: unknown, args: Readonly<Record<string, unknown>>) {
   const rulebook = createRulebook({
     beginWork: createTimeSlicer(),
-    gate: { admitRules: nobody, refuseUsedUp: nobody },
+    gate: { admitRules: unexpected, refuseUsedUp: unexpected },
   });
   const readGame = vi.spyOn(rulebook, "readGame");
   const play = vi.spyOn(rulebook, "play");
   const caller = createCaller({
-    plain: () => ({ once: nobody, stream: nobody, check: nobody }),
+    plain: () => ({ once: unexpected, stream: unexpected, check: unexpected }),
     rulebook,
     context: fromThisProcess(),
   });

@@ -5,13 +5,13 @@ import { watchWork } from "../../contract/doors/watch-work.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
-import { newest, type Told } from "./agents.ts";
+import { newest, type ToolResult } from "./agents.ts";
 import { newMessage, oldMessage, send } from "./messages.ts";
 
 const connect = newest.overHttp;
 
 /** The call that an error suggests. */
-function suggestedBy({ meta }: Told) {
+function suggestedBy({ meta }: ToolResult) {
   const call = meta["kibitz/suggested_call"] as
     | { name: string; arguments: Record<string, unknown> }
     | undefined;

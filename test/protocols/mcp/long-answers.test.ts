@@ -15,10 +15,10 @@ describe("tools over HTTP", () => {
     ["review_game", { pgn: `[White "${"W".repeat(4000)}"]\n\n1. f3 e5 2. g4 Qh4# 0-1`, depth: 1 }],
     ["play_moves", { fen: "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1" }],
   ])("the tool %s %o answers completely in 4000 characters", async (tool, args) => {
-    const told = await (await newest.overHttp(app.url)).ask(tool, args);
-    expect(told.isError, told.text).toBe(false);
-    expect(told.text.length).toBeLessThanOrEqual(4000);
-    expect(told.text).toContain("  a b c d e f g h");
+    const result = await (await newest.overHttp(app.url)).ask(tool, args);
+    expect(result.isError, result.text).toBe(false);
+    expect(result.text.length).toBeLessThanOrEqual(4000);
+    expect(result.text).toContain("  a b c d e f g h");
   });
 
   test.each([
@@ -28,14 +28,14 @@ describe("tools over HTTP", () => {
     const agent = await newest.overHttp(app.url);
     const steps: Step[] = [];
     const args = { moves: ["e4", "c5"], nodes: 300, ...depth };
-    const told = await agent.ask("analyze_position", args, { onprogress: (step) => void steps.push(step) });
-    expect(told.isError, told.text).toBe(false);
+    const result = await agent.ask("analyze_position", args, { onprogress: (step) => void steps.push(step) });
+    expect(result.isError, result.text).toBe(false);
     const depths = steps.map(({ progress }) => progress);
     expect(depths.length).toBeGreaterThan(1);
     expect(depths).toEqual([...new Set(depths)].toSorted((one, other) => one - other));
     expect(steps.every((step) => step.total === total)).toBe(true);
-    // The last state is what is answered; how far it is was told before.
-    expect(told.structured).toMatchObject({ depth: depths.at(-1) });
-    expect(told.structured?.nodes).toBeGreaterThanOrEqual(300);
+    // The last state is the answer, and its progress was reported before.
+    expect(result.structured).toMatchObject({ depth: depths.at(-1) });
+    expect(result.structured?.nodes).toBeGreaterThanOrEqual(300);
   });
 });

@@ -242,10 +242,10 @@ describe("other methods", () => {
   });
 });
 
-test("GET /llms.txt says of every tool what agents are told of it", async () => {
-  const told = await (await fetch(`${app.url}/llms.txt`)).text();
+test("GET /llms.txt describes every tool as agents read it", async () => {
+  const text = await (await fetch(`${app.url}/llms.txt`)).text();
   for (const { name, description } of tools) {
-    expect(told).toContain(`- \`${name}\`: ${description}\n`);
+    expect(text).toContain(`- \`${name}\`: ${description}\n`);
   }
 });
 

@@ -1,9 +1,9 @@
-import type { Agent, Told } from "./agents.ts";
+import type { Agent, ToolResult } from "./agents.ts";
 
 /** The questions of a session, in words, and the answers. */
 export interface Rehearsed {
   readonly what: string;
-  readonly told: Told;
+  readonly result: ToolResult;
 }
 
 /** Morphy against the Duke of Brunswick and Count Isouard, Paris 1858. */
@@ -22,15 +22,15 @@ const pgn = `[Event "Paris"]
 const found = (text: string, pattern: RegExp) => pattern.exec(text)?.[1] ?? "";
 
 /**
- * A session as a model has one, without a model: each step uses what the step before has told, by its text alone, as
- * most clients show their models nothing else.
+ * A session as a model has one, without a model: each step uses only the text of the step before, because most clients show
+ * their models nothing else.
  */
 export async function rehearse(agent: Agent): Promise<readonly Rehearsed[]> {
   const session: Rehearsed[] = [];
   const ask = async (what: string, tool: string, args: Readonly<Record<string, unknown>>) => {
-    const told = await agent.ask(tool, args);
-    session.push({ what, told });
-    return told.text;
+    const result = await agent.ask(tool, args);
+    session.push({ what, result });
+    return result.text;
   };
   // Which position is before White's tenth move?
   const position = await ask("find the position", "analyze_position", { pgn, ply: 18, depth: 10 });

@@ -50,11 +50,11 @@ test("there are at most four tools, and each of their arguments has a descriptio
 });
 
 test("the list of tools that a model reads before it asks is short", () => {
-  const told = tools.map(({ name, title, description, inputSchema }) => ({
+  const listed = tools.map(({ name, title, description, inputSchema }) => ({
     name,
     title,
     description,
     inputSchema,
   }));
-  expect(JSON.stringify(told).length + instructions.length).toBeLessThan(6000);
+  expect(JSON.stringify(listed).length + instructions.length).toBeLessThan(6000);
 });

@@ -11,9 +11,9 @@ test.each(agentKinds)(
   "an agent of $name has a whole session with kibitz mcp and engines of its own, by what it reads",
   async (kind) => {
     const session = await rehearse(await kind.overStdio(mcpProcess(env)));
-    const refusals = session.filter(({ told }) => told.isError).map(({ what }) => what);
+    const refusals = session.filter(({ result }) => result.isError).map(({ what }) => what);
     expect(refusals).toEqual(["name a move that is not legal"]);
-    const [position, compared, refused, shown, played, review] = session.map(({ told }) => told.text);
+    const [position, compared, refused, shown, played, review] = session.map(({ result }) => result.text);
     expect(position).toContain(
       "White to move. FEN: rn2kb1r/p3qppp/2p2n2/1p2p1B1/2B1P3/1QN5/PPP2PPP/R3K2R w KQkq - 0 10",
     );
@@ -24,7 +24,7 @@ test.each(agentKinds)(
     expect(played).toContain("Black to move");
     expect(review).toMatch(/Paul Morphy – Duke Karl \/ Count Isouard, 1-0, 33 half-moves/);
     expect(review).toContain("C41 Philidor Defense");
-    expect(session.map(({ what, told }) => ({ what, length: told.text.length <= 4000 }))).toEqual(
+    expect(session.map(({ what, result }) => ({ what, length: result.text.length <= 4000 }))).toEqual(
       session.map(({ what }) => ({ what, length: true })),
     );
   },
