@@ -84,7 +84,7 @@ export interface Warning {
 export type StopReason = "depth" | "nodes" | "movetime" | "server_limit" | "terminal";
 
 /** A complete state of an analysis: the search result, and how this request got it. */
-export interface Analysis extends Omit<Findings, "best" | "endedBy"> {
+export interface Analysis extends Omit<SearchResult, "best" | "endedBy"> {
   readonly request: ValidatedRequest;
   /** Undefined exactly when the game is over; then there are no lines either. */
   readonly best: MoveDescription | undefined;
@@ -130,7 +130,7 @@ export function analysisOfFinishedGame(request: ValidatedRequest, terminal: Term
  * The result of a search. It is the same for every caller of an equal search, so it is shared and cached. It is plain
  * data, so that a store may write it as JSON. All scores are from White's point of view.
  */
-export interface Findings {
+export interface SearchResult {
   readonly score: Score;
   readonly best: MoveDescription;
   readonly ponder: MoveDescription | undefined;
@@ -152,7 +152,7 @@ export interface Findings {
 type Searched = Pick<ValidatedRequest, "position" | "build" | "weakened">;
 
 /** Describes the engine's words for callers: White's point of view, SAN beside UCI, and warnings. @throws Error if the best move is illegal */
-export function findingsFromEvent(event: SearchEvent, { position, build, weakened }: Searched): Findings {
+export function resultFromEvent(event: SearchEvent, { position, build, weakened }: Searched): SearchResult {
   const { snapshot } = event;
   const lines = snapshot.lines.map((line) => describeLine(line, position));
   const [first] = lines;
@@ -200,13 +200,13 @@ function describeLine({ depth, seldepth, score, moves: ucis }: EngineLine, posit
 }
 
 /** Makes the answer to one request. */
-export function analysisFromFindings(
-  { endedBy, warnings, ...findings }: Findings,
+export function analysisFromResult(
+  { endedBy, warnings, ...result }: SearchResult,
   request: ValidatedRequest,
   served: Pick<Analysis, "queueMs" | "cached">,
 ): Analysis {
   return {
-    ...findings,
+    ...result,
     ...served,
     request,
     stopReason: stopReasonOf(endedBy, request),
@@ -216,7 +216,7 @@ export function analysisFromFindings(
 }
 
 function stopReasonOf(
-  endedBy: Findings["endedBy"],
+  endedBy: SearchResult["endedBy"],
   { movetimeMs }: ValidatedRequest,
 ): StopReason | undefined {
   switch (endedBy) {
@@ -242,7 +242,7 @@ export function restrictionOf({ position, searchMoves }: ValidatedRequest): read
  * and hash size, depth, nodes, lines, the moves to search, and the options that are in effect. It does not hold the
  * caller's FEN text or options that have their default.
  *
- * **The key does not hold `movetime_ms`.** Only findings that depth or nodes ended are cached, and another movetime would not change
+ * **The key does not hold `movetime_ms`.** Only results that depth or nodes ended are cached, and another movetime would not change
  * those. So a request with `movetime_ms: 50` may get an answer that once took seconds: it is better than that of its own search, and comes
  * at once. `flightKeyOf` names searches in flight, for which movetime matters.
  *

@@ -12,15 +12,15 @@ import type { AnswerCache, AnswerStore } from "../storage/ports.ts";
 import { beginSpan, inSpan } from "../tracing/spans.ts";
 import {
   type Analysis,
-  analysisFromFindings,
+  analysisFromResult,
   analysisOfFinishedGame,
   cacheKeyOf,
-  type Findings,
-  findingsFromEvent,
   flightKeyOf,
   isWorthSharing,
   isWorthStoring,
   restrictionOf,
+  resultFromEvent,
+  type SearchResult,
   type ValidatedRequest,
 } from "./analysis.ts";
 import { type CoalescerCounters, createCoalescer, type SharedWork } from "./coalesce.ts";
@@ -68,9 +68,9 @@ interface AnalyzerOptions {
   readonly meter?: Pick<Meter, "search" | "lookUp"> | undefined;
   readonly search: SearchWithRetry;
   readonly scheduler: Scheduler;
-  readonly cache: AnswerCache<Findings>;
+  readonly cache: AnswerCache<SearchResult>;
   /** Answers that outlive the process, and the cache. */
-  readonly store?: AnswerStore<Findings> | undefined;
+  readonly store?: AnswerStore<SearchResult> | undefined;
   /** Shares searches with other nodes, if there are some. */
   readonly sharing?: Sharing | undefined;
   /** The time limit of a search without its own, if no terms are given, in milliseconds. */
@@ -99,14 +99,14 @@ export function createAnalyzer({
       return { key: undefined, known: analysisOfFinishedGame(request, terminal) };
     }
     const key = cacheKeyOf(request);
-    const findings = key === undefined ? undefined : findKept(key, request);
-    return findings
-      ? { key, known: analysisFromFindings(findings, request, { queueMs: 0, cached: true }) }
+    const result = key === undefined ? undefined : findKept(key, request);
+    return result
+      ? { key, known: analysisFromResult(result, request, { queueMs: 0, cached: true }) }
       : { key };
   }
 
   /** Looks in memory, then in the store. A stored answer enters the memory. */
-  function findKept(key: string, request: ValidatedRequest): Findings | undefined {
+  function findKept(key: string, request: ValidatedRequest): SearchResult | undefined {
     const found = lookIn("memory", () => cache.get(key));
     if (found) {
       meter?.lookUp("memory");
@@ -120,10 +120,10 @@ export function createAnalyzer({
     return stored;
   }
 
-  function keep(key: string, request: ValidatedRequest, findings: Findings): void {
-    cache.set(key, findings);
+  function keep(key: string, request: ValidatedRequest, result: SearchResult): void {
+    cache.set(key, result);
     if (isWorthStoring(request)) {
-      store?.set(key, findings);
+      store?.set(key, result);
     }
   }
 
@@ -183,13 +183,13 @@ export function createAnalyzer({
       const askedAt = performance.now();
 
       function stateOf(event: SearchEvent, queueMs: number): SharedState {
-        let described: Findings | undefined;
-        const findings = () => {
-          described ??= findingsFromEvent(event, request);
+        let described: SearchResult | undefined;
+        const result = () => {
+          described ??= resultFromEvent(event, request);
           return described;
         };
         const { depth, counters } = event.snapshot;
-        return { kind: "state", findings, depth, askedAt, queueMs, engineMs: counters.timeMs, cached: false };
+        return { kind: "state", result, depth, askedAt, queueMs, engineMs: counters.timeMs, cached: false };
       }
 
       const onWaiting = (readPosition: ReadQueuePosition) => publish({ kind: "waiting", readPosition });
@@ -206,8 +206,8 @@ export function createAnalyzer({
         expectedTimes.learn(build, job, done);
         meter?.search({ path: build.path, queueMs, ...done });
         const last = stateOf(done, queueMs);
-        if (key !== undefined && last.findings().deterministic) {
-          keep(key, request, last.findings());
+        if (key !== undefined && last.result().deterministic) {
+          keep(key, request, last.result());
         }
         return last;
       }
@@ -355,5 +355,5 @@ function searchAttributes({ id, path }: EngineBuild, { depth, nodes, movetimeMs,
 function analysisFromState(state: SharedState, request: ValidatedRequest, joinedAt: number): Analysis {
   const lateMs = Math.max(0, joinedAt - state.askedAt);
   const queueMs = Math.max(0, Math.round(state.queueMs - lateMs));
-  return analysisFromFindings(state.findings(), request, { queueMs, cached: state.cached });
+  return analysisFromResult(state.result(), request, { queueMs, cached: state.cached });
 }

@@ -1,4 +1,4 @@
-import type { Analysis, Findings } from "./analysis.ts";
+import type { Analysis, SearchResult } from "./analysis.ts";
 import type { SearchTime } from "./expected-time.ts";
 import type { PlaceInQueue, ReadQueuePosition } from "./scheduler.ts";
 
@@ -29,7 +29,7 @@ interface SharedWaiting {
 export interface SharedState {
   readonly kind: "state";
   /** Described once, and only if somebody reads it: SAN costs more than a shallow search. */
-  findings(): Findings;
+  result(): SearchResult;
   /** Plies. */
   readonly depth: number;
   /** The time at which the search began to wait for its slot, by `performance.now()`, and the milliseconds that it waited. */

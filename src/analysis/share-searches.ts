@@ -1,14 +1,14 @@
 import type { AnswerCache, SearchClaims, SharedAnswers } from "../storage/ports.ts";
 import { inSpan } from "../tracing/spans.ts";
-import type { Findings } from "./analysis.ts";
+import type { SearchResult } from "./analysis.ts";
 import type { SharedState, Sharing } from "./flight.ts";
 
 export interface SharingOptions {
-  readonly claims: SearchClaims<Findings>;
+  readonly claims: SearchClaims<SearchResult>;
   /** Answers that all nodes share. */
-  readonly answers: SharedAnswers<Findings>;
+  readonly answers: SharedAnswers<SearchResult>;
   /** The memory of this node. */
-  readonly cache: AnswerCache<Findings>;
+  readonly cache: AnswerCache<SearchResult>;
 }
 
 /** Shares searches with other nodes. If anything fails between nodes, each searches for itself. */
@@ -34,13 +34,13 @@ export function createSharing({ claims, answers, cache }: SharingOptions): Shari
         }
         if (claim.kind === "held" || streamed.aborted) {
           const last = await search();
-          const findings = last.findings();
-          if (findings.deterministic) {
-            answers.set(key, findings);
+          const result = last.result();
+          if (result.deterministic) {
+            answers.set(key, result);
           }
           // An answer that was cut short is not shared: the nodes that wait search for themselves.
-          if (claim.kind === "held" && findings.endedBy !== "stop") {
-            claim.publish(findings);
+          if (claim.kind === "held" && result.endedBy !== "stop") {
+            claim.publish(result);
           }
           return last;
         }
@@ -60,14 +60,14 @@ export function createSharing({ claims, answers, cache }: SharingOptions): Shari
 }
 
 /** The answer of another node. */
-function stateOf(findings: Findings, cached: boolean): SharedState {
+function stateOf(result: SearchResult, cached: boolean): SharedState {
   return {
     kind: "state",
-    findings: () => findings,
-    depth: findings.depth,
+    result: () => result,
+    depth: result.depth,
     askedAt: performance.now(),
     queueMs: 0,
-    engineMs: findings.counters.timeMs,
+    engineMs: result.counters.timeMs,
     cached,
   };
 }

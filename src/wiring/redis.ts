@@ -1,9 +1,5 @@
-import type { Findings } from "../analysis/analysis.ts";
-import {
-  findingsFromJson,
-  lastFindingsFromJson,
-  findingsVersion as version,
-} from "../analysis/read-findings.ts";
+import type { SearchResult } from "../analysis/analysis.ts";
+import { lastResultFromJson, resultFromJson, resultVersion as version } from "../analysis/read-result.ts";
 import type { Log } from "../log/log.ts";
 import type { Meter } from "../metrics/meter.ts";
 import type { Redis, RedisTimes } from "../storage/redis/connection.ts";
@@ -84,10 +80,10 @@ export async function shareAnswers(
     import("../storage/redis/claims.ts"),
   ]);
   return {
-    answers: createRedisCache<Findings>(redis, {
+    answers: createRedisCache<SearchResult>(redis, {
       bytes: redisAnswersMb * 1e6,
-      format: { version, read: findingsFromJson },
+      format: { version, read: resultFromJson },
     }),
-    claims: createRedisClaims<Findings>(redis, { format: { version, read: lastFindingsFromJson } }),
+    claims: createRedisClaims<SearchResult>(redis, { format: { version, read: lastResultFromJson } }),
   };
 }

@@ -1,7 +1,7 @@
 import { getHeapStatistics } from "node:v8";
 import type { Access } from "../access/access.ts";
 import { openPlan } from "../access/plans.ts";
-import type { Findings } from "../analysis/analysis.ts";
+import type { SearchResult } from "../analysis/analysis.ts";
 import { type Analyzer, createAnalyzer } from "../analysis/analyzer.ts";
 import { createScheduler, type Scheduler } from "../analysis/scheduler.ts";
 import { createSharing, type SharingOptions } from "../analysis/share-searches.ts";
@@ -39,7 +39,7 @@ export interface Service {
 /** Parts that not every service has. */
 export interface ServiceOptions {
   /** Answers that outlive the process. */
-  readonly store?: AnswerStore<Findings> | undefined;
+  readonly store?: AnswerStore<SearchResult> | undefined;
   /** Answers and searches of all nodes. */
   readonly shared?: Omit<SharingOptions, "cache"> | undefined;
   /** Writes the log lines of calls; by default as the settings say. */
@@ -95,12 +95,12 @@ export function createService(
 }
 
 /** @throws ConfigError if the cache could fill the heap, which ends the process */
-function openCache({ cacheMb }: Config): AnswerCache<Findings> {
+function openCache({ cacheMb }: Config): AnswerCache<SearchResult> {
   const heapMb = Math.floor(getHeapStatistics().heap_size_limit / 1e6);
   if (cacheMb > heapMb / 2) {
     throw new ConfigError(
       `KIBITZ_CACHE_MB: ${cacheMb} MB is more than half of the ${heapMb} MB that Node gives this process. Name less; 0 turns the cache off.`,
     );
   }
-  return createMemoryCache<Findings>({ bytes: cacheMb * 1e6 });
+  return createMemoryCache<SearchResult>({ bytes: cacheMb * 1e6 });
 }

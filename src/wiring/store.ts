@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Findings } from "../analysis/analysis.ts";
-import { findingsFromJson, findingsVersion } from "../analysis/read-findings.ts";
+import type { SearchResult } from "../analysis/analysis.ts";
+import { resultFromJson, resultVersion } from "../analysis/read-result.ts";
 import type { Log } from "../log/log.ts";
 import type { AnswerStore } from "../storage/ports.ts";
 import { answerFileName, openSqliteAnswerStore } from "../storage/sqlite/answer-store.ts";
@@ -13,13 +13,13 @@ export function openStore(
   { storeMb, dataDir }: Pick<Config, "storeMb" | "dataDir">,
   log: Pick<Log, "info" | "warn">,
   degraded?: Degraded,
-): AnswerStore<Findings> | undefined {
+): AnswerStore<SearchResult> | undefined {
   if (storeMb === 0) {
     return undefined;
   }
   return openSqliteAnswerStore(dataDir, {
     bytes: storeMb * 1e6,
-    format: { version: findingsVersion, read: findingsFromJson },
+    format: { version: resultVersion, read: resultFromJson },
     watch: createStoreLog(log, {
       name: "stored answers",
       meanwhile: "their file is deleted and begun anew",

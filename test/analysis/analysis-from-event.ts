@@ -1,12 +1,12 @@
 import {
   type Analysis,
-  analysisFromFindings,
-  findingsFromEvent,
+  analysisFromResult,
+  resultFromEvent,
   type ValidatedRequest,
 } from "../../src/analysis/analysis.ts";
 import type { SearchEvent } from "../../src/engine/engine.ts";
 
 /** The answer to the one request of a search. */
 export function analysisFromEvent(event: SearchEvent, request: ValidatedRequest, queueMs: number): Analysis {
-  return analysisFromFindings(findingsFromEvent(event, request), request, { queueMs, cached: false });
+  return analysisFromResult(resultFromEvent(event, request), request, { queueMs, cached: false });
 }

@@ -1,4 +1,4 @@
-import type { Findings } from "../../src/analysis/analysis.ts";
+import type { SearchResult } from "../../src/analysis/analysis.ts";
 import { type Analyzer, createAnalyzer } from "../../src/analysis/analyzer.ts";
 import { createScheduler } from "../../src/analysis/scheduler.ts";
 import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
@@ -10,7 +10,7 @@ export function analyzerOf(search: SearchWithRetry, slots = 1, cacheBytes = 1e6)
   return createAnalyzer({
     search,
     scheduler: createScheduler({ slots, maxWaitMs: 60_000 }),
-    cache: createMemoryCache<Findings>({ bytes: cacheBytes }),
+    cache: createMemoryCache<SearchResult>({ bytes: cacheBytes }),
     movetimeMaxMs: 9000,
   });
 }

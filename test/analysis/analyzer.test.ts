@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Analysis, Findings, ValidatedRequest } from "../../src/analysis/analysis.ts";
+import type { Analysis, SearchResult, ValidatedRequest } from "../../src/analysis/analysis.ts";
 import { type Analyzer, createAnalyzer } from "../../src/analysis/analyzer.ts";
 import type { Followed } from "../../src/analysis/flight.ts";
 import { createScheduler, type Scheduler, type Work } from "../../src/analysis/scheduler.ts";
@@ -69,7 +69,7 @@ describe("a search", () => {
   test("a search has the agreed time, on the engine and in the queue", async () => {
     const { search, jobs } = scripted(doneOf());
     const { scheduler, works } = listening();
-    const cache = createMemoryCache<Findings>({ bytes: 1e6 });
+    const cache = createMemoryCache<SearchResult>({ bytes: 1e6 });
     const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
     const terms = { expectedMs: 123, longestMs: 4567, onEngineTime() {} };
     const request = validated({ depth: 30 });
@@ -86,7 +86,7 @@ describe("a search", () => {
       }),
     );
     const { scheduler, works } = listening();
-    const cache = createMemoryCache<Findings>({ bytes: 0 });
+    const cache = createMemoryCache<SearchResult>({ bytes: 0 });
     const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
     const request = validated({ depth: 14 });
     await analyzer.analyze(request, "somebody", never);
@@ -132,8 +132,8 @@ describe("a search", () => {
       order.push(`search ${depth}`);
       return doneOf();
     };
-    const cache: AnswerCache<Findings> = {
-      ...createMemoryCache<Findings>({ bytes: 1e6 }),
+    const cache: AnswerCache<SearchResult> = {
+      ...createMemoryCache<SearchResult>({ bytes: 1e6 }),
       set: () => order.push("keep"),
     };
     const scheduler = createScheduler({ slots: 1, maxWaitMs: 60_000 });
@@ -250,7 +250,7 @@ describe("a caller that leaves", () => {
       new Promise((_, reject) => {
         signal.addEventListener("abort", () => stopped.promise.then(() => reject(signal.reason)));
       });
-    const cache = createMemoryCache<Findings>({ bytes: 0 });
+    const cache = createMemoryCache<SearchResult>({ bytes: 0 });
     const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
     const leaving = new AbortController();
     const left = analyzer.analyze(validated(), "somebody", leaving.signal);
@@ -335,7 +335,7 @@ describe("an answer that depth alone defines", () => {
 test("more work than the queue can do in time is refused, and admitted work is finished", async () => {
   const { search } = scripted(doneOf());
   const scheduler = createScheduler({ slots: 1, maxWaitMs: 0 });
-  const cache = createMemoryCache<Findings>({ bytes: 0 });
+  const cache = createMemoryCache<SearchResult>({ bytes: 0 });
   const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
   const [accepted, refused] = [validated(), validated({ depth: 3 })].map((request) =>
     analyzer.analyze(request, "somebody", never),
@@ -355,7 +355,7 @@ function analyzerWithHolds() {
   const analyzer = createAnalyzer({
     search,
     scheduler: createScheduler({ slots: 1, maxWaitMs: 1e9 }),
-    cache: createMemoryCache<Findings>({ bytes: 1e6 }),
+    cache: createMemoryCache<SearchResult>({ bytes: 1e6 }),
     movetimeMaxMs: 9000,
   });
   const release = async () => {
@@ -536,7 +536,7 @@ describe("a search that two ask for while it waits", () => {
       });
     };
     const scheduler = createScheduler({ slots: 1, maxWaitMs: 600_000 });
-    const cache = createMemoryCache<Findings>({ bytes: 0 });
+    const cache = createMemoryCache<SearchResult>({ bytes: 0 });
     const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
     const ended: Promise<unknown>[] = [];
     const ask = (depth: number, flow: string) => {
@@ -589,9 +589,9 @@ describe("a search that two ask for while it waits", () => {
 
 /** A store that remembers what it was asked. */
 function rememberingStore() {
-  const kept = new Map<string, Findings>();
+  const kept = new Map<string, SearchResult>();
   const asked: string[] = [];
-  const store: AnswerStore<Findings> = {
+  const store: AnswerStore<SearchResult> = {
     get: (key) => {
       asked.push("get");
       return kept.get(key);
@@ -606,12 +606,12 @@ function rememberingStore() {
 }
 
 /** An analyzer as a process has it that was just started, over what others have stored. */
-function startedOver(store: AnswerStore<Findings>, done: SearchDone = doneOf()) {
+function startedOver(store: AnswerStore<SearchResult>, done: SearchDone = doneOf()) {
   const { search, jobs } = scripted(done);
   const analyzer = createAnalyzer({
     search,
     scheduler: createScheduler({ slots: 1, maxWaitMs: 60_000 }),
-    cache: createMemoryCache<Findings>({ bytes: 1e6 }),
+    cache: createMemoryCache<SearchResult>({ bytes: 1e6 }),
     store,
     movetimeMaxMs: 9000,
   });

@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
-import type { Findings } from "../../src/analysis/analysis.ts";
+import type { SearchResult } from "../../src/analysis/analysis.ts";
 import { type Analyzer, createAnalyzer } from "../../src/analysis/analyzer.ts";
-import { findingsFromJson, lastFindingsFromJson } from "../../src/analysis/read-findings.ts";
+import { lastResultFromJson, resultFromJson } from "../../src/analysis/read-result.ts";
 import { createScheduler, type Scheduler } from "../../src/analysis/scheduler.ts";
 import { createSharing } from "../../src/analysis/share-searches.ts";
 import type { SearchDone } from "../../src/engine/engine.ts";
@@ -73,15 +73,15 @@ export async function openNode({
     searches.push(held);
     return promise;
   };
-  const cache = createMemoryCache<Findings>({ bytes: 1e6 });
+  const cache = createMemoryCache<SearchResult>({ bytes: 1e6 });
   const scheduler = createScheduler({ slots: 1, maxWaitMs });
-  const claims = createRedisClaims<Findings>(connection, {
-    format: { version: 1, read: lastFindingsFromJson },
+  const claims = createRedisClaims<SearchResult>(connection, {
+    format: { version: 1, read: lastResultFromJson },
     times: { leaseMs: 1000, renewMs: 50, pollMs: 5 },
   });
   let waits = 0;
   const sharing = createSharing({
-    answers: createRedisCache(connection, { bytes: 1e6, format: { version: 1, read: findingsFromJson } }),
+    answers: createRedisCache(connection, { bytes: 1e6, format: { version: 1, read: resultFromJson } }),
     claims: {
       async claim(name) {
         const claim = await claims.claim(name);

@@ -6,7 +6,7 @@ import { runInNewContext } from "node:vm";
 import { Chess } from "chess.js";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { findingsFromEvent } from "../../src/analysis/analysis.ts";
+import { resultFromEvent } from "../../src/analysis/analysis.ts";
 import type { EngineBuild, Snapshot } from "../../src/engine/engine.ts";
 import { parseLine, type UciInfo, type UciLine } from "../../src/engine/uci/parse-line.ts";
 import { createSnapshotFold } from "../../src/engine/uci/snapshot-fold.ts";
@@ -171,7 +171,7 @@ function check({ lines, lineCount, nodes, movetimeMs, closedAfter }: Printed): v
   }
   checkFinal(final, newest, heard);
   if (final) {
-    checkFindings(final);
+    checkResult(final);
   }
 }
 
@@ -264,7 +264,7 @@ function checkFinal(
 }
 
 /** Whatever an engine printed, callers are told legal moves only, or it is a protocol error of the engine. */
-function checkFindings(snapshot: Snapshot): void {
+function checkResult(snapshot: Snapshot): void {
   const bestMove = snapshot.lines[0]?.moves[0] ?? "";
   const build = { id: "fuzzed", settings: { hashMb: 16, threads: 1 } } as EngineBuild;
   const event = {
@@ -274,16 +274,16 @@ function checkFindings(snapshot: Snapshot): void {
     ponder: snapshot.lines[0]?.moves[1],
     endedBy: "depth",
   } as const;
-  let findings: ReturnType<typeof findingsFromEvent>;
+  let result: ReturnType<typeof resultFromEvent>;
   try {
-    findings = findingsFromEvent(event, { position, build, weakened: false });
+    result = resultFromEvent(event, { position, build, weakened: false });
   } catch (error) {
     match(String(error), /which is not legal/);
     ok(!legalMoves.has(bestMove), `${bestMove} is legal`);
     return;
   }
   counts.toldInFull++;
-  for (const { moves, san } of findings.lines) {
+  for (const { moves, san } of result.lines) {
     deepEqual(san, sanOf(moves));
   }
 }

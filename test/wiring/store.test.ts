@@ -1,14 +1,14 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { findingsFromEvent } from "../../src/analysis/analysis.ts";
+import { resultFromEvent } from "../../src/analysis/analysis.ts";
 import { loadConfig } from "../../src/wiring/config.ts";
 import { hasStore, openStore } from "../../src/wiring/store.ts";
 import { doneOf, validated } from "../analysis/made-up.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const root = useTemporaryFolder();
-const findings = findingsFromEvent(doneOf(), validated());
+const result = resultFromEvent(doneOf(), validated());
 
 function openIn(folder: string, env: Readonly<Record<string, string>> = {}) {
   const said: object[] = [];
@@ -22,11 +22,11 @@ test("answers are stored in the data folder, unless the settings leave no room f
   const none = openIn(folder, { KIBITZ_STORE_MB: "0" });
   expect([none.store, hasStore(none.config), existsSync(folder)]).toEqual([undefined, false, false]);
   const first = openIn(folder);
-  first.store?.set("a", findings);
+  first.store?.set("a", result);
   first.store?.[Symbol.dispose]();
   expect(hasStore(first.config)).toBe(true);
   using later = openIn(folder).store;
-  expect(later?.get("a")).toEqual(findings);
+  expect(later?.get("a")).toEqual(result);
 });
 
 test("a damaged file is deleted and begun anew, and the log says so", () => {
@@ -34,7 +34,7 @@ test("a damaged file is deleted and begun anew, and the log says so", () => {
   mkdirSync(folder);
   writeFileSync(join(folder, "answers.db"), "damaged".repeat(1000));
   const { store, said } = openIn(folder);
-  store?.set("a", findings);
+  store?.set("a", result);
   store?.[Symbol.dispose]();
   expect(said).toEqual([
     {
@@ -49,7 +49,7 @@ test("a folder that cannot be made is logged once, and answers go on without it"
   const file = join(root, "file");
   writeFileSync(file, "");
   const { store, said } = openIn(join(file, "data"));
-  store?.set("a", findings);
+  store?.set("a", result);
   expect(store?.get("b")).toBeUndefined();
   store?.[Symbol.dispose]();
   expect(said).toEqual([

@@ -7,7 +7,7 @@ interface MemoryCacheOptions {
 }
 
 /**
- * Bytes of a value for each character of its JSON. The findings of 2,800 searches took 6.5. Values that were pushed out stay until V8
+ * Bytes of a value for each character of its JSON. The results of 2,800 searches took 6.5. Values that were pushed out stay until V8
  * collects the whole heap, so twice as much is counted.
  */
 const bytesPerCharacter = 14;

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { findingsFromEvent } from "../../src/analysis/analysis.ts";
-import { findingsFromJson, findingsVersion, lastFindingsFromJson } from "../../src/analysis/read-findings.ts";
+import { resultFromEvent } from "../../src/analysis/analysis.ts";
+import { lastResultFromJson, resultFromJson, resultVersion } from "../../src/analysis/read-result.ts";
 import { doneOf, lineOf, snapshotOf, validated } from "./made-up.ts";
 
 const mateLine = lineOf(["a7b8q", "d6e7"], {
   score: { value: { kind: "mate", mate: 3 }, bound: "lower", wdl: undefined },
 });
 const searched = [
-  findingsFromEvent(doneOf(), validated()),
-  findingsFromEvent(
+  resultFromEvent(doneOf(), validated()),
+  resultFromEvent(
     doneOf({
       endedBy: "nodes",
       bestMove: "a7b8q",
@@ -20,26 +20,26 @@ const searched = [
 ];
 const written = JSON.stringify(searched[0]);
 
-test.each(searched)("a search result is the same when it is written and read", (findings) => {
-  expect(findingsFromJson(JSON.parse(JSON.stringify(findings)))).toEqual(findings);
+test.each(searched)("a search result is the same when it is written and read", (result) => {
+  expect(resultFromJson(JSON.parse(JSON.stringify(result)))).toEqual(result);
 });
 
 test.each([
-  ["the end by time", findingsFromEvent(doneOf({ endedBy: "time" }), validated())],
-  ["the end by depth", findingsFromEvent(doneOf(), validated())],
-])("the last findings of a search are the same when they are written and read: %s", (_, findings) => {
-  const json = JSON.parse(JSON.stringify(findings));
-  expect(lastFindingsFromJson(json)).toEqual(findings);
-  expect(lastFindingsFromJson({ ...json, endedBy: "stop" })).toBeUndefined();
-  expect(lastFindingsFromJson({ ...json, endedBy: undefined })).toBeUndefined();
-  expect(lastFindingsFromJson({ ...json, lines: [] })).toBeUndefined();
+  ["the end by time", resultFromEvent(doneOf({ endedBy: "time" }), validated())],
+  ["the end by depth", resultFromEvent(doneOf(), validated())],
+])("the last result of a search is the same when it is written and read: %s", (_, result) => {
+  const json = JSON.parse(JSON.stringify(result));
+  expect(lastResultFromJson(json)).toEqual(result);
+  expect(lastResultFromJson({ ...json, endedBy: "stop" })).toBeUndefined();
+  expect(lastResultFromJson({ ...json, endedBy: undefined })).toBeUndefined();
+  expect(lastResultFromJson({ ...json, lines: [] })).toBeUndefined();
 });
 
 test("a search result that is written in another format needs another version number", () => {
   const score = { value: { kind: "cp", cp: 30 }, bound: "exact", wdl: { win: 100, draw: 850, loss: 50 } };
   const move = { capture: false, check: false };
-  expect({ findingsVersion, ...JSON.parse(written) }).toEqual({
-    findingsVersion: 2,
+  expect({ resultVersion, ...JSON.parse(written) }).toEqual({
+    resultVersion: 2,
     score,
     best: {
       ...move,
@@ -67,10 +67,10 @@ test("a search result that is written in another format needs another version nu
   });
 });
 
-test.each([[null], [undefined], [1], ["findings"], [[]], [{}], [{ lines: [] }]])(
+test.each([[null], [undefined], [1], ["result"], [[]], [{}], [{ lines: [] }]])(
   "a value that is no search result is refused: %j",
   (json) => {
-    expect(findingsFromJson(json)).toBeUndefined();
+    expect(resultFromJson(json)).toBeUndefined();
   },
 );
 
@@ -87,5 +87,5 @@ test.each([
   { counters: undefined },
   { warnings: undefined },
 ])("a search result with %j is refused", (wrong) => {
-  expect(findingsFromJson({ ...JSON.parse(written), ...wrong })).toBeUndefined();
+  expect(resultFromJson({ ...JSON.parse(written), ...wrong })).toBeUndefined();
 });
