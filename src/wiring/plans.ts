@@ -235,7 +235,7 @@ export function shownPlans(plans: readonly Plan[]): readonly object[] {
   return plans.map((plan) => write(create(message, messageFromPlan(plan))));
 }
 
-/** What `GET /price` shows of a plan. */
+/** The message of a plan in the answer of `GET /price`. */
 function planMessage(): DescMessage {
   const { message } = AnalysisService.method.getPrice.output.field.plans;
   if (message === undefined) {

@@ -42,11 +42,9 @@ const migrations: readonly string[] = [
   "CREATE TABLE pepper_check (value TEXT NOT NULL) STRICT;",
 ];
 
-const databaseFileName = "kibitz.db";
-
 /** The absolute path of the database in a folder. */
 export function databaseFile(folder: string): string {
-  return resolve(folder, databaseFileName);
+  return resolve(folder, "kibitz.db");
 }
 
 /** Longest wait for another process's lock, in milliseconds. */
@@ -179,20 +177,16 @@ function migrate(database: DatabaseSync): void {
   // Two processes may start at once: the second one waits here, and finds the work done.
   transaction(database, () => {
     const version = versionOf(database);
-    assertKnown(version);
+    if (version > migrations.length) {
+      throw new NewerDatabase(
+        `it was written by a newer Kibitz (version ${version}, this one knows ${migrations.length})`,
+      );
+    }
     for (const migration of migrations.slice(version)) {
       database.exec(migration);
     }
     database.exec(`PRAGMA user_version = ${migrations.length}`);
   });
-}
-
-function assertKnown(version: number): void {
-  if (version > migrations.length) {
-    throw new NewerDatabase(
-      `it was written by a newer Kibitz (version ${version}, this one knows ${migrations.length})`,
-    );
-  }
 }
 
 function versionOf(database: DatabaseSync): number {
