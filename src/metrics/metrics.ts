@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Counter, collectDefaultMetrics, type OpenMetricsContentType, Registry } from "prom-client";
 import { createFamilies, type Families } from "./families.ts";
 import type { EndedCall, Meter, MeteredEngine } from "./meter.ts";
@@ -7,7 +6,7 @@ import type { EndedCall, Meter, MeteredEngine } from "./meter.ts";
 export interface Metrics {
   /** Counts events as they happen. */
   readonly meter: Meter;
-  /** Adds readers of the current state, called for each print. A later reader replaces an earlier one of the same name. */
+  /** Sets the readers of the current state, which are called for each print. */
   watch(readers: Readers): void;
   /** Prints all metrics: `text` is the exposition format 0.0.4, and `openmetrics` has exemplars too. */
   print(format?: "text" | "openmetrics"): Promise<string>;
@@ -51,16 +50,18 @@ export function createMetrics(version: string): Metrics {
   const { registry, families } = createRegistry();
   families.build.set({ version }, 1);
   let readers: Readers = {};
-  /** Set by the first print. */
-  let watching: Promise<void> | undefined;
+  let isFirstPrint = true;
   return {
     meter: createMeter(families),
-    watch(more) {
-      readers = { ...readers, ...more };
+    watch(given) {
+      readers = given;
     },
     async print(format = "text") {
-      watching ??= watchProcess(registry);
-      await watching;
+      if (isFirstPrint) {
+        isFirstPrint = false;
+        // Not before, because sampling the event loop wakes the process a hundred times a second.
+        collectMetricsOfNode(registry);
+      }
       readStatus(families, readers);
       const openMetrics = await registry.metrics();
       return format === "text" ? textFromOpenMetrics(openMetrics) : openMetrics;
@@ -82,18 +83,6 @@ function textFromOpenMetrics(openMetrics: string): string {
     .replace(/^# (?:HELP|TYPE) (\S+)/gm, (line, name) => (counters.has(name) ? `${line}_total` : line))
     .replace(/^(\w+_bucket\{.*\} \S+) # \{.*$/gm, "$1")
     .replace(/# EOF\n$/, "");
-}
-
-/** Longer than two samples of the event loop's delay, in milliseconds. Before the second sample, the delay is NaN. */
-const firstSamplesMs = 50;
-
-/**
- * Collects metrics of the process and of Node: memory, CPU, files, the delay of the event loop, garbage collection. Starts with the
- * first print, because sampling wakes the process a hundred times a second.
- */
-async function watchProcess(registry: Registry<OpenMetricsContentType>): Promise<void> {
-  collectMetricsOfNode(registry);
-  await sleep(firstSamplesMs);
 }
 
 /**
