@@ -1,9 +1,9 @@
 import { once } from "node:events";
-import { mkdirSync } from "node:fs";
 import manifest from "../../package.json" with { type: "json" };
 import type { Guard } from "../engine/sandbox/links.ts";
 import { createLog } from "../log/create-log.ts";
 import type { Log } from "../log/log.ts";
+import { makeFolder } from "../storage/sqlite/database.ts";
 import { tracingFrom } from "../tracing/settings.ts";
 import { ConfigError, describeSettings, loadConfig, settingsForLog } from "../wiring/config.ts";
 import { openEngines } from "../wiring/engines.ts";
@@ -145,7 +145,7 @@ async function startTracing(env: Host["env"], log: Log): Promise<AsyncDisposable
 /** Creates the data folder before the engines start, because their sandbox can only hide a folder that exists. */
 function ensureFolder(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir);
   } catch {
     // Opening the database in the folder reports the error.
   }

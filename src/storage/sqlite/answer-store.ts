@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
-import { mkdirSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type AnswerStore, type StoreWatch, unwatched } from "../ports.ts";
 import type { ValueFormat } from "../value-format.ts";
-import { inodeOf, isBusy, keepPrivate, transaction } from "./database.ts";
+import { inodeOf, isBusy, keepPrivate, makeFolder, transaction } from "./database.ts";
 
 export interface AnswerStoreOptions<T> {
   /** Largest size of the file. The log beside it takes some megabytes more. */
@@ -144,7 +144,7 @@ interface AnswerFile {
 }
 
 function openAnswerFile(folder: string, path: string, maxBytes: number): AnswerFile {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
     keepPrivate(path);

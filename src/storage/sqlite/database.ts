@@ -1,5 +1,5 @@
-import { accessSync, chmodSync, constants, mkdirSync, statSync } from "node:fs";
-import { resolve } from "node:path";
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreUnavailable, type StoreWatch, unwatched } from "../ports.ts";
@@ -78,7 +78,7 @@ export interface DatabaseOptions {
 export function openDatabase(folder: string, options?: DatabaseOptions): Database {
   const file = databaseFile(folder);
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     accessSync(folder, constants.W_OK);
     const database = new Database(file, options);
     try {
@@ -156,6 +156,22 @@ export class Database extends DatabaseSync {
         this.#watch.failed(what, message);
         throw new StoreUnavailable(`the database cannot be used: ${message}`, { cause: error });
       }
+    }
+  }
+}
+
+/** Makes a folder and its parents, for their owner alone. Node's own recursion (26.10) never returns if a parent is in `/proc`. */
+export function makeFolder(folder: string): void {
+  if (existsSync(folder)) {
+    return;
+  }
+  makeFolder(dirname(resolve(folder)));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
+      throw error;
     }
   }
 }
