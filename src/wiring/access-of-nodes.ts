@@ -8,11 +8,11 @@ import { createRedisLimitStore } from "../storage/redis/limit-store.ts";
 export interface OpenedStores extends AsyncDisposable {
   readonly stores: AccessOptions["stores"];
   readonly shared?: SharedAccess;
-  /** Done now and then: looks whether what failed works again. @throws StoreUnavailable */
-  keepUp?(): Promise<void>;
+  /** Checks regularly whether a store that failed works again. @throws StoreUnavailable */
+  probe?(): Promise<void>;
 }
 
-/** What other nodes are asked through, and how many nodes there are, or were when they were seen last. */
+/** The Redis that nodes share, and the last known number of nodes. */
 export interface Sharing {
   readonly redis: Redis;
   nodes(): number;

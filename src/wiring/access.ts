@@ -24,32 +24,32 @@ import { loadPlans } from "./plans.ts";
 import { connectRedis } from "./redis.ts";
 import type { Config } from "./settings.ts";
 
-/** What the stores are asked, and how long they are waited for, in milliseconds. */
+/** Intervals and waiting times of the stores, in milliseconds. */
 export const accessTimes = {
-  /** Between two writes of what was used: so much a killed process forgets of it. */
+  /** Between two writes of usage. A killed process loses the usage of this time. */
   flushMs: 3000,
-  /** A key is known from memory: so long one that another process has revoked still works. */
+  /** How long a key is known from memory: a key that another process has revoked still works for this time. */
   knownMs: defaultKnownMs,
-  /** For another process's write, at most. */
+  /** Longest wait for another process's lock. */
   busyMaxMs: defaultBusyMaxMs,
 } as const;
 
-/** As {@link accessTimes}; tests make them short. */
+/** The {@link accessTimes} that tests make short. */
 export type AccessTimes = { readonly [Time in keyof typeof accessTimes]: number };
 
 interface AccessOptions {
   /** The state that nodes share. Unset for a node with a database of its own. */
   readonly sharing?: Sharing | undefined;
-  /** Told of the database. */
+  /** Registers the database as a part that can be degraded. */
   readonly degraded?: Degraded | undefined;
 }
 
-/** Milliseconds until keys that have ended are forgotten for the first time: a clock that was wrong at boot is right by then. */
+/** Milliseconds until ended keys are deleted for the first time: a clock that was wrong at boot is right by then. */
 const pruneAfterMs = 3_600_000;
 
 /**
- * Who may ask and how much, as the settings say, over the database in their folder, or over what nodes share. Disposing
- * of it writes the rest.
+ * Opens keys and limits: in the database of the data folder, or in the Redis that nodes share. Disposing of the result writes the
+ * latest usage.
  *
  * @throws ConfigError for plans and folders that cannot be used
  */
@@ -62,11 +62,9 @@ export async function openAccess(
   const { flushMs, knownMs, busyMaxMs } = { ...accessTimes, ...times };
   const plans = loadPlans(config);
   await using open = new AsyncDisposableStack();
-  const {
-    stores,
-    shared,
-    keepUp: tryAgain,
-  } = open.use(sharing ? await openShared(sharing, log) : openOwn(config, log, { busyMaxMs, degraded }));
+  const { stores, shared, probe } = open.use(
+    sharing ? await openShared(sharing, log) : openOwn(config, log, { busyMaxMs, degraded }),
+  );
   const access = await createAccess({
     mode: config.access,
     plans,
@@ -80,20 +78,18 @@ export async function openAccess(
     ...(shared && { shared }),
     log,
   });
-  let isPepperChecked = await checkPepper(stores.keys, config).then(
-    () => true,
-    (error: unknown) => {
-      // Redis is away: this node starts all the same, and looks again.
-      if (error instanceof StoreUnavailable) {
-        return false;
-      }
+  let isPepperChecked = true;
+  await checkPepper(stores.keys, config).catch((error: unknown) => {
+    if (!(error instanceof StoreUnavailable)) {
       throw error;
-    },
-  );
+    }
+    // Redis is unreachable: this node starts all the same, and checks later.
+    isPepperChecked = false;
+  });
   const openedAt = performance.now();
   async function keepUp(): Promise<void> {
     await access.flush();
-    await tryAgain?.();
+    await probe?.();
     if (!isPepperChecked) {
       await checkPepper(stores.keys, config).catch((error: unknown) => {
         if (!(error instanceof ConfigError)) {
@@ -107,14 +103,14 @@ export async function openAccess(
       await access.prune();
     }
   }
-  /** One at a time: it may wait for somebody who has the database locked. */
+  /** One at a time, because each may wait for a lock. */
   let keeping: Promise<void> | undefined;
   const timer = setInterval(() => {
     keeping ??= keepUp()
       .catch((err: unknown) => {
-        // That the store cannot be asked is in the log once, and not every time.
+        // The store itself logs once that it is unavailable.
         if (!(err instanceof StoreUnavailable)) {
-          log.error({ err }, "usage could not be saved, or what has ended not be deleted");
+          log.error({ err }, "usage could not be saved, or ended keys not be deleted");
         }
       })
       .finally(() => {
@@ -122,19 +118,14 @@ export async function openAccess(
       });
   }, flushMs);
   const closing = open.move();
-  const close = async () => {
-    clearInterval(timer);
-    await keeping;
-    await access
-      .flush()
-      .catch((err: unknown) => log.error({ err }, "the latest usage could not be saved and is lost"));
-    await closing.disposeAsync();
-  };
-  let closed: Promise<void> | undefined;
   return Object.assign(access, {
-    [Symbol.asyncDispose]() {
-      closed ??= close();
-      return closed;
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      await keeping;
+      await access
+        .flush()
+        .catch((err: unknown) => log.error({ err }, "the latest usage could not be saved and is lost"));
+      await closing.disposeAsync();
     },
   });
 }
@@ -158,28 +149,28 @@ function openOwn(
   const database = openData(config, { watch, busyMaxMs });
   return {
     stores: { keys: createSqliteKeyStore(database), usage: createSqliteUsageStore(database) },
-    keepUp: async () => void (isDegraded && (await database.probe())),
+    probe: async () => void (isDegraded && (await database.probe())),
     async [Symbol.asyncDispose]() {
       database.close();
     },
   };
 }
 
-/** Keys as they are kept. */
+/** The open store of keys. */
 export interface OpenedKeys extends AsyncDisposable {
   readonly keys: KeyStore;
-  /** As {@link placeOfKeys} says. */
+  /** The {@link placeOfKeys}. */
   readonly place: string;
-  /** Whether the database was made just now. */
+  /** True if the database was made just now. */
   readonly isNew: boolean;
-  /** The time of all nodes that share them, in milliseconds since 1970; undefined where that is this machine's. */
+  /** The clock that all nodes share, in milliseconds since 1970; undefined if this machine's clock counts. */
   now(): number | undefined;
 }
 
 /**
- * The keys alone, as the settings say.
+ * Opens the keys alone, for commands.
  *
- * @throws ConfigError, also if Redis is not there, or the keys were made with another pepper
+ * @throws ConfigError, also if Redis is unreachable, or the keys were made with another pepper
  */
 export async function openKeys(config: Config): Promise<OpenedKeys> {
   await using open = new AsyncDisposableStack();
@@ -209,7 +200,7 @@ async function openKeysIn(redis: Redis): Promise<OpenedKeyStore> {
   return { keys: createRedisKeyStore(redis), now: redis.now };
 }
 
-/** Where the keys are, for people: the whole path of the database, or Redis without its password. */
+/** The place of the keys, for people: the absolute path of the database, or Redis without its password. */
 export function placeOfKeys({ redisUrl, redisPrefix, dataDir }: Config): string {
   if (redisUrl === undefined) {
     return databaseFile(dataDir);
@@ -237,7 +228,7 @@ async function checkPepper(keys: KeyStore, config: Config): Promise<void> {
   );
 }
 
-/** Read only where it is needed: a node that is alone starts without. */
+/** Loads the modules of Redis only if the settings name one. */
 async function openShared(...args: Parameters<typeof openSharedAccess>): Promise<OpenedStores> {
   return (await import("./access-of-nodes.ts")).openSharedAccess(...args);
 }
