@@ -154,8 +154,8 @@ export function createAnalyzer({
     isStream: boolean,
   ) {
     const flightKey = key === undefined ? undefined : flightKeyOf(key, longestMs);
-    const waiter = createWaiter(flow, isStream);
-    const work = searchOf(request, longestMs, key, flightKey, waiter);
+    const waiter = createWaiter(isStream);
+    const work = searchOf(request, longestMs, key, flightKey, flow);
     return { waiter, flightKey, work, joinedAt: performance.now() };
   }
 
@@ -164,19 +164,17 @@ export function createAnalyzer({
     movetimeMs: number,
     key: Key,
     flightKey: string | undefined,
-    first: Waiter,
+    flow: string,
   ): SharedWork<SharedEvent, Waiter> {
-    return async (publish, signal, sharers) => {
+    return async (publish, signal, watch) => {
       const times: RunTimes = { begunAt: undefined, endedAt: undefined };
       const streamed = new AbortController();
-      const join = (waiter: Waiter) => {
+      watch((waiter) => {
         waiter.joins(times);
         if (waiter.isStream) {
           streamed.abort();
         }
-      };
-      join(first);
-      sharers.watch(join);
+      });
       const { position, build, depth, nodes, multipv, options } = request;
       const searchMoves = restrictionOf(request);
       const job: SearchJob = { position, depth, nodes, movetimeMs, multipv, searchMoves, options };
@@ -197,7 +195,7 @@ export function createAnalyzer({
 
       async function searchHere(): Promise<SharedState> {
         const slot = await inSpan("queue", { signal }, () =>
-          scheduler.enter({ flow: first.flow, expectMs }, signal, onWaiting),
+          scheduler.enter({ flow, expectMs }, signal, onWaiting),
         );
         const { queueMs } = slot;
         const done = await searchHolding(slot, (progress) => publish(stateOf(progress, queueMs)));

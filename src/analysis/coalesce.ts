@@ -10,9 +10,9 @@ export interface Coalescer<T, W> {
   /**
    * The last state of the run in flight that is called `key`, or of a new run.
    *
-   * @param key undefined for work that is not shared.
-   * @param who the waiter, about which the work is informed.
-   * @throws the error of the work; the reason of `signal`.
+   * @param key undefined for work that is not shared
+   * @param who the waiter, for the work
+   * @throws the error of the work; the reason of `signal`
    */
   last(key: string | undefined, work: SharedWork<T, W>, who: W, signal: AbortSignal): Promise<T>;
   /** All states; of a run that is in flight already, the newest one first. */
@@ -23,19 +23,14 @@ export interface Coalescer<T, W> {
 /**
  * Work that is worth sharing: publishes states, and resolves with the last one.
  *
- * @param signal aborted when nobody waits for the work any more, with the last waiter's reason.
+ * @param signal aborted when nobody waits for the work any more, with the last waiter's reason
+ * @param watch reports the waiters: those that there are, and then each that joins
  */
 export type SharedWork<T, W> = (
   publish: (state: T) => void,
   signal: AbortSignal,
-  sharers: Sharers<W>,
+  watch: (onJoin: (who: W) => void) => void,
 ) => Promise<T>;
-
-/** The waiters of a run. */
-export interface Sharers<W> {
-  /** Reports the waiters that join from now on. */
-  watch(onJoin: (who: W) => void): void;
-}
 
 /** Counters since the start: waiters for which a run was started, and waiters that joined one. */
 export interface CoalescerCounters {
@@ -48,18 +43,6 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
   let started = 0;
   let joined = 0;
 
-  function joinRun(run: SharedRun<T, W>, waiter: Waiter<T, W>, signal: AbortSignal): () => void {
-    joined++;
-    // The search is in the trace of the caller that began it.
-    const links = run.span ? [{ context: run.span.spanContext() }] : [];
-    const span = beginSpan("join search", { links });
-    const leave = run.add(waiter, signal);
-    return () => {
-      leave();
-      span?.end();
-    };
-  }
-
   /** Adds a waiter to the run in flight, or to a new one. Returns the way to leave it. */
   function enter(
     key: string | undefined,
@@ -70,7 +53,15 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
     signal.throwIfAborted();
     const known = key === undefined ? undefined : inFlight.get(key);
     if (known) {
-      return joinRun(known, waiter, signal);
+      joined++;
+      // The search is in the trace of the caller that began it.
+      const links = known.span ? [{ context: known.span.spanContext() }] : [];
+      const span = beginSpan("join search", { links });
+      const leave = known.add(waiter, signal);
+      return () => {
+        leave();
+        span?.end();
+      };
     }
     started++;
     const run = new SharedRun<T, W>(() => {
@@ -122,9 +113,9 @@ interface StateListener<T> {
 }
 
 /** One run of the work, with its waiters. */
-class SharedRun<T, W> implements Sharers<W> {
+class SharedRun<T, W> {
   readonly #waiters = new Set<Waiter<T, W>>();
-  readonly #watchers: ((who: W) => void)[] = [];
+  #onJoin: (who: W) => void = () => {};
   readonly #abandoned = new AbortController();
   readonly #onOver: () => void;
   #newest: { readonly state: T } | undefined;
@@ -145,26 +136,26 @@ class SharedRun<T, W> implements Sharers<W> {
       }
     };
     const { signal } = this.#abandoned;
+    const watch = (onJoin: (who: W) => void) => {
+      this.#onJoin = onJoin;
+      for (const { who } of this.#waiters) {
+        onJoin(who);
+      }
+    };
     // A failure goes to the waiters. If all have left, nobody needs it.
     inSpan("search", { signal }, (span) => {
       this.span = span;
-      return work(publish, signal, this);
+      return work(publish, signal, watch);
     }).then(
       (last) => this.#end((waiter) => waiter.end(last)),
       (error) => this.#end((waiter) => waiter.fail(error)),
     );
   }
 
-  watch(onJoin: (who: W) => void): void {
-    this.#watchers.push(onJoin);
-  }
-
   /** Returns the way to leave, which may be used more than once. */
   add(waiter: Waiter<T, W>, signal: AbortSignal): () => void {
     this.#waiters.add(waiter);
-    for (const onJoin of this.#watchers) {
-      onJoin(waiter.who);
-    }
+    this.#onJoin(waiter.who);
     if (this.#newest) {
       waiter.push(this.#newest.state);
     }

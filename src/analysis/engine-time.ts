@@ -6,8 +6,6 @@ export interface RunTimes {
 
 /** A caller that waits for a search, which was begun for it or was in flight already. */
 export interface Waiter {
-  /** The flow in which a search waits that is begun for this caller. */
-  readonly flow: string;
   /** True if the caller reads all states, and not only the last. */
   readonly isStream: boolean;
   /** Notes that the caller waits for this search from now on. */
@@ -16,11 +14,10 @@ export interface Waiter {
   engineMs(): number;
 }
 
-export function createWaiter(flow: string, isStream: boolean): Waiter {
+export function createWaiter(isStream: boolean): Waiter {
   let run: RunTimes | undefined;
   let joinedAt = 0;
   return {
-    flow,
     isStream,
     joins(joined) {
       run = joined;

@@ -343,16 +343,16 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
   },
 );
 
-test("shared work is informed about the waiters that join it", async () => {
+test("shared work is informed about its waiters", async () => {
   const coalescer = createCoalescer<number, string>();
   const joined: string[] = [];
   const end = Promise.withResolvers<number>();
-  const work: SharedWork<number, string> = (_publish, _signal, sharers) => {
-    sharers.watch((who) => joined.push(who));
+  const work: SharedWork<number, string> = (_publish, _signal, watch) => {
+    watch((who) => joined.push(who));
     return end.promise;
   };
   const waiters = ["first", "second", "third"].map((who) => coalescer.last("a", work, who, never));
-  expect(joined).toEqual(["second", "third"]);
+  expect(joined).toEqual(["first", "second", "third"]);
   end.resolve(1);
   expect(await Promise.all(waiters)).toEqual([1, 1, 1]);
 });

@@ -51,6 +51,12 @@ describeWith("redis")("nodes that share a Redis", () => {
     }, 5);
     await Promise.all(asked).finally(() => clearInterval(timer));
   }
+  /** Resolves when Redis has the answers of a node, which ends its claims afterwards. */
+  const hasShared = ({ redis: { ask } }: TestNode) =>
+    until(
+      () => ask("KEYS", ["claim:*"]),
+      (keys) => Array.isArray(keys) && keys.length === 0,
+    );
   async function read(states: AsyncIterable<Analysis>, into: number[] = []): Promise<readonly number[]> {
     for await (const { depth, stopReason } of states) {
       into.push(stopReason === undefined ? depth : -depth);
@@ -77,6 +83,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     const first = one.analyzer.analyze(validated(), "caller", never);
     (await shared([one])).answer();
     await first;
+    await hasShared(one);
     const charged: number[] = [];
     const terms = { expectedMs: 1, longestMs: 9000, onEngineTime: (ms: number) => charged.push(ms) };
     expect(await other.analyzer.analyze(validated(), "caller", never, terms)).toMatchObject({
@@ -92,6 +99,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     const first = one.analyzer.analyze(validated(), "caller", never);
     (await shared([one])).answer();
     await first;
+    await hasShared(one);
     await one.analyzer.analyze(validated(), "caller", never);
     expect(one.found).toEqual([undefined, "memory"]);
     await other.analyzer.analyze(validated(), "caller", never);
@@ -100,14 +108,11 @@ describeWith("redis")("nodes that share a Redis", () => {
     await read(statesOf(third.analyzer, validated(), "caller", never));
     expect(third.found).toEqual(["shared"]);
     // An answer that a node waited for was searched, and not kept.
-    const all = [one, other, third];
-    const asked = askAll(all, validated({ depth: 15 }));
-    await until(() => all.filter(({ waits }) => waits() > 0).length === 2);
-    for (const { answer } of searchesOf(all)) {
-      answer();
-    }
+    const all = await nodes(3);
+    const asked = askAll(all);
+    (await shared(all)).answer();
     await Promise.all(asked);
-    expect(all.map(({ found }) => found.at(-1))).toEqual([undefined, undefined, undefined]);
+    expect(all.map(({ found }) => found)).toEqual([[undefined], [undefined], [undefined]]);
   });
 
   test("nodes that share a Redis charge every caller that waited the engine time of the search", async () => {
