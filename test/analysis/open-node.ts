@@ -20,7 +20,7 @@ export interface TestNode {
   readonly redis: Redis;
   /** Searches under way here, in the order in which they came. */
   readonly searches: HeldSearch[];
-  /** Where answers were found, as they were counted; undefined for those that were not. */
+  /** The tiers in which answers were found, as they were counted; undefined for an answer that was not known. */
   readonly found: (CacheTier | undefined)[];
   /** How often the node has found that another one holds the claim on a search. */
   readonly waits: () => number;
@@ -34,7 +34,7 @@ export interface HeldSearch {
 }
 
 interface NodeOptions {
-  /** Of Redis. */
+  /** The URL of Redis. */
   readonly url: string;
   readonly prefix: string;
   /** How long it waits for Redis, in milliseconds. */
