@@ -17,8 +17,6 @@ export interface Position {
   readonly moves: readonly string[];
   readonly turn: Color;
   readonly chess960: boolean;
-  /** Plies since the last capture or pawn move. */
-  readonly halfmoves: number;
   readonly legalMoveCount: number;
   /** Set if the game is over by the rules of chess. No engine decides this. */
   readonly terminal: Terminal | undefined;

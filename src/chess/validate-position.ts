@@ -99,7 +99,6 @@ export function positionFromBoard(
     moves,
     turn: chess.turn,
     chess960,
-    halfmoves: chess.halfmoves,
     ...outcome,
     warnings: outcome.terminal ? [] : warningsOfClock(chess.halfmoves, moves.length),
     board: chess,

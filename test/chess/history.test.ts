@@ -53,6 +53,9 @@ test("a claim by the 50-move rule comes before a claim by repetition", () => {
 
 test("a game ends with the 75th move of each side without capture or pawn move, before the fifth repetition", () => {
   const fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 134 90";
-  expect(positionOf(fen, { moves: times(3) })).toMatchObject({ terminal: undefined, halfmoves: 146 });
+  expect(positionOf(fen, { moves: times(3) })).toMatchObject({
+    terminal: undefined,
+    board: { halfmoves: 146 },
+  });
   expect(positionOf(fen, { moves: times(4) }).terminal?.reason).toBe("seventyfive_moves");
 });

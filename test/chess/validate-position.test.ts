@@ -211,5 +211,5 @@ test("the half-move clock warns of nothing once the game is over", () => {
 test("the half-move clock lets a draw be claimed from 100 on, and is written in full beyond 150", () => {
   expect(positionOf(at(99)).drawClaim).toBeUndefined();
   expect(positionOf(at(100)).drawClaim).toBe("fifty_moves");
-  expect(positionOf(at(163))).toMatchObject({ fen: at(163), halfmoves: 163 });
+  expect(positionOf(at(163))).toMatchObject({ fen: at(163), board: { halfmoves: 163 } });
 });

@@ -143,15 +143,15 @@ function checkRefusal(faults: readonly PositionFault[], input: PositionInput): v
 }
 
 function checkPosition(position: Position, input: PositionInput): void {
-  const { fen, root, moves, turn, halfmoves, legalMoveCount, terminal, chess960 } = position;
+  const { fen, root, moves, turn, board, legalMoveCount, terminal, chess960 } = position;
   for (const written of [fen, root]) {
     match(written, normalFen);
     ok(written.length <= 128, "too long to be read again");
   }
   equal(fen.split(" ")[1], turn.charAt(0));
   // The history begins after the last capture or pawn move.
-  ok(moves.length <= Math.min(input.moves.length, halfmoves), "too many moves");
-  ok(moves.length === input.moves.length || moves.length === halfmoves, "too few moves");
+  ok(moves.length <= Math.min(input.moves.length, board.halfmoves), "too many moves");
+  ok(moves.length === input.moves.length || moves.length === board.halfmoves, "too few moves");
   for (const uci of moves) {
     match(uci, /^[a-h][1-8][a-h][1-8][qrbn]?$/);
   }

@@ -128,7 +128,7 @@ function differenceOfPositions(
   if (position.legalMoveCount !== legalCount) {
     return `has ${position.legalMoveCount} legal moves and not ${legalCount}`;
   }
-  const reason = outcome ?? (position.halfmoves >= 150 ? "seventyfive_moves" : undefined);
+  const reason = outcome ?? (position.board.halfmoves >= 150 ? "seventyfive_moves" : undefined);
   if (position.terminal?.reason !== reason) {
     return `is over by ${position.terminal?.reason} and not ${reason}`;
   }
