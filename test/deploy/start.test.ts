@@ -13,7 +13,6 @@ test.each([
   "deploy/systemd/kibitz.service",
   "docs/running.md",
   "test/cluster/deploy-files.test.ts",
-  "tools/measure-package.ts",
 ])("%s has the limits of memory of `npm start`", (path) => {
   const flags: readonly string[] = scripts.start.match(/--\S+/g);
   expect(textOf(path).match(/--max-(old|semi)-space-size=\d+/g)).toEqual(flags);

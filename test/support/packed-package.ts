@@ -2,8 +2,8 @@ import { globSync, readFileSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Packed, packInto, readPacked } from "../../tools/measure-package.ts";
 import { buildOnce, sourcesOf } from "./build-once.ts";
+import { type Packed, packInto, readPacked } from "./npm-package.ts";
 import { packableCheckout, packageParts } from "./packable-checkout.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));

@@ -22,6 +22,8 @@ export interface KibitzOptions {
   readonly cwd?: string;
   /** Another checkout, to be run by its own Node as `npm start` does. */
   readonly checkout?: string;
+  /** The Node that runs it, instead of the checkout's own. */
+  readonly node?: string;
   /** A command that becomes it, such as `ip netns exec …`. */
   readonly through?: readonly string[];
   /** Where its standard output goes instead: nowhere, or into an open file. */
@@ -37,9 +39,14 @@ const stopMaxMs = 22_000;
 export function startKibitz(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-  { cwd, checkout, through = [], stdout }: KibitzOptions = {},
+  {
+    cwd,
+    checkout,
+    node = checkout === undefined ? process.execPath : join(checkout, "node_modules/node/bin/node"),
+    through = [],
+    stdout,
+  }: KibitzOptions = {},
 ): KibitzProcess {
-  const node = checkout === undefined ? process.execPath : join(checkout, "node_modules/node/bin/node");
   const folder = checkout ?? here;
   const command = [...through, node, ...flagsOf(folder), join(folder, "bin/kibitz.js"), ...args];
   const child = spawn(command[0] ?? node, command.slice(1), {

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
@@ -7,7 +8,7 @@ import {
   type Packed,
   packInto,
   startInstalled,
-} from "../../../tools/measure-package.ts";
+} from "../../support/npm-package.ts";
 import { packableCheckout } from "../../support/packable-checkout.ts";
 import { packedPackage } from "../../support/packed-package.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
@@ -24,8 +25,8 @@ test.each(["24", "26"])(
   "the installed package starts and answers with the newest Node %s of npm",
   async (version) => {
     const node = installNode(join(folder, `node-${version}`), version);
+    expect(execFileSync(node, ["--version"], { encoding: "utf8" })).toMatch(new RegExp(`^v${version}\\.`));
     const started = await startInstalled(installed, node, join(folder, `data-${version}`));
-    expect(started.node).toMatch(new RegExp(`^v${version}\\.`));
     expect(started.answer).toMatchObject({ best_move: { san: "Re8#" }, engine: { id: "stockfish-19" } });
   },
 );

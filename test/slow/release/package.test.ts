@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { installInto, type Packed, sizeOf, startInstalled } from "../../../tools/measure-package.ts";
+import { installInto, type Packed, sizeOf, startInstalled } from "../../support/npm-package.ts";
 import { packedPackage } from "../../support/packed-package.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 

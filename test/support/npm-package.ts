@@ -1,0 +1,95 @@
+import { execFileSync } from "node:child_process";
+import { globSync, lstatSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { startServer } from "./start-server.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+export interface Packed {
+  /** The tarball. */
+  readonly path: string;
+  readonly files: readonly string[];
+  /** Size of the tarball. */
+  readonly packedBytes: number;
+  /** Size of its content. */
+  readonly unpackedBytes: number;
+}
+
+interface Started {
+  /** To a search of depth 1. */
+  readonly answer: unknown;
+  /** The page for browsers. */
+  readonly page: string;
+}
+
+/** Packs the package as it would be published, after a new build of `dist/` in the checkout. */
+export function packInto(folder: string, checkout = root): Packed {
+  const printed = execFileSync("npm", ["pack", "--json", "--pack-destination", folder], {
+    cwd: checkout,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [{ filename }] = JSON.parse(printed.slice(printed.indexOf("[\n")));
+  return readPacked(join(folder, filename));
+}
+
+/** Reads the list of files in a tarball. */
+export function readPacked(path: string): Packed {
+  const lines = execFileSync("tar", ["--list", "--verbose", "--gzip", "--file", path], { encoding: "utf8" });
+  // -rw-r--r-- 0/0  123 1985-10-26 08:15 package/LICENSE
+  const entries = lines
+    .trim()
+    .split("\n")
+    .map((line) => /^\S+ +\S+ +(\d+) \S+ \S+ package\/(.+)$/.exec(line) ?? []);
+  return {
+    path,
+    files: entries.map(([, , file = ""]) => file),
+    packedBytes: statSync(path).size,
+    unpackedBytes: entries.reduce((sum, [, bytes = "0"]) => sum + Number(bytes), 0),
+  };
+}
+
+/** Installs packages into a new folder, as users do. */
+export function installInto(folder: string, ...packages: readonly string[]): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), "{}");
+  // Kibitz needs no script of any package.
+  execFileSync("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", ...packages], {
+    cwd: folder,
+    stdio: "pipe",
+  });
+}
+
+/** Bytes of all files below a folder. */
+export function sizeOf(folder: string): number {
+  return globSync("**", { cwd: folder })
+    .map((path) => lstatSync(join(folder, path)))
+    .reduce((sum, stat) => sum + (stat.isFile() ? stat.size : 0), 0);
+}
+
+/** Installs a version of Node from npm below a folder. @returns its program */
+export function installNode(folder: string, version: string): string {
+  const name = `node-${process.platform}-${process.arch}`;
+  installInto(folder, `${name}@${version}`);
+  return join(folder, "node_modules", name, "bin/node");
+}
+
+/** Starts the package that is installed in a folder, asks it once, and stops it. */
+export async function startInstalled(folder: string, node: string, dataDir: string): Promise<Started> {
+  const checkout = join(folder, "node_modules/kibitz-chess");
+  const env = { PATH: process.env.PATH, KIBITZ_DATA_DIR: dataDir };
+  const { url, stop } = await startServer(env, { checkout, node });
+  try {
+    const response = await fetch(`${url}/v1/bestmove`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ fen: "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1", depth: 1 }),
+    });
+    const answer = await response.json();
+    const page = await (await fetch(url, { headers: { accept: "text/html" } })).text();
+    return { answer, page };
+  } finally {
+    await stop();
+  }
+}
