@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll } from "vitest";
 import { waitingEngineSettings } from "../../bench/cluster/waiting-engine.ts";
-import { startHaproxy, startRedis } from "../../tools/cluster/companions.ts";
+import { startHaproxy } from "../../tools/cluster/companions.ts";
 import { freePort } from "../support/free-port.ts";
 import { describeWith } from "../support/needs.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";
+import { startRedis } from "../support/start-redis.ts";
 import { type Server, startServer } from "../support/start-server.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
@@ -60,8 +61,8 @@ export function useCutOffCluster(): CutOffCluster {
       inside("link", "set", `cable${number}`, "up");
     }
     inside("link", "set", "lo", "up");
-    const redisPort = await freePort();
-    started.use(await startRedis(redisPort, near("redis")));
+    const redis = await startRedis(folders[0], ["--bind", near("redis"), "--protected-mode", "no"]);
+    started.defer(() => redis.stop());
     const settings = {
       ...waitingEngineSettings(),
       PATH: process.env.PATH,
@@ -70,7 +71,7 @@ export function useCutOffCluster(): CutOffCluster {
       KIBITZ_PLANS: plans,
       KIBITZ_SLOTS: "1",
       KIBITZ_QUEUE_MAX_WAIT_MS: "60000",
-      KIBITZ_REDIS_URL: `redis://${near("redis")}:${redisPort}`,
+      KIBITZ_REDIS_URL: `redis://${near("redis")}:${redis.port}`,
     };
     const start = async (KIBITZ_DATA_DIR: string, where = {}, through: readonly string[] = []) => {
       const server = await startServer({ ...settings, KIBITZ_DATA_DIR, ...where }, { through });

@@ -25,13 +25,13 @@ if (missing.length > 0) {
   process.exit(1);
 }
 
-/** What a node has of its own, whoever starts it. */
+/** Settings that differ for each node. */
 const own = ["KIBITZ_PORT", "KIBITZ_HOST", "KIBITZ_DATA_DIR", "KIBITZ_TRUST_PROXY", "KIBITZ_REDIS_URL"];
 const env = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => name.startsWith("KIBITZ_") && !own.includes(name)),
 );
 
-// Before they are there, too.
+// Signals count from before the start on.
 const stopping = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
 let isStopping = false;
 stopping.then(() => {
@@ -39,7 +39,7 @@ stopping.then(() => {
   process.on("SIGINT", () => process.exit(130));
 });
 
-/** Warnings of nodes, and what HAProxy says of them, which it says twice. */
+/** Shows the warnings of nodes, and what HAProxy reports about them, which it prints twice. */
 function isWorthReading(name: string, line: string): boolean {
   return !isStopping && (name === "haproxy" ? !line.startsWith("[") : /"level":[456]0/.test(line));
 }
@@ -86,5 +86,5 @@ See what happens when a node dies: kill -9 ${nodes[0]?.pid}. Ctrl-C stops everyt
     process.exitCode = 1;
   }
 }
-// What is left waits for nothing of ours.
+// Nothing that still runs is needed.
 process.exit();

@@ -1,22 +1,21 @@
 import { connect } from "node:net";
 import { fileURLToPath } from "node:url";
-import { redisServer } from "../../test/support/start-redis.ts";
 import { type Program, startProgram } from "./programs.ts";
 
 const deploy = fileURLToPath(new URL("../../deploy/", import.meta.url));
 
 export interface HaproxyOptions {
-  /** Where the nodes are: `127.0.0.1:8081`. */
+  /** Addresses of the nodes: `127.0.0.1:8081`. */
   readonly nodes: readonly [string, string, string];
   readonly bind: string;
-  /** Instead of the one in `deploy/haproxy/`. */
+  /** A configuration file instead of the one in `deploy/haproxy/`. */
   readonly config?: string;
-  /** Where its state can be asked: the path of a socket. */
+  /** Path of a socket for its statistics. */
   readonly socket?: string;
   readonly onLine?: (line: string) => void;
 }
 
-/** HAProxy with the configuration that operators copy. */
+/** Starts HAProxy with the configuration that operators copy. */
 export function startHaproxy({
   nodes: [NODE1, NODE2, NODE3],
   bind,
@@ -31,15 +30,7 @@ export function startHaproxy({
   });
 }
 
-/** A Redis that keeps nothing on disk. */
-export function startRedis(port: number, host = "127.0.0.1"): Promise<Program> {
-  const where = ["--bind", host, "--port", String(port), "--protected-mode", "no"];
-  return startProgram(redisServer, [...where, "--save", "", "--appendonly", "no"], {
-    isReady: () => accepts(`${host}:${port}`),
-  });
-}
-
-/** Whether something listens there. */
+/** True if a server listens on the address. */
 export async function accepts(address: string): Promise<boolean> {
   const at = address.lastIndexOf(":");
   const socket = connect(Number(address.slice(at + 1)), address.slice(0, at));

@@ -2,24 +2,24 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../../test/support/free-port.ts";
+import { startRedis } from "../../test/support/start-redis.ts";
 import { type Server, startServer } from "../../test/support/start-server.ts";
-import { startHaproxy, startRedis } from "./companions.ts";
+import { startHaproxy } from "./companions.ts";
 import type { Program } from "./programs.ts";
 
 /** Redis, equal nodes and HAProxy, as processes of this machine. */
 export interface Cluster extends AsyncDisposable {
-  /** Of the balancer: `http://127.0.0.1:8080`. */
+  /** The balancer: `http://127.0.0.1:8080`. */
   readonly url: string;
   readonly nodes: readonly ClusterNode[];
   readonly balancer: Program;
-  /** Where HAProxy's state can be asked. */
+  /** Path of the socket for HAProxy's statistics. */
   readonly balancerSocket: string;
-  readonly redis: Program;
   /** `redis://127.0.0.1:6379`. */
   readonly redisUrl: string;
 }
 
-/** One node, which may be stopped and started again in its place. */
+/** A node that can be stopped and started again. */
 export interface ClusterNode {
   readonly name: string;
   readonly dataDir: string;
@@ -28,24 +28,24 @@ export interface ClusterNode {
   /** Resolves when the process has ended, however it did. */
   readonly ended: Promise<unknown>;
   isRunning(): boolean;
-  /** As an operator does, or as a fault: resolves when it is gone. */
+  /** Resolves when the process has ended. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
-  /** Again, on the same port with the same folder. */
+  /** Starts it again, on the same port with the same folder. */
   start(): Promise<void>;
 }
 
 export interface ClusterOptions {
   /** Settings of every node, added to those that make it a node. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Of the balancer; a free one if unset. */
+  /** Port of the balancer; a free one if unset. */
   readonly port?: number;
-  /** Of HAProxy, instead of the one that operators copy. */
+  /** HAProxy configuration instead of the one that operators copy. */
   readonly config?: string;
-  /** Takes every line of every program, and whose it is. */
+  /** Called with every line of the log of every node and of HAProxy. */
   readonly onLog?: (name: string, line: string) => void;
 }
 
-/** @throws Error that says why, where one of them cannot be started */
+/** @throws Error if one of them cannot be started */
 export async function startCluster({
   env = {},
   port,
@@ -53,11 +53,12 @@ export async function startCluster({
   onLog = () => {},
 }: ClusterOptions = {}): Promise<Cluster> {
   await using started = new AsyncDisposableStack();
-  const redisPort = await freePort();
-  const redis = started.use(await startRedis(redisPort));
-  const redisUrl = `redis://127.0.0.1:${redisPort}`;
+  const redisFolder = mkdtempSync(join(tmpdir(), "kibitz-redis-"));
+  started.defer(() => rmSync(redisFolder, { recursive: true, force: true }));
+  const redis = await startRedis(redisFolder);
+  started.defer(() => redis.stop());
   const makeNode = async (name: string) => {
-    const node = await createNode(name, { KIBITZ_REDIS_URL: redisUrl, ...env }, (line) => onLog(name, line));
+    const node = await createNode(name, { KIBITZ_REDIS_URL: redis.url, ...env }, (line) => onLog(name, line));
     started.defer(async () => {
       await node.stop();
       rmSync(node.dataDir, { recursive: true, force: true });
@@ -87,8 +88,7 @@ export async function startCluster({
     nodes: [first, second, third],
     balancer,
     balancerSocket,
-    redis,
-    redisUrl,
+    redisUrl: redis.url,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
@@ -104,7 +104,7 @@ async function createNode(
   const dataDir = mkdtempSync(join(tmpdir(), `kibitz-${name}-`));
   const settings = {
     PATH: process.env.PATH,
-    // The balancer, which says who calls.
+    // The balancer forwards the caller's address.
     KIBITZ_TRUST_PROXY: "127.0.0.1",
     KIBITZ_DATA_DIR: dataDir,
     ...env,
