@@ -1,6 +1,6 @@
 /**
- * Builds the page into `dist/web/`: into a folder of its own first, so that a server never reads half of it, and two builds at a
- * time do not meet. Part of `npm run build`; a server in a checkout runs it where the page is missing or older than its sources.
+ * Builds the page into `dist/web/`. It is built in a temporary folder first, so that a server never reads half of it, and two builds at
+ * the same time do not collide. Part of `npm run build`; a server in a checkout runs it if the page is missing or older than its sources.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
@@ -13,7 +13,7 @@ import { build } from "vite";
 const dist = fileURLToPath(new URL("../dist", import.meta.url));
 const place = join(dist, "web");
 const begun = new Date();
-/** Far longer than a build takes: what is as old was left by one that was killed. */
+/** Far longer than a build takes: an older folder was left by a build that was killed. */
 const leftAfterMs = 10 * 60_000;
 
 await mkdir(dist, { recursive: true });
@@ -21,14 +21,14 @@ await removeLeft();
 let folder = "";
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.once(signal, () => {
-    // It may be written to meanwhile, by threads of the bundler.
+    // Threads of the bundler may still write to it.
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     process.kill(process.pid, signal);
   });
 }
-// The same page whoever builds it: Vite and libraries add checks for developers if this says otherwise, as it does in tests.
+// With another value, as in tests, Vite and libraries would add checks for developers.
 process.env.NODE_ENV = "production";
-// Beside its place: only within one file system is a folder renamed. In one piece with knowing its name.
+// Beside its final place, because a folder can be renamed only within a file system. Synchronously, so that a signal never misses its name.
 folder = mkdtempSync(join(dist, ".web-"));
 try {
   await build({
@@ -39,20 +39,20 @@ try {
   for (const file of await readdir(folder, { recursive: true })) {
     await compress(join(folder, file));
   }
-  // Whoever serves it need not be who has built it.
+  // The server may run as another user than the build.
   await chmod(folder, 0o755);
-  // What is saved while a build runs is newer than what was built.
+  // A source that is saved during the build must be newer than the page.
   await utimes(join(folder, "index.html"), begun, begun);
   await replace();
 } finally {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** What builds have left that could not clean up behind themselves. */
+/** Removes the folders of builds that were killed. */
 async function removeLeft(): Promise<void> {
   for (const name of await readdir(dist)) {
     const path = join(dist, name);
-    // Another build may be removing it, too.
+    // Another build may remove it at the same time.
     const mtimeMs = name.startsWith(".web-")
       ? await stat(path).then(
           (is) => is.mtimeMs,
@@ -65,7 +65,7 @@ async function removeLeft(): Promise<void> {
   }
 }
 
-/** Texts beside themselves, as most browsers want them. */
+/** Writes compressed copies of a text file beside it. */
 async function compress(path: string): Promise<void> {
   if (!/\.(css|html|js|svg|txt)$/.test(path)) {
     return;
@@ -89,7 +89,7 @@ async function replace(): Promise<void> {
       await rename(folder, place);
       return;
     } catch (error) {
-      // Another build was quicker by a moment, and its page may be older than ours.
+      // Another build has just put its page there, which may be older than this one.
       throwUnless(error, "ENOTEMPTY", "EEXIST");
     }
   }

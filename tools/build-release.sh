@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a release is made of, in release/: the npm package, the descriptor set of the API, with all that it imports and with its
-# comments, the OpenAPI document and the bill of materials (CycloneDX), each as of this checkout. Publishes nothing. Fails if the
+# Writes the files of a release to release/: the npm package, the descriptor set of the API with its imports and comments, the OpenAPI
+# document and the bill of materials (CycloneDX), all of this checkout. Publishes nothing. Fails if the
 # package's name belongs to another project, or if `npm publish --dry-run` refuses the package: that looks at its files and its version, not at
 # who may publish it.
 set -euo pipefail

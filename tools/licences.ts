@@ -1,12 +1,11 @@
 /**
- * Lists what a Kibitz that is installed brings along, with its licences, and fails where one does not go together with
- * GPL-3.0-or-later. Reads the lock file, which says what is installed, and the page, into which packages are built that are
- * not. The build writes the texts of their licences beside the page.
+ * Lists the packages of an installed Kibitz with their licences, and fails if a licence is not compatible with GPL-3.0-or-later. Reads
+ * the lock file, and the page, which contains packages that are not installed. The build writes their licence texts beside the page.
  */
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** What may be part of a work under the GPL, version 3 or later: https://www.gnu.org/licenses/license-list.html. */
+/** Licences that are compatible with the GPL, version 3 or later: https://www.gnu.org/licenses/license-list.html. */
 const compatible: ReadonlySet<string> = new Set([
   "0BSD",
   "Apache-2.0",
@@ -38,7 +37,7 @@ const rows = Object.entries(packages)
     license,
   }));
 
-/** The packages that the page imports, with all that those need, as the lock file names them. */
+/** The packages that the page imports, and all their dependencies, by their names in the lock file. */
 function bundledPackages(): ReadonlySet<string> {
   const root = fileURLToPath(new URL("..", import.meta.url));
   const sources = globSync("web/src/**/*.{ts,tsx}", { cwd: root }).map((file) =>
@@ -50,7 +49,7 @@ function bundledPackages(): ReadonlySet<string> {
     ),
   );
   const found = new Set(named);
-  // A set is gone through with what is added meanwhile.
+  // The loop also visits the members that it adds.
   for (const path of found) {
     for (const name of Object.keys(packages[path]?.dependencies ?? {})) {
       found.add(`node_modules/${name}`);
@@ -59,7 +58,7 @@ function bundledPackages(): ReadonlySet<string> {
   return found;
 }
 
-/** SPDX expressions as they occur: one licence, all of several, or one of several. */
+/** Reads the SPDX expressions that occur: one licence, all of several, or one of several. */
 function isCompatible(license: string): boolean {
   const plain = license.replace(/^\(|\)$/g, "");
   return plain.includes(" OR ")
@@ -73,7 +72,7 @@ for (const { name, version, license } of rows) {
 const refused = rows.filter(({ license }) => !isCompatible(license));
 if (refused.length > 0) {
   console.error(
-    `not known to go together with GPL-3.0-or-later: ${refused.map(({ name }) => name).join(", ")}`,
+    `not known to be compatible with GPL-3.0-or-later: ${refused.map(({ name }) => name).join(", ")}`,
   );
   process.exit(1);
 }

@@ -1,13 +1,11 @@
-/**
- * Writes `dist/man/kibitz.1`, the manual, from what `--help` says. Part of `npm run build`.
- */
+/** Writes the manual, `dist/man/kibitz.1`, from the texts of `--help`. Part of `npm run build`. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import manifest from "../package.json" with { type: "json" };
 import { helpOption } from "../src/cli/command.ts";
 import { allCommands } from "../src/cli/commands.ts";
 import { describeSettings } from "../src/wiring/config.ts";
 
-/** The page in roff, for the program `man`. */
+/** The manual in roff, for the program `man`. */
 export async function manual(): Promise<string> {
   const commands = await allCommands();
   const parts = commands.map(({ usage, about, options, notes }) =>
@@ -19,14 +17,14 @@ export async function manual(): Promise<string> {
         `.B ${escaped(`${short ? `-${short}, ` : ""}--${name}${value ? ` ${value}` : ""}`)}`,
         escaped(what),
       ]),
-      // Those of serve are the settings, which have a part of their own.
+      // The notes of serve are the settings, which have their own section.
       ...(usage === "serve" ? [] : notes.flatMap((note) => [".PP", escaped(note)])),
     ].join("\n"),
   );
   const settings = describeSettings().flatMap(({ key, about, default: value }) => [
     ".TP",
     `.B ${escaped(key)}`,
-    // Some defaults are this machine's, and their texts say how they are found.
+    // Some defaults depend on the machine, and their texts say how they are found.
     escaped(`${about}${value === "" || about.includes("by default") ? "" : ` (${value})`}`),
   ]);
   return `.TH KIBITZ 1 "" "kibitz ${manifest.version}" "User Commands"
@@ -46,7 +44,7 @@ ${settings.join("\n")}
 `;
 }
 
-/** Nothing in it is a request of roff: no dot or quote at the beginning of a line, no backslash, and hyphens that can be copied. */
+/** Escapes the control characters of roff, and keeps hyphens as hyphens. */
 function escaped(text: string): string {
   return text
     .replaceAll("\\", "\\e")

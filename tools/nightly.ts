@@ -1,26 +1,25 @@
 /**
- * Everything that takes long and guards what changes rarely, one step after another, with one file for the results.
+ * Runs the steps that take long and guard what changes rarely, one after another. A failed step does not stop the others.
  *
- *     npm run test:nightly                 all steps; goes on after a failed one; exits with 1 if one failed or, in CI, was not run
+ *     npm run test:nightly                 all steps
  *     npm run test:nightly -- fuzz image   these only
- *     npm run test:nightly -- --summary    shows the results of all steps and runs nothing
  *
- * Results are in `nightly.json`, the output of each step in `nightly/<step>.log`, and each of its tests in `nightly/<step>.jsonl`. A step
- * that is not run this time keeps its result, which is stale after a week, or if it is of another commit.
+ * Exits with 1 if a step failed or, in CI, was not run. The output of each step is in `nightly/<step>.log`, and its tests are in
+ * `nightly/<step>.jsonl`.
  */
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestResult } from "../test/support/lane.ts";
 
 interface Step {
-  /** For the shell, in the root of the checkout. */
+  /** Shell command, run in the root of the checkout. */
   readonly command: string;
-  /** The promise that it guards, in a few words. */
+  /** The promise that the step guards, in a few words. */
   readonly guards: string;
-  /** Programs without which it is not run. */
+  /** Programs that the step needs. */
   readonly programs?: readonly string[];
   readonly asRoot?: true;
 }
@@ -62,80 +61,67 @@ const steps: Readonly<Record<string, Step>> = {
     programs: ["podman", "runc", "mmdebstrap"],
     asRoot: true,
   },
-  // Last: it installs an engine that no other step expects, and takes it away again.
+  // This step comes last, because it installs an engine that no other step expects, and removes it again.
   older: {
     command: "npm run test:older; code=$?; npm prune --no-save >/dev/null || code=1; exit $code",
     guards: "an older engine version beside the newest",
   },
 };
 
-interface Result {
-  readonly command: string;
-  /** With "and changes" if files of the checkout were not committed. */
-  readonly commit: string;
-  readonly startedAt: string;
-  readonly seconds: number;
-  readonly result: "passed" | "failed" | "not run";
-  /** Why it failed or was not run. */
-  readonly reason?: string;
-  /** Number of tests by state, if the step has tests. */
-  readonly tests?: Readonly<Partial<Record<TestResult["state"], number>>>;
-  readonly failed?: readonly string[];
-  readonly log?: string;
-}
-
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(root, "nightly");
-const file = join(root, "nightly.json");
 /** No step takes half of it. */
 const stepMaxMs = 3 * 3_600_000;
-const staleAfterDays = 7;
 
-const args = process.argv.slice(2);
-const unknown = args.filter((arg) => arg !== "--summary" && !Object.hasOwn(steps, arg));
+const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(steps);
+const unknown = wanted.filter((name) => !Object.hasOwn(steps, name));
 if (unknown.length > 0) {
   console.error(`no step is called ${unknown.join(", ")}: ${Object.keys(steps).join(", ")}`);
   process.exit(2);
 }
-const results: Record<string, Result> = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
-let stopping = false;
-
-if (!args.includes("--summary")) {
-  const wanted = args.length > 0 ? args : Object.keys(steps);
-  mkdirSync(folder, { recursive: true });
-  for (const [name, step] of Object.entries(steps)) {
-    if (wanted.includes(name) && !stopping) {
-      results[name] = await run(name, step);
-      keep(results);
-    }
-  }
-  console.log(summary());
-  const bad = ["failed", ...(process.env.CI ? ["not run"] : [])];
-  process.exitCode = wanted.some((name) => bad.includes(results[name]?.result ?? "")) || stopping ? 1 : 0;
-} else {
-  console.log(summary());
+const interrupted = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => interrupted.abort(new Error("interrupted")));
 }
 
-async function run(name: string, { command, programs = [], asRoot }: Step): Promise<Result> {
-  const begun = { command, commit: commitNow(), startedAt: new Date().toISOString() };
-  const missing = programs.filter((program) => !isInstalled(program));
+mkdirSync(folder, { recursive: true });
+const summary: string[] = [];
+for (const name of Object.keys(steps).filter((each) => wanted.includes(each))) {
+  const step = steps[name];
+  if (step !== undefined && !interrupted.signal.aborted) {
+    const result = lackOf(step) ?? (await run(name, step));
+    console.log(`${new Date().toISOString()} ${name}: ${result}`);
+    summary.push(`  ${name.padEnd(10)} ${result} (${step.guards})`);
+    if (!result.startsWith("passed") && !(result.startsWith("not run") && !process.env.CI)) {
+      process.exitCode = 1;
+    }
+  }
+}
+if (interrupted.signal.aborted) {
+  process.exitCode = 1;
+}
+const commit = execFileSync("git", ["describe", "--always", "--dirty"], { cwd: root, encoding: "utf8" });
+console.log(`\nNightly steps at ${commit}${summary.join("\n")}`);
+
+function lackOf({ programs = [], asRoot }: Step): string | undefined {
   const lacks = [
-    ...(missing.length > 0 ? [`no ${missing.join(", ")}`] : []),
+    ...programs.filter((program) => !isInstalled(program)).map((program) => `no ${program}`),
     ...(asRoot && process.getuid?.() !== 0 ? ["not root"] : []),
   ];
-  if (lacks.length > 0) {
-    console.log(`${name}: not run: ${lacks.join("; ")}`);
-    return { ...begun, seconds: 0, result: "not run", reason: lacks.join("; ") };
-  }
+  return lacks.length > 0 ? `not run: ${lacks.join("; ")}` : undefined;
+}
+
+/** @returns how the step ended, beginning with `passed`, `failed` or `not run` */
+async function run(name: string, { command }: Step): Promise<string> {
   const log = join("nightly", `${name}.log`);
   const tests = join(folder, `${name}.jsonl`);
   rmSync(tests, { force: true });
-  console.log(`${begun.startedAt} ${name}: ${command} > ${log}`);
+  console.log(`${new Date().toISOString()} ${name}: ${command} > ${log}`);
   const startedAt = performance.now();
   const output = openSync(join(root, log), "w");
   const child = spawn("bash", ["-c", command], {
     cwd: root,
-    // A group of its own, so that all of it can be ended.
+    // A process group, so that all of it can be ended.
     detached: true,
     stdio: ["ignore", output, output],
     env: {
@@ -145,113 +131,42 @@ async function run(name: string, { command, programs = [], asRoot }: Step): Prom
       TEST_RESULTS: tests,
     },
   });
-  let ended: string | undefined;
-  const end = (reason: string) => {
-    ended = reason;
-    killGroup(child, "SIGTERM");
-    setTimeout(() => killGroup(child, "SIGKILL"), 30_000).unref();
+  const ending = AbortSignal.any([interrupted.signal, AbortSignal.timeout(stepMaxMs)]);
+  const end = () => {
+    killGroup(child.pid, "SIGTERM");
+    setTimeout(() => killGroup(child.pid, "SIGKILL"), 30_000).unref();
   };
-  const onSignal = () => {
-    stopping = true;
-    end("interrupted");
-  };
-  process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
-  const timer = setTimeout(() => end(`not over after ${stepMaxMs / 3_600_000} hours`), stepMaxMs);
+  ending.addEventListener("abort", end);
   const [code] = await once(child, "exit");
-  clearTimeout(timer);
-  process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
-  const seconds = Math.round((performance.now() - startedAt) / 1000);
-  const counted = countTests(tests);
-  const result: Result = { ...begun, seconds, ...outcome(code, ended, counted.tests), ...counted, log };
-  console.log(`${new Date().toISOString()} ${name}: ${describe(result)}`);
-  return result;
+  ending.removeEventListener("abort", end);
+  const seconds = `${Math.round((performance.now() - startedAt) / 1000)} s`;
+  const { counts, failed, noneRan } = countTests(tests);
+  if (ending.aborted || code !== 0) {
+    const reason = ending.aborted ? ending.reason.message : `exit code ${code}`;
+    return [`failed: ${reason}`, seconds, ...counts, log, ...failed].join("; ");
+  }
+  // If every test was skipped, the step proves nothing.
+  return noneRan ? "not run: every test was skipped" : ["passed", seconds, ...counts].join("; ");
 }
 
-function outcome(
-  code: number | null,
-  ended: string | undefined,
-  tests: Result["tests"],
-): Pick<Result, "result" | "reason"> {
-  if (ended !== undefined) {
-    return { result: stopping ? "not run" : "failed", reason: ended };
-  }
-  if (code !== 0) {
-    return { result: "failed", reason: `exit code ${code}` };
-  }
-  // Every test was skipped, so nothing was shown.
-  return tests && !tests.passed
-    ? { result: "not run", reason: "every test was skipped" }
-    : { result: "passed" };
-}
-
-function killGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
-  if (pid === undefined) {
-    return;
-  }
+function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   try {
-    process.kill(-pid, signal);
+    process.kill(-(pid ?? Number.NaN), signal);
   } catch {
-    // All of the group have ended.
+    // All processes of the group have ended.
   }
 }
 
-/** Empty if the step has no tests that report to a file. */
-function countTests(path: string): Pick<Result, "tests" | "failed"> {
-  if (!existsSync(path)) {
-    return {};
-  }
-  const tests: Partial<Record<TestResult["state"], number>> = {};
-  const failed: string[] = [];
-  for (const line of readFileSync(path, "utf8").split("\n").filter(Boolean)) {
-    const { file, name, state }: TestResult = JSON.parse(line);
-    tests[state] = (tests[state] ?? 0) + 1;
-    if (state === "failed") {
-      failed.push(`${file} > ${name}`);
-    }
-  }
-  return { tests, ...(failed.length > 0 && { failed }) };
-}
-
-/** A run that is ended at any moment leaves the old file or the new one. */
-function keep(all: Readonly<Record<string, Result>>): void {
-  writeFileSync(`${file}.new`, `${JSON.stringify(all, undefined, 2)}\n`);
-  renameSync(`${file}.new`, file);
-}
-
-function summary(): string {
-  const head = commitNow();
-  const lines = Object.entries(steps).map(([name, { guards }]) => {
-    const result = results[name];
-    const told = result === undefined ? "stale: never run" : `${describe(result)}${staleness(result, head)}`;
-    const failed = (result?.failed ?? []).map((test) => `\n    failed: ${test}`).join("");
-    return `  ${name.padEnd(10)} ${told} (${guards})${failed}`;
-  });
-  return `\nNightly steps at ${head}:\n${lines.join("\n")}`;
-}
-
-function describe({ result, reason, seconds, tests, log }: Result): string {
-  const counts = tests && Object.entries(tests).map(([state, count]) => `${count} ${state}`);
-  return [
-    reason === undefined ? result : `${result}: ${reason}`,
-    ...(result === "not run" ? [] : [`${seconds} s`]),
-    ...(counts ? [`tests: ${counts.join(", ")}`] : []),
-    ...(result === "failed" && log ? [log] : []),
-  ].join("; ");
-}
-
-function staleness({ commit, startedAt }: Result, head: string): string {
-  const days = (Date.now() - Date.parse(startedAt)) / 86_400_000;
-  const reasons = [
-    ...(days > staleAfterDays ? [`${Math.floor(days)} days old`] : []),
-    ...(commit !== head || head.includes(" ") ? [`of ${commit}`] : []),
-  ];
-  return reasons.length > 0 ? `; stale: ${reasons.join(", ")}` : "";
-}
-
-function commitNow(): string {
-  const git = (...words: readonly string[]) => execFileSync("git", words, { cwd: root, encoding: "utf8" });
-  const changes = git("status", "--porcelain") === "" ? "" : " and changes";
-  return `${git("rev-parse", "--short=12", "HEAD").trim()}${changes}`;
+/** Counts the tests that a step has reported. A step without tests reports none. */
+function countTests(path: string) {
+  const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n").filter(Boolean) : [];
+  const results = lines.map((line): TestResult => JSON.parse(line));
+  const byState = Map.groupBy(results, ({ state }) => state);
+  return {
+    counts: [...byState].map(([state, all]) => `${all.length} ${state}`),
+    failed: (byState.get("failed") ?? []).map(({ file, name }) => `\n    failed: ${file} > ${name}`),
+    noneRan: results.length > 0 && !byState.has("passed"),
+  };
 }
 
 function isInstalled(program: string): boolean {

@@ -1,13 +1,13 @@
 /**
- * Asks the registry that npm is configured with who owns the name of this package, and fails if that is another project:
- * `node tools/package-owner.ts`. Publishing would be refused, and our documents would install the other project's code.
+ * Asks the registry of npm for the owner of this package's name, and fails if it is another project: then publishing would be refused,
+ * and our documents would install the other project's code.
  */
 import { spawnSync } from "node:child_process";
 import { styleText } from "node:util";
 import manifest from "../package.json" with { type: "json" };
 import { recordResult } from "../test/support/lane.ts";
 
-/** What `npm view --json` prints: the newest version's package.json, or an error. */
+/** The output of `npm view --json`: the newest version's package.json, or an error. */
 interface Viewed {
   readonly mcpName?: string;
   readonly version?: string;

@@ -1,6 +1,6 @@
 /**
- * Pictures of the page into `screenshots/`, for people to look at, in four sizes, light and dark, with a real answer each; and the
- * one that the README shows, `docs/page.png`. Needs Chromium.
+ * Takes pictures of the page with real answers into `screenshots/`, in four sizes, light and dark; and the picture of the README,
+ * `docs/page.png`. Needs Chromium.
  *
  *     npm run screenshots
  *     node tools/screenshots.ts --docs    only docs/page.png
@@ -35,7 +35,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(root, "screenshots");
 mkdirSync(folder, { recursive: true });
 const dataDir = mkdtempSync(join(tmpdir(), "kibitz-screenshots-"));
-// As everybody is limited, but for how often: else there would be no problem to show, or nothing else after a while.
+// The limits of every keyless caller without the request rate, so that some requests are refused and the others are answered.
 const plans = join(dataDir, "plans.json");
 writeFileSync(plans, JSON.stringify({ plans: [{ id: "keyless", limits: { rates: [] } }] }));
 
@@ -50,7 +50,7 @@ const server = await startServer({
 });
 const browser = await launchChromium();
 try {
-  // First, because a cached answer has no scores by depth to show. Without times, so that the same page is the same picture.
+  // This comes first, because a cached answer has no scores by depth. Times are hidden, so that the same page gives the same picture.
   const shown = join(root, "docs/page.png");
   const visit: Scene = {
     ...analysisScene,
@@ -93,7 +93,7 @@ async function shoot(
   const page = await browser.newPage({ viewport, colorScheme, reducedMotion: "reduce" });
   await page.goto(`${server.url}/${address}`);
   await reach(page);
-  // Pieces have been drawn.
+  // Wait until the pieces are drawn.
   await page.waitForLoadState("networkidle");
   await page.screenshot({ path, fullPage });
   await page.close();

@@ -5,14 +5,14 @@ import { compactJson } from "../test/support/compact-json.ts";
 import { withoutChance } from "../test/support/without-chance.ts";
 
 /**
- * The answers that documents show: those in README.md, docs/api.md and docs/agents.md, and the examples of the OpenAPI document in
- * `docs/examples/`. Tests compare them with what a service answers, `npm run update` writes them.
+ * The answers that documents show, in README.md, docs/api.md and docs/agents.md, and the examples of the OpenAPI document in
+ * `docs/examples/`. Tests compare them with the answers of a service, and `npm run update` writes them.
  */
 const root = new URL("../", import.meta.url);
 export const documents = ["README.md", "docs/api.md", "docs/agents.md"] as const;
 export const examples = readdirSync(new URL("docs/examples/", root)).map((file) => `docs/examples/${file}`);
 
-/** Settings of the service that is asked: as on a machine without a native Stockfish, where most readers are, and asked for the first time. */
+/** Settings of the service: no native Stockfish, as on the machines of most readers, and no cached answers. */
 export const plainSettings = {
   KIBITZ_NATIVE_ENGINES: "none",
   KIBITZ_DEFAULT_ENGINE: "stockfish-19",
@@ -27,7 +27,7 @@ export const twoAMinute = [
 
 export const textOf = (path: string) => readFileSync(new URL(path, root), "utf8");
 
-/** A command, and below it its answer, which may be folded away. */
+/** A command with its answer below, which may be folded. */
 export const shownJson = /```sh\n(curl [^`]+)```\n+(?:<details>.*\n+)?```json\n((?:.*\n)*?)```/g;
 /** A command that lets jq show one field of the answer. */
 export const shownField = /```sh\n(curl [^`]+) \| jq -r '\.(\w+) \/\/ \.detail'\n```\n+```text\n(.*)\n```/g;
@@ -84,7 +84,7 @@ export interface RecordedExample {
   readonly method: string;
   /** `GET /price?depth=20`. */
   readonly call: string;
-  /** Whether the caller has a key. */
+  /** Set if the caller has a key. */
   readonly with_key?: true;
   readonly headers?: Readonly<Record<string, string>>;
   readonly request?: object;
@@ -128,7 +128,7 @@ async function newKey(url: string): Promise<string> {
   return key;
 }
 
-/** When to come back differs by the seconds that the first request took. */
+/** Replaces the time to wait, because it depends on how long the first request took. */
 function comparable({ status, answer }: RecordedExample): unknown {
   const text = JSON.stringify({ status, answer }).replace(/ in \d+ s\./, " in a moment.");
   return withoutChance(text.replace(/"retry_after_ms":\d+/, '"retry_after_ms":60000'));

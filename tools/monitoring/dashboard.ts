@@ -4,11 +4,11 @@
 import { writeFileSync } from "node:fs";
 import { type Panel, rows } from "./panels.ts";
 
-/** Three beside each other, of Grafana's 24 columns. */
+/** Three pictures in a line of Grafana's 24 columns. */
 const [perLine, width, height] = [3, 8, 8];
 const datasource = { type: "prometheus", uid: "$datasource" };
 
-/** The dashboard, as it is to be. */
+/** The text of the dashboard file. */
 export function dashboardJson(): string {
   const dashboard = {
     title: "Kibitz",

@@ -1,28 +1,28 @@
 /** A picture of the dashboard. */
 export interface Panel {
   readonly title: string;
-  /** What it tells whoever does not know it. */
+  /** Explains the picture to a newcomer. */
   readonly about: string;
-  /** Of Grafana. */
+  /** Unit of Grafana. */
   readonly unit: "short" | "reqps" | "s" | "percentunit" | "bytes" | "ops";
-  /** What is drawn: the name of each line, in which Grafana writes labels, and its query. */
+  /** The query of each line by its name, in which Grafana replaces labels. */
   readonly lines: Readonly<Record<string, string>>;
 }
 
-/** The node that was chosen, or all of them. */
+/** The chosen node, or all nodes. */
 const node = 'job="kibitz", instance=~"$instance"';
 
-/** How often, over as long as the picture has room for. */
+/** Rate a second, over an interval that fits the picture. */
 const rate = (name: string, labels = "") =>
   `rate(${name}{${node}${labels && `, ${labels}`}}[$__rate_interval])`;
 
 const quantile = (share: number, name: string) =>
   `histogram_quantile(${share}, sum by (le) (${rate(`${name}_bucket`)}))`;
 
-/** Of an engine. */
+/** Name of a line for an engine. */
 const engine = "{{instance}} {{engine}} {{path}}";
 
-/** The rows of the dashboard, from what callers notice down to what the process is made of. */
+/** The rows of the dashboard: first what callers notice, last the resources of the process. */
 export const rows: Readonly<Record<string, readonly Panel[]>> = {
   "What callers notice": [
     {

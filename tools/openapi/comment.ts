@@ -1,7 +1,7 @@
 import type { AnyDesc, DescFile } from "@bufbuild/protobuf";
 import { getComments } from "@bufbuild/protoplugin";
 
-/** What the comment before a declaration says, as CommonMark: its lines joined to paragraphs. */
+/** The comment before a declaration, as CommonMark: its lines joined to paragraphs. */
 export function commentOf(desc: Exclude<AnyDesc, DescFile>): string {
   const text = getComments(desc).leading;
   if (text === undefined || text.trim() === "") {

@@ -11,9 +11,9 @@ import { schemaOfProblem } from "./schema-of-problem.ts";
 import { createSchemas } from "./schemas.ts";
 
 export interface DocumentOptions {
-  /** With their comments, which descriptors have only at generate time. */
+  /** The services with their comments, which descriptors have only at generate time. */
   readonly services: readonly DescService[];
-  /** Of the package. */
+  /** Version of the package. */
   readonly version: string;
   readonly examples: readonly Example[];
 }
@@ -42,7 +42,7 @@ export function documentOf({ services, version, examples: recorded }: DocumentOp
       description: overview,
       license: { name: "Apache License 2.0", identifier: "Apache-2.0" },
     },
-    // Whoever fetches the document asks the same server.
+    // The URL of the server is the origin of the document.
     servers: [{ url: "/", description: "The server that this document comes from" }],
     security: [{}, { apiKey: [] }],
     tags: services
@@ -70,7 +70,7 @@ export function documentOf({ services, version, examples: recorded }: DocumentOp
   };
 }
 
-/** Problems are no rpc's answer, but the other answer of every one; that of a batch has them. */
+/** The message of problems. No rpc answers with it alone, but the answer of a batch contains it. */
 function problemMessageOf(services: readonly DescService[]) {
   for (const { file } of services) {
     const found = [file, ...file.dependencies]

@@ -2,8 +2,8 @@ import type { ErrorCode } from "../../src/errors/catalogue.ts";
 import type { Route } from "../../src/protocols/json/routes.ts";
 
 /**
- * Which errors a call by plain JSON can end with. The catalogue says what errors there are; which call meets which is
- * code all over the house, so it stands here, once, and the tests hold it against the running service.
+ * The errors that a call over plain JSON can end with. Many modules report errors, so this is the one list of them by call, and tests
+ * compare it with a running service.
  */
 export function errorsOfRoute(route: Route): readonly ErrorCode[] {
   const { method, body } = route;
@@ -15,7 +15,7 @@ export function errorsOfRoute(route: Route): readonly ErrorCode[] {
   ];
 }
 
-/** Met by whoever sends HTTP: a credential that is there is always checked, and a field in the query never overlooked. */
+/** Errors of every call: a credential is always checked, and so is every field in the query. */
 const everywhere: readonly ErrorCode[] = [
   "malformed_http",
   "unknown_field",
@@ -42,10 +42,10 @@ const inBodies: readonly ErrorCode[] = [
   "unsupported_media_type",
 ];
 
-/** What counts needs a key where the operator says so. */
+/** Errors of the calls that count. They need a key if the operator requires one. */
 const counted: readonly ErrorCode[] = ["api_key_required", "upgrade_needed"];
 
-/** Not `deadline_exceeded`: callers of plain JSON leave when they have waited enough. */
+/** Without `deadline_exceeded`, because callers of plain JSON disconnect at their deadline. */
 const inAnalyses: readonly ErrorCode[] = [
   ...counted,
   "invalid_fen",
@@ -63,21 +63,21 @@ const byMethod: Readonly<Record<string, readonly ErrorCode[]>> = {
   Evaluate: inAnalyses,
   FindBestMove: inAnalyses,
   StreamEvaluate: inAnalyses,
-  // It has no options; a variant that its engine does not play is one all the same.
+  // A review has no options, but its variant can be one that the engine does not play.
   ReviewGame: [...inAnalyses.filter((code) => code !== "option_not_allowed"), "invalid_pgn"],
-  // What is wrong with one request is told in the answer to that one.
+  // The answer to each request of the batch has the errors of that request.
   EvaluateBatch: counted,
   CreateKey: ["self_service_disabled"],
   GetKey: ["api_key_required"],
   RevokeKey: ["api_key_required"],
 };
 
-/** Whether calls count, so that their answers tell how the caller's windows stand. */
+/** True if calls count, so that their answers report the state of the caller's windows. */
 export function isCounted({ method }: Pick<Route, "method">): boolean {
   return byMethod[method.name]?.includes("upgrade_needed") ?? false;
 }
 
-/** Whether nobody is answered without a key, whatever the operator allows. */
+/** True if the call always needs a key. */
 export function needsKey({ method }: Pick<Route, "method">): boolean {
   return !isCounted({ method }) && (byMethod[method.name]?.includes("api_key_required") ?? false);
 }

@@ -16,13 +16,13 @@ export interface Example {
   readonly answer: unknown;
 }
 
-/** Where the recorded examples belong. */
+/** The recorded examples by their places in the document. */
 export interface Examples {
-  /** For the bodies of requests by this route that are answered. */
+  /** Bodies of requests on this route that succeed. */
   ofRequests(route: Route): Json;
   ofAnswers(method: DescMethod): Json;
   ofProblems(route: Route, codes: readonly ErrorCode[]): Json;
-  /** The examples themselves, to be referred to. */
+  /** All examples, as components. */
   all(): Json;
 }
 
@@ -42,7 +42,7 @@ export function createExamples(examples: readonly Example[]): Examples {
       ),
     ofProblems: ({ method }, codes) => {
       const siblings = method.parent.methods.filter(({ input }) => input === method.input);
-      // What is the only problem with its status looks alike for every call, whatever was sent.
+      // If a status has only one problem, its example fits every call.
       const fits = ({ method: name, answer }: Example) =>
         codes.includes((answer as { code: ErrorCode }).code) &&
         (codes.length === 1 || siblings.some((each) => each.name === name));

@@ -14,7 +14,7 @@ export interface OperationParts extends ProblemParts {
   readonly schemas: Schemas;
 }
 
-/** What OpenAPI says of one route. */
+/** The OpenAPI operation of a route. */
 export function operationOf(route: Route, parts: OperationParts): Json {
   const { method, body } = route;
   const { schemas, examples } = parts;
@@ -60,17 +60,17 @@ export function operationOf(route: Route, parts: OperationParts): Json {
   };
 }
 
-/** As `rpc/interceptors/leave-etag.ts` has it: what is read and says nothing of a key can be kept. */
+/** True if answers have an ETag: they are read, and say nothing about a key. */
 function isRevalidated(route: Route): boolean {
   return route.verb === "GET" && !needsKey(route);
 }
 
-/** The tag of a service's calls: its name without that word. */
+/** The tag of a service's calls: its name without "Service". */
 export function tagOf({ name }: DescService): string {
   return name.replace(/Service$/, "");
 }
 
-/** What plain JSON answers with unless it is asked for more. */
+/** The answer if the request accepts only plain JSON. */
 function answerOf(route: Route): DescMessage {
   const { method } = route;
   const { message } = kindOfRoute(route) === "answer_at_end" ? eventsOf(method).answer : {};
@@ -123,10 +123,10 @@ function contentOf(route: Route, { routes, schemas, examples, problem }: Operati
 }
 
 /**
- * The events of a stream. OpenAPI 3.1 has no word for the parts of a stream, so the schema is that of one event, as
- * OpenAPI 3.2 says it in `itemSchema`.
+ * The events of a stream. OpenAPI 3.1 cannot describe the parts of a stream, so the schema is that of one event, as in `itemSchema` of
+ * OpenAPI 3.2.
  *
- * @param nameOfAnswer of the only event that the answer is, where it comes once
+ * @param nameOfAnswer name of the event with the answer, if the answer is sent once
  */
 function events(method: DescMethod, schemas: Schemas, problem: Json, nameOfAnswer?: string): Json {
   const { choice, answer } = eventsOf(method);

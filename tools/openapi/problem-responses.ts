@@ -48,7 +48,7 @@ function descriptionOf(codes: readonly ErrorCode[]): string {
 }
 
 function headersOf(status: number, counted: boolean): Json {
-  // Only a caller that is known, and a request that came as far as that, has windows to tell of.
+  // Windows are reported only if the caller is known and the request was counted.
   const windows = status === 500 || (counted && [400, 402, 429, 503, 504].includes(status));
   return {
     ...headersNamed("RequestId"),

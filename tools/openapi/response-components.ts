@@ -1,13 +1,13 @@
 import { STATUS_CODES } from "node:http";
 import { type Json, refTo } from "./json.ts";
 
-/** The responses of a document that calls have in common. */
+/** The responses that several calls have in common. */
 export interface ResponseComponents {
   /**
-   * Takes a response in, once however often it is met, and gives the reference to it.
+   * Adds a response once, however often it occurs. @returns a reference to it
    *
-   * @param codes of the problem: an only one gives the name
-   * @param operationId of the call, which gives the name to what has more than one code
+   * @param codes of the problem: if there is only one, the response is named after it
+   * @param operationId of the call: a response with several codes is named after it
    */
   readonly share: (response: Json, status: number, codes: readonly string[], operationId: string) => Json;
   all(): Json;
@@ -25,7 +25,7 @@ export function createResponseComponents(): ResponseComponents {
       }
       const [only = "", ...more] = codes;
       const ofCall = pascal(`${operationId} ${STATUS_CODES[status]}`);
-      // The same problem can come with other headers: then the call says whose it is.
+      // A problem with other headers is named after its call.
       const name = more.length === 0 && !(pascal(only) in responses) ? pascal(only) : ofCall;
       if (name in responses) {
         throw new Error(`two responses have the name ${name}`);

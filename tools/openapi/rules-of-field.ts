@@ -7,19 +7,20 @@ import {
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Json } from "./json.ts";
 
-/** What the buf.validate rules of a field say of its value, or of its list. */
+/** The buf.validate rules for the value or the list of a field. */
 export function rulesOfField(field: DescField): FieldRules {
   return getOption(field, fieldOption);
 }
 
 /**
- * The rules of a value of this field as keywords of JSON Schema. Throws for a rule that it has no keyword for: a rule
- * that the service keeps and the document conceals would be found by callers.
+ * The rules of a value of this field as keywords of JSON Schema.
+ *
+ * @throws Error for a rule without a keyword, because the document must not hide a rule of the service
  */
 export function keywordsFromRules(rules: FieldRules, field: DescField): Json {
   checkAllSaid(rules);
   const { type, required } = rules;
-  // A text that is required may not be empty: proto cannot tell the one from the other.
+  // A required text may not be empty, because proto cannot distinguish empty from absent.
   const filled =
     required && field.fieldKind === "scalar" && field.scalar === ScalarType.STRING ? { minLength: 1 } : {};
   switch (type.case) {
@@ -65,7 +66,7 @@ function keywordsFromString({ minLen, maxLen, maxBytes, pattern, in: words, well
 
 const bounds = ["gt", "gte", "lt", "lte"];
 
-/** The rules that have a keyword, by the kind of value. What an enum may be, `schemaOfValue` says. */
+/** The rules that have a keyword, by the kind of value. `schemaOfValue` writes those of enums. */
 const said: Readonly<Record<string, readonly string[]>> = {
   string: ["min_len", "max_len", "max_bytes", "pattern", "in", "uuid"],
   repeated: ["min_items", "max_items", "items"],

@@ -4,10 +4,10 @@ import { wordsOfEnum } from "../../src/calls/plain/enum-words.ts";
 import type { Json } from "./json.ts";
 import { keywordsFromRules, rulesOfField } from "./rules-of-field.ts";
 
-/** Takes note that a type is used, and gives the reference to it. */
+/** Records that a type is used. @returns a reference to it */
 export type Refer = (desc: DescMessage | DescEnum) => Json;
 
-/** The schema of a field's value where it is there: of the list for a list, of the object for a map. */
+/** The schema of a field's present value: for a list of the list, for a map of the object. */
 export function schemaOfValue(field: DescField, refer: Refer): Json {
   const rules = rulesOfField(field);
   switch (field.fieldKind) {
@@ -28,7 +28,7 @@ export function schemaOfValue(field: DescField, refer: Refer): Json {
   }
 }
 
-/** @param rules of the one value; of an item in a list. */
+/** @param rules of the value, or of an item in a list */
 function schemaOfItem(field: DescField, rules: FieldRules | undefined, refer: Refer): Json {
   const keywords = rules && rules.ignore !== Ignore.ALWAYS ? keywordsFromRules(rules, field) : {};
   if (field.enum) {
@@ -59,7 +59,7 @@ function schemaOfWellKnown({ typeName }: DescMessage): Json | undefined {
   }
 }
 
-/** As `gateway/write-message.ts` writes them: 64-bit integers are numbers, too. */
+/** The gateway writes 64-bit integers as numbers, too. */
 function schemaOfScalar(type: ScalarType, field: DescField): Json {
   switch (type) {
     case ScalarType.STRING:

@@ -11,7 +11,7 @@ import type { Json } from "./json.ts";
 import { rulesOfField } from "./rules-of-field.ts";
 import { orNull, type Refer, schemaOfValue } from "./schema-of-field.ts";
 
-/** A message as the gateway reads it: no field but those of the proto, and `null` for what may be left out. */
+/** A message that the gateway reads: only the fields of the proto, and `null` for an absent optional field. */
 export function schemaOfRequest(desc: DescMessage, refer: Refer): Json {
   const required = desc.fields.filter(isNeeded).map(({ name }) => name);
   return {
@@ -23,7 +23,7 @@ export function schemaOfRequest(desc: DescMessage, refer: Refer): Json {
   };
 }
 
-/** Without it, or with nothing in it, the rules refuse the message. */
+/** True if the rules refuse a message in which the field is absent or empty. */
 function isNeeded(field: DescField): boolean {
   const rules = rulesOfField(field);
   return rules.required || (rules.type.case === "repeated" && rules.type.value.minItems > 0n);
@@ -35,14 +35,14 @@ function isNeeded(field: DescField): boolean {
  */
 function requestProperty(field: DescField, refer: Refer): Json {
   const value = schemaOfValue(field, refer);
-  // As in gateway/read-field.ts: a plain scalar of proto3 cannot be absent, so null is a wrong type.
+  // A plain scalar of proto3 cannot be absent, so the gateway refuses null there.
   const nullable =
     !isNeeded(field) &&
     (field.fieldKind !== "scalar" || field.presence !== FeatureSet_FieldPresence.IMPLICIT);
   return { ...(nullable ? orNull(value) : value), description: commentOf(field) };
 }
 
-/** A message as the gateway writes it: every field is there, `null` where it is known to be absent. New ones may come. */
+/** A message that the gateway writes: every field is present, or `null` if it is absent. Fields may be added. */
 export function schemaOfAnswer(desc: DescMessage, refer: Refer): Json {
   refuseRules(desc);
   return {
@@ -59,8 +59,7 @@ function answerProperty(field: DescField, refer: Refer): Json {
 }
 
 /**
- * An answer may gain values that nobody thought of. A client that checks the rules of the proto would refuse them, so
- * rules are for requests.
+ * Rules are for requests, because an answer may gain new values, and a client that checks the rules of the proto would refuse them.
  */
 function refuseRules(desc: DescMessage): void {
   const ruled =
@@ -72,7 +71,7 @@ function refuseRules(desc: DescMessage): void {
   }
 }
 
-/** Whether the proto says `optional`: an enum or a message without that word is always sent. */
+/** True if the proto says `optional`: an enum or a message without that word is always sent. */
 function canBeNull(field: DescField): boolean {
   return field.oneof !== undefined || field.proto.proto3Optional;
 }
@@ -102,7 +101,7 @@ export function schemaOfEnum(desc: DescEnum): Json {
   };
 }
 
-/** A field of a request as a parameter of the query, where all that is absent is simply not there. */
+/** A field of a request as a parameter of the query. */
 export function queryParameter(field: DescField, refer: Refer): Json {
   const comment = commentOf(field);
   const { required } = rulesOfField(field);

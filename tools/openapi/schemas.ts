@@ -3,13 +3,13 @@ import { type Json, refTo } from "./json.ts";
 import type { Refer } from "./schema-of-field.ts";
 import { schemaOfAnswer, schemaOfEnum, schemaOfRequest } from "./schema-of-message.ts";
 
-/** The schemas of a document: made when they are first referred to. */
+/** The schemas of a document. Each is made at the first reference to it. */
 export interface Schemas {
-  /** To a type that callers send. */
+  /** Refers to a type that callers send. */
   readonly inRequest: Refer;
-  /** To a type that the service sends. An enum may gain words: it is any text, beside those that are known. */
+  /** Refers to a type that the service sends. An enum may gain words, so any text is allowed beside the known ones. */
   readonly inAnswer: Refer;
-  /** All that were referred to, by name. */
+  /** All schemas that were referred to, by name. */
   all(): Json;
 }
 
@@ -33,7 +33,7 @@ export function createSchemas(): Schemas {
       const known = made.get(name);
       if (known === undefined) {
         const one: Made = { desc, role: desc.kind === "enum" ? "both" : role, schema: {} };
-        // Known before its fields are read: a message may hold itself.
+        // Stored before its fields are read, because a message may contain itself.
         made.set(name, one);
         one.schema = schemaOf(desc, role, referTo);
       } else if (known.desc !== desc || (known.role !== "both" && known.role !== role)) {
