@@ -2,10 +2,8 @@ import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { Account } from "../access/account.ts";
 import { type Fault, KibitzError, refuseFaults, withCost } from "../errors/errors.ts";
 import { keysOfPointer } from "../text/json-pointer.ts";
-import { holdsKey } from "../text/plain-text.ts";
+import { holdsKey, type Plain } from "../text/plain-text.ts";
 import { createMessageReader, type MessageReading } from "./plain/read-message.ts";
-
-type Plain = Readonly<Record<string, unknown>>;
 
 /**
  * Validates a request of a method, or an item of its batch, as its calls are validated before they are counted.

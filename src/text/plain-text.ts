@@ -34,8 +34,11 @@ export function echo(text: string): string {
   return withoutControls(JSON.stringify(short).slice(1, -1));
 }
 
+/** A JSON object. */
+export type Plain = Readonly<Record<string, unknown>>;
+
 /** True if a JSON value is an object: neither an array nor null. */
-export function isJsonObject(json: unknown): json is Readonly<Record<string, unknown>> {
+export function isJsonObject(json: unknown): json is Plain {
   return typeof json === "object" && json !== null && !Array.isArray(json);
 }
 

@@ -16,6 +16,7 @@ import { createPlainWriter } from "../calls/plain/write-message.ts";
 import { errorFromUnknown, type KibitzError } from "../errors/errors.ts";
 import { readJsonObject } from "../protocols/json/json-text.ts";
 import { pointerStep } from "../text/json-pointer.ts";
+import type { Plain } from "../text/plain-text.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 
@@ -60,8 +61,6 @@ interface PlansFault {
   readonly pointer: string;
   readonly message: string;
 }
-
-type Plain = Readonly<Record<string, unknown>>;
 
 /**
  * Reads a file of plans, `{"plans": [{"id": "free", "limits": {"depth_max": 25}}]}`, each in the form in which `GET /price` shows it.

@@ -1,11 +1,10 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { refuseFaults } from "../../errors/errors.ts";
+import type { Plain } from "../../text/plain-text.ts";
 import type { Call } from "../call.ts";
 import type { Calls } from "../register.ts";
 import { createPlainReader, type PlainReaderOptions } from "./read-plain.ts";
 import { createPlainWriter } from "./write-message.ts";
-
-type Plain = Readonly<Record<string, unknown>>;
 
 /** Calls whose requests and answers are plain JSON, as `/v1` has them, without HTTP. They reject with KibitzErrors. */
 export type PlainCalls = ReturnType<typeof createPlainCalls>;

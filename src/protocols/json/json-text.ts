@@ -10,9 +10,7 @@ import {
 } from "../../errors/errors.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
 import type { JsonCount } from "../../text/json-scan.ts";
-import { echo, isJsonObject, nameOfJson } from "../../text/plain-text.ts";
-
-type Plain = Readonly<Record<string, unknown>>;
+import { echo, isJsonObject, nameOfJson, type Plain } from "../../text/plain-text.ts";
 
 /**
  * Reads a JSON object more strictly than `JSON.parse`: it also rejects repeated keys, more than 1000 keys, more than 32 levels, and more

@@ -9,12 +9,11 @@ import { readMaxBytesOf, requestMaxBytes } from "../../calls/policy.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
 import { outcomeOf, refuseLeft } from "../../request/context.ts";
+import type { Plain } from "../../text/plain-text.ts";
 import type { BeginWork, Turn } from "../../thread/event-loop.ts";
 import { parseJsonObject, readJsonObject } from "./json-text.ts";
 import { queryOf, readJsonText } from "./read-json.ts";
 import { kindOfRoute, type Route } from "./routes.ts";
-
-type Plain = Readonly<Record<string, unknown>>;
 
 /** A request that was read. */
 interface ReadRequest extends Pick<Call, "unreadable"> {

@@ -3,8 +3,8 @@ import type { PlayedMoves } from "../../calls/rulebook.ts";
 import { errorFromFaults, type Fault } from "../../errors/errors.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
 import { didYouMean } from "../../text/nearest-name.ts";
-import { echo, nameOfJson } from "../../text/plain-text.ts";
-import type { Caller, Plain } from "./caller.ts";
+import { echo, nameOfJson, type Plain } from "../../text/plain-text.ts";
+import type { Caller } from "./caller.ts";
 import type { ObjectSchema } from "./schema.ts";
 
 /**

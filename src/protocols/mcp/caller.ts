@@ -2,9 +2,6 @@ import type { Call } from "../../calls/call.ts";
 import type { PlainCalls } from "../../calls/plain/plain-calls.ts";
 import type { PlayedMoves, Rulebook } from "../../calls/rulebook.ts";
 
-/** A JSON object. */
-export type Plain = Readonly<Record<string, unknown>>;
-
 /** Answers the tools: the calls of the service in plain JSON, and the rules of chess. */
 export interface Answerers {
   readonly plain: PlainCalls;

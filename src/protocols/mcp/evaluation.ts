@@ -1,7 +1,8 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { MoveName } from "../../calls/rulebook.ts";
-import type { Caller, Plain } from "./caller.ts";
+import type { Plain } from "../../text/plain-text.ts";
+import type { Caller } from "./caller.ts";
 import { type PlainScore, scoreText } from "./text.ts";
 import type { Report } from "./tool.ts";
 

@@ -1,6 +1,6 @@
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { NodeRequest } from "../../http/message.ts";
-import type { Plain } from "./caller.ts";
+import type { Plain } from "../../text/plain-text.ts";
 import { createServer, type Peer } from "./server.ts";
 
 /** The headers that the SDK needs. It sees no others, above all no key. */

@@ -1,5 +1,5 @@
 import { KibitzError } from "../../errors/errors.ts";
-import type { Plain } from "./caller.ts";
+import type { Plain } from "../../text/plain-text.ts";
 
 /** Error codes of JSON-RPC. */
 export const notJson = -32700;

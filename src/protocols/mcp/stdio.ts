@@ -1,7 +1,7 @@
 import { type Readable, Transform, type Writable } from "node:stream";
 import { deserializeMessage } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
-import type { Plain } from "./caller.ts";
+import type { Plain } from "../../text/plain-text.ts";
 import { invalidRequest, notJson, refusalOfLongId, refusedAnswer } from "./refusals.ts";
 import { createServer, type Peer } from "./server.ts";
 

@@ -1,4 +1,5 @@
-import type { Caller, Plain } from "./caller.ts";
+import type { Plain } from "../../text/plain-text.ts";
+import type { Caller } from "./caller.ts";
 import type { ObjectSchema } from "./schema.ts";
 
 /** The answer of a tool. */

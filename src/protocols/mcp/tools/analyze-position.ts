@@ -1,6 +1,7 @@
 import { numbered } from "../../../text/numbered-moves.ts";
+import type { Plain } from "../../../text/plain-text.ts";
 import { readGameArguments } from "../arguments.ts";
-import type { Caller, Plain } from "../caller.ts";
+import type { Caller } from "../caller.ts";
 import { evaluate, type PlainEvaluation, type PlainLine, shownScore } from "../evaluation.ts";
 import { answerSchema, argument, boundsOf, listOf, nullable, objectSchema, result } from "../schema.ts";
 import { describePosition, moveText, notesText, scoreText, textOf } from "../text.ts";

@@ -1,7 +1,7 @@
 import { errorFromFaults } from "../../../errors/errors.ts";
 import { numbered } from "../../../text/numbered-moves.ts";
+import type { Plain } from "../../../text/plain-text.ts";
 import { wrongType } from "../arguments.ts";
-import type { Plain } from "../caller.ts";
 import { evaluate, type PlainEvaluation, type PlainLine, shownScore } from "../evaluation.ts";
 import { answerSchema, argument, listOf, nullable, objectSchema, result } from "../schema.ts";
 import { describePosition, nameOfSide, notesText, scoreText, textOf, turnOf } from "../text.ts";

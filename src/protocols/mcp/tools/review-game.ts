@@ -1,8 +1,9 @@
 import { GameService } from "../../../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { MoveName } from "../../../calls/rulebook.ts";
 import { numbered } from "../../../text/numbered-moves.ts";
+import type { Plain } from "../../../text/plain-text.ts";
 import { playedMovesOf } from "../arguments.ts";
-import type { Caller, Plain } from "../caller.ts";
+import type { Caller } from "../caller.ts";
 import { follow, type QueuedEvent, shownScore } from "../evaluation.ts";
 import { answerSchema, argument, listOf, nullable, objectSchema, result } from "../schema.ts";
 import { describePosition, halfMovesText, moveText, type PlainScore, scoreText, textOf } from "../text.ts";
