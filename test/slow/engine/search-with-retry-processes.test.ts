@@ -46,7 +46,7 @@ async function supervise(times: Partial<WatchTimes> = {}) {
       await expect.poll(() => processorMsOf(engine) - before, { timeout: 20_000 }).toBeGreaterThan(400);
     },
     searching: () =>
-      underWay((onProgress) => searchWithRetry(build, jobOf({ depth: 12 }), forever, onProgress)),
+      underWay((onProgress) => searchWithRetry(build, jobOf({ depth: 16 }), forever, onProgress)),
   };
 }
 
@@ -61,7 +61,7 @@ describe("an engine in a search", () => {
     const { answer } = await searching();
     const [victim = 0] = enginesRunning();
     process.kill(victim, "SIGKILL");
-    expect(await answer).toMatchObject({ endedBy: "depth", snapshot: { depth: 12 } });
+    expect(await answer).toMatchObject({ endedBy: "depth", snapshot: { depth: 16 } });
     expect(enginesRunning()).not.toContain(victim);
     expect(failures.toSorted()).toEqual(["engine failed: killed", "search tried again: killed"]);
   });
@@ -71,7 +71,7 @@ describe("an engine in a search", () => {
     const { answer } = await searching();
     const [victim = 0] = enginesRunning();
     process.kill(victim, "SIGSTOP");
-    expect(await answer).toMatchObject({ endedBy: "depth", snapshot: { depth: 12 } });
+    expect(await answer).toMatchObject({ endedBy: "depth", snapshot: { depth: 16 } });
     expect(stillRunning([victim])).toEqual([]);
     expect(failures.toSorted()).toEqual(["engine failed: unresponsive", "search tried again: unresponsive"]);
   });
