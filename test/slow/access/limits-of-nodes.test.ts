@@ -148,6 +148,30 @@ describeWith("redis")("limits of several nodes", () => {
     expect(await other?.limits.enter(keyless(plan), timeOf(1))).toMatchObject({ kind: "admitted" });
   });
 
+  test("engine time counts once in Redis, also if that of another caller cannot be written", async () => {
+    const plan = planWith([engine]);
+    const [node = expect.fail("no node")] = await startNodes(1);
+    const { redis, limits } = node;
+    const [one, broken, other] = ["one", "broken", "other"].map((id) => keyed(plan, id, id)) as [
+      Account,
+      Account,
+      Account,
+    ];
+    const entries = [];
+    for (const account of [one, broken, other]) {
+      entries.push(await limits.enter(account, timeOf(1000)));
+    }
+    await redis.ask("SET", ["window:free/engine broken"], ["no window"]);
+    for (const entry of entries) {
+      leave(entry, 300);
+    }
+    // A queue of failed writes would send them again in this time.
+    await sleep(1200);
+    expect(await remainingOf(limits, one)).toEqual([700]);
+    expect(await remainingOf(limits, other)).toEqual([700]);
+    expect(await redis.ask("EXISTS", ["window:free/engine one", "window:free/engine other"])).toBe(2);
+  });
+
   test("a caller that was refused too often on all nodes together is refused by the node that saw it", async () => {
     const plan = planWith([{ name: "refusals", quota: 10, windowS: 60, unit: "refusal" }]);
     const [one, other] = await startNodes(2);
