@@ -76,7 +76,7 @@ describe("an infinite search", () => {
     expect(last().signal.aborted).toBe(false);
   });
 
-  test("an infinite search is run again until it is answered or stopped", async () => {
+  test("an infinite search is retried until it is answered or stopped", async () => {
     const { hear, hearWithin, last, searches } = talk();
     await hear("go infinite");
     last().fail(overloaded(50_000));

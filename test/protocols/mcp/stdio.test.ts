@@ -46,6 +46,47 @@ test("messages over standard input are read whole, however their lines are cut",
   await connection.close();
 });
 
+test.each([
+  ["no JSON", -32700, "A line is not JSON"],
+  ['{"jsonrpc":"2.0",', -32700, "A line is not JSON"],
+  ['[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600, "A line is no message of JSON-RPC"],
+  ['{"jsonrpc":"2.0","id":1}', -32600, "A line is no message of JSON-RPC"],
+  ['{"id":1,"method":"ping"}', -32600, "A line is no message of JSON-RPC"],
+  ["null", -32600, "A line is no message of JSON-RPC"],
+  [ping("x".repeat(257)).trim(), -32600, "at most 256 characters, not 257"],
+  [
+    JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "play_moves", arguments: {}, _meta: { progressToken: "x".repeat(257) } },
+    }),
+    -32602,
+    "at most 256 characters, not 257",
+  ],
+])(
+  "the input line %s is refused over standard output, and the next message is answered",
+  async (line, code, text) => {
+    const { input, errors, connection, answer } = open();
+    input.write(`${line}\n${ping(7)}`);
+    expect(await answer()).toMatchObject({ error: { code, message: expect.stringContaining(text) } });
+    expect(await answer()).toEqual({ jsonrpc: "2.0", id: 7, result: {} });
+    expect(errors).toEqual([expect.stringContaining(text)]);
+    await connection.close();
+  },
+);
+
+test("a line of standard input of exactly the longest length is answered", async () => {
+  const { input, connection, answer } = open();
+  input.write(
+    `${ping("x".repeat(256))
+      .trim()
+      .padEnd(512 * 1024)}\n`,
+  );
+  expect(await answer()).toMatchObject({ id: "x".repeat(256), result: {} });
+  await connection.close();
+});
+
 test("a line of standard input that is too long takes no memory, is refused once, and the next line is answered", async () => {
   const { input, errors, connection, answer } = open();
   const chunk = Buffer.alloc(64 * 1024, "x");
