@@ -5,9 +5,12 @@ import { GameService } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
 import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
 import { ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
 import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
-import type { Call, Door, Refused } from "./door.ts";
+import type { Call, Door, Plain, Refused } from "./door.ts";
 import { plainFromProtoJson, protoJsonFromPlain } from "./proto-json.ts";
 import { pointerFromFieldPath, refusalFromDetails } from "./refusal-from-details.ts";
+
+/** ProtoJSON with the names of the proto, and with every field that is always there. */
+const asInProto = { useProtoFieldName: true, alwaysEmitImplicit: true };
 
 /** The door behind a transport of Connect's own clients. */
 export function doorFromTransport(transport: Transport, close: () => void = () => {}): Door {
@@ -17,10 +20,7 @@ export function doorFromTransport(transport: Transport, close: () => void = () =
       const message = fromJson(method.input, protoJsonFromPlain(request));
       try {
         const response = await answerOf(transport, method, message, headers);
-        const json = toJson(method.output, response.message, {
-          useProtoFieldName: true,
-          alwaysEmitImplicit: true,
-        });
+        const json = toJson(method.output, response.message, asInProto);
         return {
           kind: "answer",
           requestId: response.header.get("x-request-id") ?? undefined,
@@ -55,9 +55,7 @@ async function answerOf(
   if (method.methodKind === "unary") {
     return transport.unary(method as never, undefined, undefined, headers, message as never);
   }
-  const input = (async function* () {
-    yield message;
-  })();
+  const input = onlyOne(message);
   const response = await transport.stream(method as never, undefined, undefined, headers, input as never);
   const messages: Message[] = await Array.fromAsync(response.message);
   const last = messages.at(-1);
@@ -65,6 +63,26 @@ async function answerOf(
     throw new Error(`${method.name} ended without a message`);
   }
   return { header: response.header, message: last };
+}
+
+/** The messages of a stream as plain JSON. */
+export async function* streamOf(
+  transport: Transport,
+  call: Call,
+  request: Plain,
+  signal: AbortSignal,
+  timeoutMs?: number,
+): AsyncGenerator<Plain> {
+  const method = methodOf(call);
+  const input = onlyOne(fromJson(method.input, protoJsonFromPlain(request)));
+  const answer = await transport.stream(method as never, signal, timeoutMs, undefined, input as never);
+  for await (const message of answer.message as AsyncIterable<Message>) {
+    yield plainFromProtoJson(toJson(method.output, message, asInProto) as object);
+  }
+}
+
+async function* onlyOne(message: Message): AsyncGenerator<Message> {
+  yield message;
 }
 
 function refusedFromConnectError(error: ConnectError): Refused {
@@ -83,10 +101,7 @@ function refusedFromConnectError(error: ConnectError): Refused {
         code: reason.toLowerCase(),
         message: description,
       })),
-      problem &&
-        plainFromProtoJson(
-          toJson(ProblemSchema, problem, { useProtoFieldName: true, alwaysEmitImplicit: true }) as object,
-        ),
+      problem && plainFromProtoJson(toJson(ProblemSchema, problem, asInProto) as object),
     ),
   };
 }

@@ -46,11 +46,12 @@ function plainOf(value: unknown, name?: string): unknown {
   return typeof value === "string" ? (enumName.exec(value)?.[1]?.toLowerCase() ?? value) : value;
 }
 
-/** A request in plain JSON, with the enum's full name. */
+/** A request in plain JSON, or a batch of them, with the enum's full name. */
 export function protoJsonFromPlain(request: Plain): JsonObject {
-  const { path } = request;
+  const { path, requests } = request;
   return {
     ...request,
     ...(typeof path === "string" && { path: `PATH_${path.toUpperCase()}` }),
+    ...(Array.isArray(requests) && { requests: requests.map(protoJsonFromPlain) }),
   } as JsonObject;
 }

@@ -1,8 +1,7 @@
 import { once } from "node:events";
 import { type IncomingMessage, request as request1 } from "node:http";
 import { connect } from "node:http2";
-import { create, fromJson, toJson } from "@bufbuild/protobuf";
-import { createClient, type Transport } from "@connectrpc/connect";
+import type { Transport } from "@connectrpc/connect";
 import {
   createConnectTransport,
   createGrpcTransport,
@@ -14,20 +13,9 @@ import {
   createConnectTransport as createWebTransport,
 } from "@connectrpc/connect-web";
 import { Metadata } from "@grpc/grpc-js";
-import { AnalysisRequestSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
-import {
-  AnalysisService,
-  EvaluateBatchRequestSchema,
-  EvaluateBatchResponseSchema,
-  StreamEvaluateResponseSchema,
-} from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import {
-  GameService,
-  ReviewGameRequestSchema,
-  ReviewGameResponseSchema,
-} from "../../../gen/chess/analysis/v1/game_service_pb.ts";
 import { createClients } from "./clients/grpc-js.ts";
 import type { Plain } from "./door.ts";
+import { streamOf } from "./door-from-transport.ts";
 import { plainFromProtoJson, protoJsonFromPlain } from "./proto-json.ts";
 import { eventsFrom } from "./stream-events.ts";
 import { withPlainStructs } from "./structs.ts";
@@ -57,32 +45,8 @@ const withTransport = (name: string, open: (url: string, sessions: Http2SessionM
   open(url: string): StreamClient {
     const sessions = new Http2SessionManager(url);
     const transport = open(url, sessions);
-    const client = createClient(AnalysisService, transport);
-    const games = createClient(GameService, transport);
-    const json = { useProtoFieldName: true, alwaysEmitImplicit: true };
     return {
-      async *stream(call, request, signal, timeoutMs) {
-        const options = { signal, ...(timeoutMs !== undefined && { timeoutMs }) };
-        if (call === "streamEvaluate") {
-          const message = fromJson(AnalysisRequestSchema, protoJsonFromPlain(request));
-          for await (const answer of client.streamEvaluate(message, options)) {
-            yield plainFromProtoJson(toJson(StreamEvaluateResponseSchema, answer, json) as object);
-          }
-        } else if (call === "reviewGame") {
-          const message = fromJson(ReviewGameRequestSchema, protoJsonFromPlain(request));
-          for await (const answer of games.reviewGame(message, options)) {
-            yield plainFromProtoJson(toJson(ReviewGameResponseSchema, answer, json) as object);
-          }
-        } else {
-          const items = (request.requests as readonly Plain[]).map((item) =>
-            fromJson(AnalysisRequestSchema, protoJsonFromPlain(item)),
-          );
-          const message = create(EvaluateBatchRequestSchema, { requests: items });
-          for await (const answer of client.evaluateBatch(message, options)) {
-            yield plainFromProtoJson(toJson(EvaluateBatchResponseSchema, answer, json) as object);
-          }
-        }
-      },
+      stream: (call, request, signal, timeoutMs) => streamOf(transport, call, request, signal, timeoutMs),
       async [Symbol.asyncDispose]() {
         sessions.abort();
       },
@@ -97,12 +61,8 @@ const grpcJs: StreamClientKind = {
     const clients = createClients(url);
     return {
       async *stream(call, request, signal, timeoutMs) {
-        const { requests } = request as { readonly requests?: readonly Plain[] };
-        const message = requests
-          ? { requests: requests.map(protoJsonFromPlain) }
-          : protoJsonFromPlain(request);
         const options = timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
-        const stream = clients.of(call)[call](message, new Metadata(), options);
+        const stream = clients.of(call)[call](protoJsonFromPlain(request), new Metadata(), options);
         signal.addEventListener("abort", () => stream.cancel());
         for await (const answer of stream) {
           yield plainFromProtoJson(withPlainStructs(answer));
