@@ -39,8 +39,8 @@ interface NodeOptions {
   readonly prefix: string;
   /** How long it waits for Redis, in milliseconds. */
   readonly askMaxMs: number;
-  /** Longest expected wait for its slot. */
-  readonly maxWaitMs?: number;
+  /** Default: short times. */
+  readonly claimTimes?: NonNullable<Parameters<typeof createRedisClaims>[1]["times"]>;
 }
 
 /** Ends after the test. Its claims are short. */
@@ -48,7 +48,7 @@ export async function openNode({
   url,
   prefix,
   askMaxMs,
-  maxWaitMs = 60_000,
+  claimTimes = { leaseMs: 1000, renewMs: 50, pollMs: 5 },
 }: NodeOptions): Promise<TestNode> {
   const times = {
     operationMaxMs: askMaxMs,
@@ -74,10 +74,10 @@ export async function openNode({
     return promise;
   };
   const cache = createMemoryCache<SearchResult>({ bytes: 1e6 });
-  const scheduler = createScheduler({ slots: 1, maxWaitMs });
+  const scheduler = createScheduler({ slots: 1, maxWaitMs: 60_000 });
   const claims = createRedisClaims<SearchResult>(connection, {
     format: { version: 1, read: lastResultFromJson },
-    times: { leaseMs: 1000, renewMs: 50, pollMs: 5 },
+    times: claimTimes,
   });
   let waits = 0;
   const sharing = createSharing({
