@@ -114,7 +114,7 @@ describe("a setting that cannot be used ends the start with 1 and a clear messag
 
   test.each([
     [["serve"], { KIBITZ_DATA_DIR: join(plans, "data") }, `KIBITZ_DATA_DIR: ${plans}/data`],
-    [["keys", "list"], { KIBITZ_DATA_DIR: "/proc/kibitz" }, "Name a folder that Kibitz may write to"],
+    [["keys", "list"], { KIBITZ_DATA_DIR: join(plans, "data") }, "Name a folder that Kibitz may write to"],
     [
       ["serve"],
       { KIBITZ_PLANS: plans },

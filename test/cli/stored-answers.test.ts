@@ -1,6 +1,6 @@
-import { existsSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { expect, test } from "vitest";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import { startFen } from "../chess/validated.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { runKibitz } from "./run-kibitz.ts";
@@ -11,8 +11,6 @@ const env = { KIBITZ_DATA_DIR: "", KIBITZ_STORE_MB: "16", XDG_CACHE_HOME: join(f
 const single = ["eval", startFen, "--depth", "6", "--json"];
 
 test("a review stores its positions in the user's cache, for the next review and for single evaluations", async () => {
-  const data = resolve("data/answers.db");
-  const isThere = existsSync(data);
   const review = async (game: string) => {
     const file = join(folder, "game.pgn");
     writeFileSync(file, game);
@@ -25,9 +23,35 @@ test("a review stores its positions in the user's cache, for the next review and
   expect(second.moves.slice(0, 3)).toEqual(first.moves);
   expect(JSON.parse((await runKibitz(single, env)).stdout)).toMatchObject({ search: { cached: true } });
   expect(existsSync(join(folder, "cache/kibitz/answers.db"))).toBe(true);
-  // Nothing is left in the working directory.
-  expect(existsSync(data)).toBe(isThere);
 });
+
+const positions = join(folder, "positions.epd");
+const games = join(folder, "games.pgn");
+const search = ["--depth", "4"];
+
+test.each([
+  { args: ["eval", "startpos", ...search] },
+  { args: ["bestmove", "startpos", ...search] },
+  { args: ["eval", "--file", positions, ...search] },
+  { args: ["review", games, ...search] },
+  { args: ["engines"] },
+  { args: ["uci"], stdin: ["position startpos\n", "go depth 4\n"] },
+  { args: ["mcp"], stdin: ['{"jsonrpc":"2.0","id":1,"method":"ping"}\n'] },
+])(
+  "kibitz $args works in a folder that it may not write to, and leaves nothing there",
+  async ({ args, stdin }) => {
+    writeFileSync(positions, `${startFen}\n`);
+    writeFileSync(games, "1. e4 *\n");
+    const here = process.cwd();
+    const readOnly = join(folder, `read-only-${args.join("-").replaceAll("/", "-")}`);
+    mkdirSync(readOnly, { mode: 0o555 });
+    process.chdir(readOnly);
+    onTestFinished(() => process.chdir(here));
+    expect(await runKibitz(args, env, stdin)).toMatchObject({ code: 0 });
+    // Root may write to it, so only this shows that nothing was tried.
+    expect(readdirSync(readOnly)).toEqual([]);
+  },
+);
 
 test("a single evaluation makes no folder for answers", async () => {
   const none = join(folder, "none");
