@@ -4,6 +4,7 @@
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { setPriority } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -13,6 +14,8 @@ import { build } from "vite";
 const dist = fileURLToPath(new URL("../dist", import.meta.url));
 const place = join(dist, "web");
 const begun = new Date();
+// A server may run beside.
+setPriority(10);
 /** Far longer than a build takes: an older folder was left by a build that was killed. */
 const leftAfterMs = 10 * 60_000;
 

@@ -150,7 +150,7 @@ function sentenceOfScore({ value, bound }: Score): { sentence: string; ahead: Co
   return { sentence: `${names[ahead]} is ${grade} ${pawns}.`, ahead };
 }
 
-function signedPawns(cp: number): string {
+export function signedPawns(cp: number): string {
   const sign = cp > 0 ? "+" : cp < 0 ? "-" : "";
   return `${sign}${(Math.abs(cp) / 100).toFixed(2)}`;
 }

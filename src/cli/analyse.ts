@@ -18,7 +18,7 @@ import { progressOf, type Report, reportOfBestMove, reportOfEvaluation } from ".
 import { requestFromInput, searchOptions } from "./request-from-input.ts";
 import { columnsOf } from "./style.ts";
 
-/** What is printed of an answer. */
+/** The two forms in which an answer is printed. */
 interface Kind {
   json(answer: EvaluateResponse): string;
   readonly report: Report;

@@ -1,9 +1,7 @@
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { glob, stat } from "node:fs/promises";
-import { setPriority } from "node:os";
-import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { stripVTControlCharacters } from "node:util";
+import { promisify, stripVTControlCharacters } from "node:util";
 import type { Log } from "../log/log.ts";
 
 /** The checkout. An installed package has the page built, and no builder. */
@@ -18,8 +16,8 @@ export const sources = [
 ];
 
 /**
- * In a checkout, builds the page if it is missing or older than its sources, in a process with low priority. A build that fails is logged,
- * and leaves the server with the page that it had. Never rejects.
+ * In a checkout, builds the page if it is missing or older than its sources, in a process of its own. A build that fails is logged, and leaves
+ * the server with the page that it had. Never rejects.
  *
  * @param signal ends a build that is under way
  */
@@ -30,20 +28,13 @@ export async function buildPageIfStale(
 ): Promise<void> {
   const begun = performance.now();
   try {
-    if (!(await isPageStale())) {
-      return;
+    if (await isPageStale()) {
+      await promisify(execFile)(process.execPath, [builder], { cwd: root, signal });
+      log.info({ ms: Math.round(performance.now() - begun) }, "the page was built");
     }
-    const complaint = await build(signal);
-    if (complaint !== undefined) {
-      throw new Error(complaint);
-    }
-    log.info({ ms: Math.round(performance.now() - begun) }, "the page was built");
   } catch (error) {
     if (!signal.aborted) {
-      log.warn(
-        { error: error instanceof Error ? error.message : String(error) },
-        "the page could not be built; `npm run build:page` shows why",
-      );
+      log.warn({ error: reasonOf(error) }, "the page could not be built; `npm run build:page` shows why");
     }
   }
 }
@@ -62,27 +53,9 @@ async function timeOf(path: string): Promise<number> {
   return (await stat(`${root}/${path}`).catch(() => ({ mtimeMs: 0 }))).mtimeMs;
 }
 
-/** The first line of the error; undefined if the page was built. */
-async function build(signal: AbortSignal): Promise<string | undefined> {
-  const child = spawn(process.execPath, [builder], {
-    cwd: root,
-    signal,
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  const ended = new Promise<Error | number | null>((resolve) => {
-    child.once("error", resolve).once("close", resolve);
-  });
-  try {
-    setPriority(child.pid ?? 0, 10);
-  } catch {
-    // The process has ended already, or keeps its priority: the page gets built nevertheless.
-  }
-  const said = await text(child.stderr);
-  const end = await ended;
-  if (end === 0) {
-    return undefined;
-  }
-  const lines = stripVTControlCharacters(said).split("\n").filter(Boolean);
-  // Rolldown's line about what it met, or Node's about what it threw.
-  return lines.find((line) => /^(\[[A-Z_]+\] |\w*Error\b)/.test(line)) ?? lines[0] ?? String(end);
+/** The line in which Rolldown says what is wrong with a source, or Node what was thrown. */
+function reasonOf(error: unknown): string {
+  const { message, stderr = "" } = error as Error & { readonly stderr?: string };
+  const lines = stripVTControlCharacters(stderr).split("\n");
+  return lines.find((line) => /^(\[[A-Z_]+\] |\w*Error\b)/.test(line)) ?? message;
 }

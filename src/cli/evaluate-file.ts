@@ -106,7 +106,7 @@ async function readPositions(file: string, { stdin }: Host): Promise<readonly Nu
 
 function solvedBy({ outcome }: EvaluateBatchResponse, position: PositionLine): boolean | undefined {
   const best = outcome.case === "result" ? outcome.value.bestMove : undefined;
-  return best && isSolved(position, best);
+  return best && isSolved(position, best.uci);
 }
 
 function rowOf(

@@ -49,28 +49,17 @@ function clocksOf(operations: ReadonlyMap<string, readonly string[]>): string {
   return halfmoves === undefined && fullmoves === undefined ? "" : `${halfmoves ?? 0} ${fullmoves ?? 1}`;
 }
 
-/** True if the found move is what the line asks for; undefined if it asks for nothing. */
-export function isSolved(
-  { fen, best, avoid }: PositionLine,
-  found: { readonly san: string; readonly uci: string },
-) {
+/** True if the found move, in UCI, is what the line asks for, in any spelling; undefined if the line asks for nothing. */
+export function isSolved({ fen, best, avoid }: PositionLine, found: string): boolean | undefined {
   if (best.length === 0 && avoid.length === 0) {
     return undefined;
   }
   const validation = validatePosition({ fen, moves: [], chess960: false });
-  /** Compares moves in any spelling. */
-  const isRead = (move: string) => {
-    const reading = validation.kind === "position" && readSearchMoves(validation.position, [move]);
-    return reading && reading.kind === "moves" && reading.ucis.includes(found.uci);
-  };
-  const names = (written: string) => {
+  const isFound = (written: string) => {
+    // Without comments on the move, and without the comma after it.
     const move = written.replace(/[,!?]+$/, "");
-    return plain(move) === plain(found.san) || move.toLowerCase() === found.uci || isRead(move);
+    const reading = validation.kind === "position" && readSearchMoves(validation.position, [move]);
+    return reading && reading.kind === "moves" && reading.ucis.includes(found);
   };
-  return (best.length === 0 || best.some(names)) && !avoid.some(names);
-}
-
-/** SAN without the signs that writers add or leave out. */
-function plain(san: string): string {
-  return san.replaceAll("0", "O").replace(/[+#!?=]/g, "");
+  return (best.length === 0 || best.some(isFound)) && !avoid.some(isFound);
 }

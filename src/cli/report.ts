@@ -3,7 +3,7 @@ import type {
   EvaluateResponse,
   StreamEvaluateResponse,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { ScoreValue } from "../chess/score.ts";
+import { type ScoreValue, signedPawns } from "../chess/score.ts";
 import { numbered } from "../text/numbered-moves.ts";
 import { withoutControls } from "../text/plain-text.ts";
 import { scoreFromMessage } from "./score-from-message.ts";
@@ -36,7 +36,7 @@ export const reportOfBestMove: Report = (answer, columns) => {
 
 const limits = { exact: "", lower: "≥", upper: "≤" } as const;
 
-/** As {@link textOfValue}, with `≥` and `≤` before a bound. */
+/** Adds to {@link textOfValue} `≥` and `≤` before a bound. */
 function pawnsOf(message: Score | undefined): string {
   if (message?.value.case === undefined) {
     return "–";
@@ -47,9 +47,7 @@ function pawnsOf(message: Score | undefined): string {
 
 /** White's view: `+0.35`, `-1.20`, `#3`, `#-3`. */
 export function textOfValue(value: ScoreValue): string {
-  return value.kind === "mate"
-    ? `#${value.mate}`
-    : `${value.cp > 0 ? "+" : ""}${(value.cp / 100).toFixed(2)}`;
+  return value.kind === "mate" ? `#${value.mate}` : signedPawns(value.cp);
 }
 
 /** `752k`: large counts, short. */

@@ -30,7 +30,12 @@ export const serveCommand: Command = {
       host.stdout.isTTY ? log.debug(...line) : log.info(...line);
     logForPrograms({ settings: settingsForLog(config) }, "settings");
 
-    ensureFolder(config.dataDir);
+    try {
+      // Before the engines start, because their sandbox can only hide a folder that exists.
+      makeFolder(config.dataDir);
+    } catch {
+      // Opening the database in the folder reports the error.
+    }
     const started = Promise.withResolvers<void>();
     const opening = openEngines(config, log, signal, {
       onSandbox({ user, holds, lacks }) {
@@ -139,14 +144,5 @@ async function startTracing(env: Host["env"], log: Log): Promise<AsyncDisposable
     // The exporter rejects some settings: a service without traces is better than none.
     log.warn({ error: thrown instanceof Error ? thrown.message : String(thrown) }, "no traces");
     return undefined;
-  }
-}
-
-/** Creates the data folder before the engines start, because their sandbox can only hide a folder that exists. */
-function ensureFolder(dataDir: string): void {
-  try {
-    makeFolder(dataDir);
-  } catch {
-    // Opening the database in the folder reports the error.
   }
 }

@@ -3,11 +3,11 @@ import { expect, test } from "vitest";
 import { buildPageIfStale, sources } from "../../src/cli/build-page.ts";
 import { importsOf, readSources } from "../support/imports.ts";
 
-/** All that the page is bundled from, also through what it imports. */
+/** The files that the page is bundled from: its sources, their imports, and all imports of those. */
 function bundled(): readonly string[] {
   const files = new Map(readSources(["web", "src", "gen"]).map((file) => [file.path, file]));
   const found = new Set([...files.keys()].filter((path) => path.startsWith("web/")));
-  // What is added on the way is gone through as well.
+  // The loop also reaches files that it adds.
   for (const path of found) {
     const file = files.get(path);
     for (const { target } of file ? importsOf(file) : []) {

@@ -8,7 +8,7 @@ import { createEnginesInProcess } from "../support/engines-in-process.ts";
 import { useApp } from "../support/running-app.ts";
 import { runKibitz } from "./run-kibitz.ts";
 
-/** What does not depend on who answers is asked of a service whose engines need no processor. */
+/** A service whose engines need no processor. It answers the tests that need no real engine. */
 const app = useApp({}, { engines: createEnginesInProcess() });
 const elsewhere = (args: readonly string[]) => runKibitz([...args, "--url", app.url]);
 

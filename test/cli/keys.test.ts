@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createApiKey } from "../../src/access/keys.ts";
 import { openDatabase } from "../../src/storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "../../src/storage/sqlite/key-store.ts";
@@ -108,33 +108,12 @@ test("every kibitz keys command refuses another pepper than the keys were made w
   }
 });
 
-describe("a setting that cannot be used ends the start with 1 and a clear message", () => {
-  const plans = join(folder, "plans.json");
-  writeFileSync(plans, '{"plans": [{"id": "free", "limits": {"depth_max": 99}}]}');
-
-  test.each([
-    [["serve"], { KIBITZ_DATA_DIR: join(plans, "data") }, `KIBITZ_DATA_DIR: ${plans}/data`],
-    [["keys", "list"], { KIBITZ_DATA_DIR: join(plans, "data") }, "Name a folder that Kibitz may write to"],
-    [
-      ["serve"],
-      { KIBITZ_PLANS: plans },
-      `${plans}, at /plans/0/limits/depth_max: \`depth_max\` must be an integer from 14 to 30`,
-    ],
-    [["serve"], { KIBITZ_PLANS: join(folder, "none.json") }, "cannot be read"],
-    [["serve"], { KIBITZ_ACCESS: "closed" }, "KIBITZ_ACCESS"],
-    [["serve"], { KIBITZ_TRUST_PROXY: "10.0.0.0/33" }, "KIBITZ_TRUST_PROXY"],
-  ] as const)(
-    "kibitz serve ends with 1 and a clear message for a setting that it cannot use: %j with %o",
-    async (args, given, message) => {
-      const { code, stderr } = await runKibitz(args, given as unknown as Record<string, string>);
-      expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
-    },
-  );
-
-  test("a pepper that is too short is not shown", async () => {
-    const { code, stdout, stderr } = await runKibitz(["serve"], { KIBITZ_KEY_PEPPER: "canary" });
-    expect([code, stderr]).toEqual([1, expect.stringContaining("KIBITZ_KEY_PEPPER is not usable")]);
-    expect(stdout + stderr).not.toContain("canary");
+test("kibitz keys says how to correct a data folder that cannot be made", async () => {
+  const file = join(folder, "file");
+  writeFileSync(file, "");
+  expect(await runKibitz(["keys", "list"], { KIBITZ_DATA_DIR: join(file, "data") })).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^kibitz: KIBITZ_DATA_DIR: .*Name a folder that Kibitz may write to/),
   });
 });
 

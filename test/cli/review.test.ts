@@ -125,7 +125,7 @@ describe("kibitz review", () => {
   });
 });
 
-/** Most of what the command does is the same whoever is asked: here a service whose engines need no processor. */
+/** A service whose engines need no processor. Most of the command is the same with and without a service. */
 describe("kibitz review --url", () => {
   const app = useApp(
     {
@@ -158,7 +158,7 @@ describe("kibitz review --url", () => {
     ]);
   });
 
-  test("kibitz review reports where a game cannot be read, and reviews the others", async () => {
+  test("kibitz review reports the place at which a game cannot be read, and reviews the others", async () => {
     const file = fileOf(foolsMate, illegal, backRank);
     const { code, stdout, stderr } = await review([file, "-d", "4"]);
     expect(code).toBe(2);
@@ -322,7 +322,7 @@ describe("kibitz review --url", () => {
 
   test("kibitz review resumes behind the last whole game of an output, also after it was killed in a game", async () => {
     const file = fileOf(foolsMate, backRank, queenGivenAway);
-    const output = join(folder, "begun.pgn");
+    const output = join(folder, "resumed.pgn");
     await review([file, "-d", "3", "--output", output]);
     const whole = readFileSync(output, "utf8");
     writeFileSync(output, whole.slice(0, whole.indexOf("Qh5") + 2));

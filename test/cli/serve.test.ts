@@ -114,9 +114,8 @@ test("kibitz serve --help shows a setting that has no default as unset", async (
 });
 
 test.each([
-  [{ KIBITZ_PORT: "eighty" }, "KIBITZ_PORT"],
+  [{ KIBITZ_DATA_DIR: "package.json/data" }, "Name a folder that Kibitz may write to"],
   [{ KIBITZ_PLANS: "/dev/zero" }, "KIBITZ_PLANS: /dev/zero cannot be read: it is not a file"],
-  [{ KIBITZ_PROT: "80" }, "unknown setting KIBITZ_PROT; did you mean KIBITZ_PORT?"],
   [{ KIBITZ_HOST: "192.0.2.1" }, "EADDRNOTAVAIL: address not available 192.0.2.1). KIBITZ_HOST must be"],
   [{ KIBITZ_DEFAULT_ENGINE: "stockfish-3" }, "the available engines are: stockfish-19, stockfish-19-lite"],
 ])("kibitz serve ends with a clear message if a setting cannot be used: %o", async (env, message) => {

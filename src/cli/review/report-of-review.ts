@@ -66,7 +66,7 @@ function nameOf({ tags }: Game, color: Color): string {
 
 const phases = ["opening", "middlegame", "endgame"] as const;
 
-/** As long as the names of the phases, in characters. */
+/** Characters of the longest name of a phase, with its indent. */
 const nameMin = 12;
 /** Characters of a line of the table without the name. */
 const figuresWidth = 33;

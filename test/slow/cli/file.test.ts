@@ -6,7 +6,7 @@ import { runKibitz } from "../../cli/run-kibitz.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 
-/** What does not depend on who answers is asked of a service whose engines need no processor. */
+/** A service whose engines need no processor. It answers the tests that need no real engine. */
 const app = useApp({}, { engines: createEnginesInProcess() });
 
 const folder = mkdtempSync(join(tmpdir(), "kibitz-"));

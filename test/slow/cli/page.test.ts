@@ -8,7 +8,7 @@ import { quickestSettings } from "../../support/quickest-settings.ts";
 import { type Server, startServer } from "../../support/start-server.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
-/** What a build may take where much else is running; it is waited for, and not measured. */
+/** Longest wait for a build on a busy machine. Nothing measures the build. */
 const buildMaxMs = 200_000;
 
 const folder = useTemporaryFolder();

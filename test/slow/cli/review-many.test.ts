@@ -11,7 +11,7 @@ const folder = useTemporaryFolder();
 const games = 4000;
 const fileMinBytes = 10e6;
 
-/** As large as games with clocks and comments are. Few positions: it is not the engine that is measured. */
+/** Writes games as large as those with clocks and comments. They have few positions, because the test does not measure the engine. */
 async function writeGames(path: string): Promise<void> {
   const file = createWriteStream(path);
   for (let game = 1; game <= games; game++) {
@@ -25,7 +25,7 @@ async function writeGames(path: string): Promise<void> {
   await once(file, "close");
 }
 
-/** Of a process, in megabytes. */
+/** The memory of a process, in megabytes. */
 function residentMb(pid: number): number {
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Number(kilobytes) / 1024;
