@@ -67,8 +67,8 @@ export function fileOutput(fd: number): Output {
           rest = rest.subarray(writeSync(fd, rest));
         }
       } catch (error) {
-        for (const tell of listeners.splice(0)) {
-          tell(error as Error);
+        for (const listener of listeners.splice(0)) {
+          listener(error as Error);
         }
       }
     },

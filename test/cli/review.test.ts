@@ -310,29 +310,22 @@ describe("kibitz review --url", () => {
     expect((await review([output, "-d", "3"])).code).toBe(0);
   });
 
-  test("kibitz review resumes an output that was cut within the tags of a game", async () => {
-    const file = fileOf(foolsMate, backRank);
-    const output = join(folder, "cut.pgn");
-    await review([file, "-d", "3", "--output", output]);
-    const whole = readFileSync(output, "utf8");
-    writeFileSync(output, `${whole.slice(0, whole.indexOf("\n\n[") + 2)}[Event "b"]\n`);
-    expect((await review([file, "-d", "3", "--output", output])).code).toBe(0);
-    expect(readFileSync(output, "utf8")).toBe(whole);
-  });
-
   test("kibitz review resumes behind the last whole game of an output, also after it was killed in a game", async () => {
     const file = fileOf(foolsMate, backRank, queenGivenAway);
     const output = join(folder, "resumed.pgn");
     await review([file, "-d", "3", "--output", output]);
     const whole = readFileSync(output, "utf8");
-    writeFileSync(output, whole.slice(0, whole.indexOf("Qh5") + 2));
-    const second = await review([file, "-d", "3", "--output", output]);
-    expect(second).toMatchObject({
-      code: 0,
-      stderr: `kibitz: 3 games, 2 in ${output} before and not reviewed again\n`,
-    });
-    expect(second.stdout.match(/^Game \d+/gm)).toEqual(["Game 3"]);
-    expect(readFileSync(output, "utf8")).toBe(whole);
+    // Within a move of the third game, and within its tags.
+    for (const length of [whole.indexOf("Qh5") + 2, whole.indexOf('[Black "D"]') + 4]) {
+      writeFileSync(output, whole.slice(0, length));
+      const second = await review([file, "-d", "3", "--output", output]);
+      expect(second).toMatchObject({
+        code: 0,
+        stderr: `kibitz: 3 games, 2 in ${output} before and not reviewed again\n`,
+      });
+      expect(second.stdout.match(/^Game \d+/gm)).toEqual(["Game 3"]);
+      expect(readFileSync(output, "utf8")).toBe(whole);
+    }
     const third = await review([file, "-d", "3", "--output", output]);
     expect(third).toMatchObject({ code: 0, stdout: "" });
     const other = await review([fileOf(queenGivenAway), "-d", "3", "--output", output]);
