@@ -30,8 +30,8 @@ export const mcpCommand: Command = {
   about: "Speak the Model Context Protocol on standard input and output: chess for language models.",
   options: { ...remoteOptions },
   notes: [
-    "Give an agent this command as that of an MCP server: kibitz mcp. Its tools analyze positions, compare moves, review games and play moves by the rules. What is no message of the protocol goes to standard error.",
-    "With --url, a running service searches; agents that speak HTTP can ask its POST /mcp themselves.",
+    "Give an agent this command as that of an MCP server: kibitz mcp. Its tools analyze positions, compare moves, review games and play moves by the rules. Standard output has messages of the protocol alone.",
+    "With --url, a running service searches; agents that speak HTTP can call its POST /mcp themselves.",
   ],
   run: speak,
 };

@@ -14,7 +14,7 @@ import { runKibitz } from "./run-kibitz.ts";
 
 const env = { ...quickestSettings, KIBITZ_DATA_DIR: useTemporaryFolder() };
 
-describe("by way of a running service", () => {
+describe("kibitz mcp with a running service", () => {
   const engines = createEnginesInProcess();
   const app = useApp({ KIBITZ_CACHE_MB: "0" }, { engines });
   const { expectWork, expectNoWork } = watchWork(engines);
@@ -53,7 +53,7 @@ describe("by way of a running service", () => {
   });
 });
 
-describe("where the service is not to be had", () => {
+describe("kibitz mcp without a service", () => {
   test("kibitz mcp --url gives an agent the reason if no service answers", async () => {
     const { answer, ask, leave, ended, complaints } = talk("--url", "http://127.0.0.1:1");
     ask("analyze_position", {});
@@ -79,7 +79,7 @@ describe("where the service is not to be had", () => {
   });
 });
 
-describe("with engines of its own", () => {
+describe("kibitz mcp with its own engines", () => {
   test("kibitz mcp prints nothing but messages on standard output, whatever its input, and ends when the input ends", async () => {
     const { send, ask, answer, printed, leave, ended, complaints } = talk();
     send("");

@@ -19,7 +19,7 @@ describe("the greeting", () => {
   });
 });
 
-describe("a question", () => {
+describe("a request", () => {
   test("a UCI search sends the position with its moves, the limits and the options", async () => {
     const { hear, last } = talk();
     await hear(
