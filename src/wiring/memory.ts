@@ -1,12 +1,12 @@
 import { totalmem } from "node:os";
 
-/** What the kernel lets this process and its children take, in bytes, where that is less than there is: of a container. */
+/** The limit of a container for this process and its children, in bytes. Undefined if there is none below the memory of the machine. */
 export function memoryLimit(): number | undefined {
   const limit = process.constrainedMemory();
   return limit > 0 && limit < totalmem() ? limit : undefined;
 }
 
-/** The memory that there is for this process and its children, in bytes. */
+/** The memory for this process and its children, in bytes. */
 export function memoryBytes(): number {
   return memoryLimit() ?? totalmem();
 }

@@ -44,7 +44,7 @@ export const origins = reader(
       return [];
     }
     const all = listed(value);
-    // Beside *, which lets everybody in, an origin would only seem to say who else may not.
+    // `*` admits every origin, so another one beside it would only seem to be a limit.
     const isUsable = (all.length === 1 && all[0] === "*") || (all.length > 0 && all.every(isOrigin));
     return isUsable ? all : undefined;
   },
@@ -101,13 +101,13 @@ function listed(value: string): string[] {
     .filter(Boolean);
 }
 
-/** As browsers write the header Origin: the scheme, the host in lower case, the port unless it is the usual one. */
+/** True for the form of the header Origin: the scheme, the host in lower case, the port unless it is the default one. */
 function isOrigin(one: string): boolean {
   const url = URL.parse(one);
   return url !== null && url.host !== "" && one === `${url.protocol}//${url.host}`;
 }
 
-/** As URLs write it: a name, an IPv4 address, or an IPv6 address in brackets. */
+/** True for the form of hosts in URLs: a name, an IPv4 address, or an IPv6 address in brackets. */
 function isHost(one: string): boolean {
   return URL.parse(`http://${one}/`)?.hostname === one;
 }

@@ -9,7 +9,7 @@ import { neverLate } from "../support/never-late.ts";
 /** The app over the fake engine, which misbehaves as it is told. Disposing of it stops it. */
 export interface FakeApp extends AsyncDisposable {
   readonly url: string;
-  /** What the log says from warnings up: its message, and of what kind the failure was. */
+  /** Warnings and errors in the log: the message, and the kind of the failure. */
   readonly complaints: readonly string[];
   /** Engines that are being started, and those that it has. */
   readonly engines: { readonly starting: number; readonly alive: number };

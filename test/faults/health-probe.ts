@@ -24,7 +24,7 @@ export function probeHealth(
       await new Promise((resolve) => setTimeout(resolve, everyMs));
     }
   })();
-  // What it meets behind a test that has failed is nobody's matter.
+  // Errors after a failed test do not matter.
   probing.catch(() => {});
   onTestFinished(() => {
     going = false;

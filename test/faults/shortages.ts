@@ -29,7 +29,7 @@ export const diskIsFull: Shortage = {
     try {
       writeFileSync(join(folder, "filling"), "x".repeat(2_000_000));
     } catch {
-      // As much as there was room for.
+      // The disk is full.
     }
   },
   end(folder) {

@@ -10,7 +10,7 @@ import { issueTerms, keyRecord, testKeyStore, testUsageStore } from "../contract
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const root = useTemporaryFolder();
-/** As version 1 was released. */
+/** The schema of version 1. */
 const firstSchema = `
   CREATE TABLE api_key (
     id TEXT PRIMARY KEY,

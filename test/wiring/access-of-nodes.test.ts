@@ -38,7 +38,7 @@ describeWith("redis")("an operator whose Redis", () => {
       warn: (_: object, message: string) => void told.push(`warn: ${message}`),
     };
     await using _opened = await openSharedAccess({ redis, nodes: () => 1 }, log);
-    // What was asked before it is answered before.
+    // Redis answers in order, so the earlier calls have been answered by then.
     await redis.ask("PING", []);
     await Promise.resolve();
     expect(told).toEqual(expected);
