@@ -1,12 +1,11 @@
 import { existsSync } from "node:fs";
-import { type Access, createAccess } from "../access/access.ts";
+import { type Access, type AccessOptions, createAccess, type SharedAccess } from "../access/access.ts";
 import { defaultKnownMs } from "../access/authenticate.ts";
 import { createCallerAddress } from "../access/client-address.ts";
 import { checkValueOf } from "../access/keys.ts";
 import type { ListenerOptions } from "../http/listener/listener.ts";
-import type { Log } from "../log/log.ts";
+import { type Log, silentLog } from "../log/log.ts";
 import { type KeyStore, StoreUnavailable } from "../storage/ports.ts";
-import type { Redis } from "../storage/redis/connection.ts";
 import {
   type Database,
   type DatabaseOptions,
@@ -17,7 +16,6 @@ import {
 } from "../storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "../storage/sqlite/key-store.ts";
 import { createSqliteUsageStore } from "../storage/sqlite/usage-store.ts";
-import type { OpenedStores, openSharedAccess, Sharing } from "./access-of-nodes.ts";
 import { ConfigError } from "./config.ts";
 import { createStoreLog, type Degraded } from "./degraded.ts";
 import { loadPlans } from "./plans.ts";
@@ -37,9 +35,17 @@ export const accessTimes = {
 /** The {@link accessTimes} that tests make short. */
 export type AccessTimes = { readonly [Time in keyof typeof accessTimes]: number };
 
-interface AccessOptions {
-  /** The state that nodes share. Unset for a node with a database of its own. */
-  readonly sharing?: Sharing | undefined;
+/** The stores of keys and limits. */
+export interface OpenedStores {
+  readonly stores: AccessOptions["stores"];
+  readonly shared?: SharedAccess;
+  /** Checks regularly whether a store that failed works again. @throws StoreUnavailable */
+  probe?(): Promise<void>;
+}
+
+interface OpenAccessOptions {
+  /** The stores that nodes share. Undefined for a node with a database of its own. */
+  readonly node?: OpenedStores | undefined;
   /** Registers the database as a part that can be degraded. */
   readonly degraded?: Degraded | undefined;
 }
@@ -57,14 +63,12 @@ export async function openAccess(
   config: Config,
   log: Log,
   times: Partial<AccessTimes> = {},
-  { sharing, degraded }: AccessOptions = {},
+  { node, degraded }: OpenAccessOptions = {},
 ): Promise<Access & AsyncDisposable> {
   const { flushMs, knownMs, busyMaxMs } = { ...accessTimes, ...times };
   const plans = loadPlans(config);
   await using open = new AsyncDisposableStack();
-  const { stores, shared, probe } = open.use(
-    sharing ? await openShared(sharing, log) : openOwn(config, log, { busyMaxMs, degraded }),
-  );
+  const { stores, shared, probe } = node ?? open.use(openOwn(config, log, { busyMaxMs, degraded }));
   const access = await createAccess({
     mode: config.access,
     plans,
@@ -135,7 +139,7 @@ function openOwn(
   config: Config,
   log: Log,
   { busyMaxMs, degraded }: { readonly busyMaxMs: number; readonly degraded: Degraded | undefined },
-): OpenedStores {
+): OpenedStores & Disposable {
   let isDegraded = false;
   const setPart = degraded?.part("database");
   const watch = createStoreLog(log, {
@@ -150,9 +154,7 @@ function openOwn(
   return {
     stores: { keys: createSqliteKeyStore(database), usage: createSqliteUsageStore(database) },
     probe: async () => void (isDegraded && (await database.probe())),
-    async [Symbol.asyncDispose]() {
-      database.close();
-    },
+    [Symbol.dispose]: () => database.close(),
   };
 }
 
@@ -176,28 +178,16 @@ export async function openKeys(config: Config): Promise<OpenedKeys> {
   await using open = new AsyncDisposableStack();
   const place = placeOfKeys(config);
   const isNew = config.redisUrl === undefined && !existsSync(place);
-  const redis = await connectRedis(config, { info() {}, warn() {} });
-  const { keys, now } = redis ? await openKeysIn(open.use(redis)) : openOwnKeys(config, open);
+  const redis = open.use(await connectRedis(config, silentLog));
+  if (redis?.health.kind === "down") {
+    throw new ConfigError(`KIBITZ_REDIS_URL: Redis cannot be asked: ${redis.health.why}.`);
+  }
+  const keys = redis
+    ? (await import("../storage/redis/key-store.ts")).createRedisKeyStore(redis)
+    : createSqliteKeyStore(open.use(openData(config)));
   await checkPepper(keys, config);
   const kept = open.move();
-  return { keys, now, place, isNew, [Symbol.asyncDispose]: () => kept.disposeAsync() };
-}
-
-type OpenedKeyStore = Pick<OpenedKeys, "keys" | "now">;
-
-function openOwnKeys(config: Config, open: AsyncDisposableStack): OpenedKeyStore {
-  const database = openData(config);
-  open.defer(() => database.close());
-  return { keys: createSqliteKeyStore(database), now: () => undefined };
-}
-
-async function openKeysIn(redis: Redis): Promise<OpenedKeyStore> {
-  const { health } = redis;
-  if (health.kind === "down") {
-    throw new ConfigError(`KIBITZ_REDIS_URL: Redis cannot be asked: ${health.why}.`);
-  }
-  const { createRedisKeyStore } = await import("../storage/redis/key-store.ts");
-  return { keys: createRedisKeyStore(redis), now: redis.now };
+  return { keys, now: () => redis?.now(), place, isNew, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 /** The place of the keys, for people: the absolute path of the database, or Redis without its password. */
@@ -226,11 +216,6 @@ async function checkPepper(keys: KeyStore, config: Config): Promise<void> {
   throw new ConfigError(
     `KIBITZ_KEY_PEPPER: the keys in ${placeOfKeys(config)} were made ${made}. None of them would work: ${isNone ? "unset it" : "set the pepper that they were made with"}, or ${anew} to start without these keys.`,
   );
-}
-
-/** Loads the modules of Redis only if the settings name one. */
-async function openShared(...args: Parameters<typeof openSharedAccess>): Promise<OpenedStores> {
-  return (await import("./access-of-nodes.ts")).openSharedAccess(...args);
 }
 
 /** @throws ConfigError */

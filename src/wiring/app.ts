@@ -33,7 +33,7 @@ import {
   refuseUnknown,
   tracedPaths,
 } from "./protocols.ts";
-import { connectRedis, type SharingTimes, shareAnswers } from "./redis.ts";
+import { connectRedis, type SharingTimes } from "./redis.ts";
 import { createService, type Service } from "./service.ts";
 import type { Config } from "./settings.ts";
 import { openStore } from "./store.ts";
@@ -157,9 +157,8 @@ export async function startApp(
     });
 
     const redis = open.use(await connectRedis(config, log, { times: redisTimes, degraded, meter }));
-    const node = redis && open.use((await import("./nodes.ts")).joinOthers(redis, redisTimes));
-    const sharing = redis && node && { redis, nodes: () => node.count };
-    const keysAndLimits = open.use(await openAccess(config, log, storeTimes, { sharing, degraded }));
+    const node = redis && open.use((await import("./nodes.ts")).joinOthers(redis, config, log, redisTimes));
+    const keysAndLimits = open.use(await openAccess(config, log, storeTimes, { node, degraded }));
     healthAndReflection = createHealthAndReflection(
       { ...readiness, addressOf: keysAndLimits.addressOf },
       bodies,
@@ -171,9 +170,13 @@ export async function startApp(
     const engines = await opening;
     const store = open.use(openStore(config, log, degraded));
     open.use(engines);
-    const shared = redis && (await shareAnswers(redis, config));
-    const service = createService(engines, access, config, log, { store, shared, writeLine, meter });
-    node?.present(service, config, port);
+    const service = createService(engines, access, config, log, {
+      store,
+      shared: node?.answers,
+      writeLine,
+      meter,
+    });
+    node?.announce(service, port);
     if (metrics) {
       watchService(metrics, service, engines, access, degraded);
     }

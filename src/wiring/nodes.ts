@@ -1,46 +1,107 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import manifest from "../../package.json" with { type: "json" };
+import type { SearchResult } from "../analysis/analysis.ts";
+import { lastResultFromJson, resultFromJson, resultVersion as version } from "../analysis/read-result.ts";
+import type { Log } from "../log/log.ts";
+import { createRedisCache } from "../storage/redis/cache.ts";
+import { createRedisClaims } from "../storage/redis/claims.ts";
 import type { Redis } from "../storage/redis/connection.ts";
-import { joinNodes, type Nodes } from "../storage/redis/nodes.ts";
-import type { Service } from "./service.ts";
+import { createRedisKeyStore } from "../storage/redis/key-store.ts";
+import { createRedisLimitStore } from "../storage/redis/limit-store.ts";
+import { joinNodes } from "../storage/redis/nodes.ts";
+import type { OpenedStores } from "./access.ts";
+import type { SharingTimes } from "./redis.ts";
+import type { Service, ServiceOptions } from "./service.ts";
 import type { Config } from "./settings.ts";
 
-/** This process among the nodes that share a Redis. */
-interface NodeAmongOthers extends Pick<Nodes, "count">, AsyncDisposable {
-  /** Announces from now on what this node is and does. */
-  present(service: Service, config: Config, port: number): void;
+/** This process among the equal nodes that share a Redis. */
+export interface NodeAmongOthers extends OpenedStores, AsyncDisposable {
+  /** Answers that all nodes know, and claims on searches, so that one node searches for all. */
+  readonly answers: ServiceOptions["shared"];
+  /** Announces this node to the others from now on. */
+  announce(service: Service, port: number): void;
 }
 
-export interface AnnouncingTimes {
-  /** Between two announcements to other nodes, in milliseconds. */
-  readonly announceMs: number;
-}
-
+/** Joins the nodes that share a Redis. Only a process whose settings name a Redis loads this file. */
 export function joinOthers(
   redis: Redis,
-  { announceMs = 2000 }: Partial<AnnouncingTimes> = {},
+  { host, slots, redisAnswersMb }: Pick<Config, "host" | "slots" | "redisAnswersMb">,
+  log: Pick<Log, "info" | "warn">,
+  { announceMs = 2000 }: Partial<Pick<SharingTimes, "announceMs">> = {},
 ): NodeAmongOthers {
-  const nodes = joinNodes(redis, { id: randomUUID(), everyMs: announceMs });
+  const open = new AsyncDisposableStack();
+  const nodes = open.use(joinNodes(redis, { id: randomUUID(), everyMs: announceMs }));
+  const store = open.use(createRedisLimitStore(redis));
+  open.use(reportPolicy(redis, log));
   return {
-    get count() {
-      return nodes.count;
+    stores: { keys: createRedisKeyStore(redis) },
+    shared: { limits: { store, nodes: () => nodes.count }, now: redis.now },
+    answers: {
+      answers: createRedisCache<SearchResult>(redis, {
+        bytes: redisAnswersMb * 1e6,
+        format: { version, read: resultFromJson },
+      }),
+      claims: createRedisClaims<SearchResult>(redis, { format: { version, read: lastResultFromJson } }),
     },
-    present({ scheduler }, { host, slots }, port) {
+    announce({ scheduler }, port) {
       const readyAt = performance.now();
       nodes.announce(() => {
         const { running, waiting } = scheduler.status();
-        const address = `http://${shownHost(host)}:${port}`;
+        const address = `http://${reachableHost(host)}:${port}`;
         const upMs = Math.round(performance.now() - readyAt);
         return { address, version: manifest.version, upMs, slots, running, waiting };
       });
     },
-    [Symbol.asyncDispose]: () => nodes[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
 
 /** The name of this machine instead of the address that means all interfaces: other machines cannot connect to that. */
-function shownHost(host: string): string {
+function reachableHost(host: string): string {
   const named = ["0.0.0.0", "::"].includes(host) ? hostname() : host;
   return named.includes(":") ? `[${named}]` : named;
+}
+
+/** Logs once, as soon as Redis is up, whether Redis may evict keys. */
+function reportPolicy(redis: Redis, log: Pick<Log, "info" | "warn">): Disposable {
+  let isReported = false;
+  const report = () => {
+    if (redis.health.kind === "up" && !isReported) {
+      isReported = true;
+      evictionBy(redis).then(
+        (eviction) => eviction && log[eviction.level]({}, eviction.text),
+        () => {
+          isReported = false;
+        },
+      );
+    }
+  };
+  report();
+  redis.changes.on("change", report);
+  return { [Symbol.dispose]: () => void redis.changes.off("change", report) };
+}
+
+/** The log line for Redis's policy of eviction; undefined if it evicts nothing. API keys are stored nowhere else. */
+export async function evictionBy(
+  redis: Redis,
+): Promise<{ readonly level: "info" | "warn"; readonly text: string } | undefined> {
+  const info = String(await redis.ask("INFO", [], ["memory"]));
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
+  if (policy === undefined || policy === "noeviction") {
+    return undefined;
+  }
+  if (policy === "volatile-ttl") {
+    const text = `Redis may evict what ends soonest (maxmemory-policy ${policy}): limits of callers, long before the answers that nobody asks for. Set volatile-lru`;
+    return { level: "warn", text };
+  }
+  return policy.startsWith("volatile-")
+    ? {
+        level: "info",
+        text: `Redis may evict what has a lifetime (maxmemory-policy ${policy}): counters of limits and shared answers, but no API keys`,
+      }
+    : {
+        level: "warn",
+        text: `Redis may evict API keys (maxmemory-policy ${policy}), and a key that it evicts is lost: set noeviction or volatile-lru`,
+      };
 }

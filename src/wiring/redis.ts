@@ -1,16 +1,15 @@
-import type { SearchResult } from "../analysis/analysis.ts";
-import { lastResultFromJson, resultFromJson, resultVersion as version } from "../analysis/read-result.ts";
 import type { Log } from "../log/log.ts";
 import type { Meter } from "../metrics/meter.ts";
 import type { Redis, RedisTimes } from "../storage/redis/connection.ts";
 import { ConfigError } from "./config.ts";
 import type { Degraded } from "./degraded.ts";
-import type { AnnouncingTimes } from "./nodes.ts";
-import type { ServiceOptions } from "./service.ts";
 import type { Config } from "./settings.ts";
 
-/** Milliseconds. Tests set them. */
-export type SharingTimes = RedisTimes & AnnouncingTimes;
+/** Times in milliseconds, which only tests set. */
+export interface SharingTimes extends RedisTimes {
+  /** Between two announcements to other nodes. */
+  readonly announceMs: number;
+}
 
 interface RedisWatched {
   readonly times?: Partial<RedisTimes> | undefined;
@@ -44,7 +43,7 @@ export async function connectRedis(
     },
   );
   const setDegraded = degraded?.part("store");
-  const tell = () => {
+  const report = () => {
     const { health } = redis;
     setDegraded?.(health.kind !== "up");
     switch (health.kind) {
@@ -63,27 +62,9 @@ export async function connectRedis(
     }
   };
   if (redis.health.kind !== "up") {
-    tell();
+    report();
   }
-  redis.changes.on("change", tell);
+  redis.changes.on("change", report);
   redis.changes.on("refused", (error) => log.warn({ error }, "Redis refuses a command of this node"));
   return redis;
-}
-
-/** Answers that all nodes know, and claims on searches, so that one node searches for all. */
-export async function shareAnswers(
-  redis: Redis,
-  { redisAnswersMb }: Pick<Config, "redisAnswersMb">,
-): Promise<ServiceOptions["shared"]> {
-  const [{ createRedisCache }, { createRedisClaims }] = await Promise.all([
-    import("../storage/redis/cache.ts"),
-    import("../storage/redis/claims.ts"),
-  ]);
-  return {
-    answers: createRedisCache<SearchResult>(redis, {
-      bytes: redisAnswersMb * 1e6,
-      format: { version, read: resultFromJson },
-    }),
-    claims: createRedisClaims<SearchResult>(redis, { format: { version, read: lastResultFromJson } }),
-  };
 }

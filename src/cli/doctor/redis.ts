@@ -23,7 +23,7 @@ export async function* checkRedis(config: Config): AsyncIterable<Finding> {
           `KIBITZ_REDIS_URL: Redis does not take writes: ${health.why}`,
           "Until it does, each node counts for itself, and no key can be made.",
         );
-    const { evictionBy } = await import("../../wiring/access-of-nodes.ts");
+    const { evictionBy } = await import("../../wiring/nodes.ts");
     const eviction = await evictionBy(redis);
     if (eviction?.level === "warn") {
       yield bad(part, eviction.text, "Change maxmemory-policy in the configuration of Redis.");

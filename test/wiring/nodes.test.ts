@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { openSharedAccess } from "../../src/wiring/access-of-nodes.ts";
+import { loadConfig } from "../../src/wiring/config.ts";
+import { joinOthers } from "../../src/wiring/nodes.ts";
 import { describeWith } from "../support/needs.ts";
 import { useConnections, useRedis } from "../support/redis.ts";
 
@@ -37,7 +38,7 @@ describeWith("redis")("an operator whose Redis", () => {
       info: (_: object, message: string) => void told.push(`info: ${message}`),
       warn: (_: object, message: string) => void told.push(`warn: ${message}`),
     };
-    await using _opened = await openSharedAccess({ redis, nodes: () => 1 }, log);
+    await using _joined = joinOthers(redis, loadConfig({}), log);
     // Redis answers in order, so the earlier calls have been answered by then.
     await redis.ask("PING", []);
     await Promise.resolve();
