@@ -22,7 +22,7 @@ const lose: Behaviour = (req) => {
     req.socket.destroy();
   }
 };
-/** As what was not begun when a stop came. */
+/** The answer to a request that was not begun when the server was stopped. */
 const refuseUnread: Behaviour = (req) => {
   if ("stream" in req) {
     req.stream.close(constants.NGHTTP2_REFUSED_STREAM);

@@ -17,7 +17,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const deploy = join(root, "deploy");
 const chart = join(deploy, "helm/kibitz");
 
-/** What it prints; fails with all of that if it fails. */
+/** Runs a program and returns its output. If the program fails, the error has all of the output. */
 function run(file: string, ...args: readonly string[]): string {
   return execFileSync(file, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 }

@@ -15,7 +15,7 @@ import { type Relay, startRelay } from "../support/relay.ts";
 /** The time after which a node uses a Redis that was slow for its search again. */
 const briefRestMs = 1100;
 
-/** What three nodes share through Redis, while it is well, slow or gone. Their engines only wait: 30 plies take 1.5 s. */
+/** Three nodes share limits and searches through Redis, which may be slow or gone. Their engines only wait: 30 plies take 1.5 s. */
 describeWith("redis", "haproxy")("three nodes behind HAProxy with one Redis", () => {
   const redis = useRedis();
   const quota = 30;

@@ -35,7 +35,7 @@ interface Proxy {
   start(node: number, port: number, folder: string): Promise<Program>;
 }
 
-/** What the document shows in a language, with other words in the place of some, all of which have to be there. */
+/** Returns the block that the document shows in a language, with some words replaced. Fails if a word is not there. */
 function shown(language: string, ...replacements: readonly (readonly [from: string, to: string])[]): string {
   let [, block = ""] = new RegExp(`\`\`\`${language}\n(.*?)\n\`\`\``, "s").exec(production) ?? [];
   for (const [from, to] of replacements) {
@@ -63,7 +63,7 @@ const nginx: Proxy = {
     const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
       (what) => `${what}_temp_path ${folder}/${what};`,
     );
-    // Where Debian puts a site: into the http block of its own file.
+    // Debian includes a site in the http block of its own file.
     writeFileSync(
       `${config}`,
       `pid ${folder}/pid;\nevents {}\nhttp {\naccess_log off;\n${temporary.join("\n")}\n${site}}\n`,

@@ -101,7 +101,7 @@ export function jsonCaller(url: string, path = "/v1/eval"): Ask {
   };
 }
 
-/** As in the documentation of gRPC. */
+/** The policy of retries that the documentation of gRPC shows. */
 const retries = JSON.stringify({
   methodConfig: [
     {

@@ -234,7 +234,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
         script === undefined ? command : `${command} ${script}`,
         {
           kind: SpanKind.CLIENT,
-          // The conventions of databases have more: they would show what is asked about.
+          // The other attributes of the conventions would show the positions of callers.
           attributes: {
             "db.system.name": "redis",
             "db.operation.name": command,

@@ -63,7 +63,7 @@ end
 /** Ended keys that are deleted to make room for one: a few more than one, so that the next request finds room. */
 const roomFor = 20;
 
-/** Argument: see {@link CreateArguments}. */
+/** Argument: JSON with the fields of the record, and the terms if it is a self-service key. Returns what became of it, as `Issued` names it. */
 export const createScript = redisScript(
   "create_key",
   `${prelude}
@@ -138,34 +138,6 @@ end
 return {'created'}
 `,
 );
-
-/** Times are in milliseconds since 1970. */
-export interface CreateArguments {
-  /** The fields of the key's hash. */
-  readonly record: {
-    readonly id: string;
-    readonly hash: string;
-    readonly name: string | undefined;
-    readonly plan: string;
-    readonly created_at: number;
-    readonly issued_to: string | undefined;
-    readonly last_used_at: number | undefined;
-    readonly revoked_at: number | undefined;
-    readonly network: string | undefined;
-    readonly wish: string | undefined;
-  };
-  /** Undefined if the operator issues the key. */
-  readonly terms:
-    | {
-        readonly windowMs: number;
-        readonly quota: number;
-        readonly networkQuota: number | undefined;
-        readonly keptMax: number;
-        readonly revokedBefore: number;
-        readonly unusedSince: number;
-      }
-    | undefined;
-}
 
 /** Argument: a hash. Returns the record, or nothing. */
 export const findByHashScript = redisScript(

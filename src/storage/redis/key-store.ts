@@ -8,7 +8,6 @@ import {
 } from "../ports.ts";
 import type { Redis, RedisScript } from "./connection.ts";
 import {
-  type CreateArguments,
   createScript,
   findByHashScript,
   pepperScript,
@@ -89,7 +88,8 @@ export function createRedisKeyStore(redis: Redis): KeyStore {
   };
 }
 
-function argumentsFrom(record: KeyRecord, terms: IssueTerms | undefined): CreateArguments {
+/** The argument of `createScript`. */
+function argumentsFrom(record: KeyRecord, terms: IssueTerms | undefined) {
   const { network, idempotencyKey } = terms ?? {};
   return {
     record: {
