@@ -3,10 +3,10 @@ import { fragmentOfPlace, type Place, placeFromFragment } from "./place-text.ts"
 import { settings } from "./request/request.ts";
 import { addressOfView, view } from "./view.ts";
 
-/** What is analysed, without the settings, which the form of `request/` has. */
+/** The position to analyse, without the settings, which the form in `request/` keeps. */
 export type Played = Omit<Place, "settings">;
 
-/** What the address says, as far as it is the analysis's: the one place where this is kept. */
+/** The position in the page's address. Nothing else stores it. */
 export const played = signal<Played>(placeFromFragment(""));
 
 const fragment = computed(() => fragmentOfPlace({ ...played.value, settings: settings.value }));
@@ -20,7 +20,7 @@ export function linkToHere(): string {
   return new URL(fragment.value, location.href).href;
 }
 
-/** Where a position can be analysed, for links of other views. */
+/** Returns the address that analyses a position, for links of other views. */
 export function addressOfPosition(fen: string, moves: readonly string[], ply = moves.length): string {
   return fragmentOfPlace({ ...played.value, fen, moves, ply, settings: settings.value });
 }
@@ -60,7 +60,7 @@ function read(): void {
     return;
   }
   if (isLinkToView) {
-    // Who comes back from another view finds what was there.
+    // A return from another view shows the same position again.
     history.replaceState(known, "", fragment.value);
     return;
   }

@@ -1,6 +1,6 @@
 import { readWord } from "../../src/game/read-word.ts";
 
-/** What a text is meant to be: a `fen` is for the analysis, a `pgn` for the review, a `key` for the field of keys and nothing else. */
+/** The kind of a pasted text: the analysis reads a `fen`, the review a `pgn`, and only the key field reads a `key`. */
 export type TextKind = "fen" | "pgn" | "key";
 
 /** A board of a FEN, well formed or not: ranks between slashes, and nothing of a PGN. */
@@ -13,7 +13,7 @@ const numberedMove = /(?:^|[\s)}])\d{1,3}\s{0,3}[.…]{1,3}\s{0,3}\S{0,5}?(?:[a-
 /** How much of a text is looked at for moves, in characters. */
 const lookedAtMax = 10_000;
 
-/** What a text is most likely meant to be; undefined where it is nothing that the page has a use for. */
+/** Guesses the kind of a text; undefined if the page cannot use it. */
 export function kindOfText(text: string): TextKind | undefined {
   const trimmed = text.trim();
   if (/\bkbz_/.test(trimmed)) {

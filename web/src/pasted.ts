@@ -2,11 +2,11 @@ import { signal } from "@preact/signals";
 import { kindOfText, type TextKind } from "./kind-of-text.ts";
 import { addressOfView, type View, view } from "./view.ts";
 
-/** What somebody pasted or dropped somewhere on the page, until the view that it is for has taken it. */
+/** A text or file that was pasted or dropped on the page, until its view takes it. */
 export type Pasted =
-  /** As it was pasted. May be wrong: whoever takes it says where. */
+  /** The text as it was pasted. It may be wrong: the view that takes it reports errors. */
   | { readonly kind: TextKind; readonly text: string }
-  /** With games, or not: whoever reads it says so. */
+  /** The file may have no games: the view that reads it reports that. */
   | { readonly kind: "file"; readonly file: File };
 
 /** The latest, for the view that takes it; who has taken it sets it back to undefined. */
@@ -78,7 +78,7 @@ async function takeFile(file: File): Promise<void> {
   }
 }
 
-/** Where text is written, unlike boxes and buttons. */
+/** Fields that take text, unlike boxes and buttons. */
 const fields =
   "input:not([type=checkbox], [type=radio], [type=range]), textarea, [contenteditable]:not([contenteditable=false])";
 

@@ -1,9 +1,9 @@
 import type { Orientation } from "./board/squares.ts";
 import { type Settings, settingsFromRecord } from "./request/settings.ts";
 
-/** What is analysed: all that a link brings back. Whether FEN and moves can be read is for others to say. */
+/** All that a link to an analysis holds. The FEN and the moves may be invalid: the reader checks them. */
 export interface Place {
-  /** As it was given; `startpos` for the start position. */
+  /** The FEN as it was entered; `startpos` for the start position. */
   readonly fen: string;
   /** SAN or UCI. */
   readonly moves: readonly string[];
@@ -38,7 +38,7 @@ export function fragmentOfPlace({ fen, moves, ply, orientation, settings }: Plac
   return `#${[...(written[0]?.startsWith("fen=") || written[0]?.startsWith("moves=") ? [] : ["analysis"]), ...written].join("&")}`;
 }
 
-/** What a fragment asks for. What it does not say is as usual, and what nobody knows is passed over. */
+/** Reads a place from a fragment. Missing parameters have their defaults; unknown ones are ignored. */
 export function placeFromFragment(fragment: string): Place {
   const texts: Record<string, string> = {};
   for (const part of fragment.replace(/^#/, "").split("&")) {

@@ -2,13 +2,13 @@ import { signal } from "@preact/signals";
 
 export const views = ["analysis", "review"] as const;
 
-/** What the page shows: a position or a game. */
+/** A view of the page: the analysis of a position or the review of a game. */
 export type View = (typeof views)[number];
 
 /** The view that is open, as the address says behind its `#`. */
 export const view = signal<View>(viewOfAddress());
 
-/** Where a view is. Rooms may say more behind the name. */
+/** Returns the fragment of a view's address. A view may add parameters after its name. */
 export function addressOfView(name: View): string {
   return `#${name}`;
 }

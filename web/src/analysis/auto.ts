@@ -4,7 +4,7 @@ import { isWaitingForOptions, searchRequest, settingFaults } from "../request/re
 import { ask, leave, type Question, recall, search } from "./live.ts";
 import { position, reading } from "./state.ts";
 
-/** Whether each position is analysed as soon as it is on the board. */
+/** True if each position is analysed as soon as it is on the board. */
 export const auto = signal(true);
 
 /** How long a position must have been on the board, in milliseconds, before it is worth a call. */
@@ -49,7 +49,7 @@ export function analyseByItself(): () => void {
     asked = written;
     clearTimeout(waiting);
     leave();
-    // Whoever was told to wait is asked again at the end of it.
+    // A search that was refused for a while is sent again after that time.
     if (!recall(questionNow()) && wanted && !terminal && search.peek().kind !== "refused") {
       waiting = setTimeout(() => void ask(questionNow()), settleMs);
     }

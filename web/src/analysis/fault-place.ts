@@ -7,7 +7,7 @@ export interface Span {
   readonly to: number;
 }
 
-/** Where in a FEN that is wrong which the message of `src/chess/` tells of; all of it where that cannot be said. */
+/** Returns the part of a FEN that an error message of `src/chess/` is about; the whole FEN if the message names no part. */
 export function faultPlace(text: string, message: string): Span {
   const fields = [...text.matchAll(/[^ \t\n\v\f\r]+/g)].map(({ index, 0: field }) => ({
     from: index,

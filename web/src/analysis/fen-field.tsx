@@ -14,7 +14,7 @@ const words = texts.analysis;
 /** The position as a FEN, to be read, changed and copied. What is wrong with one is shown where it is wrong. */
 export function FenField() {
   const field = useRef<HTMLInputElement>(null);
-  // What is being written; undefined while the field shows the board.
+  // The text in the field while it is edited; undefined while the field shows the board.
   const draft = useSignal<string | undefined>(undefined);
   const refused = refusedFen.value ?? refusedLink.value;
   const { fen } = position.value;
@@ -29,7 +29,7 @@ export function FenField() {
     }
   }, [refused]);
   useEffect(() => {
-    // Whoever goes on elsewhere has done with what was wrong here.
+    // A change elsewhere on the page discards the error in this field.
     draft.value = refusedLink.peek()?.text;
     refusedFen.value = undefined;
   }, [fen]);
@@ -97,7 +97,7 @@ interface FaultProps {
 
 function Fault({ text, faults, suggestedFen, onUse }: FaultProps) {
   const [first] = faults;
-  // Where fields are missing, what is wrong with the others says more.
+  // If fields are missing, an error in another field says more.
   const told = faults.find(({ message }) => !message.endsWith("are required.")) ?? first;
   const { from, to } = faultPlace(text, told?.message ?? "");
   return (
@@ -124,7 +124,7 @@ function Fault({ text, faults, suggestedFen, onUse }: FaultProps) {
   );
 }
 
-/** What of a link could not be read, if anything. */
+/** The error in a link, if it could not be read. */
 export function LinkFault() {
   const read = reading.value;
   if (read.kind === "faults") {

@@ -12,7 +12,7 @@ interface LinesProps {
   readonly lines: readonly Line[];
   /** How many are to come, so that nothing moves when they do. */
   readonly wanted: number;
-  /** What they begin from. */
+  /** The position that the lines begin from. */
   readonly position: Position;
 }
 

@@ -5,7 +5,7 @@ import { failureOf } from "../client/problem.ts";
 import { analyses } from "../client/service.ts";
 import type { SearchRequest } from "../request/settings.ts";
 
-/** What is asked: a position with its history, and how to search. */
+/** A search: a position with its history, and the settings. */
 export interface Question {
   readonly fen: string;
   readonly moves: readonly string[];
@@ -23,13 +23,13 @@ export type SearchState =
 
 export const search = signal<SearchState>({ kind: "idle" });
 
-/** What the search has said, depth by depth; kept where the connection is lost or the search is stopped. */
+/** The evaluations of the search, depth by depth. They stay if the connection is lost or the search is stopped. */
 export const evaluations = signal<readonly EvaluateResponse[]>([]);
 
 let running: AbortController | undefined;
 let refusal: { readonly error: unknown; readonly until: number } | undefined;
 
-// What one caller was told is not true of the next.
+// The answers of one caller are not those of the next.
 effect(() => {
   key.value;
   refusal = undefined;
@@ -108,7 +108,7 @@ export function leave(): void {
   });
 }
 
-/** Whether there is something to stop. */
+/** True if there is a search to stop. */
 export function isUnderWay({ kind }: SearchState): boolean {
   return kind === "asking" || kind === "queued" || kind === "searching" || kind === "lost";
 }

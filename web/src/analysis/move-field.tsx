@@ -16,7 +16,7 @@ export function MoveField() {
     }
     const had = ply.peek();
     const { refused: fault } = playMoves(moves);
-    // What was played is on the board; what was not stays, to be mended.
+    // Legal moves are played on the board; the rest stays in the field, to be corrected.
     const rest = fault ? moves.slice(ply.peek() - had) : [];
     refused.value = rest[0] && words.noSuchMove(rest[0]);
     text.value = rest.join(" ");

@@ -6,12 +6,12 @@ import { validatePosition } from "../../../src/chess/validate-position.ts";
 
 /** A position and the moves that were played from it. */
 export interface Play {
-  /** As many as there are moves, and the start before them. */
+  /** The start, and the position after each move. */
   readonly positions: readonly Position[];
   readonly moves: readonly MoveDescription[];
-  /** What was mended of the FEN. */
+  /** The corrections of the FEN. */
   readonly warnings: readonly Warning[];
-  /** Of the move that was not played, nor any behind it. */
+  /** The error of the first move that is not legal. It and the moves after it are not played. */
   readonly refused: PositionFault | undefined;
 }
 

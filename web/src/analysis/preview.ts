@@ -5,7 +5,7 @@ import { play, ply, position } from "./state.ts";
 /** Moves of a line that somebody points at, from the position on the board; none for the board itself. */
 export const pointedAt = signal<readonly string[]>([]);
 
-/** What the board shows: its position, or where the moves that are pointed at lead. */
+/** The shown position: that of the board, or the one after the moves under the pointer. */
 export const shown = computed(() => {
   const { fen, root, moves } = position.value;
   const ahead = pointedAt.value;

@@ -3,7 +3,7 @@ import { scoreText } from "../parts/score-text.ts";
 import { evaluations } from "./live.ts";
 import { position } from "./state.ts";
 
-/** What is known of the position on the board: `text` is empty and `percent` undefined where nothing is. */
+/** The score of the position on the board. If there is none, `text` is empty and `percent` undefined. */
 export const scoreNow = computed<{ readonly text: string; readonly percent: number | undefined }>(() => {
   const score = evaluations.value.at(-1)?.score;
   const { terminal } = position.value;

@@ -21,7 +21,7 @@ import "./search-panel.css";
 
 const words = texts.analysis;
 
-/** What the engine says of the position, and how to ask it. */
+/** The engine's evaluation of the position, and the settings of the search. */
 export function SearchPanel() {
   const state = search.value;
   const evaluation = evaluations.value.at(-1);

@@ -4,7 +4,7 @@ import { change, goTo, played } from "../address.ts";
 import { startPlace } from "../place-text.ts";
 import { type Play, type PlayReading, readPlay } from "./play.ts";
 
-/** What the address asks for, read by the rules. */
+/** The position of the address, read by the rules. */
 export const reading = computed<PlayReading>(() => readPlay(played.value.fen, played.value.moves));
 
 /** The game on the board; an empty one where the address cannot be read. */
@@ -19,7 +19,7 @@ export const position = computed<Position>(() => {
   return positions[ply.value] ?? firstOf(positions);
 });
 
-/** What was wrong with a FEN that somebody gave, until another one is taken. */
+/** The error in the FEN that was entered, until a valid one is entered. */
 export const refusedFen = signal<Refused | undefined>(undefined);
 
 /** The same of the address's own. */
@@ -27,7 +27,7 @@ export const refusedLink = computed<Refused | undefined>(() =>
   reading.value.kind === "faults" ? { ...reading.value, text: shownText(played.value.fen) } : undefined,
 );
 
-/** As much of what somebody gave for a FEN as is shown to them again: a good one has 90 characters at most. */
+/** Cuts an entered FEN for an error message. A valid FEN has 90 characters at most. */
 const shownText = (text: string) => text.slice(0, 200);
 
 type Refused = { readonly text: string } & Extract<PlayReading, { kind: "faults" }>;
@@ -55,7 +55,7 @@ export function takeFen(text: string): PlayReading {
     refusedFen.value = { ...read, text: shownText(text) };
   } else {
     refusedFen.value = undefined;
-    // As it is written by the rules, so that Chess960 stays Chess960 in the link.
+    // The FEN as `src/chess/` writes it, so that Chess960 stays Chess960 in the link.
     const fen = firstOf(read.play.positions).fen;
     goTo({ fen: fen === startFen() ? startPlace.fen : fen, moves: [], ply: 0 });
   }
@@ -66,7 +66,7 @@ const startFen = () => firstOf(playOf(readPlay(startPlace.fen, [])).positions).f
 
 /** Plays moves in UCI or SAN from the position on the board; those that followed stay only if they are the same. */
 export function playMoves(texts: readonly string[]): Play {
-  // What cannot be read has the start position on the board.
+  // If the address cannot be read, the board shows the start position.
   const fen = reading.value.kind === "play" ? played.value.fen : startPlace.fen;
   const sans = play.value.moves.map(({ san }) => san);
   const before = sans.slice(0, ply.value);

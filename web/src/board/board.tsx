@@ -12,20 +12,20 @@ import "@lichess-org/chessground/assets/chessground.brown.css";
 import "@lichess-org/chessground/assets/chessground.cburnett.css";
 import "./board.css";
 
-/** What can be done on a board. */
+/** The ways to use a board. */
 export type BoardUse =
   | { readonly kind: "look" }
   | {
       readonly kind: "play";
       readonly turn: Color;
-      /** Where each piece may go. */
+      /** The squares that each piece may move to. */
       readonly targets: ReadonlyMap<SquareName, readonly SquareName[]>;
       readonly chess960: boolean;
       readonly onMove: (from: SquareName, to: SquareName, promotion: Role | undefined) => void;
     }
   | {
       readonly kind: "set-up";
-      /** What a click puts on a square or takes from it; undefined to move pieces. */
+      /** The piece that a click puts on a square, or nothing to remove one; undefined to move pieces. */
       readonly brush: Piece | "nothing" | undefined;
       /** Told what stands on the board now, as the first field of a FEN. */
       readonly onPieces: (boardFen: string) => void;
@@ -35,7 +35,7 @@ export type BoardUse =
 
 export interface BoardProps {
   readonly label: string;
-  /** What is shown: a FEN, or its first field. */
+  /** The shown position: a FEN, or its first field. */
   readonly fen: string;
   readonly orientation: Orientation;
   readonly lastMove?: readonly SquareName[] | undefined;

@@ -10,7 +10,7 @@ interface CursorProps {
   readonly orientation: Orientation;
   /** The piece that is held. */
   readonly held: SquareName | undefined;
-  /** Where the held piece may go. */
+  /** The squares that the held piece may move to. */
   readonly targets: readonly SquareName[];
   /** Enter or Space on a square; undefined where nothing can be done. */
   readonly onChoose: ((square: SquareName) => void) | undefined;

@@ -8,7 +8,7 @@ const roles = ["queen", "knight", "rook", "bishop"] as const;
 
 interface PromotionProps {
   readonly color: Color;
-  /** Where the pawn goes. */
+  /** The square that the pawn moves to. */
   readonly square: SquareName;
   readonly orientation: Orientation;
   readonly onChoose: (role: Role) => void;

@@ -22,7 +22,7 @@ const steps: Readonly<Record<string, readonly [right: number, down: number]>> = 
   PageDown: [0, 7],
 };
 
-/** Where a key leads from a square, at most to the edge of the board; undefined for keys that lead nowhere. */
+/** Returns the square that a key moves to, at most the edge of the board; undefined for keys that do not move. */
 export function squareByKey(key: string, from: SquareName, orientation: Orientation): SquareName | undefined {
   const step = steps[key];
   if (step === undefined) {
@@ -38,7 +38,7 @@ function onBoard(place: number): number {
   return Math.min(Math.max(place, 0), 7);
 }
 
-/** What stands where, by the first field of a FEN; nothing where that cannot be read. */
+/** Returns the pieces of a FEN's first field by their squares; none if the field cannot be read. */
 export function piecesOf(fen: string): ReadonlyMap<SquareName, Piece> {
   const [board = ""] = fen.split(" ");
   return parseBoardFen(board).unwrap(

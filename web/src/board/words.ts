@@ -9,14 +9,14 @@ export function pieceInWords({ color, role }: Piece): string {
   return words.piece(words.colours[color], words.roles[role]);
 }
 
-/** What a square has, as it is read when somebody comes to it. */
+/** Returns the words that a screen reader speaks for a square. */
 export function squareInWords(square: SquareName, piece: Piece | undefined): string {
   return `${square}, ${piece ? pieceInWords(piece) : words.empty}`;
 }
 
 const order = ["king", "queen", "rook", "bishop", "knight", "pawn"] as const;
 
-/** Where the pieces of both sides stand: `White: king e1, rooks a1 h1. Black: king e8.` */
+/** Lists the pieces of both sides with their squares: `White: king e1, rooks a1 h1. Black: king e8.` */
 export function positionInWords(fen: string): string {
   const pieces = piecesOf(fen);
   const sides = (["white", "black"] as const).map((color) => {

@@ -17,7 +17,7 @@ const words = texts.call.key;
 /** The key that calls are made with: put in, got, told about and forgotten. */
 export function KeyField() {
   useEffect(() => {
-    // Where nobody answers, the calls themselves say so.
+    // If the service does not answer, the calls themselves report that.
     loadOffer().catch(() => {});
   }, []);
   const [isPasted, setIsPasted] = useState(false);

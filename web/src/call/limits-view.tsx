@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { texts } from "../texts.ts";
 import { rateLimitsFrom } from "./rate-limits.ts";
 
-/** What the caller has left, as the headers of the latest answer tell it. */
+/** The caller's remaining quota, from the headers of the latest answer. */
 export function LimitsView({ headers }: { readonly headers: Headers }) {
   const limits = rateLimitsFrom(headers);
   const passedS = useSecondsSince(headers);

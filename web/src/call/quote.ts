@@ -5,7 +5,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
  * escaped, so that nobody copies other than they see.
  */
 
-/** As much as the page shows in a line on a usual window. */
+/** The characters that fit in a line of a usual window. */
 const lineMaxCharacters = 92;
 
 /** Controls, formats such as those of direction, and the line ends that JSON lets pass. */

@@ -6,14 +6,14 @@ import { plainFromMessage, plainRequest } from "../client/plain-json.ts";
 
 /** A call as others can make it: as plain JSON, and by gRPC. */
 export interface ShownCall {
-  /** Where plain JSON is posted. */
+  /** The address that plain JSON is posted to. */
   readonly url: string;
   readonly body: JsonObject;
-  /** Whether the answer comes in server-sent events. */
+  /** True if the answer comes in server-sent events. */
   readonly events: boolean;
-  /** Whether a key went with it, which is not part of it. */
+  /** True if the call was sent with a key. The key itself is not shown. */
   readonly withKey: boolean;
-  /** Where the service is, for gRPC: `localhost:8080`. */
+  /** The service's host and port, for gRPC: `localhost:8080`. */
   readonly host: string;
   readonly tls: boolean;
   /** The path behind which the service is, `/kibitz`; empty if there is none. gRPC has no such thing. */

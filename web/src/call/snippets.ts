@@ -6,7 +6,7 @@ import type { ShownCall } from "./shown-call.ts";
 export interface Snippet {
   readonly name: string;
   write(call: ShownCall): string;
-  /** What it needs to be run. */
+  /** Names the programs that the snippet needs. */
   needs(call: ShownCall): string;
 }
 

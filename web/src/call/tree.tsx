@@ -80,7 +80,7 @@ function Name({ name }: { readonly name: string | undefined }) {
   );
 }
 
-/** What is as easily read in one line. */
+/** True if the value is short enough for one line. */
 function isShort(value: JsonObject | JsonValue[]): boolean {
   const members = Object.values(value);
   return (

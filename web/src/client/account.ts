@@ -6,7 +6,7 @@ import { key } from "./key.ts";
 import { price } from "./offer.ts";
 import { keys } from "./service.ts";
 
-/** What the service says of the key that calls are made with. */
+/** The state of the key that calls are sent with. */
 export type KeyState =
   | { readonly kind: "none" }
   | { readonly kind: "asking" }
@@ -43,7 +43,7 @@ effect(() => {
   });
 });
 
-// What is left changes with every call that was made with it.
+// The remaining quota changes with every call that is sent with the key.
 effect(() => {
   const exchange = lastExchange.value;
   if (exchange?.withKey && (exchange.state === "done" || exchange.state === "failed")) {
@@ -51,7 +51,7 @@ effect(() => {
   }
 });
 
-/** What the plan of this caller allows; undefined as long as nobody knows, or where only keys are answered and there is none. */
+/** The limits of this caller's plan; undefined while they are unknown, or if the service needs a key and there is none. */
 export const ownLimits = computed<PlanLimits | undefined>(() => {
   const state = keyState.value;
   return state.kind === "known"
@@ -59,7 +59,7 @@ export const ownLimits = computed<PlanLimits | undefined>(() => {
     : price.value?.plans.find(({ requiresKey }) => !requiresKey)?.limits;
 });
 
-/** Whether this service issues keys to whoever asks. */
+/** True if this service issues keys by itself. */
 export const issuesKeys = computed(() => price.value?.keyUrl !== undefined);
 
 /** Gets a key of the free plan and makes the calls to come with it. Rejects with what the service says against it. */

@@ -12,17 +12,17 @@ import { signal } from "@preact/signals";
 export interface Exchange {
   readonly method: DescMethod;
   readonly request: Message;
-  /** Whether the key went with it. */
+  /** True if the call was sent with the key. */
   readonly withKey: boolean;
-  /** `aborted`: whoever asked wanted no more, which is no error. */
+  /** `aborted`: the page ended the call, which is no error. */
   readonly state: "open" | "done" | "aborted" | "failed";
-  /** Of the answer; undefined before it begins. Limits of the caller stand in it. */
+  /** The headers of the answer, with the caller's limits; undefined before the answer begins. */
   readonly headers: Headers | undefined;
   /** The latest message; streams have more than one. */
   readonly answer: Message | undefined;
   /** How many messages have come. */
   readonly answers: number;
-  /** What went wrong, if `failed`; see `problem.ts`. */
+  /** The thrown error, if `failed`; see `problem.ts`. */
   readonly error: unknown;
   /** From the call to the first message, in milliseconds; undefined before it. */
   readonly firstMs: number | undefined;

@@ -13,7 +13,7 @@ effect(() => {
       sessionStorage.setItem(place, key.value);
     }
   } catch {
-    // Where the browser keeps nothing, the key is gone with the page.
+    // If the browser stores nothing, the key is lost when the page is closed.
   }
 });
 

@@ -6,11 +6,11 @@ import type {
 import { aside } from "./exchange.ts";
 import { analyses } from "./service.ts";
 
-/** What the service offers to everybody; undefined until it has said so. */
+/** The service's engines and plans; undefined until they are loaded. */
 export const engines = signal<ListEnginesResponse | undefined>(undefined);
 export const price = signal<GetPriceResponse | undefined>(undefined);
 
-/** Whether it was asked for in vain the last time. */
+/** True if the last attempt to load them failed. */
 export const offerFailed = signal(false);
 
 let loading: Promise<void> | undefined;

@@ -7,16 +7,16 @@ import { BadRequestSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 export type Failure =
   /** The service says what is wrong. */
   | { readonly kind: "problem"; readonly problem: Problem }
-  /** Whoever asked wanted no more. */
+  /** The page aborted the call. */
   | { readonly kind: "aborted" }
   /** Nobody was reached. */
   | { readonly kind: "unreachable" }
   /** The connection broke off before the answer was whole. */
   | { readonly kind: "cut" }
-  /** What answered is not the service, such as a proxy before it. */
+  /** The answer came from something else than the service, such as a proxy in front of it. */
   | { readonly kind: "foreign"; readonly said: string };
 
-/** What a call has ended with, from what it has thrown. */
+/** Returns the failure of a call from the error that it threw. */
 export function failureOf(error: unknown): Failure {
   const problem = problemOf(error);
   if (problem) {
@@ -38,7 +38,7 @@ export function failureOf(error: unknown): Failure {
     : { kind: "foreign", said: rawMessage };
 }
 
-/** What the service said was wrong, as it is documented; undefined where it said nothing of the kind, such as where it is not there. */
+/** Returns the service's error document; undefined if there is none, for example if the service cannot be reached. */
 export function problemOf(error: unknown): Problem | undefined {
   const thrown = ConnectError.from(error);
   const [problem] = thrown.findDetails(ProblemSchema);

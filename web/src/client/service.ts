@@ -6,7 +6,7 @@ import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
 import { recordExchange } from "./exchange.ts";
 import { key } from "./key.ts";
 
-/** Where the page is, and with it the service, also behind a proxy that strips a prefix. */
+/** The address of the page and of the service, also behind a proxy that strips a prefix. */
 export const baseUrl = new URL(".", location.href).href.replace(/\/$/, "");
 
 const sendKey: Interceptor = (next) => (request) => {

@@ -4,19 +4,19 @@ export interface Place {
   readonly y: number;
 }
 
-/** What a graph shows of both axes, in their units; `y` grows upwards. */
+/** The range of both axes, in their units; `y` grows upwards. */
 export interface Frame {
   readonly x: readonly [from: number, to: number];
   readonly y: readonly [from: number, to: number];
 }
 
-/** Where a value stands on an axis, in percent of it: 0 to 100, also for what lies outside. */
+/** Returns the place of a value on an axis in percent, clamped to 0 to 100. */
 export function percentOn([from, to]: readonly [number, number], value: number): number {
   const percent = to === from ? 50 : ((value - from) / (to - from)) * 100;
   return Math.min(100, Math.max(0, Math.round(percent * 100) / 100));
 }
 
-/** Where a point is drawn, in percent from the left and from the top. */
+/** Returns the place of a point in percent from the left and from the top. */
 export function placeIn(frame: Frame, { x, y }: Place): { readonly left: number; readonly top: number } {
   return { left: percentOn(frame.x, x), top: Math.round((100 - percentOn(frame.y, y)) * 100) / 100 };
 }
@@ -31,7 +31,7 @@ export function linePath(points: readonly Place[], frame: Frame): string {
     .join("");
 }
 
-/** What lies between the line and `base`, a value of `y`; empty where there are not two points. */
+/** Returns the SVG path of the area between the line and `base`, a value of `y`; empty with fewer than two points. */
 export function areaPath(points: readonly Place[], frame: Frame, base: number): string {
   const [first, last] = [points[0], points.at(-1)];
   if (first === undefined || last === undefined || first === last) {
@@ -57,7 +57,7 @@ export function nearestPoint(points: readonly Place[], frame: Frame, fraction: n
   return nearest;
 }
 
-/** Of what a key is pressed on, how far page keys go. */
+/** The steps that Page Up and Page Down move. */
 const page = 10;
 
 /** The index that a key leads to from `current`, as in every slider; undefined for a key that leads nowhere. */

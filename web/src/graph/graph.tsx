@@ -7,7 +7,7 @@ import { Mark, type MarkShape } from "./mark.tsx";
 export interface GraphPoint {
   readonly x: number;
   readonly y: number;
-  /** What it says in words: `12... Nf6, blunder: 34 %`. */
+  /** The point in words: `12... Nf6, blunder: 34 %`. */
   readonly words: string;
   readonly mark?: MarkShape;
 }
@@ -20,7 +20,7 @@ export interface GraphBand {
 }
 
 export interface GraphProps {
-  /** What it is a graph of. */
+  /** The subject of the graph. */
   readonly label: string;
   /** From left to right. They may become more while it is shown; `frame` keeps them where they are. */
   readonly points: readonly GraphPoint[];

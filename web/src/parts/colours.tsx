@@ -21,7 +21,7 @@ function kept(): Colours {
   try {
     return choices.find((choice) => choice === localStorage.getItem(place)) ?? "system";
   } catch {
-    // Where the browser keeps nothing, every visit begins with the system's choice.
+    // If the browser stores nothing, every visit begins with the system's colours.
     return "system";
   }
 }

@@ -4,10 +4,10 @@ import { texts } from "../texts.ts";
 
 interface CopyButtonProps {
   readonly label: string;
-  /** What stands on it, if not the short word for it. */
+  /** The button's label; a short word for copying by default. */
   readonly face?: string;
   readonly isQuiet?: boolean;
-  /** What is said when it is done; what is shown then is short. */
+  /** The announcement after the copy. The label that is shown then is shorter. */
   readonly done?: string;
   /** Asked when it is pressed. */
   text(): string;
@@ -55,7 +55,7 @@ async function write(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // Where the page came neither by TLS nor from this machine, there is no clipboard but that of the selection.
+    // If the page came neither by TLS nor from this machine, the browser allows only copying a selection.
     return copySelected(text);
   }
 }

@@ -1,4 +1,4 @@
-/** What the focus falls back to: parts of the page that have a name. */
+/** Elements that can take the focus back: parts of the page that have a name. */
 const regions = "section, aside, main";
 
 interface Focused {
@@ -8,7 +8,7 @@ interface Focused {
 }
 
 /**
- * Where what has the focus goes away, such as a button with the problem that it solves, gives the focus to the region around it,
+ * If the focused element is removed, such as a button with the problem that it solves, moves the focus to the region around it,
  * so that keys and screen readers go on from there and not from the top of the page. Once on the page.
  */
 export function keepFocus(): void {
@@ -19,7 +19,7 @@ export function keepFocus(): void {
     }
   });
   document.addEventListener("focusout", ({ target }) => {
-    // What was left is still there later; what was removed is not.
+    // An element that lost the focus is still on the page later; a removed one is not.
     queueMicrotask(() => {
       if (last && last.element === target && !isGone(last.element)) {
         last = undefined;

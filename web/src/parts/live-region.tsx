@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 
-/** What is said, and how often anything has been. */
+/** The latest announcement, and the number of announcements so far. */
 const said = signal({ text: "", times: 0 });
 let gathered: string[] = [];
 
@@ -18,7 +18,7 @@ export function announce(text: string): void {
   gathered.push(text);
 }
 
-/** Where {@link announce} speaks. Once on the page. */
+/** The live region that {@link announce} writes to. Use it once on the page. */
 export function LiveRegion() {
   const { text, times } = said.value;
   return (

@@ -5,7 +5,7 @@ export function focusKeyField(): void {
   document.getElementById(keyFieldId)?.focus();
 }
 
-/** Where there was a key, the field comes with the next rendering. */
+/** Focuses the key field after the next rendering, because the field is not on the page while there is a key. */
 export function focusKeyFieldSoon(): void {
   requestAnimationFrame(focusKeyField);
 }

@@ -15,7 +15,7 @@ import "./problem-view.css";
 const words = texts.problem;
 
 interface ProblemViewProps {
-  /** What a call has thrown. Nothing is shown of one that was aborted. */
+  /** The error that a call threw. If the page aborted the call, nothing is shown. */
   readonly error: unknown;
   /** Asks the same again: pressed, when the time has come that the service named, or when there is a network again. */
   onRetry(): void;
@@ -26,7 +26,7 @@ interface ProblemViewProps {
   onSend?(suggested: JsonObject): void;
 }
 
-/** What went wrong with a call, as a person would want to read it, and the ways out as buttons. */
+/** Explains the failure of a call, with a button for each way out. */
 export function ProblemView({ error, onRetry, onSend }: ProblemViewProps) {
   const failure = failureOf(error);
   const titleId = useId();
@@ -125,7 +125,7 @@ function changeKey(): void {
   focusKeyFieldSoon();
 }
 
-/** Whether keys are issued stays unknown; the call itself will say that nobody answers. */
+/** Ignores a failure to load the offer: the call itself reports that the service does not answer. */
 function ignoreHere(): void {}
 
 function GetKey({ onGot }: { onGot(): void }) {

@@ -5,11 +5,11 @@ import { texts } from "../texts.ts";
 
 const words = texts.problem;
 
-/** What is wrong, in words for people. */
+/** A failure in words for people. */
 export interface Told {
   readonly title: string;
   readonly detail: string;
-  /** What to do about it, where no button does it. */
+  /** Advice, if no button offers the way out. */
   readonly advice: string | undefined;
 }
 
@@ -27,12 +27,12 @@ export function tellFailure(failure: Exclude<Failure, { kind: "aborted" }>): Tol
   }
 }
 
-/** Whether a key is needed that this service does not issue by itself. */
+/** True if a key is needed and only the operator issues keys. */
 export function needsKeyOfOperator({ code, nextAction }: Problem): boolean {
   return code === "api_key_required" && nextAction !== "get_api_key";
 }
 
-/** Where a fault is: `moves[3]`, or the line and column of a text. */
+/** Returns the place of a violation: `moves[3]`, or the line and column of a text. */
 export function placeOfFault({ pointer, line, column }: Fault): string {
   const path = keysOf(pointer).reduce(
     (text, key) => (/^\d+$/.test(key) ? `${text}[${key}]` : text ? `${text}.${key}` : key),
@@ -41,7 +41,7 @@ export function placeOfFault({ pointer, line, column }: Fault): string {
   return line === undefined || column === undefined ? path : words.placeInText(path, line, column);
 }
 
-/** What is other in the request that the service suggests: `depth 20, lines 5`; empty where that cannot be said briefly. */
+/** Lists the changes of the suggested request: `depth 20, lines 5`; empty if the list would be long. */
 export function changesOf({ errors, suggestedRequest }: Problem): string {
   const names = new Set(errors.map(({ pointer }) => keysOf(pointer)[0] ?? ""));
   return [...names]

@@ -5,12 +5,12 @@ import { texts } from "../texts.ts";
 import { setSetting, settingFaults, settings } from "./request.ts";
 
 interface FieldProps {
-  /** Of the setting. */
+  /** The name of the setting. */
   readonly name: string;
   readonly label: string;
-  /** What is to be known before anything is wrong. */
+  /** A hint that is shown while the value is valid. */
   readonly hint?: string | undefined;
-  /** What will be refused, though it can be asked. */
+  /** A warning that the service will refuse this value, although it is valid. */
   readonly warning?: string | undefined;
 }
 
@@ -43,7 +43,7 @@ function Field({
 interface NumberFieldProps extends FieldProps {
   readonly minimum?: number | undefined;
   readonly maximum?: number | undefined;
-  /** What applies where nothing is set. */
+  /** The default, which applies if nothing is set. */
   readonly usual?: number | undefined;
 }
 
@@ -68,7 +68,7 @@ export function NumberField({ minimum, maximum, usual, ...field }: NumberFieldPr
 
 interface ChoiceFieldProps extends FieldProps {
   readonly choices: readonly (readonly [value: string, label: string])[];
-  /** What applies where nothing is set; the first one if it is not said. */
+  /** The default, which applies if nothing is set; the first choice if this is undefined. */
   readonly usual?: string | undefined;
 }
 

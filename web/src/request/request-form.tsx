@@ -25,7 +25,7 @@ const againMs = 5000;
 /** How to search: the usual settings in view, the others folded. What it shows is in `settings`. */
 export function RequestForm({ only }: { readonly only?: readonly SettingName[] }) {
   const isAnswered = useComputed(() => lastExchange.value?.state === "done").value;
-  // Where it failed, it is worth another try once the service answers, and now and again.
+  // If loading failed, try again once the service answers, and from time to time.
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isOver = false;

@@ -23,7 +23,7 @@ export const chosenEngine = computed<Engine | undefined>(() => {
   return engines.value?.engines.find((engine) => engine.id === id);
 });
 
-/** What can be set of that engine. */
+/** The options of that engine. */
 export const chosenOptions = computed(
   () => chosenEngine.value && optionFields(chosenEngine.value.optionsSchema),
 );
@@ -37,13 +37,13 @@ const unknownOptions = computed(() =>
     : [],
 );
 
-/** Whether nothing can be asked yet: options are set, and those of the engine are still being loaded. */
+/** True while no request can be sent: options are set, and the engine's options are still being loaded. */
 export const isWaitingForOptions = computed(() => unknownOptions.value.length > 0 && !offerFailed.value);
 
 /** The fields of an analysis request that say how to search, to be spread into one: `{ fen, ...searchRequest.value }`. */
 export const searchRequest = computed(() => read.value.request);
 
-/** What is wrong with the settings, by name; while there is anything, nothing should be asked. */
+/** Error messages of the settings by name. While there is one, send no request. */
 export const settingFaults = computed<Readonly<Record<string, string>>>(() =>
   offerFailed.value && unknownOptions.value.length > 0
     ? {
@@ -72,7 +72,7 @@ function maximumOf(name: NumberName, limits: PlanLimits): number {
   }
 }
 
-/** What the service will not do for this caller as it is asked, in words; nothing where nobody knows. */
+/** Returns a warning if a setting exceeds the caller's plan; undefined if it does not, or if the plan is unknown. */
 export function beyondPlan(name: NumberName): string | undefined {
   const maximum = planMaximum(name);
   return maximum !== undefined && Number(settings.value[name] ?? 0) > maximum

@@ -19,7 +19,7 @@ export type SearchRequest = Omit<
 export interface ReadSettings {
   /** Without what is at fault. */
   readonly request: SearchRequest;
-  /** What is wrong, by the name of the setting; empty if nothing is. */
+  /** Error messages by the name of the setting; empty if all settings are valid. */
   readonly faults: Readonly<Record<string, string>>;
 }
 
@@ -32,7 +32,7 @@ const otherNames: readonly string[] = [...numberNames, "engine", "path", "search
 /** 218 moves of 16 characters, each with a space. */
 const textMaxCharacters = 3_706;
 
-/** Those of a record, such as the parameters of a link, that are settings. */
+/** Picks the settings from a record, such as the parameters of a link. */
 export function settingsFromRecord(record: Settings): Settings {
   return Object.fromEntries(
     Object.entries(record).filter(

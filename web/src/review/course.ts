@@ -44,7 +44,7 @@ export function courseOf(
   return points;
 }
 
-/** Where each phase lies, from the position in which its first move was played. */
+/** Returns the range of each phase, from the position in which its first move was played. */
 export function bandsOf(moves: readonly MoveReview[]): readonly GraphBand[] {
   return phaseNames.flatMap((name) => {
     const plies = moves.filter((move) => phaseOf(move) === name).map(({ ply }) => ply);

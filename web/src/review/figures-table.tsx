@@ -31,7 +31,7 @@ export function FiguresTable() {
   ).map(([{ name, sign }, field]) =>
     row(`${words.judgements[name].many} ${sign}`, (player) => String(player[field])),
   );
-  // Of a game with one phase, the phase would say the same again.
+  // If the game has one phase only, its figures would repeat those of the game.
   const played = phaseNames.filter((name) => [white, black].some((player) => player?.phases?.[name]));
   return (
     <section class="figures-panel panel" aria-labelledby="figures-title">

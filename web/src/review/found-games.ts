@@ -7,7 +7,7 @@ export interface FoundGame {
   readonly number: number;
   /** Its own part of the text. */
   readonly text: string;
-  /** As its tags say, by their names; those of the PGN, whatever they are. */
+  /** All tags of the PGN by their names. */
   readonly tags: ReadonlyMap<string, string>;
 }
 

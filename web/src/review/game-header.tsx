@@ -6,11 +6,11 @@ import { asked, progress } from "./run-review.ts";
 
 const words = texts.review;
 
-/** Who played, what came of it, which opening, and the review in a sentence. */
+/** The players, the result, the opening, and a summary of the review in one sentence. */
 export function GameHeader({ game: { tags } }: { readonly game: PlayedGame }) {
   const title = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    // What was pressed to begin with it has been folded up.
+    // The button that started the review has been folded away.
     if (document.activeElement === null || !document.activeElement.checkVisibility()) {
       title.current?.focus({ preventScroll: true });
     }

@@ -10,7 +10,7 @@ import "./game-input.css";
 
 const words = texts.review;
 
-/** Where a game comes from: a text field, a file, or one of the games of a file; and how it is to be searched. */
+/** The input for a game (a text field, a file, or one of the games of a file), and the settings of its review. */
 export function GameInput() {
   return (
     <>

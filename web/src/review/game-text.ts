@@ -95,13 +95,13 @@ export function startSuggested(suggested: JsonObject): void {
 /** A place in the text of the field at which the service could not read it. */
 export interface TextFault extends TextPlace {
   readonly message: string;
-  /** What would be read, in plain JSON: the game up to there. Undefined where the service knows of nothing. */
+  /** The suggested request in plain JSON: the game up to the error. Undefined if the service suggests none. */
   readonly suggested: JsonObject | undefined;
   readonly line: number;
   readonly column: number;
 }
 
-/** Where the text that was asked about goes wrong; undefined if nobody said so, or it is another text by now. */
+/** The error in the text that was sent; undefined if there is none, or if the text has changed since. */
 export const textFault = computed<TextFault | undefined>(() => {
   const state = progress.value;
   const failure = state.kind === "failed" ? failureOf(state.error) : undefined;

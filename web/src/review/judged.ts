@@ -17,7 +17,7 @@ const judgements: ReadonlyMap<Judgement | undefined, Judged> = new Map([
   [Judgement.BLUNDER, blunder],
 ]);
 
-/** What a move is blamed for; undefined for nothing, also while it is not known. */
+/** Returns how a bad move is judged; undefined for other moves, and while it is unknown. */
 export function judgedOf(move: MoveReview | undefined): Judged | undefined {
   return judgements.get(move?.judgement);
 }
@@ -54,7 +54,7 @@ const labels: ReadonlyMap<MoveLabel, "book" | "forced" | "best" | "onlyMove"> = 
   [MoveLabel.ONLY_MOVE, "onlyMove"],
 ]);
 
-/** What else is known of a move. A newer service may have labels that this page has no word for. */
+/** Returns the labels of a move. Labels of a newer service that this page does not know are left out. */
 export function labelsOf(move: MoveReview): readonly ("book" | "forced" | "best" | "onlyMove")[] {
   return move.labels.flatMap((label) => labels.get(label) ?? []);
 }

@@ -1,17 +1,17 @@
 /** How to go on where an answer breaks off. */
 export interface Persistence<T> {
-  /** Whether the way to the service is what failed, so that asking again may help. */
+  /** True if the connection failed, so that a retry may help. */
   readonly isLost: (error: unknown) => boolean;
   /** Waits before the n-th try in a row, from 1. Rejects when nobody wants an answer any more. */
   readonly wait: (tries: number) => Promise<void>;
-  /** Whether a message is the last one. */
+  /** True for the last message of a stream. */
   readonly isLast: (message: T) => boolean;
 }
 
 /** Tries in a row without a message, after which nobody is believed to be there. */
 export const triesMax = 8;
 
-/** Where a stream ends before its last message. */
+/** Thrown if a stream ends before its last message. */
 export class BrokenOff extends Error {}
 
 /**

@@ -19,12 +19,12 @@ export const shownGame = computed<PlayedGame | undefined>(
     ),
 );
 
-/** Whether there is something to look at: not of a text that the service will most likely refuse, until it has not. */
+/** True if the board shows the game. A text that the service will most likely refuse is shown only after it was accepted. */
 export const isBoardShown = computed(
   () => explained.value.length > 0 || (game.value?.isWhole === true && progress.value.kind !== "failed"),
 );
 
-/** What of it is looked at. */
+/** The place in the game that the board shows. */
 export const place = signal<Place>({ ply: 0, step: 0 });
 
 /** From whose side the board is seen. */
@@ -61,7 +61,7 @@ export function goToJudged(direction: "before" | "behind"): boolean {
   return ply !== undefined;
 }
 
-/** What a place is, as it is said: the move, its judgement, the evaluation. */
+/** Returns the words that a screen reader speaks for a place: the move, its judgement, the evaluation. */
 function wordsAt({ ply, step }: Place): string {
   const played = shownGame.peek();
   if (played === undefined || ply === 0) {

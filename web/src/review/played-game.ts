@@ -19,7 +19,7 @@ export interface PlayedGame {
   readonly tags: ReadonlyMap<string, string>;
   readonly startFen: string;
   readonly moves: readonly PlayedMove[];
-  /** Whether these are all moves that its text seems to have, and there are any: then the service hardly refuses it. */
+  /** True if all moves of the text were read, and there is one at least. Then the service hardly refuses the game. */
   readonly isWhole: boolean;
 }
 

@@ -13,7 +13,7 @@ import "./ply-panel.css";
 
 const words = texts.review;
 
-/** What is said of the move that led to what the board shows. */
+/** The review of the move that led to the shown position. */
 export function PlyPanel({ game }: { readonly game: PlayedGame }) {
   const { ply } = place.value;
   const reviewed = explained.value[ply - 1];

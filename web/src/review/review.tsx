@@ -34,7 +34,7 @@ export function Review() {
   );
 }
 
-/** Where arrows have a meaning of their own. */
+/** Elements that use the arrow keys themselves. */
 const withOwnKeys =
   "input, textarea, select, [contenteditable], [role=slider], [role=grid], [role=radio], summary";
 

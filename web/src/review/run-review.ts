@@ -22,11 +22,11 @@ export type Progress =
   | { readonly kind: "done"; readonly review: GameReview };
 
 export const progress = signal<Progress>({ kind: "none" });
-/** What was asked for, whatever came of it. */
+/** The last request, whether it was answered or not. */
 export const asked = signal<ReviewGameRequest | undefined>(undefined);
 /** The game that is reviewed. */
 export const game = signal<PlayedGame | undefined>(undefined);
-/** What is known of its moves: those that are explained so far, from the first on. */
+/** The moves that are reviewed so far, from the first on. */
 export const explained = signal<readonly MoveReview[]>([]);
 
 let running: AbortController | undefined;
@@ -57,7 +57,7 @@ export async function review(init: MessageInitShape<typeof ReviewGameRequestSche
   });
   try {
     for await (const { event } of messages) {
-      // What was on its way when it was stopped is of a game that may not be shown any more.
+      // A message that was in flight when the review was stopped may belong to a game that is not shown any more.
       stopped.throwIfAborted();
       switch (event.case) {
         case "queued":
@@ -97,7 +97,7 @@ function noteMove(move: MoveReview): void {
   });
 }
 
-/** What the service itself says against a call, it would say again. */
+/** True if the connection failed. An error of the service itself would come again, so a retry is useless. */
 function isLost(error: unknown): boolean {
   const { kind } = failureOf(error);
   return kind === "unreachable" || kind === "cut" || error instanceof BrokenOff;

@@ -5,7 +5,7 @@ import { makeSquare, parseSquare, parseUci } from "chessops/util";
 import type { MoveReview } from "../../../gen/chess/analysis/v1/game_pb.ts";
 import type { PlayedGame } from "./played-game.ts";
 
-/** What is looked at: the position after a ply of the game, or one of the best line that could have begun there. */
+/** A position to show: after a ply of the game, or in the best line that begins there. */
 export interface Place {
   /** 0 for the start. */
   readonly ply: number;
@@ -72,7 +72,7 @@ function playedLine(fen: string, ucis: readonly string[]) {
   return { fen: makeFen(position.toSetup()), move };
 }
 
-/** What a key leads to; undefined for a key that leads nowhere. */
+/** Returns the place that a key moves to; undefined for keys that do not move. */
 export function placeByKey(
   key: string,
   { ply, step }: Place,

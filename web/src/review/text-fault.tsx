@@ -4,7 +4,7 @@ import { texts } from "../texts.ts";
 import { startSuggested, type TextFault } from "./game-text.ts";
 import { lineAround } from "./text-place.ts";
 
-/** What is wrong with a text, with the line where it is and what is wrong there marked. */
+/** The error in a text: its message, and its line with the wrong part marked. */
 export function FaultInText({ text, fault }: { readonly text: string; readonly fault: TextFault }) {
   const place = texts.review.faultAt(fault.line, fault.column);
   useEffect(() => announce(`${place}: ${fault.message}`), [fault]);

@@ -7,7 +7,7 @@ export interface TextPlace {
 /** How much of a token is quoted, in characters. */
 const tokenMax = 64;
 
-/** What stands at an offset: the token that was quoted of it, or where that is written otherwise there, the word. */
+/** Returns the place of the quoted token at an offset; if the text is spelt otherwise there, the place of the word. */
 export function placeOfToken(text: string, start: number, token: string): TextPlace {
   const isThere = token !== "" && text.startsWith(token, start);
   const [word = ""] = /^\S+/.exec(text.slice(start, start + tokenMax)) ?? [];
