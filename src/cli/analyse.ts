@@ -57,7 +57,7 @@ export const evalCommand: Command = {
   },
   notes: [
     ...notes,
-    "With --file, the EPD operations bm and am are checked, and the number solved is reported.",
+    "With --file, the EPD operations bm and am are checked, and the number solved is reported. `bm #3` and `dm 3` ask for a mate in at most 3 moves.",
     "Answers are printed in file order; with --json, each is printed as soon as it is ready, with its `line`.",
   ],
   async run(input) {

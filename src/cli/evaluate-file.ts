@@ -105,8 +105,9 @@ async function readPositions(file: string, { stdin }: Host): Promise<readonly Nu
 }
 
 function solvedBy({ outcome }: EvaluateBatchResponse, position: PositionLine): boolean | undefined {
-  const best = outcome.case === "result" ? outcome.value.bestMove : undefined;
-  return best && isSolved(position, best.uci);
+  const { bestMove, score } = outcome.case === "result" ? outcome.value : {};
+  const mate = score?.value.case === "mate" ? score.value.value : undefined;
+  return bestMove && isSolved(position, { uci: bestMove.uci, mate });
 }
 
 function rowOf(

@@ -7,7 +7,7 @@ export interface PositionLine {
   readonly fen: string;
   /** The operation `id`. */
   readonly id: string | undefined;
-  /** `bm`: one of these moves should be found. SAN as written. */
+  /** `bm`: one of these moves should be found, or a mate: `#3`. As written; the operation `dm` is read as a mate. */
   readonly best: readonly string[];
   /** `am`: none of these moves should be found. */
   readonly avoid: readonly string[];
@@ -21,15 +21,17 @@ export function positionFromLine(line: string): PositionLine | undefined {
   if (text === "" || text.startsWith("#")) {
     return undefined;
   }
-  const [, placement = text, rest = ""] = /^((?:\S+\s+){3}\S+)(?:\s+(.*))?$/.exec(text) ?? [];
-  const [, clocks = "", operations = rest] = /^(\d+\s+\d+)(?:\s+(.*))?$/.exec(rest) ?? [];
-  // Operations begin with a letter. Anything else after the fields is part of a bad FEN.
-  const isEpd = operations === "" || /^[a-z]/i.test(operations);
+  const [, placement = text, rest = ""] = /^((?:[^\s;]+\s+){3}[^\s;]+)(.*)$/.exec(text) ?? [];
+  const [, clocks = "", after = rest] = /^\s+(\d+\s+\d+)(?![^\s;])(.*)$/.exec(rest) ?? [];
+  // Operations begin with a letter or follow a semicolon. Anything else after the fields is part of a bad FEN.
+  const [separator = ""] = /^[\s;]*/.exec(after) ?? [];
+  const operations = after.slice(separator.length);
+  const isEpd = operations === "" || separator.includes(";") || /^[a-z]/i.test(operations);
   const found = new Map(isEpd ? operationsOf(operations) : []);
   return {
     fen: isEpd ? `${placement} ${clocks || clocksOf(found)}`.trim() : text,
     id: found.get("id")?.join(" "),
-    best: found.get("bm") ?? [],
+    best: found.get("bm") ?? found.get("dm")?.map((moves) => `#${moves}`) ?? [],
     avoid: found.get("am") ?? [],
   };
 }
@@ -49,8 +51,15 @@ function clocksOf(operations: ReadonlyMap<string, readonly string[]>): string {
   return halfmoves === undefined && fullmoves === undefined ? "" : `${halfmoves ?? 0} ${fullmoves ?? 1}`;
 }
 
-/** True if the found move, in UCI, is what the line asks for, in any spelling; undefined if the line asks for nothing. */
-export function isSolved({ fen, best, avoid }: PositionLine, found: string): boolean | undefined {
+/** The move and the score that a search has found. */
+export interface FoundMove {
+  readonly uci: string;
+  /** White's view: moves to the mate, + if White mates; undefined if the search has found no mate. */
+  readonly mate: number | undefined;
+}
+
+/** True if the line asks for what was found, in any spelling; undefined if the line asks for nothing. */
+export function isSolved({ fen, best, avoid }: PositionLine, { uci, mate }: FoundMove): boolean | undefined {
   if (best.length === 0 && avoid.length === 0) {
     return undefined;
   }
@@ -58,8 +67,17 @@ export function isSolved({ fen, best, avoid }: PositionLine, found: string): boo
   const isFound = (written: string) => {
     // Without comments on the move, and without the comma after it.
     const move = written.replace(/[,!?]+$/, "");
-    const reading = validation.kind === "position" && readSearchMoves(validation.position, [move]);
-    return reading && reading.kind === "moves" && reading.ucis.includes(found);
+    if (validation.kind !== "position") {
+      return false;
+    }
+    const { position } = validation;
+    const [, movesToMate] = /^(?:#|\+?M)\+?(\d+)$/i.exec(move) ?? [];
+    if (movesToMate !== undefined) {
+      const moves = position.turn === "white" ? mate : mate && -mate;
+      return moves !== undefined && moves > 0 && moves <= Number(movesToMate);
+    }
+    const reading = readSearchMoves(position, [move]);
+    return reading.kind === "moves" && reading.ucis.includes(uci);
   };
   return (best.length === 0 || best.some(isFound)) && !avoid.some(isFound);
 }

@@ -14,6 +14,16 @@ test.each([
   [`${board} w - - bm Nf3; hmvc 149; fmvn 90;`, `${board} w - - 149 90`],
   [`${board} w - - hmvc 7;`, `${board} w - - 7 1`],
   [`${board} w - - 3 17 hmvc 7;`, `${board} w - - 3 17`],
+  [`${board} w - - 0 1 ;D1 20 ;D2 400 ;D3 8902`, `${board} w - - 0 1`],
+  [`${board} w - - 0 1; bm e4`, `${board} w - - 0 1`],
+  [`${board} w - -; bm e4;`, `${board} w - -`],
+  [`${board} w - -;bm e4;`, `${board} w - -`],
+  [`${board} w - - ; ; bm e4;`, `${board} w - -`],
+  [`${board} w - - 0 1;`, `${board} w - - 0 1`],
+  [`${board} w - - 0 1;bm e4`, `${board} w - - 0 1`],
+  [`${board} w - -; hmvc 7; fmvn 12;`, `${board} w - - 7 12`],
+  [`${board} w - - 0 1; # a comment`, `${board} w - - 0 1`],
+  [`${board} w - - 0 1x`, `${board} w - - 0 1x`],
 ])("the line %j of EPD has the FEN %j", (line, fen) => {
   expect(positionFromLine(line)?.fen).toBe(fen);
 });
@@ -29,6 +39,36 @@ test("a line of EPD keeps its operations, also with a semicolon between quotes",
     best: ["Nf3", "e4"],
     avoid: ["Qxb7"],
   });
+});
+
+test("a line with a semicolon after its FEN keeps its operations", () => {
+  const read = { fen: `${board} w - - 0 1`, id: "7", best: ["e4"], avoid: [] };
+  expect(positionFromLine(`${board} w - - 0 1; bm e4; id "7"`)).toEqual(read);
+});
+
+test.each([
+  ["w", "bm #1;", 1, true],
+  ["w", "bm #2;", 1, true],
+  ["w", "bm #1;", 2, false],
+  ["w", "bm #1;", -1, false],
+  ["w", "bm #1;", 0, false],
+  ["w", "bm #1;", undefined, false],
+  ["b", "bm #3;", -3, true],
+  ["b", "bm #3;", 3, false],
+  ["b", "bm #3;", -4, false],
+  ["w", "bm Ra2 #2;", 2, true],
+  ["w", "bm Ra8 #2;", undefined, true],
+  ["w", "bm #+2!!;", 2, true],
+  ["w", "bm M2;", 2, true],
+  ["w", "bm +M2;", 3, false],
+  ["w", "dm 2;", 2, true],
+  ["w", "dm 2;", 3, false],
+  ["w", "bm Ra7; dm 2;", 2, false],
+  ["w", "am #2;", 2, false],
+  ["w", "am #2;", 3, true],
+])("with %s to move and %s, a mate of %s moves for White is solved: %s", (turn, operations, mate, solved) => {
+  const position = positionFromLine(`r5k1/5ppp/8/8/8/8/5PPP/R5K1 ${turn} - - ${operations}`);
+  expect(isSolved(position ?? expect.fail(), { uci: "a1a8", mate })).toBe(solved);
 });
 
 test.each([
@@ -47,7 +87,7 @@ test.each([
   ['id "nothing asked";', undefined],
 ])("the position %s is solved by Ra8#, however the move is spelt: %s", (operations, solved) => {
   const position = positionFromLine(`6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - ${operations}`) ?? expect.fail();
-  expect(isSolved(position, "a1a8")).toBe(solved);
+  expect(isSolved(position, { uci: "a1a8", mate: 1 })).toBe(solved);
 });
 
 test.each([
@@ -55,5 +95,5 @@ test.each([
   ["bm a8Q;", "a7a8q"],
 ])("the position %s is solved by %s", (operations, found) => {
   const position = positionFromLine(`4k3/P7/8/8/8/8/8/R3K2R w KQ - ${operations}`) ?? expect.fail();
-  expect(isSolved(position, found)).toBe(true);
+  expect(isSolved(position, { uci: found, mate: undefined })).toBe(true);
 });

@@ -29,13 +29,17 @@ describe("eval --file", () => {
       "",
       `${mate} am Re8#; id "avoided";`,
       `${mate} 0 1`,
+      `${mate} bm #1; id "mate";`,
+      `${mate} 0 1; am Re8`,
+      `${mate} 0 1 ;D1 20 ;D2 400`,
       "# the end",
     );
     const { code, stdout, stderr } = await runKibitz(["eval", "--file", file, "--depth", "5"]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/1 ✓ found\n +White mates in 1/);
     expect(stdout).toMatch(/3 ✗ avoided\n .*Wanted: not Re8#\./);
-    expect(stderr).toBe("kibitz: 3 positions, solved 1 of 2 (50.0 %)\n");
+    expect(stdout).toMatch(/5 ✓ mate\n/);
+    expect(stderr).toBe("kibitz: 6 positions, solved 2 of 4 (50.0 %)\n");
   });
 
   test("kibitz eval --file --json prints a line for each answer, and one invalid position affects no other", async () => {
