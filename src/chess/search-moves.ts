@@ -21,8 +21,10 @@ interface SearchMoveFault {
 /**
  * Reads the moves to search, UCI or SAN. The result has one order and each move once, because Stockfish 19 searches moves in the
  * order in which they are named, and another order can give another result.
+ *
+ * @param first the index of the first text in the request, for messages
  */
-export function readSearchMoves(position: Position, texts: readonly string[]): SearchMovesReading {
+export function readSearchMoves(position: Position, texts: readonly string[], first = 0): SearchMovesReading {
   const { board, chess960 } = position;
   const legal = new Set(legalUcisOf(position));
   const inOrder = [...legal].toSorted();
@@ -34,7 +36,7 @@ export function readSearchMoves(position: Position, texts: readonly string[]): S
       named.add(uci);
       continue;
     }
-    const { message, meant } = explainMove(board, text, `search_moves[${index}]`, chess960);
+    const { message, meant } = explainMove(board, text, `search_moves[${first + index}]`, chess960);
     faults.push({
       index,
       message: legal.size === 0 ? `${message} The game is over: there is none.` : message,

@@ -59,8 +59,7 @@ async function speak(input: CommandInput): Promise<number> {
     // Commands that came before the engine was known wait in the stream.
     using lines = createInterface({ input: host.stdin, crlfDelay: Number.POSITIVE_INFINITY });
     lines.on("line", session.receive);
-    // A chess program that closes the pipe has left.
-    lines.on("close", session.quit);
+    lines.on("close", session.close);
     await Promise.race([session.over, once(signal, "abort")]);
     return signal.aborted ? exitCode.interrupted : exitCode.ok;
   } catch (error) {

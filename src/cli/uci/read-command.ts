@@ -1,9 +1,17 @@
+import { echo } from "../../text/plain-text.ts";
+
 /** A command of UCI from a chess program. */
 export type UciCommand =
   | { readonly kind: "uci" | "isready" | "stop" | "ponderhit" | "quit" }
   /** `value` is undefined if none is written, as for a button. */
   | { readonly kind: "setoption"; readonly name: string; readonly value: string | undefined }
-  | { readonly kind: "position"; readonly fen: string; readonly moves: readonly string[] }
+  | {
+      readonly kind: "position";
+      readonly fen: string;
+      readonly moves: readonly string[];
+      /** The reason why the command cannot be read; undefined if it can. */
+      readonly misplaced: string | undefined;
+    }
   | { readonly kind: "go"; readonly go: Go };
 
 /** The arguments of `go`. Numbers are as written: of any size, times also negative. */
@@ -16,6 +24,8 @@ export interface Go {
   readonly mate: number | undefined;
   readonly movesToGo: number | undefined;
   readonly clocks: Readonly<Record<"white" | "black", Clock>>;
+  /** True if the command names the time, the increment or the moves to go of any side, with or without a number. */
+  readonly hasClock: boolean;
   /** The only moves to search; empty for all. */
   readonly searchMoves: readonly string[];
   /** The best move waits for `stop`. */
@@ -54,14 +64,30 @@ export function readCommand(line: string): UciCommand | undefined {
       return { kind, name: (name[0] === "name" ? name.slice(1) : name).join(" "), value: value?.join(" ") };
     }
     case "position": {
-      const [fen, moves = []] = splitAt("moves", rest);
-      return { kind, fen: (fen[0] === "fen" ? fen.slice(1) : fen).join(" "), moves };
+      const [before, moves = []] = splitAt("moves", rest);
+      const fen = before[0] === "fen" ? before.slice(1) : before;
+      return { kind, fen: fen.join(" "), moves, misplaced: misplacedIn(fen) };
     }
     case "go":
       return { kind, go: readGo(rest) };
     default:
       return undefined;
   }
+}
+
+const fenFields = 6;
+
+/** Says that the word `moves` is missing, if other words follow the position. */
+function misplacedIn(fen: readonly string[]): string | undefined {
+  const firstMove = fen.findIndex((word) => /^[a-h][1-8][a-h][1-8][qrbn]?$/i.test(word));
+  const length = Math.min(fen[0] === "startpos" ? 1 : fenFields, firstMove < 0 ? fen.length : firstMove);
+  const [first, ...others] = fen.slice(length);
+  if (first === undefined) {
+    return undefined;
+  }
+  const position = length > 1 ? ["fen", ...fen.slice(0, length)] : ["startpos"];
+  const written = echo([first, ...others].join(" "));
+  return `the word moves is missing before ${echo(first)}; write: position ${echo(position.join(" "))} moves ${written}`;
 }
 
 /** The words before and after a keyword; undefined for the second part if the keyword is missing. */
@@ -112,6 +138,7 @@ function readGo(words: readonly string[]): Go {
       black: { leftMs: number("btime"), incrementMs: number("binc") ?? 0 },
     },
     searchMoves: parts.get("searchmoves") ?? [],
+    hasClock: ["wtime", "btime", "winc", "binc", "movestogo"].some((word) => parts.has(word)),
     infinite: parts.has("infinite"),
     ponder: parts.has("ponder"),
   };

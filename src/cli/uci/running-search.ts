@@ -14,10 +14,12 @@ export interface RunningSearch {
   stopAtOnce(): void;
   /** The expected move was played: the clock starts. */
   ponderhit(): void;
+  /** No command can come any more: reports the best move at once, unless the search ends by itself. */
+  close(): void;
 }
 
 interface SearchSetting {
-  readonly task: Pick<Task, "time" | "waitsFor" | "mate">;
+  readonly task: Pick<Task, "time" | "waitsFor" | "mate" | "isBounded">;
   /** Starts the request. Reports complete iterations; the last one has a stop reason. */
   readonly watch: (signal: AbortSignal) => AsyncIterable<StreamEvaluateResponse>;
   /** Returns true if the next request keeps within the bounds that a refusal names. */
@@ -199,6 +201,11 @@ export function startSearch(setting: SearchSetting): RunningSearch {
         finish();
       } else if (state === "searching") {
         startClock();
+      }
+    },
+    close() {
+      if (waitsFor !== undefined || !task.isBounded) {
+        finish();
       }
     },
   };

@@ -15,8 +15,8 @@ import { infoLines, scoreOfTurn } from "./write-lines.ts";
 interface Session {
   /** Takes a line. */
   receive(line: string): void;
-  /** Ends the session. A search under way reports its best move. */
-  quit(): void;
+  /** No further line comes. The session ends, after a search that ends by itself. */
+  close(): void;
   /** Resolves when the session has ended. */
   readonly over: Promise<void>;
 }
@@ -50,7 +50,9 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
   const options = createOptions(engine.options, widestBounds.multipv, overheadMs);
   /** Undefined if the last position was refused. */
   let position: Position | undefined;
+  /** Undefined if no search runs. */
   let search: RunningSearch | undefined;
+  let isClosed = false;
   /** Narrowed by refusals, so that only the first request beyond a plan is refused. */
   let bounds = widestBounds;
   const note = (text: string) => say(`info string ${text}`);
@@ -77,7 +79,11 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
         return;
       }
       case "position":
-        setPosition(command.fen, command.moves);
+        if (command.misplaced === undefined) {
+          setPosition(command.fen, command.moves);
+        } else {
+          note(`position: ${command.misplaced}. The position stays as it was.`);
+        }
         return;
       case "go":
         // A new `go` supersedes a search under way, which reports its best move first.
@@ -91,14 +97,18 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
         search?.ponderhit();
         return;
       case "quit":
-        quit();
+        search?.stopAtOnce();
+        over.resolve();
         return;
     }
   }
 
-  function quit(): void {
-    search?.stopAtOnce();
-    over.resolve();
+  function close(): void {
+    isClosed = true;
+    search?.close();
+    if (search === undefined) {
+      over.resolve();
+    }
   }
 
   function setPosition(fen: string, moves: readonly string[]): void {
@@ -152,16 +162,21 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
       report: {
         evaluation: (evaluation) => infoLines(evaluation, turn, withWdl).forEach(say),
         note,
-        bestMove: (best = "(none)", ponder) =>
-          say(`bestmove ${best}${ponder === undefined ? "" : ` ponder ${ponder}`}`),
+        bestMove(best = "(none)", ponder) {
+          say(`bestmove ${best}${ponder === undefined ? "" : ` ponder ${ponder}`}`);
+          search = undefined;
+          if (isClosed) {
+            over.resolve();
+          }
+        },
       },
     });
   }
 
   /** The legal ones. If none is legal, all moves are searched. */
   function searchMovesOf(searched: Position, texts: readonly string[]): readonly string[] {
-    return texts.flatMap((text) => {
-      const reading = readSearchMoves(searched, [text]);
+    return texts.flatMap((text, index) => {
+      const reading = readSearchMoves(searched, [text], index);
       if (reading.kind === "moves") {
         return reading.ucis;
       }
@@ -170,5 +185,5 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
     });
   }
 
-  return { receive, quit, over: over.promise };
+  return { receive, close, over: over.promise };
 }

@@ -4,7 +4,7 @@ import type { Color } from "../../chess/position.ts";
 import type { KibitzError } from "../../errors/errors.ts";
 import type { Options } from "./options.ts";
 import type { Go } from "./read-command.ts";
-import { type MoveTime, timeOfFixed, timeOfMove } from "./time-of-move.ts";
+import { type MoveTime, timeOfFixed, timeOfMove, timeOfUnknownClock } from "./time-of-move.ts";
 
 /** The largest limits that the service allows. */
 interface Bounds {
@@ -32,6 +32,8 @@ export interface Task {
   readonly waitsFor: "stop" | "ponderhit" | undefined;
   /** A mate in so many moves by the side to move ends the search. */
   readonly mate: number | undefined;
+  /** True if the command has a limit or a clock. */
+  readonly isBounded: boolean;
   /** How the task differs from the command. */
   readonly notes: readonly string[];
 }
@@ -73,6 +75,7 @@ export function taskOfGo(go: Go, { turn, bounds, options }: TaskSetting): Task {
     time: go.infinite ? undefined : time,
     waitsFor,
     mate: go.mate,
+    isBounded: !isOpen || time !== undefined || go.mate !== undefined,
     notes,
   };
 
@@ -82,9 +85,14 @@ export function taskOfGo(go: Go, { turn, bounds, options }: TaskSetting): Task {
       return timeOfFixed(inside("go movetime", go.movetimeMs, bounds.movetimeMs), overheadMs);
     }
     const { leftMs, incrementMs } = go.clocks[turn];
-    return leftMs === undefined
-      ? undefined
-      : timeOfMove({ leftMs, incrementMs, movesToGo: go.movesToGo }, overheadMs);
+    if (leftMs !== undefined) {
+      return timeOfMove({ leftMs, incrementMs, movesToGo: go.movesToGo }, overheadMs);
+    }
+    if (!go.hasClock) {
+      return undefined;
+    }
+    notes.push(`go names no time for ${turn}: a move comes within a second`);
+    return timeOfUnknownClock(overheadMs);
   }
 }
 

@@ -21,6 +21,12 @@ export interface MoveTime {
 /** Extra time for a first move, in milliseconds: any searched move is better than an arbitrary one. */
 const firstMoveMs = 300;
 
+/** Time of the search, in milliseconds, if the clock has run out: a searched move may still be accepted. */
+const clockOutMs = 50;
+
+/** Less time on the clock, in milliseconds, is lost whatever is played. */
+const clockLeastMs = 10;
+
 /** Moves that a game is expected to last. */
 const movesExpected = 30;
 
@@ -38,6 +44,9 @@ const firstMoveShare = 0.7;
  * @param overheadMs longest time between sending a move and the clock being stopped
  */
 export function timeOfMove({ leftMs, incrementMs, movesToGo }: RunningClock, overheadMs: number): MoveTime {
+  if (leftMs < clockLeastMs) {
+    return { searchMs: clockOutMs, answerByMs: clockOutMs, lastMs: clockOutMs + firstMoveMs };
+  }
   // If less than the overhead is left, some time is used nevertheless: without a move the game is lost.
   const usableMs = Math.max(1, leftMs - overheadMs, leftMs * clockShare);
   const moves = Math.min(Math.max(movesToGo ?? movesExpected, 1), movesExpected);
@@ -55,4 +64,9 @@ export function timeOfMove({ leftMs, incrementMs, movesToGo }: RunningClock, ove
 export function timeOfFixed(searchMs: number, overheadMs: number): MoveTime {
   const answerByMs = searchMs + overheadMs;
   return { searchMs, answerByMs, lastMs: answerByMs + firstMoveMs };
+}
+
+/** A move for a player whose clock is not known, within a second. */
+export function timeOfUnknownClock(overheadMs: number): MoveTime {
+  return timeOfFixed(500, Math.min(overheadMs, 150));
 }

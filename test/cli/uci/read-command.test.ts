@@ -44,9 +44,27 @@ test.each(["position", "position moves e2e4", `position ${"8/".repeat(8)} w`])(
   },
 );
 
+const middle = "4k3/8/8/8/8/8/4P3/4K3 w - -";
+
+test.each([
+  ["startpos e2e4 e7e5", "e2e4", "startpos moves e2e4 e7e5"],
+  ["startpos e4", "e4", "startpos moves e4"],
+  ["e2e4 e7e5", "e2e4", "startpos moves e2e4 e7e5"],
+  ["startpos e2e4 moves e7e5", "e2e4", "startpos moves e2e4"],
+  [`fen ${middle} 0 1 e2e4`, "e2e4", `fen ${middle} 0 1 moves e2e4`],
+  [`fen ${middle} 0 1 e4`, "e4", `fen ${middle} 0 1 moves e4`],
+  [`fen ${middle} e2e4 e8e7`, "e2e4", `fen ${middle} moves e2e4 e8e7`],
+  [`${middle} a7a8Q`, "a7a8Q", `fen ${middle} moves a7a8Q`],
+])("position %s is read as one without the word moves", (line, first, meant) => {
+  expect(readCommand(`position ${line}`)).toMatchObject({
+    misplaced: `the word moves is missing before ${first}; write: position ${meant}`,
+  });
+});
+
 test("go alone has no limits", () => {
   expect(goOf("go")).toEqual({
     clocks: { white: { incrementMs: 0 }, black: { incrementMs: 0 } },
+    hasClock: false,
     searchMoves: [],
     infinite: false,
     ponder: false,
@@ -69,6 +87,7 @@ test("go has clocks, also those that have run out", () => {
   expect(goOf("go ponder wtime -20 btime 60000 winc 100 binc 200 movestogo 12")).toMatchObject({
     ponder: true,
     movesToGo: 12,
+    hasClock: true,
     clocks: {
       white: { leftMs: -20, incrementMs: 100 },
       black: { leftMs: 60_000, incrementMs: 200 },

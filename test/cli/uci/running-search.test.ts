@@ -136,11 +136,43 @@ describe("a clock", () => {
     expect(bestOf(await hearWithin(1))).toHaveLength(1);
   });
 
-  test("a clock of the other side has no effect", async () => {
+  test.each([
+    "btime 100",
+    "btime 300000 binc 2000",
+    "winc 1000",
+    "movestogo 40",
+    "wtime btime",
+    "wtime soon",
+  ])("go %s, which names no time for White, brings a move of White within a second", async (clocks) => {
     const { hear, hearWithin, last } = talk();
-    await hear("go btime 100");
+    expect(await hear("setoption name Move Overhead value 5000", `go ${clocks}`)).toEqual([
+      "info string go names no time for white: a move comes within a second",
+    ]);
+    last().find(stateOf(9, ["e2e4"]));
+    expect(bestOf(await hearWithin(999))).toEqual(["bestmove e2e4"]);
+  });
+
+  test.each([
+    "wtime 0",
+    "wtime -1",
+    "wtime -500 winc 2000",
+    "wtime 1 movestogo 1",
+    "wtime -99999999999999999999",
+  ])("go %s, a clock that has run out, plays the best move of 50 ms", async (clock) => {
+    const { hear, hearWithin, last } = talk();
+    await hear(`go ${clock}`);
+    expect(last().request).toMatchObject({ movetimeMs: 50 });
     last().find(stateOf(1, ["e2e4"]));
-    expect(bestOf(await hearWithin(10_000))).toEqual([]);
+    expect(bestOf(await hearWithin(49))).toEqual([]);
+    expect(await hearWithin(1)).toEqual(["bestmove e2e4"]);
+  });
+
+  test("a clock that has run out waits 300 ms more for a move that was searched", async () => {
+    const { hear, hearWithin, last } = talk();
+    await hear("go wtime -20");
+    expect(await hearWithin(349)).toEqual([]);
+    last().find(stateOf(1, ["e2e4"]));
+    expect(bestOf(await hear())).toEqual(["bestmove e2e4"]);
   });
 });
 
@@ -214,5 +246,44 @@ describe("a search under way", () => {
     expect(await hear("quit")).toEqual(["bestmove e2e4"]);
     await expect(over).resolves.toBeUndefined();
     expect(last().signal.aborted).toBe(true);
+  });
+});
+
+describe("the end of standard input", () => {
+  test.each(["depth 9", "nodes 900", "movetime 900", "wtime 90000", "btime 90000", "mate 3"])(
+    "a search with %s goes on after standard input has ended, and the session ends with its move",
+    async (limit) => {
+      const { hear, last, hangUp, over } = talk();
+      await hear(`go ${limit}`);
+      hangUp();
+      last().find(stateOf(3, ["e2e4"]));
+      expect(bestOf(await hear())).toEqual([]);
+      last().find(done(9, ["d2d4"]));
+      expect(bestOf(await hear())).toEqual(["bestmove d2d4"]);
+      await expect(over).resolves.toBeUndefined();
+    },
+  );
+
+  test.each(["", "infinite", "infinite depth 3", "ponder depth 3", "ponder wtime 1000"])(
+    "a search with %j, which only a command could end, prints its move when standard input ends",
+    async (limit) => {
+      const { hear, last, hangUp, over } = talk();
+      await hear(`go ${limit}`);
+      last().find(stateOf(3, ["e2e4"]));
+      await hear();
+      hangUp();
+      expect(bestOf(await hear())).toEqual(["bestmove e2e4"]);
+      await expect(over).resolves.toBeUndefined();
+      expect(openTimers()).toBe(0);
+    },
+  );
+
+  test("a session without a search ends with standard input", async () => {
+    const { hear, last, hangUp, over } = talk();
+    await hear("go depth 3");
+    last().find(done(3, ["e2e4"]));
+    await hear();
+    hangUp();
+    await expect(over).resolves.toBeUndefined();
   });
 });

@@ -66,8 +66,13 @@ describe("a request", () => {
 
   test("a UCI search leaves out moves that are not legal, and says so", async () => {
     const { hear, last } = talk();
-    expect(await hear("go depth 3 searchmoves e2e5 e2e4")).toEqual([
-      expect.stringMatching(/^info string searchmoves: 'e2e5' is not a legal move for White/),
+    expect(await hear("go depth 3 searchmoves e2e5 e2e4 e4e5")).toEqual([
+      expect.stringMatching(
+        /^info string searchmoves: 'e2e5' is not a legal move for White \(search_moves\[0\]/,
+      ),
+      expect.stringMatching(
+        /^info string searchmoves: 'e4e5' is not a legal move for White \(search_moves\[2\]/,
+      ),
     ]);
     expect(last().request.searchMoves).toEqual(["e2e4"]);
   });
@@ -178,6 +183,16 @@ describe("an answer", () => {
       expect.stringMatching(/^info string no move was found: (a1\w\d) is only the first that is legal$/),
       expect.stringMatching(/^bestmove a1(a2|b1|b2)$/),
     ]);
+  });
+
+  test("position without the word moves keeps the previous position, and says what to write", async () => {
+    const { hear, last } = talk();
+    await hear("position startpos moves e2e4");
+    expect(await hear("position startpos d2d4 d7d5")).toEqual([
+      "info string position: the word moves is missing before d2d4; write: position startpos moves d2d4 d7d5. The position stays as it was.",
+    ]);
+    await hear("go depth 3");
+    expect(last().request).toMatchObject({ fen: expect.stringContaining(" b KQkq"), moves: [] });
   });
 
   test.each([

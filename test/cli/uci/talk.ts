@@ -42,6 +42,8 @@ interface Talk {
   hear(...lines: readonly string[]): Promise<readonly string[]>;
   /** The output within so many milliseconds. */
   hearWithin(ms: number): Promise<readonly string[]>;
+  /** Ends standard input. */
+  hangUp(): void;
   /** The last search. */
   last(): ScriptedSearch;
 }
@@ -80,6 +82,7 @@ export function talk(): Talk {
       await wait(ms);
       return heard.splice(0);
     },
+    hangUp: session.close,
     last: () => searches.at(-1) ?? expect.fail("no search was started"),
   };
 }

@@ -9,7 +9,7 @@ test.each([
   ["two fifths of the clock at most", { leftMs: 1030, incrementMs: 5000 }, 400],
   ["more for the last move before the clock is set anew", { leftMs: 1030, movesToGo: 1 }, 800],
   ["next to nothing where the overhead of the moves to come takes all", { leftMs: 380, incrementMs: 20 }, 1],
-  ["next to nothing on a clock that has run out", { leftMs: -500 }, 1],
+  ["50 ms on a clock that has run out", { leftMs: -500 }, 50],
 ])("the time of a move is %s", (_, clock, searchMs) => {
   const running = { incrementMs: 0, movesToGo: undefined, ...clock };
   expect(timeOfMove(running, 30).searchMs).toBe(searchMs);
@@ -17,7 +17,7 @@ test.each([
 
 test("the time of a move leaves the overhead on the clock, or most of the time if the clock has less", () => {
   const clock = fc.record({
-    leftMs: fc.integer({ min: 2, max: 10_000_000 }),
+    leftMs: fc.integer({ min: 10, max: 10_000_000 }),
     incrementMs: fc.integer({ min: 0, max: 100_000 }),
     movesToGo: fc.option(fc.integer({ min: 0, max: 200 }), { nil: undefined }),
   });

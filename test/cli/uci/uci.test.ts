@@ -42,12 +42,12 @@ test("kibitz uci greets, searches, castles as UCI_Chess960 says, stops and quits
   expect(await ended).toBe(0);
 });
 
-test("kibitz uci answers all commands that came before standard input ends, then exits with 0", async () => {
+test("kibitz uci answers all commands that came before standard input ended, then exits with 0", async () => {
   const { say, until, hangUp, ended } = startUci();
   say("position fen 6k1/5ppp/8/8/8/8/5PPP/4R1K1 b - - 0 1 moves g8h8", "go mate 1", "isready");
+  hangUp();
   await until(/^readyok$/);
   expect((await until(/^bestmove /)).at(-1)).toMatch(/^bestmove e1e8/);
-  hangUp();
   expect(await ended).toBe(0);
 });
 
