@@ -72,7 +72,7 @@ export function messageFromReview(
     moves: [...moves],
     pgn,
     search,
-    warnings: search.deterministic ? [] : [timeLimited],
+    warnings: [...game.warnings, ...(search.deterministic ? [] : [timeLimited])],
     summary: summarizeReview(game, review),
   };
 }

@@ -18,6 +18,12 @@ export interface PlayedMoves {
   readonly moves: readonly string[];
 }
 
+/** The moves of a game in PGN. */
+export interface MovesOfPgn extends PlayedMoves {
+  /** How the PGN was corrected. */
+  readonly warnings: readonly string[];
+}
+
 /** A position by the rules of chess, without an engine. */
 export interface PlayedPosition
   extends Pick<Position, "fen" | "turn" | "chess960" | "terminal" | "drawClaim"> {
@@ -81,13 +87,14 @@ export function createRulebook({ beginWork, gate }: RulebookOptions) {
       ply: number | undefined,
       check?: () => void,
       counted?: Counted,
-    ): Promise<PlayedMoves> {
+    ): Promise<MovesOfPgn> {
       await (counted && gate.refuseUsedUp(counted.account));
       const turn = beginWork(check);
       try {
         const read = await inTurns(readPgn({ text: pgn }), turn);
         const game = await inTurns(playPgn(read), turn);
-        return movesUpTo(game, ply ?? game.moves.length);
+        const warnings = game.warnings.map(({ message }) => message);
+        return { ...movesUpTo(game, ply ?? game.moves.length), warnings };
       } catch (thrown) {
         throw thrown instanceof KibitzError ? withCost(thrown, costOfBytes(pgn.length)) : thrown;
       }

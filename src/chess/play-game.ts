@@ -1,5 +1,12 @@
+import type { Chess } from "chessops/chess";
 import { trackHistory } from "./history.ts";
-import { describeAndPlay, type MoveDescription, moveFromText, whyNotPlayed } from "./moves.ts";
+import {
+  describeAndPlay,
+  type LegalMove,
+  type MoveDescription,
+  moveFromText,
+  whyNotPlayed,
+} from "./moves.ts";
 import type { Position } from "./position.ts";
 import { positionFromBoard } from "./validate-position.ts";
 
@@ -30,11 +37,13 @@ const movesAtOnce = 20;
  *
  * @param start a position without moves
  * @param onPosition without it, only the last position is made: a position takes two kilobytes
+ * @param readMove finds the move that a text names
  */
 export function* playGame(
   start: Position,
   texts: readonly string[],
   onPosition?: OnPosition,
+  readMove: (chess: Chess, text: string) => LegalMove | undefined = moveFromText,
 ): Generator<void, PlayedGame> {
   const { chess960 } = start;
   const chess = start.board.clone();
@@ -54,7 +63,7 @@ export function* playGame(
     if (index > 0 && index % movesAtOnce === 0) {
       yield;
     }
-    const legal = moveFromText(chess, text);
+    const legal = readMove(chess, text);
     if (legal === undefined) {
       refused = whyNotPlayed(chess, text, chess960);
       break;

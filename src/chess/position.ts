@@ -49,12 +49,13 @@ type WarningCode =
   | "ep_square_removed"
   | "clocks_defaulted"
   | "no_history"
-  | "fifty_move_horizon";
+  | "fifty_move_horizon"
+  | "pgn_corrected";
 
 export interface Warning {
   readonly code: WarningCode;
   readonly message: string;
-  readonly field: "fen" | "moves";
+  readonly field: "fen" | "moves" | "pgn";
 }
 
 export interface PositionFault {

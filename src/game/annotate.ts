@@ -46,8 +46,9 @@ function tagsOf({ tags, positions: [start] }: Game): ReadonlyMap<string, string>
     add("FEN", start.fen);
     add("SetUp", "1");
   }
-  if (start?.chess960) {
-    add("Variant", "Chess960");
+  // Other programs know few of the names of Chess960.
+  if (start?.chess960 && !/^(?:chess ?960|fischerr?andom|fischer random)$/i.test(all.get("Variant") ?? "")) {
+    all.set("Variant", "Chess960");
   }
   return all;
 }

@@ -1,20 +1,14 @@
-import {
-  extend,
-  type Game as GameTree,
-  Node,
-  type PgnNodeData,
-  parseComment,
-  parseVariant,
-} from "chessops/pgn";
-import { faultOfMove, type MoveDescription } from "../chess/moves.ts";
+import type { Chess } from "chessops/chess";
+import { extend, type Game as GameTree, Node, type PgnNodeData, parseVariant } from "chessops/pgn";
+import { faultOfMove, type LegalMove, type MoveDescription, moveFromText } from "../chess/moves.ts";
 import { type OnPosition, type PlayedGame, playGame } from "../chess/play-game.ts";
-import type { Position, PositionInput, Validation } from "../chess/position.ts";
+import type { Position, PositionInput, Validation, Warning } from "../chess/position.ts";
 import { errorFromPositionFaults } from "../chess/position-error.ts";
 import { standardStart, validatePosition } from "../chess/validate-position.ts";
 import { errorFromFaults, type KibitzError } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
-import { howToSendMany, pgnError } from "./pgn-error.ts";
-import { type PgnGame, textBefore, type WrittenMove } from "./read-pgn.ts";
+import { howToSendMany, pgnCorrected, pgnError } from "./pgn-error.ts";
+import { type PgnGame, textBefore, type WrittenMove, withForfeit } from "./read-pgn.ts";
 import type { Result } from "./read-word.ts";
 
 /** A game that has been played to its end, every move legal. */
@@ -31,6 +25,8 @@ export interface Game {
   readonly tree: GameTree<PgnNodeData>;
   /** From the PGN; from the rules if the PGN has none. */
   readonly result: Result;
+  /** Corrections of the text and of the start. */
+  readonly warnings: readonly Warning[];
 }
 
 type MovesOfGame = Pick<PositionInput, "fen" | "moves">;
@@ -44,7 +40,7 @@ export function* playMoves(
   { fen, moves }: MovesOfGame,
   onPosition?: OnPosition,
 ): Generator<void, PlayedGame> {
-  const validation = validateStart(fen);
+  const validation = yield* validateStart(fen, moves);
   if (validation.kind === "faults") {
     throw errorFromPositionFaults(validation);
   }
@@ -52,7 +48,8 @@ export function* playMoves(
   if (played.refused !== undefined) {
     const index = played.moves.length;
     const text = moves[index] ?? "";
-    const { code, message } = faultOfMove(text, index, played.refused, played.last.fen);
+    const why = `${played.refused}${removedRights(validation.position, text)}`;
+    const { code, message } = faultOfMove(text, index, why, played.last.fen);
     const place = { ply: index + 1, token: echo(text) };
     throw errorFromFaults([{ pointer: `/moves/${index}`, code, message, place, endsList: true }]);
   }
@@ -65,16 +62,21 @@ export function* playMoves(
  * @throws KibitzError for the field `pgn`: `illegal_move`, with the game up to there as a suggestion; `invalid_fen` or
  * `illegal_position` for its tag FEN; `invalid_pgn` for its variant, or for contradictory move numbers
  */
-export function* playPgn(pgn: PgnGame, onPosition?: OnPosition): Generator<void, PlayedGame> {
-  const start = startOf(pgn);
+export function* playPgn(pgn: PgnGame, onPosition?: OnPosition): Generator<void, PlayedPgn> {
+  const { start, warnings } = yield* startOf(pgn);
   const wrong = wrongNumberIn(pgn, start);
   const texts = pgn.moves.map(({ san }) => san);
-  const played = yield* playGame(start, texts.slice(0, wrong?.index), onPosition);
+  const played = yield* playGame(start, texts.slice(0, wrong?.index), onPosition, moveOfPgn);
   const { moves, refused } = played;
   const { fen } = played.last;
   const next = pgn.moves[moves.length];
-  if (refused !== undefined && next !== undefined) {
-    throw illegalMove(pgn, next, moves.length, refused, fen);
+  const isForfeit = refused !== undefined && pgn.mayForfeit && moves.length === pgn.moves.length - 1;
+  if (refused !== undefined && next !== undefined && !isForfeit) {
+    const isAmbiguous = moveFromText(played.last.board, next.san) !== undefined;
+    const why = isAmbiguous
+      ? "is a move of a pawn or of a bishop"
+      : `${refused}${removedRights(start, next.san)}`;
+    throw illegalMove(pgn, next, moves.length, why, fen);
   }
   if (wrong !== undefined) {
     throw wrong.isTurn
@@ -87,8 +89,33 @@ export function* playPgn(pgn: PgnGame, onPosition?: OnPosition): Generator<void,
           ply: wrong.index + 1,
         });
   }
-  return played;
+  const read = isForfeit ? withForfeit(pgn) : pgn;
+  const corrected = moves.flatMap(({ san }, index) => {
+    const { text = "", san: written = "", offset = 0 } = pgn.moves[index] ?? {};
+    const message = `'${echo(text)}' was read as ${san}`;
+    return written.startsWith("b") && san.startsWith("B")
+      ? [pgnCorrected(pgn.source, { message, offset, ply: index + 1 })]
+      : [];
+  });
+  return { ...played, pgn: read, warnings: [...warnings, ...read.warnings, ...corrected] };
 }
+
+interface PlayedPgn extends PlayedGame {
+  /** Without a last `0-0` that is a result. */
+  readonly pgn: PgnGame;
+  /** Corrections of the text and of the start. */
+  readonly warnings: readonly Warning[];
+}
+
+/** Reads `bc4` as a move of a bishop if no pawn can make it. If both can, the text names no move. */
+function moveOfPgn(chess: Chess, text: string): LegalMove | undefined {
+  const move = moveFromText(chess, text);
+  const bishop = bishopInLowerCase.test(text) ? moveFromText(chess, `B${text.slice(1)}`) : undefined;
+  return move && bishop && !text.startsWith("bx") ? undefined : (move ?? bishop);
+}
+
+/** Matches no move in UCI. */
+const bishopInLowerCase = /^b(?:x|[a-h]x?|[1-8]x|[a-h][1-8]x?)?[a-h][1-8][+#]?$/;
 
 /** {@link playMoves} of at least one move, with all positions. */
 export function* gameFromMoves(input: MovesOfGame): Generator<void, Game> {
@@ -100,13 +127,16 @@ export function* gameFromMoves(input: MovesOfGame): Generator<void, Game> {
     moves.map(({ san }) => ({ san })),
   );
   const clocksMs = moves.map(() => undefined);
-  return { tags: new Map(), positions: [start, ...after], moves, clocksMs, tree, result: resultOf(last) };
+  const warnings = start.warnings.filter(isCorrection);
+  const result = resultOf(last);
+  return { tags: new Map(), positions: [start, ...after], moves, clocksMs, tree, result, warnings };
 }
 
 /** {@link playPgn} with all positions. */
-export function* gameFromPgn(pgn: PgnGame): Generator<void, Game> {
+export function* gameFromPgn(sent: PgnGame): Generator<void, Game> {
   const after: Position[] = [];
-  const { start, moves, last } = yield* playPgn(pgn, (position) => after.push(position));
+  const played = yield* playPgn(sent, (position) => after.push(position));
+  const { start, moves, last, pgn, warnings } = played;
   return {
     tags: new Map([...pgn.tags].map(([name, { value }]) => [name, value])),
     positions: [start, ...after],
@@ -114,6 +144,7 @@ export function* gameFromPgn(pgn: PgnGame): Generator<void, Game> {
     clocksMs: [...pgn.tree.moves.mainlineNodes()].map(({ data }) => clockOf(data.comments)),
     tree: pgn.tree,
     result: pgn.result ?? resultOfTag(pgn.tags.get("Result")?.value) ?? resultOf(last),
+    warnings,
   };
 }
 
@@ -139,9 +170,11 @@ function illegalMove(pgn: PgnGame, move: WrittenMove, index: number, why: string
   });
 }
 
-function startOf({ source, tags }: PgnGame): Position {
+function* startOf(pgn: PgnGame): Generator<void, { start: Position; warnings: readonly Warning[] }> {
+  const { source, tags, moves } = pgn;
   const variant = tags.get("Variant");
-  if (variant !== undefined && parseVariant(variant.value) !== "chess") {
+  const kind = variantOf(variant?.value);
+  if (variant !== undefined && kind === undefined) {
     throw pgnError(source, {
       code: "invalid_pgn",
       message: `The variant '${echo(variant.value)}' is not supported: the variants are Standard and Chess960`,
@@ -151,36 +184,102 @@ function startOf({ source, tags }: PgnGame): Position {
     });
   }
   const fen = tags.get("FEN");
-  const validation = validateStart(
-    fen?.value ?? standardStart,
-    variant && /960|fischer/i.test(variant.value),
-  );
-  if (validation.kind === "position") {
-    return validation.position;
+  const texts = moves.map(({ san }) => san);
+  const validation = yield* validateStart(fen?.value ?? standardStart, texts, kind === "chess960");
+  if (validation.kind === "faults") {
+    const [fault] = validation.faults;
+    throw pgnError(source, {
+      code: fault?.code ?? "invalid_fen",
+      message: `The tag FEN: ${(fault?.message ?? "").replace(/\.$/, "")}`,
+      token: fen?.value ?? "",
+      offset: fen?.offset ?? 0,
+      ply: 1,
+    });
   }
-  const [fault] = validation.faults;
-  throw pgnError(source, {
-    code: fault?.code ?? "invalid_fen",
-    message: `The tag FEN: ${(fault?.message ?? "").replace(/\.$/, "")}`,
-    token: fen?.value ?? "",
-    offset: fen?.offset ?? 0,
-    ply: 1,
-  });
+  const start = validation.position;
+  const message = `The variant '${echo(variant?.value ?? "")}' was read as Chess960, because of the FEN`;
+  const renamed =
+    variant !== undefined && kind === "standard" && start.chess960
+      ? [pgnCorrected(source, { message, offset: variant.offset, ply: 1 })]
+      : [];
+  const corrected = start.warnings
+    .filter(isCorrection)
+    .map((warning) => ({ ...warning, field: "pgn" as const }));
+  return { start, warnings: [...renamed, ...corrected] };
 }
 
-/** @param isChess960 the variant that the game names. If it names none, castling rights decide, because programs without Chess960 leave it out */
-function validateStart(fen: string, isChess960?: boolean): Validation {
+/**
+ * Validates the start of a game. Many programs do not name Chess960. If castling rights do not fit standard chess, the game is Chess960
+ * if a back rank is a start of Chess960, or if a castling move needs these rights.
+ */
+function* validateStart(
+  fen: string,
+  moves: readonly string[],
+  isChess960 = false,
+): Generator<void, Validation> {
   const validate = (chess960: boolean) => validatePosition({ fen, moves: [], chess960 });
-  const validation = validate(isChess960 ?? false);
-  if (isChess960 === undefined && validation.kind === "position" && losesCastling(validation.position)) {
-    const shuffled = validate(true);
-    return shuffled.kind === "position" && !losesCastling(shuffled.position) ? shuffled : validation;
+  const validation = validate(isChess960);
+  if (isChess960 || validation.kind === "faults" || lostRights(validation.position) === undefined) {
+    return validation;
   }
-  return validation;
+  const shuffled = validate(true);
+  if (shuffled.kind === "faults") {
+    return validation;
+  }
+  const [placement = ""] = fen.trim().split(" ");
+  const ranks = placement.toUpperCase().split("/");
+  if (lostRights(shuffled.position) === undefined && [ranks[0], ranks[7]].some(isShuffled)) {
+    return shuffled;
+  }
+  const standard = yield* playGame(validation.position, moves);
+  const played =
+    standard.refused && (yield* playGame(shuffled.position, moves.slice(0, standard.moves.length + 1)));
+  return played && played.refused === undefined ? shuffled : validation;
 }
 
-function losesCastling({ warnings }: Position): boolean {
-  return warnings.some(({ code }) => code === "castling_rights_removed");
+/** True if a back rank, in capitals, is a start of Chess960 and not of standard chess. */
+function isShuffled(rank = ""): boolean {
+  const bishops = [...rank].flatMap((piece, file) => (piece === "B" ? [file % 2] : []));
+  return (
+    [...rank].toSorted().join("") === "BBKNNQRR" &&
+    /R.*K.*R/.test(rank) &&
+    bishops[0] !== bishops[1] &&
+    rank !== "RNBQKBNR"
+  );
+}
+
+function lostRights({ warnings }: Position): Warning | undefined {
+  return warnings.find(({ code }) => code === "castling_rights_removed");
+}
+
+/** For the refusal of a castling move: the reason why the start does not have the right. */
+function removedRights(start: Position, text: string): string {
+  const lost = lostRights(start);
+  const isCastling = /^[O0o]-[O0o]|^e[18][acgh][18]$/.test(text);
+  return lost && isCastling ? ` (${lost.message.replace(/\.$/, "")})` : "";
+}
+
+/** Warnings about the clock are of no use for a game, whose moves are known. */
+function isCorrection({ code }: Warning): boolean {
+  return code !== "no_history" && code !== "fifty_move_horizon";
+}
+
+/** Ignores blanks and signs: `Fischer Random`, `fischerandom` and `Chess 960` are names. */
+function variantOf(name = ""): "standard" | "chess960" | undefined {
+  const letters = name.toLowerCase().replaceAll(/[^a-z0-9/]/g, "");
+  if (
+    /^(?:double|d)?(?:(?:chess)?(?:960|9lx)|fischer(?:r?andom)?|freestyle|frc|wild\/fr|shuffle)(?:chess)?(?:960)?$/.test(
+      letters,
+    )
+  ) {
+    return "chess960";
+  }
+  const isStandard =
+    parseVariant(name) === "chess" ||
+    /^(?:standard|normal|classical|orthodox|orthochess|regular|western|international|fromposition|fromfen|setup|setupposition|customposition)?(?:chess)?$/.test(
+      letters,
+    );
+  return isStandard ? "standard" : undefined;
 }
 
 interface WrongNumber {
@@ -223,9 +322,13 @@ function wrongNumberIn({ source, tags, moves }: PgnGame, { turn }: Position): Wr
 }
 
 function clockOf(comments: readonly string[] = []): number | undefined {
-  const written = comments.filter((comment) => comment.includes("[%clk"));
-  const seconds = written
-    .map((comment) => parseComment(comment).clock)
-    .findLast((clock) => clock !== undefined);
-  return seconds === undefined ? undefined : Math.round(seconds * 1000);
+  const written = comments.flatMap((comment) => [...comment.matchAll(clock)]).at(-1);
+  if (written === undefined) {
+    return undefined;
+  }
+  const [, hours = "0", minutes = "0", seconds = "0"] = written;
+  return Math.round((Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds.replace(",", "."))) * 1000);
 }
+
+/** A clock of two numbers has minutes and seconds. */
+const clock = /\[%clk\s{1,8}(?:(\d{1,5}):)?(\d{1,3}):(\d{1,2}(?:[.,]\d{0,9})?)\s{0,8}\]/g;

@@ -1,3 +1,4 @@
+import type { Warning } from "../chess/position.ts";
 import { errorFromFaults, type Fault, type KibitzError } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 
@@ -38,14 +39,36 @@ export function howToSendMany({ file }: PgnSource): string {
     : 'in a file of several games, each game begins with its tags, such as [Event "…"], on a line of their own';
 }
 
-/** The error for a game that cannot be read, with the place of the fault. */
-export function pgnError(source: PgnSource, fault: PgnFault): KibitzError {
-  const { code, message, token, offset, ply, suggestion, fen } = fault;
-  const { game, offset: before = 0, line: firstLine = 1 } = source.file ?? {};
+/** The place in the source, and its words for a message. */
+function placeOf(source: PgnSource, { offset, ply }: Pick<PgnFault, "offset" | "ply">) {
+  const { game, line: firstLine = 1 } = source.file ?? {};
   const lines = source.text.slice(0, offset).split(/\r\n|\r|\n/);
   const line = firstLine + lines.length - 1;
   const column = (lines.at(-1) ?? "").length + 1;
-  const where = `${game === undefined ? "" : `game ${game}, `}ply ${ply}, line ${line}, column ${column}`;
+  return {
+    line,
+    column,
+    where: `${game === undefined ? "" : `game ${game}, `}ply ${ply}, line ${line}, column ${column}`,
+  };
+}
+
+/** The warning about a text that was read otherwise than it is written. */
+export function pgnCorrected(
+  source: PgnSource,
+  fault: Pick<PgnFault, "message" | "offset" | "ply">,
+): Warning {
+  return {
+    code: "pgn_corrected",
+    message: `${fault.message} (${placeOf(source, fault).where}).`,
+    field: "pgn",
+  };
+}
+
+/** The error for a game that cannot be read, with the place of the fault. */
+export function pgnError(source: PgnSource, fault: PgnFault): KibitzError {
+  const { code, message, token, offset, ply, suggestion, fen } = fault;
+  const { game, offset: before = 0 } = source.file ?? {};
+  const { line, column, where } = placeOf(source, fault);
   const place: Fault["place"] = {
     ...(game !== undefined && { game }),
     ply,

@@ -1,4 +1,4 @@
-import { readWord, type WordToken, whyNoWord } from "./read-word.ts";
+import { readWord, resultOf, type WordToken, whyNoWord } from "./read-word.ts";
 
 /** A token of a PGN. `offset` is in UTF-16 units from the beginning. */
 export type Token = { readonly offset: number } & (
@@ -11,11 +11,18 @@ export type Token = { readonly offset: number } & (
   | { readonly kind: "unexpected"; readonly text: string; readonly why: string }
 );
 
+/** The end of a file in DOS. It counts as a blank if nothing is glued to it. */
+const endOfFile = "\u001a";
 /** Invisible characters: blanks, and characters without width. */
-const blank = /[\s\u200b-\u200d\u2060]+/y;
-const word = /[^\s\u200b-\u200d\u2060{}();]+/y;
-const tagName = /\[[ \t]*([A-Za-z0-9][A-Za-z0-9_+#=:-]{0,63})[ \t]*"/y;
-const tagEnd = /"[ \t]*\]/y;
+const blank = new RegExp(`(?:[\\s\\u200b-\\u200d\\u2060]|${endOfFile}(?=[\\s${endOfFile}[]|$))+`, "y");
+const word = new RegExp(`${endOfFile}|[^\\s\\u200b-\\u200d\\u2060${endOfFile}{}();]+`, "y");
+/** A result with blanks around its dash: `1/2 - 1/2`. */
+const spacedResult =
+  /(?:[01½]|1\/2|0[.,]5)(?:\s{1,3}[-‐-―−:]\s{0,3}|[-‐-―−:]\s{1,3})(?:[01½]|1\/2|0[.,]5)(?=[\s;{}()]|$)/y;
+/** Quotation marks of a tag: word processors change the straight ones. */
+const quotes = "\"“”„‟″«»‹›'‘’‚`";
+const tagName = new RegExp(`\\[[ \\t]*([A-Za-z0-9][A-Za-z0-9_+#=:-]{0,63})[ \\t]*([${quotes}])`, "y");
+const tagEnd = new RegExp(`[${quotes}][ \\t]*\\]`, "g");
 
 /** A carriage return alone ends a line in files of old Macs. */
 const lineBreak = /[\n\r]/g;
@@ -42,23 +49,22 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
   function readTag(): Token {
     const offset = at;
     tagName.lastIndex = at;
-    const [opening, name] = tagName.exec(text) ?? [];
+    const [opening, name, quote] = tagName.exec(text) ?? [];
     const lineEnd = Math.min(endOfLine(text, at), offset + tagMaxCharacters);
     if (opening === undefined || name === undefined) {
       at = lineEnd;
       return unexpectedWord(offset, wordAt(text, offset));
     }
     const start = offset + opening.length;
-    let end = text.indexOf('"', start);
+    const line = text.slice(start, lineEnd);
     // A quotation mark that does not end the tag is part of the value, although it should be escaped.
-    while (end !== -1 && end < lineEnd) {
-      tagEnd.lastIndex = end;
-      const ending = isEscaped(text, end, start) ? undefined : tagEnd.exec(text)?.[0];
-      if (ending !== undefined) {
-        at = end + ending.length;
-        return { kind: "tag", offset, name, value: text.slice(start, end).replaceAll(/\\(["\\])/g, "$1") };
-      }
-      end = text.indexOf('"', end + 1);
+    const ends = [...line.matchAll(tagEnd)];
+    const end =
+      ends.find(({ 0: [mark], index }) => !isEscaped(line, index) && (quote !== '"' || mark === '"')) ??
+      ends.at(-1);
+    if (end !== undefined) {
+      at = start + end.index + end[0].length;
+      return { kind: "tag", offset, name, value: tagValue(line.slice(0, end.index)) };
     }
     at = lineEnd;
     return {
@@ -95,6 +101,13 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
   /** The tokens of a word; none for a word without meaning, such as `e.p.`. */
   function readTokens(): readonly Token[] {
     const offset = at;
+    spacedResult.lastIndex = at;
+    const spaced = spacedResult.exec(text)?.[0];
+    const joined = spaced?.replaceAll(/\s/g, "");
+    if (spaced !== undefined && joined !== undefined && (/^0.0$/u.test(joined) || resultOf(joined))) {
+      at += spaced.length;
+      return (readWord(joined) ?? []).map((token) => ({ ...token, offset, text: joined }));
+    }
     const written = wordAt(text, offset);
     at += written.length;
     const tokens = readWord(written);
@@ -156,9 +169,15 @@ function endOfLine(text: string, from: number): number {
   return lineBreak.exec(text)?.index ?? text.length;
 }
 
-function isEscaped(text: string, quote: number, start: number): boolean {
+/** The value of a tag. Some programs escape the last quotation mark, too. */
+function tagValue(written: string): string {
+  const last = isEscaped(written, written.length) && written.includes('\\"') ? -1 : undefined;
+  return written.slice(0, last).replaceAll(/\\(["\\])/g, "$1");
+}
+
+function isEscaped(text: string, quote: number): boolean {
   let escapes = quote;
-  while (escapes > start && text[escapes - 1] === "\\") {
+  while (escapes > 0 && text[escapes - 1] === "\\") {
     escapes--;
   }
   return (quote - escapes) % 2 === 1;

@@ -1,9 +1,10 @@
 import { ChildNode, type Game, Node, type PgnNodeData } from "chessops/pgn";
 import { pliesMax } from "../chess/play-game.ts";
+import type { Warning } from "../chess/position.ts";
 import { echo } from "../text/plain-text.ts";
-import { howToSendMany, type PgnFault, type PgnSource, pgnError } from "./pgn-error.ts";
+import { howToSendMany, type PgnFault, type PgnSource, pgnCorrected, pgnError } from "./pgn-error.ts";
 import { createScanner, type Token } from "./pgn-scanner.ts";
-import type { MoveNumber, Result } from "./read-word.ts";
+import { type MoveNumber, type Result, resultOf } from "./read-word.ts";
 
 /** A game that was read and not played: its moves may be illegal. */
 export interface PgnGame {
@@ -16,6 +17,10 @@ export interface PgnGame {
   readonly tree: Game<PgnNodeData>;
   /** The result after the moves. */
   readonly result: Result | undefined;
+  /** True if the last move is `0-0`, which is the result of a double forfeit if the castling is not legal. */
+  readonly mayForfeit: boolean;
+  /** The corrections of the text. */
+  readonly warnings: readonly Warning[];
 }
 
 interface PgnTag {
@@ -46,6 +51,15 @@ const tagsMax = 200;
 
 /** The most nested variations: more than people can follow. */
 const nestingMax = 100;
+
+/** The tags that decide the game. They count in any case: some programs write `[fen "…"]`. */
+const decisiveTags = new Map(["FEN", "SetUp", "Variant", "Result"].map((name) => [name.toLowerCase(), name]));
+
+/** The value of the tag Result if both sides forfeited. */
+const doubleForfeit = /^\s*[0-]\s*[-:‐-―−/]\s*[0-]\s*$/u;
+
+/** The most corrections of one game that are reported. */
+const warningsMax = 10;
 
 /** A longer text is not sent back as a suggestion. */
 const suggestionMaxCharacters = 64 * 1024;
@@ -100,25 +114,50 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
   let result: Result | undefined;
   let resultAt: number | undefined;
 
+  const warnings: Warning[] = [];
+
   const refuse = (message: string, token: string, offset: number, others: Partial<PgnFault> = {}) =>
     pgnError(source, { code: "invalid_pgn", message, token, offset, ply: moves.length + 1, ...others });
+  const warn = (message: string, offset: number) => {
+    if (warnings.length < warningsMax) {
+      warnings.push(pgnCorrected(source, { message, offset, ply: moves.length + 1 }));
+    }
+  };
   const refuseSecondGame = (token: string, offset: number) =>
     refuse(`A second game begins at '${echo(token)}': ${howToSendMany(source)}`, token, offset);
 
-  function readTag({ name, value, offset }: Extract<Token, { kind: "tag" }>): void {
+  function readTag({ name: written, value: text, offset }: Extract<Token, { kind: "tag" }>): void {
+    const token = `[${written}`;
     if (main.last || result !== undefined) {
-      throw refuseSecondGame(`[${name}`, offset);
+      throw refuseSecondGame(token, offset);
     }
-    if ((tags.get(name)?.value ?? value) !== value) {
-      throw refuse(`The tag ${echo(name)} is given twice, with different values`, `[${name}`, offset);
+    const decisive = decisiveTags.get(written.toLowerCase());
+    const name = decisive ?? written;
+    const value = (name === "Result" && resultOf(text)) || text;
+    if (decisive !== undefined && name !== "Result" && /^[\s?-]*$/.test(value)) {
+      // Programs write an empty value for the standard start.
+      return;
+    }
+    const before = tags.get(name)?.value;
+    if (before !== undefined) {
+      if (before !== value && decisive !== undefined) {
+        throw refuse(`The tag ${name} is given twice, with different values`, token, offset);
+      }
+      if (before !== value) {
+        warn(`The tag ${echo(name)} is given twice; its first value is kept`, offset);
+      }
+      return;
     }
     if (tags.size === tagsMax) {
-      throw refuse(`The game has more than ${tagsMax} tags`, `[${name}`, offset);
+      throw refuse(`The game has more than ${tagsMax} tags`, token, offset);
+    }
+    if (name !== written) {
+      warn(`The tag ${written} was read as ${name}`, offset);
     }
     tags.set(name, { value, offset });
   }
 
-  function readMove({ text, san, offset }: Extract<Token, { kind: "move" }>): void {
+  function readMove({ text, san, isCorrected, offset }: Extract<Token, { kind: "move" }>): void {
     if (result !== undefined && lines.length === 1) {
       throw refuseSecondGame(text, offset);
     }
@@ -127,6 +166,9 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
       throw refuse(message, text, offset);
     }
     moveCount++;
+    if (isCorrected) {
+      warn(`'${echo(text)}' was read as ${san}`, offset);
+    }
     const isVariation = line !== main && line.last === undefined;
     const startingComments = isVariation && line.comments.length > 0 ? line.comments : undefined;
     const move = new ChildNode<PgnNodeData>({ san, ...(startingComments && { startingComments }) });
@@ -229,6 +271,10 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
       case "comment":
         addComment(token.comment);
         break;
+      case "sign":
+        addComment(token.sign);
+        warn(`'${echo(token.sign)}' is not a glyph, and was made a comment`, token.offset);
+        break;
       case "open":
         open(token.offset);
         break;
@@ -246,6 +292,9 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
     }
   }
 
+  /** True if the last token, comments aside, is a move `0-0` of the main line. */
+  let mayForfeit = false;
+
   if (source.text.length > gameMaxCharacters) {
     throw refuse(`The game has more than ${gameMaxCharacters} characters`, "", 0);
   }
@@ -253,6 +302,9 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
   for (let tokens = scanner.read(); tokens !== undefined; tokens = scanner.read()) {
     for (const token of tokens) {
       readToken(token);
+      if (token.kind !== "comment") {
+        mayForfeit = token.kind === "move" && line === main && /^0.0$/u.test(token.text);
+      }
     }
     if (--left === 0) {
       yield;
@@ -271,5 +323,35 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
     moves: root,
     ...(main.comments.length > 0 && { comments: main.comments }),
   };
-  return { source, tags, moves, tree, result };
+  const pgn = { source, tags, moves, tree, result, mayForfeit, warnings };
+  return mayForfeit && doubleForfeit.test(tags.get("Result")?.value ?? "") ? withForfeit(pgn) : pgn;
+}
+
+/** The game whose last move, `0-0`, is not castling but the result of a double forfeit. Removes the move from the tree. */
+export function withForfeit(pgn: PgnGame): PgnGame {
+  const { source, tree, moves, warnings } = pgn;
+  const written = moves.at(-1);
+  const [before, last] = [...tree.moves.mainlineNodes()].slice(-2);
+  if (written === undefined || before === undefined || last === undefined) {
+    throw pgnError(source, {
+      code: "invalid_pgn",
+      message: noMoves,
+      token: "",
+      offset: written?.offset ?? 0,
+      ply: 1,
+    });
+  }
+  before.children.shift();
+  if (last.data.comments) {
+    before.data.comments = [...(before.data.comments ?? []), ...last.data.comments];
+  }
+  const { offset, text } = written;
+  const message = `The last '${echo(text)}' was read as the result of a double forfeit, and not as castling`;
+  return {
+    ...pgn,
+    moves: moves.slice(0, -1),
+    result: "*",
+    mayForfeit: false,
+    warnings: [...warnings, pgnCorrected(source, { message, offset, ply: moves.length })],
+  };
 }

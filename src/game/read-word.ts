@@ -2,8 +2,10 @@
 export type WordToken = { readonly at: number } & (
   | { readonly kind: "number"; readonly number: MoveNumber }
   /** `san` is written as chessops reads it: SAN or UCI, or `--` for a null move. */
-  | { readonly kind: "move"; readonly san: string }
+  | { readonly kind: "move"; readonly san: string; readonly isCorrected: boolean }
   | { readonly kind: "nag"; readonly nag: number }
+  /** A sign that is no glyph of PGN. */
+  | { readonly kind: "sign"; readonly sign: string }
   | { readonly kind: "result"; readonly result: Result }
 );
 
@@ -19,7 +21,7 @@ export type Result = "1-0" | "0-1" | "1/2-1/2" | "*";
 /** The longest word of a game: `123...Qa1xb2=Q++e.p.!?$146`. */
 const wordMaxCharacters = 40;
 
-/** The NAGs of the glyphs that people and programs write after moves. */
+/** The NAGs of the glyphs that people and programs write after moves. A glyph that both sides have gets the NAG of White's. */
 const nags: Readonly<Record<string, number>> = {
   "!": 1,
   "?": 2,
@@ -46,10 +48,57 @@ const nags: Readonly<Record<string, number>> = {
   "-/+": 17,
   "+-": 18,
   "-+": 19,
+  "+--": 20,
+  "--+": 21,
+  "⨀": 22,
+  "⊙": 22,
+  "○": 26,
+  "⟳": 32,
+  "↑↑": 32,
+  "↑": 36,
+  "→": 40,
+  "=∞": 44,
+  "∞=": 44,
+  "=/∞": 44,
+  "∞/=": 44,
+  "⯹": 44,
+  "⇆": 132,
+  "⇄": 132,
+  "⊕": 138,
+  "⨁": 138,
+  "∆": 140,
+  "△": 140,
+  Δ: 140,
+  "∇": 141,
+  "⌓": 142,
+  "≤": 143,
+  "<=": 143,
+  "==": 144,
   N: 146,
+  "×": 147,
+  "✕": 147,
+  "⊥": 148,
+  "⟂": 148,
+  "⟺": 149,
+  "⇔": 149,
+  "⇗": 150,
+  "↗": 150,
+  D: 220,
+  "⊞": 241,
+  "⟫": 242,
+  "⟪": 243,
 };
 
-const glyph = /^(?:\+\/[=-]|[=-]\/\+|\+[=-]|[=-]\+|[!?]{1,2}|[‼⁇⁉⁈□=∞⩲⩱±∓]|N(?![a-zA-Z]))/;
+/** Longer glyphs first; letters only if they end the word. */
+const glyph = new RegExp(
+  `^(?:${Object.keys(nags)
+    .filter((written) => !/[ND]/.test(written))
+    .toSorted((one, other) => other.length - one.length)
+    .map((written) => written.replaceAll(/[+?/]/g, "\\$&"))
+    .join("|")}|[ND](?![a-zA-Z0-9]))`,
+);
+/** Characters that no move, number or result contains. */
+const sign = /^[^\p{L}\p{N}\p{C}\p{Z}$[\]"*%:\\@.-]+/u;
 const number = /^(?:(\d{1,5})(?:([.…]+)|$)|([.…]+))/;
 /** Matches nearly every word of most games. */
 const plainMove = /^[NBRQK]?[a-h]?[1-8]?x?[a-h][1-8][+#]?$/;
@@ -57,7 +106,7 @@ const nullMove = /^(?:--|Z0|0000|@@@@)(?=$|[!?$])/;
 const castling = /^([O0o]-[O0o](?:-[O0o])?)((?:[+#]+(?![-/=]))?)/;
 const promotion = /[=/]?([NBRQnbrq])$/;
 const pieceMove =
-  /^((?:[a-h][1-8]?[-x:]?)?[a-h][18][=/]?[NBRQnbrq](?![a-z1-8])|[NBRQK]?[a-h]?[1-8]?[-x:]?[a-h][1-8])((?:[+#]+(?![-/=]))?)(?:e\.?p\.?)?/;
+  /^((?:[a-h][1-8]?[-x:]?)?[a-h][18][=/]?[NBRQnbrq](?!(?!1[-/:])[a-z1-8])|[NBRQKnrqk]?[a-h]?[1-8]?[-x:]?[a-h][1-8])((?:[+#]+(?![-/=]))?)(?:e\.?p\.?)?/;
 
 const figurines: Readonly<Record<string, string>> = Object.fromEntries(
   ["♔♚K", "♕♛Q", "♖♜R", "♗♝B", "♘♞N"].flatMap(([white = "", black = "", letter = ""]) => [
@@ -78,7 +127,7 @@ export function readWord(word: string): readonly WordToken[] | undefined {
     return undefined;
   }
   if (plainMove.test(word)) {
-    return [{ kind: "move", at: 0, san: word }];
+    return [{ kind: "move", at: 0, san: word, isCorrected: false }];
   }
   const plain = plainForm(word);
   const result = resultOf(plain);
@@ -104,28 +153,36 @@ export function readWord(word: string): readonly WordToken[] | undefined {
   }
   const moveAt = at;
   if (take(nullMove)) {
-    tokens.push({ kind: "move", at: moveAt, san: "--" });
+    tokens.push({ kind: "move", at: moveAt, san: "--", isCorrected: false });
   } else if (take(/^e\.?p\.?$/)) {
     return tokens;
   } else {
     const san = sanOf(take(castling), "castling") ?? sanOf(take(pieceMove), "piece");
     if (san !== undefined) {
-      tokens.push({ kind: "move", at: moveAt, san });
+      tokens.push({ kind: "move", at: moveAt, ...san });
     }
   }
   while (at < plain.length) {
     const nagAt = at;
     const written = take(/^\$(\d{1,4})(?!\d)/)?.[1];
     const nag = written === undefined ? nags[take(glyph)?.[0] ?? ""] : Number(written);
-    if (nag === undefined) {
-      return undefined;
+    const result = nag === undefined ? resultOf(plain.slice(at)) : undefined;
+    if (result !== undefined) {
+      return [...tokens, { kind: "result", at, result }];
     }
-    tokens.push({ kind: "nag", at: nagAt, nag });
+    const unknown = nag === undefined ? take(sign)?.[0] : undefined;
+    if (unknown !== undefined) {
+      tokens.push({ kind: "sign", at: nagAt, sign: unknown });
+    } else if (nag === undefined) {
+      return undefined;
+    } else {
+      tokens.push({ kind: "nag", at: nagAt, nag });
+    }
   }
   return tokens;
 }
 
-function sanOf(match: readonly string[] | undefined, kind: "castling" | "piece"): string | undefined {
+function sanOf(match: readonly string[] | undefined, kind: "castling" | "piece") {
   const [, move, signs = ""] = match ?? [];
   if (move === undefined) {
     return undefined;
@@ -133,28 +190,31 @@ function sanOf(match: readonly string[] | undefined, kind: "castling" | "piece")
   const san =
     kind === "castling"
       ? move.replaceAll(/[0o]/g, "O")
-      : move.replace(":", "x").replace(promotion, (_, piece) => `=${piece.toUpperCase()}`);
-  return `${san}${signs.slice(0, 1)}`;
+      : move
+          .replace(":", "x")
+          .replace(promotion, (_, piece) => `=${piece.toUpperCase()}`)
+          // These letters are no files, so they can only be pieces. For b, the board decides.
+          .replace(/^[nrqk]/, (piece) => piece.toUpperCase());
+  const isCorrected = kind === "piece" && /^[nrqk]/.test(move);
+  return { san: `${san}${signs.slice(0, 1)}`, isCorrected };
 }
 
 function countDots(dots: string): number {
   return dots.replaceAll("…", "...").length;
 }
 
-function resultOf(word: string): Result | undefined {
-  switch (word) {
-    case "1-0":
-    case "0-1":
-    case "1/2-1/2":
-    case "*":
-      return word;
-    case "½-½":
-    case "1/2":
-    case "½":
-      return "1/2-1/2";
-    default:
-      return undefined;
-  }
+const half = "(?:1/2|½|0?[.,]5)";
+const results: readonly (readonly [RegExp, Result])[] = [
+  [/^(?:1(?:[.,]0)?[-:]0(?:[.,]0)?|\+:-)$/, "1-0"],
+  [/^(?:0(?:[.,]0)?[-:]1(?:[.,]0)?|-:\+)$/, "0-1"],
+  [new RegExp(`^(?:1/2|½|${half}[-:]${half})$`), "1/2-1/2"],
+  [/^(?:\*|0:0|-:-)$/, "*"],
+];
+
+/** The result that a word spells, such as `0,5:0,5`. `0-0` is not here because it may be castling. */
+export function resultOf(word: string): Result | undefined {
+  const plain = plainForm(word.replaceAll(/\s/g, ""));
+  return results.find(([spelling]) => spelling.test(plain))?.[1];
 }
 
 /** Writes letters for figurines, and one kind of dash. */
@@ -165,6 +225,8 @@ function plainForm(word: string): string {
   return word
     .replaceAll(/[\ufe0e\ufe0f♙♟]/g, "")
     .replaceAll(/[♔-♞]/g, (piece) => figurines[piece] ?? piece)
+    .replaceAll(/[×✕](?=[a-h])/g, "x")
+    .replaceAll("∶", ":")
     .replaceAll(/[‐-―−]/g, "-");
 }
 

@@ -54,6 +54,14 @@ describe("kibitz review", () => {
     expect(stdout).toMatch(/Stockfish 19 Lite WASM \(wasm\), depth 8, 7 positions, 7 searched, /);
   });
 
+  test("kibitz review prints the corrections of a game, with their places in the file", async () => {
+    const file = fileOf(foolsMate, '[fen "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1"]\n\n1. re8# 0-0\n');
+    const { code, stdout } = await runKibitz(["review", file, "--depth", "1"], { COLUMNS: "120" });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/Note: The tag fen was read as FEN \(game 2, ply 1, line 7, column 1\)\./);
+    expect(stdout).toMatch(/Note: 're8#' was read as Re8# \(game 2, ply 1, line 9, column 4\)\./);
+  });
+
   test("kibitz review --json prints a game per line, in the words of the API, and searches a repeated position once", async () => {
     const file = fileOf(foolsMate, backRank, foolsMate, chess960);
     const { code, stdout } = await runKibitz(["review", file, "-d", "6", "--json"]);

@@ -46,6 +46,10 @@ export function reportOfReview(place: string, game: Game, review: GameReview, co
     ...reportOfMoves(judged, worst),
     "",
     howFound(review),
+    // The warnings of the game have its place in the file.
+    ...[...game.warnings, ...review.warnings.filter(({ field }) => field !== "pgn")].map(
+      ({ message }) => `Note: ${message}`,
+    ),
   ];
   const lines = [
     `${place}: ${title.join(", ")}`,

@@ -1,5 +1,5 @@
 import { GameService } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
-import type { PlayedMoves } from "../../calls/rulebook.ts";
+import type { MovesOfPgn, PlayedMoves } from "../../calls/rulebook.ts";
 import { errorFromFaults, type Fault } from "../../errors/errors.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
 import { didYouMean } from "../../text/nearest-name.ts";
@@ -35,7 +35,7 @@ function unknownArgument(name: string, names: readonly string[]): Fault {
 export async function readGameArguments(
   { pgn, ply, fen, moves }: Plain,
   caller: Caller,
-): Promise<PlayedMoves | undefined> {
+): Promise<MovesOfPgn | undefined> {
   if (ply !== undefined && (typeof ply !== "number" || !Number.isInteger(ply) || ply < 0)) {
     throw wrongType("ply", "must be an integer of at least 0", ply);
   }

@@ -36,6 +36,17 @@ describe("answers of tools", () => {
   });
 
   test.each([
+    ["analyze_position", 2],
+    ["review_game", undefined],
+  ])("the answer of %s has the corrections of a PGN, in its text too", async (tool, ply) => {
+    const pgn = '[fen "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]\n\n1. e4 kd7 2. e5 *';
+    const { text, structured } = await ask(tool, { pgn, ply, depth: 1 });
+    const corrections = [/^The tag fen was read as FEN /, /^'kd7' was read as Kd7 /];
+    expect(structured?.warnings).toEqual(corrections.map((message) => expect.stringMatching(message)));
+    expect(text).toMatch(/^Note: The tag fen was read as FEN .*\nNote: 'kd7' was read as Kd7 /m);
+  });
+
+  test.each([
     ["as moves", { moves: mate }],
     ["as PGN", { pgn: "1. f3 (1. e4 e5) e5 2. g4 Qh4# 0-1" }],
   ])("an agent hears how far a review is, and of how much, of a game %s", async (_, game) => {

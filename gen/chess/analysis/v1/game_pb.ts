@@ -110,7 +110,8 @@ export type GameReview = Message<"chess.analysis.v1.GameReview"> & {
   search?: ReviewSearch | undefined;
 
   /**
-   * What the caller should know. Empty if there is nothing; `time_limited` if not every search was reproducible.
+   * What the caller should know. Empty if there is nothing; `time_limited` if not every search was reproducible;
+   * `pgn_corrected` for each part of the PGN that was read otherwise than it is written.
    *
    * @generated from field: repeated chess.analysis.v1.Warning warnings = 13;
    */

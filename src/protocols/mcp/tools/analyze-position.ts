@@ -1,7 +1,5 @@
 import { numbered } from "../../../text/numbered-moves.ts";
-import type { Plain } from "../../../text/plain-text.ts";
 import { readGameArguments } from "../arguments.ts";
-import type { Caller } from "../caller.ts";
 import { evaluate, type PlainEvaluation, type PlainLine, shownScore } from "../evaluation.ts";
 import { answerSchema, argument, boundsOf, listOf, nullable, objectSchema, result } from "../schema.ts";
 import { describePosition, moveText, notesText, scoreText, textOf } from "../text.ts";
@@ -69,19 +67,17 @@ export const analyzePosition: Tool = {
   inputSchema,
   outputSchema,
   async call(args, caller, report) {
-    return answerOf(await evaluate(await requestOf(args, caller), caller, report));
+    const { warnings = [], ...game } = (await readGameArguments(args, caller)) ?? {};
+    const { pgn: _pgn, ply: _ply, ...rest } = args;
+    const request = { ...rest, fen: rest.fen ?? "startpos", ...game };
+    return answerOf(await evaluate(request, caller, report), warnings);
   },
 };
 
-async function requestOf(args: Plain, caller: Caller): Promise<Plain> {
-  const game = await readGameArguments(args, caller);
-  const { pgn: _pgn, ply: _ply, ...rest } = args;
-  return { ...rest, fen: rest.fen ?? "startpos", ...game };
-}
-
-function answerOf(found: PlainEvaluation): ToolAnswer {
+/** @param read the warnings about the PGN */
+function answerOf(found: PlainEvaluation, read: readonly string[]): ToolAnswer {
   const { fen, lines, terminal, draw_claimable: claim, search, engine } = found;
-  const warnings = found.warnings.map(({ message }) => message);
+  const warnings = [...read, ...found.warnings.map(({ message }) => message)];
   return {
     text: textOf([
       terminal ? `Game over: ${found.summary} Result: ${terminal.result}.` : verdictOf(found),

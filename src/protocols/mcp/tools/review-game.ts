@@ -6,7 +6,15 @@ import { playedMovesOf } from "../arguments.ts";
 import type { Caller } from "../caller.ts";
 import { follow, type QueuedEvent, shownScore } from "../evaluation.ts";
 import { answerSchema, argument, listOf, nullable, objectSchema, result } from "../schema.ts";
-import { describePosition, halfMovesText, moveText, type PlainScore, scoreText, textOf } from "../text.ts";
+import {
+  describePosition,
+  halfMovesText,
+  moveText,
+  notesText,
+  type PlainScore,
+  scoreText,
+  textOf,
+} from "../text.ts";
 import type { Report, Tool, ToolAnswer } from "../tool.ts";
 
 const method = GameService.method.reviewGame;
@@ -130,6 +138,7 @@ async function pliesOf(request: Plain, caller: Caller): Promise<number> {
 
 function answerOf(found: PlainReview): ToolAnswer {
   const { moves, players, opening, engine, start_fen: start, search } = found;
+  const warnings = found.warnings.map(({ message }) => message);
   const fen = moves.at(-1)?.move.fen_after ?? start;
   const depth = search.limits.depth === null ? "" : `depth ${search.limits.depth}, `;
   return {
@@ -146,6 +155,7 @@ function answerOf(found: PlainReview): ToolAnswer {
         .join("\n"),
       `After the last move: ${describePosition(fen)}`,
       judgedText(moves, start),
+      notesText(warnings, undefined),
     ]),
     structured: {
       ...found,
@@ -159,7 +169,7 @@ function answerOf(found: PlainReview): ToolAnswer {
         best: judgement && best?.move,
       })),
       engine: engine?.name,
-      warnings: found.warnings.map(({ message }) => message),
+      warnings,
     },
   };
 }

@@ -77,6 +77,33 @@ export const reviews: readonly AnswerCase[] = [
       },
     },
   },
+  {
+    ...common,
+    name: "reviews a PGN as people write it, and warns of each correction",
+    request: {
+      pgn: '[fen "4k3/8/8/8/8/8/4P3/4K3 w K - 0 1"]\n[Result "0-0"]\n\n1. e4 kd7 ☆ 0-0',
+      nodes: 200,
+    },
+    answer: {
+      review: {
+        start_fen: "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1",
+        tags: { FEN: "4k3/8/8/8/8/8/4P3/4K3 w K - 0 1", Result: "0-0" },
+        moves: [{ move: { san: "e4" } }, { move: { san: "Kd7" } }],
+        pgn: expect.stringMatching(/^\[FEN .*\n\[Result "0-0"\]\n[\s\S]*Kd7.*\{ ☆ \}.* \*\n$/),
+        warnings: [
+          { code: "castling_rights_removed", field: "pgn" },
+          {
+            code: "pgn_corrected",
+            message: "The tag fen was read as FEN (ply 1, line 1, column 1).",
+            field: "pgn",
+          },
+          { code: "pgn_corrected", message: expect.stringContaining("'kd7' was read as Kd7") },
+          { code: "pgn_corrected", message: expect.stringContaining("'☆' is not a glyph") },
+          { code: "pgn_corrected", message: expect.stringContaining("double forfeit") },
+        ],
+      },
+    },
+  },
 ];
 
 const refused = { kind: "refusal", call: "reviewGame", nextAction: "fix_request" } as const;

@@ -1,0 +1,225 @@
+import { expect, test } from "vitest";
+import { errorOf, gameOf, sansOf } from "./games.ts";
+
+const pawnEnding = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
+/** Castling rights that fit Chess960 alone, in a position that is no start of it. */
+const middle = "1r2k1r1/pppppppp/8/8/8/8/PPPPPPPP/1R2K1R1 w KQkq - 0 1";
+const shuffled = "bqnbnrkr/pppppppp/8/8/8/8/PPPPPPPP/BQNBNRKR w KQkq - 0 1";
+const italian = "1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5";
+const italianSans = "e4 e5 Nf3 Nc6 Bc4 Bc5";
+
+interface Read {
+  readonly moves: string;
+  readonly result?: string;
+  readonly tags?: Readonly<Record<string, string | undefined>>;
+  /** Words of the warnings, in their order. */
+  readonly warnings?: readonly string[];
+  readonly chess960?: boolean;
+}
+
+test.each<[what: string, text: string, read: Read]>([
+  [
+    "the tag fen in lower case",
+    `[fen "${pawnEnding}"]\n\n1. e4 *`,
+    { moves: "e4", tags: { FEN: pawnEnding, fen: undefined }, warnings: ["The tag fen was read as FEN"] },
+  ],
+  [
+    "the tags Fen, SETUP, variant and result",
+    `[SETUP "1"]\n[Fen "${shuffled}"]\n[variant "chess960"]\n[RESULT "1-0"]\n\n1. f4`,
+    {
+      moves: "f4",
+      result: "1-0",
+      tags: { SetUp: "1", FEN: shuffled, Variant: "chess960", Result: "1-0" },
+      warnings: ["SETUP was read as SetUp", "Fen was read as FEN", "variant", "RESULT"],
+      chess960: true,
+    },
+  ],
+  [
+    "the tag FEN twice with one value",
+    `[FEN "${pawnEnding}"]\n[fen "${pawnEnding}"]\n\n1. e4`,
+    { moves: "e4" },
+  ],
+  [
+    "a double forfeit that the tag Result names",
+    `[Result "0-0"]\n\n${italian} 0-0`,
+    { moves: italianSans, result: "*", tags: { Result: "0-0" }, warnings: ["double forfeit"] },
+  ],
+  [
+    "a double forfeit in other signs, with a comment behind it",
+    `[result "0 - 0"]\n\n${italian} 0 – 0 {both forfeited}`,
+    { moves: italianSans, result: "*", warnings: ["result was read as Result", "double forfeit"] },
+  ],
+  [
+    "a double forfeit of which castling is not legal",
+    "1. e4 e5 0-0",
+    { moves: "e4 e5", result: "*", warnings: ["The last '0-0' was read as the result of a double forfeit"] },
+  ],
+  ["a double forfeit with a colon", `${italian} 0:0`, { moves: italianSans, result: "*" }],
+  ["castling with zeros at the end", `${italian} 0-0`, { moves: `${italianSans} O-O` }],
+  [
+    "castling with zeros, and the result 0-0 behind it",
+    `[Result "0-0"]\n\n${italian} 4. 0-0 0-0`,
+    { moves: `${italianSans} O-O`, result: "*", warnings: ["double forfeit"] },
+  ],
+  [
+    "a Chess960 start of the variant From Position",
+    `[Variant "From Position"]\n[FEN "${shuffled}"]\n\n1. f4 f5`,
+    { moves: "f4 f5", chess960: true, warnings: ["'From Position' was read as Chess960"] },
+  ],
+  ...["Freestyle Chess", "Fischer random chess", "FISCHERANDOM", "Chess 960", "chess9LX", "freestyle"].map(
+    (name): [string, string, Read] => [
+      `the variant ${name}`,
+      `[Variant "${name}"]\n[FEN "${middle}"]\n\n1. a3`,
+      { moves: "a3", chess960: true },
+    ],
+  ),
+  [
+    "castling that only Chess960 has, of the variant Standard",
+    `[Variant "Standard"]\n[FEN "${middle}"]\n\n1. O-O e1c1`.replace("e1c1", "O-O-O"),
+    { moves: "O-O O-O-O", chess960: true, warnings: ["'Standard' was read as Chess960"] },
+  ],
+  [
+    "castling rights that fit no rook and are not used",
+    `[Variant "Standard"]\n[FEN "${middle}"]\n\n1. a3`,
+    { moves: "a3", warnings: ["Castling rights KQkq were removed"] },
+  ],
+  [
+    "the same without a variant",
+    `[FEN "${middle}"]\n\n1. a3`,
+    { moves: "a3", warnings: ["Castling rights KQkq were removed"] },
+  ],
+  ["the glyphs of the table", `1. e4 → e5 ↑ 2. Nf3⇆ Nc6 D 3. Bc4□ Bc5 ∆`, { moves: italianSans }],
+  [
+    "a sign that is no glyph",
+    "1. e4 ☆ e5☆☆ 2. Nf3, *",
+    {
+      moves: "e4 e5 Nf3",
+      warnings: ["'☆' is not a glyph, and was made a comment", "'☆☆'", "','"],
+    },
+  ],
+  [
+    "a tag that is given twice and does not decide the game",
+    '[Event "a"]\n[Event "b"]\n\n1. e4',
+    {
+      moves: "e4",
+      tags: { Event: "a" },
+      warnings: ["The tag Event is given twice; its first value is kept"],
+    },
+  ],
+  ...(
+    [
+      ["0.5-0.5", "1/2-1/2"],
+      ["0,5:0,5", "1/2-1/2"],
+      ["½ - ½", "1/2-1/2"],
+      ["1/2 - 1/2", "1/2-1/2"],
+      ["1/2–1/2", "1/2-1/2"],
+      ["1:0", "1-0"],
+      ["0 : 1", "0-1"],
+      ["1 -\n0", "1-0"],
+    ] as const
+  ).flatMap(([written, result]): [string, string, Read][] => [
+    [`the result ${JSON.stringify(written)}`, `${italian} ${written}`, { moves: italianSans, result }],
+    [
+      `the result ${JSON.stringify(written)} in its tag`,
+      `[Result "${written.replace("\n", " ")}"]\n\n${italian}`,
+      { moves: italianSans, result, tags: { Result: result } },
+    ],
+  ]),
+  ["a result glued to mate", "1. f3 e5 2. g4 Qh4#0-1", { moves: "f3 e5 g4 Qh4#", result: "0-1" }],
+  ["a result glued to a move", "1. e4 e51/2-1/2", { moves: "e4 e5", result: "1/2-1/2" }],
+  ["an asterisk glued to a move", "1. e4 e5*", { moves: "e4 e5" }],
+  [
+    "a result glued to a promotion",
+    `[FEN "8/4P1k1/8/8/8/8/8/4K3 w - - 0 1"]\n\n1. e8=Q1-0`,
+    { moves: "e8=Q", result: "1-0" },
+  ],
+  [
+    "typographic quotation marks in tags",
+    "[Event “a”]\n[White „b“]\n[Black «c»]\n[Site 'd']\n[Round \"e”]\n\n1. e4",
+    { moves: "e4", tags: { Event: "a", White: "b", Black: "c", Site: "d", Round: "e" } },
+  ],
+  [
+    "a last quotation mark that is escaped",
+    '[Event "5th \\"Name\\" Open\\"]\n[Source "C:\\games\\"]\n\n1. e4',
+    { moves: "e4", tags: { Event: '5th "Name" Open', Source: "C:\\games\\" } },
+  ],
+  ["a ^Z at its end", `${italian} *\n\u001a`, { moves: italianSans }],
+  ["a ^Z behind its last move", `${italian}\u001a\u001a\n`, { moves: italianSans }],
+  [
+    "an empty FEN and an empty variant",
+    '[SetUp "1"]\n[FEN ""]\n[Variant "?"]\n\n1. e4',
+    { moves: "e4", tags: { FEN: undefined, Variant: undefined } },
+  ],
+  [
+    "pieces in lower case",
+    "1. e4 e5 2. nf3 nc6 3. bc4 qe7 4. kf1 ng8f6 5. bb5 rg8 *",
+    {
+      moves: "e4 e5 Nf3 Nc6 Bc4 Qe7 Kf1 Nf6 Bb5 Rg8",
+      warnings: [
+        "'nf3' was read as Nf3",
+        "nc6",
+        "'qe7'",
+        "'kf1'",
+        "'ng8f6'",
+        "'rg8'",
+        "'bc4' was read as Bc4 (ply 5",
+        "'bb5'",
+      ],
+    },
+  ],
+  [
+    "a b that is a pawn, because no bishop fits",
+    `[FEN "4k3/8/8/8/2p5/1P6/8/4K3 w - - 0 1"]\n\n1. bc4 *`,
+    { moves: "bxc4" },
+  ],
+  [
+    "castling with zeros before another result",
+    `[Result "1-0"]\n\n${italian} 0-0 1-0`,
+    { moves: `${italianSans} O-O`, result: "1-0" },
+  ],
+])(
+  "a game is read with %s",
+  (_, text, { moves, result = "*", tags = {}, warnings = [], chess960 = false }) => {
+    const game = gameOf(text);
+    expect(sansOf(game)).toBe(moves);
+    expect(game.result).toBe(result);
+    expect(Object.fromEntries(Object.keys(tags).map((name) => [name, game.tags.get(name)]))).toEqual(tags);
+    expect(game.positions[0]?.chess960).toBe(chess960);
+    expect(game.warnings.map(({ message }) => message)).toEqual(
+      warnings.map((words) => expect.stringContaining(words)),
+    );
+    expect([...game.tree.moves.mainline()]).toHaveLength(game.moves.length);
+  },
+);
+
+test.each([
+  ["two values of FEN", `[FEN "${pawnEnding}"]\n[fen "${middle}"]\n\n1. e4`, "The tag FEN is given twice"],
+  ["a double forfeit and no move", '[Result "0-0"]\n\n0-0', "There are no moves"],
+  [
+    "castling by a right that was removed",
+    '[Variant "Standard"]\n[FEN "4k3/8/8/8/8/8/8/4K1N1 w K - 0 1"]\n\n1. O-O',
+    "(Castling right K was removed: the king or the rook is not in its place)",
+  ],
+  [
+    "a b that is a pawn or a bishop",
+    '[FEN "4k3/8/8/8/2p5/1P6/4B3/4K3 w - - 0 1"]\n\n1. bc4',
+    "'bc4' is a move of a pawn or of a bishop",
+  ],
+  ["two variants", '[Variant "Chess960"]\n[variant "Standard"]\n\n1. e4', "The tag Variant is given twice"],
+  ["two results in its tags", '[Result "1-0"]\n[Result "0-1"]\n\n1. e4', "The tag Result is given twice"],
+  ["another game of a shuffled start", '[Variant "Atomic960"]\n\n1. e4', "Standard and Chess960"],
+  ["castling with letters that is not legal", "1. e4 e5 O-O", "'O-O' is not a legal move"],
+  ["castling with zeros that is not legal and not the end", "1. e4 e5 0-0 d5", "'0-0' is not a legal move"],
+])("a game is refused with %s", (_, text, says) => {
+  expect(errorOf(() => gameOf(text)).message).toContain(says);
+});
+
+test.each([
+  ["1:30", 90_000],
+  ["0:01:30", 90_000],
+  ["\n1:00:00", 3_600_000],
+  ["  0:00:01.5 ", 1500],
+  ["0:00:01,5", 1500],
+])("the clock %j is read", (written, ms) => {
+  expect(gameOf(`1. e4 {[%clk ${written}]} *`).clocksMs).toEqual([ms]);
+});
