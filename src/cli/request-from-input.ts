@@ -4,6 +4,7 @@ import { createMessageReader } from "../calls/plain/read-message.ts";
 import { createRules } from "../calls/rules.ts";
 import { errorFromFaults } from "../errors/errors.ts";
 import { type Command, type CommandInput, UsageError } from "./command.ts";
+import { engineChoice } from "./engine-choice.ts";
 
 const range = ({ minimum, maximum }: { readonly minimum: number; readonly maximum: number }) =>
   `${minimum} to ${maximum}`;
@@ -35,13 +36,7 @@ export const searchOptions = {
   },
   moves: { type: "string", short: "m", value: "<moves>", about: 'moves played from the FEN: "e4 e5 Nf3"' },
   "search-moves": { type: "string", value: "<moves>", about: 'search only these moves: "e4 d4"' },
-  engine: {
-    type: "string",
-    short: "e",
-    value: "<id>",
-    about: "an id listed by kibitz engines (default latest)",
-  },
-  path: { type: "string", short: "p", value: "<path>", about: "auto, wasm or native (default auto)" },
+  ...engineChoice,
   option: {
     type: "string",
     short: "o",

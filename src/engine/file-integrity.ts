@@ -61,7 +61,7 @@ export async function fingerprintFiles(
 }
 
 /** Identities, sizes and times of change. They differ if a file was replaced. */
-function statsOf(files: readonly string[]): string {
+export function statsOf(files: readonly string[]): string {
   try {
     return files
       .map((file) => statSync(file, { bigint: true }))

@@ -12,7 +12,9 @@ import { narrowerBounds, type Task, taskOfGo, widestBounds } from "./task-of-go.
 import { infoLines, scoreOfTurn } from "./write-lines.ts";
 
 /** The conversation of a chess program with an engine. */
-interface Session {
+export interface Session {
+  /** The answer to `uci`. */
+  readonly greeting: readonly string[];
   /** Takes a line. */
   receive(line: string): void;
   /** No further line comes. The session ends, after a search that ends by itself. */
@@ -48,6 +50,12 @@ export type SearchRequest = Task["limits"] &
 export function createSession({ engine, watch, say, version, overheadMs }: SessionSetting): Session {
   const over = Promise.withResolvers<void>();
   const options = createOptions(engine.options, widestBounds.multipv, overheadMs);
+  const greeting = [
+    `id name Kibitz ${version} (${engine.name})`,
+    `id author the Kibitz authors; ${engine.author}`,
+    ...options.declare(),
+    "uciok",
+  ];
   /** Undefined if the last position was refused. */
   let position: Position | undefined;
   /** Undefined if no search runs. */
@@ -63,10 +71,7 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
     const command = readCommand(line);
     switch (command?.kind) {
       case "uci":
-        say(`id name Kibitz ${version} (${engine.name})`);
-        say(`id author the Kibitz authors; ${engine.author}`);
-        options.declare().forEach(say);
-        say("uciok");
+        greeting.forEach(say);
         return;
       case "isready":
         say("readyok");
@@ -185,5 +190,5 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
     });
   }
 
-  return { receive, close, over: over.promise };
+  return { greeting, receive, close, over: over.promise };
 }

@@ -1,4 +1,7 @@
 import { EventEmitter } from "node:events";
+import { mkdtempDisposableSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import type { Host } from "../../../src/cli/host.ts";
 import { run } from "../../../src/cli/run.ts";
@@ -16,7 +19,12 @@ export interface UciTalk {
 }
 
 /** Runs a command in this process, which takes a tenth of the time of a new one. */
-export function startUci(args: readonly string[] = [], command = "uci"): UciTalk {
+export function startUci(
+  args: readonly string[] = [],
+  command = "uci",
+  env: Readonly<Record<string, string>> = {},
+): UciTalk {
+  const folder = mkdtempDisposableSync(join(tmpdir(), "kibitz-test-"));
   const stdin = new PassThrough();
   const heard: string[] = [];
   const complaints: string[] = [];
@@ -30,7 +38,7 @@ export function startUci(args: readonly string[] = [], command = "uci"): UciTalk
     once: () => {},
   });
   const host: Host = Object.assign(new EventEmitter(), {
-    env: quickestSettings,
+    env: { ...quickestSettings, KIBITZ_DATA_DIR: folder.path, ...env },
     stdin,
     stdout: output(heard),
     stderr: output(complaints),
@@ -41,6 +49,7 @@ export function startUci(args: readonly string[] = [], command = "uci"): UciTalk
   let over = false;
   const ended = run([command, ...args], host).finally(() => {
     over = true;
+    folder.remove();
     news.emit("news");
   });
   return {

@@ -1,5 +1,3 @@
-import { access, constants, realpath, stat } from "node:fs/promises";
-import { delimiter, join } from "node:path";
 import type { Log } from "../../../log/log.ts";
 import type { EngineBuild, EngineSettings, Net } from "../../engine.ts";
 import { fingerprintFiles } from "../../file-integrity.ts";
@@ -8,26 +6,10 @@ import { selfTest } from "../../self-test.ts";
 import { createChildProcess } from "../../uci/child-process.ts";
 import { createUciSession } from "../../uci/session.ts";
 import type { WatchTimes } from "../../uci/watch.ts";
-
-/** The places where discovery looks for native engines. */
-export interface NativeSearch {
-  /** Binaries that the operator named. If set, discovery looks nowhere else. */
-  readonly files: readonly string[] | undefined;
-  /** The value of PATH. */
-  readonly searchPath: string;
-}
+import { findExecutables, type NativeSearch } from "./find-executables.ts";
 
 /** A native engine greets within a tenth of a second. A file that is not an engine must not delay the start for long. */
 const greetingMaxMs = 5000;
-
-/** Debian installs to /usr/games, which is not on every PATH. Homebrew installs to the last two. */
-const usualFolders = [
-  "/usr/games",
-  "/usr/local/bin",
-  "/usr/bin",
-  "/opt/homebrew/bin",
-  "/home/linuxbrew/.linuxbrew/bin",
-];
 
 /** Finds the binaries that speak UCI and pass the self-test. Their ids come from the names that they report. */
 export async function discoverNative(
@@ -38,8 +20,12 @@ export async function discoverNative(
   log: Log,
   signal: AbortSignal,
 ): Promise<readonly EngineBuild[]> {
+  const onUnusable = (file: string, error: unknown) =>
+    log.warn({ file, error: String(error) }, "KIBITZ_NATIVE_ENGINES names a file that cannot be run");
   const found = await Promise.all(
-    (await candidates(where, log)).map((file) => identify(file, settings, sandbox, times, log, signal)),
+    (await findExecutables(where, onUnusable)).map((file) =>
+      identify(file, settings, sandbox, times, log, signal),
+    ),
   );
   const builds = new Map<string, EngineBuild>();
   for (const build of found.flat()) {
@@ -51,35 +37,6 @@ export async function discoverNative(
     }
   }
   return [...builds.values()];
-}
-
-/** Lists the executable files, each once, with links resolved. */
-async function candidates({ files, searchPath }: NativeSearch, log: Log): Promise<readonly string[]> {
-  const folders = [...searchPath.split(delimiter), ...usualFolders].filter(Boolean);
-  // npm puts the loader of its WebAssembly build on the PATH of every script, under the same name.
-  const searched = folders.filter((folder) => !folder.includes("node_modules"));
-  const names = files ?? searched.map((folder) => join(folder, "stockfish"));
-  const real = await Promise.all(
-    names.map(async (name) => {
-      try {
-        const file = await realpath(name);
-        await access(file, constants.X_OK);
-        if (!(await stat(file)).isFile()) {
-          throw new Error("it is not a file");
-        }
-        return [file];
-      } catch (error) {
-        if (files) {
-          log.warn(
-            { file: name, error: String(error) },
-            "KIBITZ_NATIVE_ENGINES names a file that cannot be run",
-          );
-        }
-        return [];
-      }
-    }),
-  );
-  return [...new Set(real.flat())];
 }
 
 async function identify(

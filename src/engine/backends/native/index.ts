@@ -4,7 +4,8 @@ import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { createChildProcess } from "../../uci/child-process.ts";
 import { createUciSession } from "../../uci/session.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../uci/watch.ts";
-import { discoverNative, type NativeSearch } from "./discover.ts";
+import { discoverNative } from "./discover.ts";
+import type { NativeSearch } from "./find-executables.ts";
 
 /** UCI binaries on this machine. */
 export function createNativeBackend(

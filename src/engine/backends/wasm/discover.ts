@@ -39,7 +39,7 @@ export async function discoverWasm(
 }
 
 /** Returns the loader and its modules; undefined if the operator has not installed them. */
-async function installedFiles(name: string, loader: string): Promise<readonly string[] | undefined> {
+export async function installedFiles(name: string, loader: string): Promise<readonly string[] | undefined> {
   try {
     // Node's permission model refuses links, and npm may install by links.
     const file = await realpath(join(dirname(require.resolve(`${name}/package.json`)), loader));

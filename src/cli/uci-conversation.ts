@@ -1,0 +1,54 @@
+import { once } from "node:events";
+import { createClient } from "@connectrpc/connect";
+import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import manifest from "../../package.json" with { type: "json" };
+import { ask } from "./ask.ts";
+import type { CommandInput } from "./command.ts";
+import { engineOptionsOf } from "./engine-option.ts";
+import { readRequestOfMany } from "./request-from-input.ts";
+import { chooseEngine } from "./uci/choose-engine.ts";
+import type { LineBuffer } from "./uci/line-buffer.ts";
+import { createSession } from "./uci/session.ts";
+
+/**
+ * The defaults of `Move Overhead` in milliseconds: the way between this process and a chess program, and a busy moment; with `--url` also
+ * the network and the service.
+ */
+const localOverheadMs = 30;
+const remoteOverheadMs = 150;
+
+interface ConversationSetting {
+  /** Its signal ends the conversation. */
+  readonly input: CommandInput;
+  readonly lines: LineBuffer;
+  readonly say: (line: string) => void;
+  /** Called with the answer to `uci`, as soon as the engine is known. */
+  readonly onGreeting: (greeting: readonly string[]) => Promise<void>;
+}
+
+/** Finds the engine, and talks with a chess program until that leaves. Apart from `uci.ts`, because its modules take time to load. */
+export async function converse({ input, lines, say, onGreeting }: ConversationSetting): Promise<void> {
+  const { signal } = input;
+  const template = readRequestOfMany(input);
+  // One search runs at a time. With a second slot, the next search would start an engine while the last one still stops.
+  await using service = await ask(input, { settings: { KIBITZ_SLOTS: "1" } });
+  const { listEngines, streamEvaluate } = createClient(AnalysisService, service.transport);
+  const { engines } = await listEngines({}, { signal });
+  const engine = chooseEngine(engines, template);
+  const session = createSession({
+    engine: {
+      name: service.host === undefined ? engine.name : `${engine.name} at ${service.host}`,
+      author: engine.author,
+      options: engineOptionsOf(engine),
+    },
+    watch: (request, signal) => streamEvaluate({ ...template, ...request }, { signal }),
+    say,
+    version: manifest.version,
+    overheadMs: service.host === undefined ? localOverheadMs : remoteOverheadMs,
+  });
+  lines.passTo(session);
+  await onGreeting(session.greeting);
+  await Promise.race([session.over, once(signal, "abort")]);
+  // If a signal ends the command, a search under way reports its best move.
+  session.receive("quit");
+}

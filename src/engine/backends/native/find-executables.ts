@@ -1,0 +1,52 @@
+import { access, constants, realpath, stat } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+
+/** The places where discovery looks for native engines. */
+export interface NativeSearch {
+  /** Binaries that the operator named. If set, discovery looks nowhere else. */
+  readonly files: readonly string[] | undefined;
+  /** The value of PATH. */
+  readonly searchPath: string;
+}
+
+/** Debian installs to /usr/games, which is not on every PATH. Homebrew installs to the last two. */
+const usualFolders = [
+  "/usr/games",
+  "/usr/local/bin",
+  "/usr/bin",
+  "/opt/homebrew/bin",
+  "/home/linuxbrew/.linuxbrew/bin",
+];
+
+/**
+ * Lists the executable files, each once, with links resolved.
+ *
+ * @param onUnusable called for a file that the operator named and that cannot be run
+ */
+export async function findExecutables(
+  { files, searchPath }: NativeSearch,
+  onUnusable: (file: string, error: unknown) => void,
+): Promise<readonly string[]> {
+  const folders = [...searchPath.split(delimiter), ...usualFolders].filter(Boolean);
+  // npm puts the loader of its WebAssembly build on the PATH of every script, under the same name.
+  const searched = folders.filter((folder) => !folder.includes("node_modules"));
+  const names = files ?? searched.map((folder) => join(folder, "stockfish"));
+  const real = await Promise.all(
+    names.map(async (name) => {
+      try {
+        const file = await realpath(name);
+        await access(file, constants.X_OK);
+        if (!(await stat(file)).isFile()) {
+          throw new Error("it is not a file");
+        }
+        return [file];
+      } catch (error) {
+        if (files) {
+          onUnusable(name, error);
+        }
+        return [];
+      }
+    }),
+  );
+  return [...new Set(real.flat())];
+}

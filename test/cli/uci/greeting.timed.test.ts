@@ -1,0 +1,35 @@
+import { spawn } from "node:child_process";
+import { availableParallelism } from "node:os";
+import { text } from "node:stream/consumers";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { quickestSettings } from "../../support/quickest-settings.ts";
+import { startKibitz } from "../../support/start-kibitz.ts";
+import { timesOf } from "../../support/stopwatch.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+
+/** docs/uci.md: `uciok` comes within a second from the second start on. */
+const promisedMs = 1000;
+
+const env = { ...quickestSettings, KIBITZ_DATA_DIR: useTemporaryFolder() };
+
+/** Starts `kibitz uci` as a match runner does. The time counts until the process has ended. */
+async function greetingMs(): Promise<number> {
+  const startedAt = performance.now();
+  const through = ["sh", "-c", 'printf "uci\\nquit\\n" | "$@"', "sh"];
+  const kibitz = startKibitz(["uci"], env, { through });
+  expect(await text(kibitz.stdout)).toMatch(/\nuciok\n$/);
+  await kibitz.ended;
+  return performance.now() - startedAt;
+}
+
+// The first start stores the greeting.
+beforeAll(async () => void (await greetingMs()), 60_000);
+
+test("kibitz uci prints uciok within a second, also beside twice as many busy processes as there are cores", async () => {
+  const busy = Array.from({ length: 2 * availableParallelism() }, () =>
+    spawn("sh", ["-c", "while :; do :; done"]),
+  );
+  onTestFinished(() => busy.forEach((process) => void process.kill("SIGKILL")));
+  const { worstMs } = await timesOf(20, greetingMs);
+  expect(worstMs).toBeLessThan(promisedMs);
+});
