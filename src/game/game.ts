@@ -8,7 +8,7 @@ import { standardStart, validatePosition } from "../chess/validate-position.ts";
 import { errorFromFaults, type KibitzError } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 import { howToSendMany, pgnCorrected, pgnError } from "./pgn-error.ts";
-import { type PgnGame, textBefore, type WrittenMove, withForfeit } from "./read-pgn.ts";
+import { type PgnGame, textBefore, type WrittenMove, warningsMax, withForfeit } from "./read-pgn.ts";
 import type { Result } from "./read-word.ts";
 
 /** A game that has been played to its end, every move legal. */
@@ -90,12 +90,11 @@ export function* playPgn(pgn: PgnGame, onPosition?: OnPosition): Generator<void,
         });
   }
   const read = isForfeit ? withForfeit(pgn) : pgn;
-  const corrected = moves.flatMap(({ san }, index) => {
-    const { text = "", san: written = "", offset = 0 } = pgn.moves[index] ?? {};
-    const message = `'${echo(text)}' was read as ${san}`;
-    return written.startsWith("b") && san.startsWith("B")
-      ? [pgnCorrected(pgn.source, { message, offset, ply: index + 1 })]
-      : [];
+  const bishops = pgn.moves.filter(({ san }, at) => san.startsWith("b") && moves[at]?.san.startsWith("B"));
+  const corrected = bishops.slice(0, Math.max(0, warningsMax - read.warnings.length)).map((move) => {
+    const ply = pgn.moves.indexOf(move) + 1;
+    const message = `'${echo(move.text)}' was read as ${moves[ply - 1]?.san}`;
+    return pgnCorrected(pgn.source, { message, offset: move.offset, ply });
   });
   return { ...played, pgn: read, warnings: [...warnings, ...read.warnings, ...corrected] };
 }

@@ -59,7 +59,7 @@ const decisiveTags = new Map(["FEN", "SetUp", "Variant", "Result"].map((name) =>
 const doubleForfeit = /^\s*[0-]\s*[-:‐-―−/]\s*[0-]\s*$/u;
 
 /** The most corrections of one game that are reported. */
-const warningsMax = 10;
+export const warningsMax = 10;
 
 /** A longer text is not sent back as a suggestion. */
 const suggestionMaxCharacters = 64 * 1024;
@@ -133,7 +133,9 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
     }
     const decisive = decisiveTags.get(written.toLowerCase());
     const name = decisive ?? written;
-    const value = (name === "Result" && resultOf(text)) || text;
+    const spelled = name === "Result" ? resultOf(text) : undefined;
+    // No other spelling of `*` is changed, because a double forfeit has no spelling of its own.
+    const value = spelled === undefined || spelled === "*" ? text : spelled;
     if (decisive !== undefined && name !== "Result" && /^[\s?-]*$/.test(value)) {
       // Programs write an empty value for the standard start.
       return;
@@ -247,6 +249,9 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
   function readResult({ result: read, text, offset }: Extract<Token, { kind: "result" }>): void {
     if ((result ?? read) !== read) {
       throw refuseSecondGame(text, offset);
+    }
+    if (read === "*" && !text.startsWith("*")) {
+      warn(`'${echo(text)}' was read as *, because PGN has no such result`, offset);
     }
     result = read;
     resultAt ??= offset;

@@ -74,6 +74,7 @@ const nags: Readonly<Record<string, number>> = {
   "≤": 143,
   "<=": 143,
   "==": 144,
+  RR: 145,
   N: 146,
   "×": 147,
   "✕": 147,
@@ -92,10 +93,10 @@ const nags: Readonly<Record<string, number>> = {
 /** Longer glyphs first; letters only if they end the word. */
 const glyph = new RegExp(
   `^(?:${Object.keys(nags)
-    .filter((written) => !/[ND]/.test(written))
+    .filter((written) => !/[A-Z]/.test(written))
     .toSorted((one, other) => other.length - one.length)
     .map((written) => written.replaceAll(/[+?/]/g, "\\$&"))
-    .join("|")}|[ND](?![a-zA-Z0-9]))`,
+    .join("|")}|(?:RR|[ND])(?![a-zA-Z0-9]))`,
 );
 /** Characters that no move, number or result contains. */
 const sign = /^[^\p{L}\p{N}\p{C}\p{Z}$[\]"*%:\\@.-]+/u;
@@ -205,15 +206,15 @@ function countDots(dots: string): number {
 
 const half = "(?:1/2|½|0?[.,]5)";
 const results: readonly (readonly [RegExp, Result])[] = [
-  [/^(?:1(?:[.,]0)?[-:]0(?:[.,]0)?|\+:-)$/, "1-0"],
-  [/^(?:0(?:[.,]0)?[-:]1(?:[.,]0)?|-:\+)$/, "0-1"],
+  [/^(?:1(?:[.,]0)?[-:][0O](?:[.,]0)?|\+:-)$/, "1-0"],
+  [/^(?:[0O](?:[.,]0)?[-:]1(?:[.,]0)?|-:\+)$/, "0-1"],
   [new RegExp(`^(?:1/2|½|${half}[-:]${half})$`), "1/2-1/2"],
-  [/^(?:\*|0:0|-:-)$/, "*"],
+  [/^(?:\*|0:0|-:-|0[-:](?:½|1\/2)|(?:½|1\/2)[-:]0)$/, "*"],
 ];
 
 /** The result that a word spells, such as `0,5:0,5`. `0-0` is not here because it may be castling. */
 export function resultOf(word: string): Result | undefined {
-  const plain = plainForm(word.replaceAll(/\s/g, ""));
+  const plain = plainForm(word.replaceAll(/\s/g, "")).replace(/(?<=.)[.,]$/, "");
   return results.find(([spelling]) => spelling.test(plain))?.[1];
 }
 

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { errorOf, gameOf, sansOf } from "./games.ts";
+import { inOneGo } from "../../src/chess/in-one-go.ts";
+import { annotate } from "../../src/game/annotate.ts";
+import { errorOf, gameOf, review, sansOf } from "./games.ts";
 
 const pawnEnding = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
 /** Castling rights that fit Chess960 alone, in a position that is no start of it. */
@@ -15,6 +17,8 @@ interface Read {
   /** Words of the warnings, in their order. */
   readonly warnings?: readonly string[];
   readonly chess960?: boolean;
+  /** The glyphs of the main line. */
+  readonly nags?: readonly number[];
 }
 
 test.each<[what: string, text: string, read: Read]>([
@@ -54,7 +58,21 @@ test.each<[what: string, text: string, read: Read]>([
     "1. e4 e5 0-0",
     { moves: "e4 e5", result: "*", warnings: ["The last '0-0' was read as the result of a double forfeit"] },
   ],
-  ["a double forfeit with a colon", `${italian} 0:0`, { moves: italianSans, result: "*" }],
+  [
+    "a double forfeit with a colon, in its tag too",
+    `[Result "0:0"]\n\n${italian} 0:0`,
+    { moves: italianSans, result: "*", tags: { Result: "0:0" }, warnings: ["'0:0' was read as *"] },
+  ],
+  [
+    "a double forfeit that only its tag spells with a colon",
+    `[Result "0:0"]\n\n${italian} 0-0`,
+    { moves: italianSans, result: "*", warnings: ["double forfeit"] },
+  ],
+  [
+    "half a point for one side",
+    `${italian} 1/2-0`,
+    { moves: italianSans, warnings: ["'1/2-0' was read as *"] },
+  ],
   ["castling with zeros at the end", `${italian} 0-0`, { moves: `${italianSans} O-O` }],
   [
     "castling with zeros, and the result 0-0 behind it",
@@ -88,7 +106,11 @@ test.each<[what: string, text: string, read: Read]>([
     `[FEN "${middle}"]\n\n1. a3`,
     { moves: "a3", warnings: ["Castling rights KQkq were removed"] },
   ],
-  ["the glyphs of the table", `1. e4 → e5 ↑ 2. Nf3⇆ Nc6 D 3. Bc4□ Bc5 ∆`, { moves: italianSans }],
+  [
+    "the glyphs of the table",
+    `1. e4 → e5 ↑ 2. Nf3⇆ Nc6 D 3. Bc4□ Bc5 ∆`,
+    { moves: italianSans, nags: [40, 36, 132, 220, 7, 140] },
+  ],
   [
     "a sign that is no glyph",
     "1. e4 ☆ e5☆☆ 2. Nf3, *",
@@ -114,6 +136,8 @@ test.each<[what: string, text: string, read: Read]>([
       ["1/2 - 1/2", "1/2-1/2"],
       ["1/2–1/2", "1/2-1/2"],
       ["1:0", "1-0"],
+      ["1-O", "1-0"],
+      ["0-1.", "0-1"],
       ["0 : 1", "0-1"],
       ["1 -\n0", "1-0"],
     ] as const
@@ -179,7 +203,7 @@ test.each<[what: string, text: string, read: Read]>([
   ],
 ])(
   "a game is read with %s",
-  (_, text, { moves, result = "*", tags = {}, warnings = [], chess960 = false }) => {
+  (_, text, { moves, result = "*", tags = {}, warnings = [], chess960 = false, nags }) => {
     const game = gameOf(text);
     expect(sansOf(game)).toBe(moves);
     expect(game.result).toBe(result);
@@ -188,7 +212,14 @@ test.each<[what: string, text: string, read: Read]>([
     expect(game.warnings.map(({ message }) => message)).toEqual(
       warnings.map((words) => expect.stringContaining(words)),
     );
-    expect([...game.tree.moves.mainline()]).toHaveLength(game.moves.length);
+    const written = [...game.tree.moves.mainline()];
+    expect(written).toHaveLength(game.moves.length);
+    const glyphs = written.flatMap(({ nags = [] }) => nags);
+    expect(glyphs).toEqual(nags ?? glyphs);
+    const again = gameOf(inOneGo(annotate(game, review(game, []))));
+    expect(again.positions).toEqual(game.positions);
+    expect(again.result).toBe(result);
+    expect(again.warnings.filter(({ code }) => code === "pgn_corrected")).toEqual([]);
   },
 );
 
@@ -222,4 +253,12 @@ test.each([
   ["0:00:01,5", 1500],
 ])("the clock %j is read", (written, ms) => {
   expect(gameOf(`1. e4 {[%clk ${written}]} *`).clocksMs).toEqual([ms]);
+});
+
+test("a game reports ten corrections at most", () => {
+  const rounds = "nf3 nf6 ng1 ng8 ".repeat(20);
+  const bishops = "be2 be7 bf1 bf8 ".repeat(20);
+  for (const text of [rounds, `e4 e5 ${bishops}`]) {
+    expect(gameOf(text).warnings).toHaveLength(10);
+  }
 });
