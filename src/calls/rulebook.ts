@@ -4,7 +4,7 @@ import type { PlayedGame } from "../chess/play-game.ts";
 import type { Position } from "../chess/position.ts";
 import { costOfBytes, costOfMoves, errorFromFaults, KibitzError, withCost } from "../errors/errors.ts";
 import { playMoves, playPgn } from "../game/game.ts";
-import { readPgn } from "../game/read-pgn.ts";
+import { readSentGame } from "../game/read-sent-game.ts";
 import { type BeginWork, inTurns } from "../thread/event-loop.ts";
 import type { Call } from "./call.ts";
 
@@ -91,7 +91,7 @@ export function createRulebook({ beginWork, gate }: RulebookOptions) {
       await (counted && gate.refuseUsedUp(counted.account));
       const turn = beginWork(check);
       try {
-        const read = await inTurns(readPgn({ text: pgn }), turn);
+        const read = await inTurns(readSentGame(pgn), turn);
         const game = await inTurns(playPgn(read), turn);
         const warnings = game.warnings.map(({ message }) => message);
         return { ...movesUpTo(game, ply ?? game.moves.length), warnings };

@@ -1,5 +1,3 @@
-import { readFile } from "node:fs/promises";
-import { text } from "node:stream/consumers";
 import { createClient } from "@connectrpc/connect";
 import {
   AnalysisService,
@@ -19,6 +17,7 @@ import { isSolved, type PositionLine, positionFromLine } from "./read-epd.ts";
 import { knownCodeOf } from "./remote-error.ts";
 import { readRequestOfMany } from "./request-from-input.ts";
 import { plural } from "./style.ts";
+import { readText } from "./text-of-bytes.ts";
 import { whyNotOpened } from "./why-not-opened.ts";
 
 /**
@@ -89,13 +88,17 @@ interface NumberedPosition extends PositionLine {
 }
 
 async function readPositions(file: string, { stdin }: Host): Promise<readonly NumberedPosition[]> {
-  const content = await (file === "-" ? text(stdin) : readFile(file, "utf8")).catch((error: Error) => {
+  const content = await readText(file, stdin).catch((error: Error) => {
     throw new UsageError(`cannot read ${file}: ${whyNotOpened(error)}`);
   });
-  const positions = content.split("\n").flatMap((text, index) => {
-    const position = positionFromLine(text);
-    return position ? [{ ...position, line: index + 1 }] : [];
-  });
+  // A file of DOS ends in ^Z.
+  const positions = content
+    .replaceAll("\u001a", "")
+    .split(/\r\n?|\n/)
+    .flatMap((text, index) => {
+      const position = positionFromLine(text);
+      return position ? [{ ...position, line: index + 1 }] : [];
+    });
   if (positions.length === 0) {
     throw new UsageError(
       `${file === "-" ? "standard input" : file} has no positions: write one FEN or EPD per line`,

@@ -1,9 +1,8 @@
-import { readFile } from "node:fs/promises";
-import { text } from "node:stream/consumers";
 import type { KeyRecord, KeyStore } from "../storage/ports.ts";
 import { echo, isJsonObject } from "../text/plain-text.ts";
 import { type CommandInput, exitCode, UsageError } from "./command.ts";
 import { plural } from "./style.ts";
+import { readText } from "./text-of-bytes.ts";
 import { whyNotOpened } from "./why-not-opened.ts";
 
 /** A line of JSON, with the hash and without the secret. */
@@ -34,7 +33,7 @@ export function timeOf(ms: number | undefined): string | null {
  * @throws UsageError for an invalid file, of which no key is added
  */
 export async function importKeys({ host }: CommandInput, keys: KeyStore, file: string): Promise<number> {
-  const content = await (file === "-" ? text(host.stdin) : readFile(file, "utf8")).catch((error: Error) => {
+  const content = await readText(file, host.stdin).catch((error: Error) => {
     throw new UsageError(`${echo(file)} cannot be read: ${whyNotOpened(error)}`);
   });
   const counts = { imported: 0, revoked: 0, same: 0, conflict: 0 };

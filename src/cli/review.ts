@@ -40,7 +40,7 @@ export const reviewCommand: Command = {
   },
   notes: [
     "Takes files, folders of .pgn files, and - for standard input; each may have many games.",
-    "Text that is not UTF-8 is read as Windows-1252.",
+    "Files may be packed with gzip or zstd. Text is UTF-8, or UTF-16 with a byte order mark; a line that is neither is read as Windows-1252.",
     "A game has at most 600 plies, and 5000 moves with all variations.",
     "A game that cannot be read is reported with its line and column, and left out of --output; the others are reviewed.",
     "Ctrl-C keeps the games that are done. If the --output file exists, Kibitz resumes after its last game; it must hold the same games. Delete it to review them anew.",

@@ -20,7 +20,7 @@ const word = new RegExp(`${endOfFile}|[^\\s\\u200b-\\u200d\\u2060${endOfFile}{}(
 const spacedResult =
   /(?:[01½]|1\/2|0[.,]5)(?:\s{1,3}[-‐-―−:]\s{0,3}|[-‐-―−:]\s{1,3})(?:[01½]|1\/2|0[.,]5)(?=[\s;{}()]|$)/y;
 /** Quotation marks of a tag: word processors change the straight ones. */
-const quotes = "\"“”„‟″«»‹›'‘’‚`";
+export const quotes = "\"“”„‟″«»‹›'‘’‚`";
 const tagName = new RegExp(`\\[[ \\t]*([A-Za-z0-9][A-Za-z0-9_+#=:-]{0,63})[ \\t]*([${quotes}])`, "y");
 const tagEnd = new RegExp(`[${quotes}][ \\t]*\\]`, "g");
 

@@ -99,9 +99,10 @@ export function textBefore(
  *
  * @throws KibitzError `invalid_pgn`, with the place of the first error; `out_of_range` for a game with more
  * than {@link pliesMax} plies
+ * @param end of the game, if another game follows in the text
  */
-export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
-  const scanner = createScanner(source.text);
+export function* readPgn(source: PgnSource, end = source.text.length): Generator<void, PgnGame> {
+  const scanner = createScanner(source.text.slice(0, end));
   const tags = new Map<string, PgnTag>();
   const moves: WrittenMove[] = [];
   const root = new Node<PgnNodeData>();
@@ -318,6 +319,10 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
   }
   if (line !== main) {
     throw refuse("A variation does not end", "(", line.offset);
+  }
+  if (end < source.text.length) {
+    const [token = ""] = /\[[ \t]*\w*/.exec(source.text.slice(end)) ?? [];
+    throw refuseSecondGame(token, source.text.indexOf(token, end));
   }
   if (moves.length === 0) {
     // The place of the missing moves: a result may stand there, or the next game of a file.

@@ -3,7 +3,8 @@ import type { AnalysisRequest, ValidatedRequest } from "../analysis/analysis.ts"
 import { type KnownEngines, validateSearch } from "../analysis/validate-request.ts";
 import { costOfBytes, errorFromFaults, type Fault, KibitzError, withCost } from "../errors/errors.ts";
 import { type Game, gameFromMoves, gameFromPgn } from "../game/game.ts";
-import { type PgnGame, readPgn, textBefore } from "../game/read-pgn.ts";
+import { type PgnGame, textBefore } from "../game/read-pgn.ts";
+import { readSentGame } from "../game/read-sent-game.ts";
 import { holdsKey } from "../text/plain-text.ts";
 import { inTurns, type Turn } from "../thread/event-loop.ts";
 
@@ -70,7 +71,7 @@ async function readGame({ pgn: text, fen, moves }: SentGame, turn: Turn): Promis
     throw wrongGame("/pgn", "`pgn` contains an API key, which the answer would repeat.");
   }
   try {
-    const pgn = await inTurns(readPgn({ text }), turn);
+    const pgn = await inTurns(readSentGame(text), turn);
     const game = await inTurns(gameFromPgn(pgn), turn);
     return { game, pointer: "/pgn", shortened: (plies) => shortenedTo(pgn, plies) };
   } catch (thrown) {

@@ -6,11 +6,11 @@ import { type Score, type ScoreValue, scoreOfTerminal } from "../../src/chess/sc
 import { KibitzError } from "../../src/errors/errors.ts";
 import { type Game, gameFromPgn } from "../../src/game/game.ts";
 import type { Opening } from "../../src/game/openings.ts";
-import { readPgn } from "../../src/game/read-pgn.ts";
+import { readSentGame } from "../../src/game/read-sent-game.ts";
 import { createReviewer, type EvaluatedPosition, type GameReview } from "../../src/game/review.ts";
 
 export function gameOf(text: string): Game {
-  return inOneGo(gameFromPgn(inOneGo(readPgn({ text }))));
+  return inOneGo(gameFromPgn(inOneGo(readSentGame(text))));
 }
 
 /** The error of a game that must be refused. */

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { inOneGo } from "../../src/chess/in-one-go.ts";
 import { readPgn } from "../../src/game/read-pgn.ts";
 import { splitGames } from "../../src/game/split-games.ts";
-import { errorOf } from "./games.ts";
+import { errorOf, gameOf } from "./games.ts";
 
 const three =
   '% exported\n[Event "a"]\n\n1. e4 e5\n\n2. Nf3 *\n\n[Event "b"]\n[Site "y"]\r\n1. d4 {does not end\n\n[Event "c"]\n\n1. c4 { [x "y"] }\n';
@@ -72,6 +72,52 @@ test.each([
   }
 });
 
+test.each([
+  ["a tag in a comment", '[White "x"]\n\n1. e4 {as in\n[Event "y"]\n\n[Site "z"]\n1. d4 d5} e5 *\n', 2],
+  ["a tag in a comment with a brace", '1. e4 {as in\n[Event "y"] {sic}\n\n} e5\n', undefined],
+  ["a tag behind a comment", '1. e4 {a\n[Event "y"]\nb}\n[White "x"] 1. e4 *\n', undefined],
+  ["a brace in a tag", '[Event "{"]\n1. e4 *\n', 1],
+  ["a brace in a comment to the end of the line", "1. e4 ; {\n e5 *\n", 2],
+  ["a brace in an escaped line", "% {\n1. e4 e5 *\n", 2],
+  ["a comment of many lines before the tags", '{ by\nx }\n[Event "a"]\n\n1. e4 *\n', 1],
+  ["a comment among the tags", '[Event "a"]\n{ by x }\n[White "x"]\n1. e4 *\n', 1],
+])("%s is read alike in a file and in a request", async (_, text, plies) => {
+  const next = '[Event "b"]\n\n1. d4 *\n';
+  for (const characters of [1, 7, 10_000]) {
+    const games = await split(text + next, characters);
+    expect(games.at(-1)?.text).toBe(next);
+    expect(
+      games
+        .slice(0, -1)
+        .map((game) => game.text)
+        .join(""),
+    ).toBe(text);
+    if (plies !== undefined) {
+      expect(games).toHaveLength(2);
+      expect(gameOf(text).moves).toHaveLength(plies);
+    }
+  }
+  expect(errorOf(() => gameOf(text + next)).code).toBe("invalid_pgn");
+});
+
+test.each([
+  ['[Event "a"]\n[Result "0-1"]\n\n[Event "b"]\n\n1. e4 *\n', 28],
+  ['[Event "a"]\n\n1. e4 {does not end\n\n[Event "b"]\n\n1. d4 {good} *\n', 19],
+])("a request with a second game is refused as a file would be split: %j", (text, offset) => {
+  expect(errorOf(() => gameOf(text)).faults).toMatchObject([{ code: "invalid_pgn", place: { offset } }]);
+});
+
+test("a comment that does not end hides no later game of the file", async () => {
+  const games = ["1. d4 {x\n\n", '[Event "b"]\n1. e4 *\n', '[Event "c"]\n1. c4 {y} *\n'];
+  for (const characters of [1, 7, 10_000]) {
+    const found = await split(games.join(""), characters);
+    expect(found.map(({ text }) => text)).toEqual(games);
+    expect((await split(games.slice(0, 2).join(""), characters)).map(({ text }) => text)).toEqual(
+      games.slice(0, 2),
+    );
+  }
+});
+
 test("a file of blank lines has no games", async () => {
   expect(await split("\n \n", 2)).toEqual([]);
 });
@@ -82,6 +128,7 @@ test("splitting a file into games neither loses nor repeats a character", async 
     "\n",
     "1. e4 e5\n",
     "{ [x\n",
+    "}\n",
     "; [Event \n",
     "% x\n",
     "1. d4",

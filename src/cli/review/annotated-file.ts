@@ -45,7 +45,11 @@ function createAnnotatedFile(
   isKept: boolean,
   signal: AbortSignal,
 ): AnnotatedFile {
-  const there = readGamesOf(file.createReadStream({ start: 0, autoClose: false }), path, signal);
+  const there = readGamesOf(
+    file.createReadStream({ start: 0, autoClose: false, encoding: "utf8" }),
+    path,
+    signal,
+  );
   /** Bytes that were read, and bytes of whole games among them. */
   let read = 0;
   let kept = 0;

@@ -9,8 +9,8 @@ import { readPgn } from "../../game/read-pgn.ts";
 import { splitGames } from "../../game/split-games.ts";
 import { UsageError } from "../command.ts";
 import type { Host } from "../host.ts";
+import { textOfBytes } from "../text-of-bytes.ts";
 import { whyNotOpened } from "../why-not-opened.ts";
-import { textOfBytes } from "./text-of-bytes.ts";
 
 /** A file of games, or standard input. */
 export interface GamesFile {
@@ -21,7 +21,7 @@ export interface GamesFile {
 }
 
 /**
- * The files that a command names: standard input for `-`; for a folder, its files that end in `.pgn`, in alphabetical order.
+ * The files that a command names: standard input for `-`; for a folder, its files that end in `.pgn`, `.pgn.gz` or `.pgn.zst`, in alphabetical order.
  *
  * @param output of the command, which is left out if an earlier run wrote it into one of the folders
  * @throws UsageError for a file that does not exist
@@ -49,7 +49,7 @@ export async function filesFromNames(
 
 async function filesIn(folder: string, left: string | undefined): Promise<readonly string[]> {
   const entries = await readdir(folder, { withFileTypes: true });
-  const names = entries.filter((entry) => !entry.isDirectory() && /\.pgn$/i.test(entry.name));
+  const names = entries.filter((entry) => !entry.isDirectory() && /\.pgn(\.gz|\.zst)?$/i.test(entry.name));
   const paths = names.map(({ name }) => join(folder, name)).toSorted();
   const real = await Promise.all(paths.map((path) => realpath(path).catch(() => path)));
   const games = paths.filter((_, index) => real[index] !== left);

@@ -1,0 +1,133 @@
+import { isUtf8 } from "node:buffer";
+import { createReadStream } from "node:fs";
+import { pipeline, Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { createGunzip, createZstdDecompress } from "node:zlib";
+
+/** Keeps the byte order mark: places in a file count from its first character. */
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+const windows1252 = new TextDecoder("windows-1252");
+
+/** The first bytes of files that are not text, in hexadecimal. */
+const formats = [
+  [/^1f8b/, createGunzip],
+  [/^(?:28b52ffd|5.2a4d18)/, createZstdDecompress],
+  [/^504b(?:0304|0506|0708)/, "a zip archive"],
+  [/^377abcaf271c/, "a 7z archive"],
+  [/^526172211a07/, "a rar archive"],
+  [/^fd377a585a00/, "an xz file"],
+  [/^425a683[1-9]314159265359/, "a bzip2 file"],
+] as const;
+
+/** The most bytes at the beginning that tell a format. */
+const headBytes = 10;
+
+/** The longest line that is decoded in one piece, in bytes. */
+const lineMaxBytes = 64 * 1024;
+
+/** The text of a file, or of standard input for `-`. @throws Error if the file cannot be opened or unpacked */
+export function readText(file: string, stdin: Readable): Promise<string> {
+  return text(textOfBytes(file === "-" ? stdin : createReadStream(file)));
+}
+
+/**
+ * Decodes blocks of bytes, which may be cut anywhere. Unpacks gzip and zstd. UTF-16 has a byte order mark. Any other text is UTF-8; a line
+ * that is not UTF-8 is decoded as Windows-1252, which includes Latin-1, the character set of the PGN standard.
+ *
+ * @throws Error for an archive, and for packed data that is damaged
+ */
+export async function* textOfBytes(blocks: AsyncIterable<Uint8Array | string>): AsyncGenerator<string, void> {
+  const { head, all } = await readHead(bytesOf(blocks));
+  const [, format] = formats.find(([beginning]) => beginning.test(head)) ?? [];
+  if (typeof format === "string") {
+    throw new Error(`this is ${format}; unpack it first`);
+  }
+  if (format !== undefined) {
+    yield* textOfBytes(unpacked(all, format()));
+  } else if (/^(?:fffe|feff)/.test(head)) {
+    const utf16 = new TextDecoder(head.startsWith("ff") ? "utf-16le" : "utf-16be", { ignoreBOM: true });
+    for await (const bytes of all) {
+      yield utf16.decode(bytes, { stream: true });
+    }
+    yield utf16.decode();
+  } else {
+    yield* textOfLines(all);
+  }
+}
+
+async function* bytesOf(blocks: AsyncIterable<Uint8Array | string>): AsyncGenerator<Buffer, void> {
+  for await (const block of blocks) {
+    yield Buffer.from(block as Uint8Array);
+  }
+}
+
+/** The first bytes, in hexadecimal, and all blocks. */
+async function readHead(blocks: AsyncGenerator<Buffer, void>) {
+  let first = Buffer.alloc(0);
+  while (first.length < headBytes) {
+    const { value, done } = await blocks.next();
+    if (done) {
+      break;
+    }
+    first = Buffer.concat([first, value]);
+  }
+  async function* all(): AsyncGenerator<Buffer, void> {
+    yield first;
+    yield* blocks;
+  }
+  return { head: first.toString("hex", 0, headBytes), all: all() };
+}
+
+async function* unpacked(
+  blocks: AsyncIterable<Buffer>,
+  unpacker: ReturnType<typeof createGunzip>,
+): AsyncGenerator<Buffer, void> {
+  // Errors of the source destroy the unpacker, which throws them below.
+  pipeline(Readable.from(blocks), unpacker, () => {});
+  try {
+    yield* unpacker;
+  } catch (thrown) {
+    const { code = "", message } = thrown as NodeJS.ErrnoException;
+    throw /^Z/.test(code) ? new Error(`its packed data is damaged: ${message}`) : thrown;
+  }
+}
+
+async function* textOfLines(blocks: AsyncIterable<Buffer>): AsyncGenerator<string, void> {
+  /** The beginning of a line that the next block continues. */
+  let open = Buffer.alloc(0);
+  for await (const block of blocks) {
+    const bytes = Buffer.concat([open, block]);
+    const lines = 1 + Math.max(bytes.lastIndexOf("\n"), bytes.lastIndexOf("\r"));
+    const end = bytes.length - lines > lineMaxBytes ? bytes.length - unfinishedIn(bytes) : lines;
+    open = bytes.subarray(end);
+    yield decodeLines(bytes.subarray(0, end));
+  }
+  yield decodeLines(open);
+}
+
+function decodeLines(bytes: Buffer): string {
+  if (isUtf8(bytes)) {
+    return utf8.decode(bytes);
+  }
+  const lines: string[] = [];
+  for (let start = 0; start < bytes.length; ) {
+    const end = bytes.indexOf("\n", start) + 1 || bytes.length;
+    const line = bytes.subarray(start, end);
+    lines.push((isUtf8(line) ? utf8 : windows1252).decode(line));
+    start = end;
+  }
+  return lines.join("");
+}
+
+/** The number of bytes at the end that begin an incomplete character of UTF-8. */
+function unfinishedIn(bytes: Uint8Array): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    const isContinuation = byte >= 0x80 && byte < 0xc0;
+    if (!isContinuation) {
+      const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+      return length > back ? back : 0;
+    }
+  }
+  return 0;
+}
