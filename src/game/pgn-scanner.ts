@@ -50,7 +50,8 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     const offset = at;
     tagName.lastIndex = at;
     const [opening, name, quote] = tagName.exec(text) ?? [];
-    const lineEnd = Math.min(endOfLine(text, at), offset + tagMaxCharacters);
+    // A line may have thousands of tags, so only a part of it is searched for each.
+    const lineEnd = offset + endOfLine(text.slice(offset, offset + tagMaxCharacters), 0);
     if (opening === undefined || name === undefined) {
       at = lineEnd;
       return unexpectedWord(offset, wordAt(text, offset));
@@ -58,10 +59,12 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     const start = offset + opening.length;
     const line = text.slice(start, lineEnd);
     // A quotation mark that does not end the tag is part of the value, although it should be escaped.
-    const ends = [...line.matchAll(tagEnd)];
-    const end =
-      ends.find(({ 0: [mark], index }) => !isEscaped(line, index) && (quote !== '"' || mark === '"')) ??
-      ends.at(-1);
+    let end: RegExpExecArray | undefined;
+    for (end of line.matchAll(tagEnd)) {
+      if (!isEscaped(line, end.index) && (quote !== '"' || end[0].startsWith('"'))) {
+        break;
+      }
+    }
     if (end !== undefined) {
       at = start + end.index + end[0].length;
       return { kind: "tag", offset, name, value: tagValue(line.slice(0, end.index)) };

@@ -6,7 +6,7 @@ import { gameMaxCharacters } from "./read-pgn.ts";
 const tagLine = new RegExp(
   `^[ \\t\\ufeff\\u001a]*\\[[ \\t]*([A-Za-z0-9][A-Za-z0-9_+#=:-]*)[ \\t]*[${quotes}].*?(?:[${quotes}][ \\t]*\\]|(?=[\\n\\r]|$))`,
 );
-/** What begins or ends a comment. */
+/** Characters that begin or end a comment. */
 const commentMarks = /[{};]/g;
 
 /** A carriage return alone ends a line, too, as on old Macs. */

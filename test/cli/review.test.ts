@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { gzipSync } from "node:zlib";
 import { describe, expect, test, vi } from "vitest";
 import { startFen } from "../contract/doors/cases/case.ts";
 import { post } from "../contract/doors/post.ts";
@@ -60,6 +61,23 @@ describe("kibitz review", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/Note: The tag fen was read as FEN \(game 2, ply 1, line 7, column 1\)\./);
     expect(stdout).toMatch(/Note: 're8#' was read as Re8# \(game 2, ply 1, line 9, column 4\)\./);
+  });
+
+  test("kibitz review reads a packed file in UTF-16, names a zip archive, and cuts no packed --output", async () => {
+    const packed = join(folder, "packed.pgn.gz");
+    writeFileSync(packed, gzipSync(Buffer.from(`\ufeff${foolsMate}`, "utf16le")));
+    const zip = join(folder, "archive.pgn");
+    writeFileSync(zip, Buffer.from("504b030414000000", "hex"));
+    const { code, stdout, stderr } = await runKibitz(["review", packed, zip, "--depth", "1"]);
+    expect(code).toBe(2);
+    expect(stdout).toContain("Anna – Ben, 0-1");
+    expect(stderr).toContain(`cannot read ${zip}: this is a zip archive; unpack it first`);
+    const output = join(folder, "output.pgn");
+    writeFileSync(output, gzipSync(foolsMate));
+    const before = readFileSync(output);
+    const refused = await runKibitz(["review", fileOf(foolsMate), "--depth", "1", "--output", output]);
+    expect(refused.stderr).toContain("holds other games");
+    expect(readFileSync(output)).toEqual(before);
   });
 
   test("kibitz review --json prints a game per line, in the words of the API, and searches a repeated position once", async () => {
