@@ -58,7 +58,7 @@ const runners: Runner[] = [];
 for (const [name, settings, withMetrics = false] of nodes) {
   const KIBITZ_METRICS_PORT = withMetrics ? String(await freePort()) : "0";
   const { server, headers, pid, load, stop } = await startKibitz(
-    { engine, slots: 2, python: "", folder },
+    { engine, slots: 2 },
     { settings: { ...settings, KIBITZ_METRICS_PORT } },
   );
   started.defer(async () => void (await stop()));

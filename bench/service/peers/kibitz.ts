@@ -55,7 +55,7 @@ export function kibitzBeside(checkout: string): Peer {
 }
 
 export async function startKibitz(
-  { engine, slots }: PeerSettings,
+  { engine, slots }: Pick<PeerSettings, "engine" | "slots">,
   { settings = {}, checkout }: KibitzOptions = {},
 ): Promise<StartedKibitz> {
   const folder = makeDataFolder();
