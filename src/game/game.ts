@@ -321,7 +321,10 @@ function wrongNumberIn({ source, tags, moves }: PgnGame, { turn }: Position): Wr
 }
 
 function clockOf(comments: readonly string[] = []): number | undefined {
-  const written = comments.flatMap((comment) => [...comment.matchAll(clock)]).at(-1);
+  const written = comments
+    .filter((comment) => comment.includes("[%clk"))
+    .flatMap((comment) => [...comment.matchAll(clock)])
+    .at(-1);
   if (written === undefined) {
     return undefined;
   }
