@@ -239,8 +239,14 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
   }
 
   function addNag({ nag, text, offset }: Extract<Token, { kind: "nag" }>): void {
+    if (numberAt !== undefined && /^[ND]/.test(text)) {
+      // `2. N f3` is hardly a pawn move.
+      throw refuse(`'${echo(text)}' stands between a move number and its move`, text, offset);
+    }
     if (line.last === undefined) {
-      throw refuse(`The glyph '${text}' stands before any move`, text, offset);
+      addComment(text);
+      warn(`The glyph '${echo(text)}' stands before any move, and was made a comment`, offset);
+      return;
     }
     const { data } = line.last;
     data.nags ??= [];

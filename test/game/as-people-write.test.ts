@@ -262,3 +262,17 @@ test("a game reports ten corrections at most", () => {
     expect(gameOf(text).warnings).toHaveLength(10);
   }
 });
+
+test("a glyph in brackets or before the first move becomes a comment, with a warning", () => {
+  const { tree, warnings, moves } = gameOf("D 1. e4 (=) e5 (D) *");
+  expect(moves).toHaveLength(2);
+  expect(tree.comments).toEqual(["D"]);
+  expect([...tree.moves.mainline()].map(({ comments }) => comments)).toEqual([["="], ["D"]]);
+  expect(warnings.map(({ code }) => code)).toEqual(["pgn_corrected", "pgn_corrected", "pgn_corrected"]);
+});
+
+test("a piece apart from its square is refused, and not read as a pawn move", () => {
+  expect(errorOf(() => gameOf("1. e4 e5 2. N f3")).faults).toMatchObject([
+    { code: "invalid_pgn", place: { ply: 3, token: "N", offset: 12 } },
+  ]);
+});
