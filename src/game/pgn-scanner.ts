@@ -22,7 +22,8 @@ const spacedResult =
 /** Quotation marks of a tag: word processors change the straight ones. */
 export const quotes = "\"“”„‟″«»‹›'‘’‚`";
 const tagName = new RegExp(`\\[[ \\t]*([A-Za-z0-9][A-Za-z0-9_+#=:-]{0,63})[ \\t]*([${quotes}])`, "y");
-const tagEnd = new RegExp(`[${quotes}][ \\t]*\\]`, "g");
+/** The end of a tag, or of its line. */
+const tagEnd = new RegExp(`[\\n\\r]|[${quotes}][ \\t]*\\]`, "g");
 
 /** A carriage return alone ends a line in files of old Macs. */
 const lineBreak = /[\n\r]/g;
@@ -50,32 +51,40 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     const offset = at;
     tagName.lastIndex = at;
     const [opening, name, quote] = tagName.exec(text) ?? [];
-    // A line may have thousands of tags, so only a part of it is searched for each.
-    const lineEnd = offset + endOfLine(text.slice(offset, offset + tagMaxCharacters), 0);
     if (opening === undefined || name === undefined) {
-      at = lineEnd;
+      at = endOfTagLine(offset);
       return unexpectedWord(offset, wordAt(text, offset));
     }
     const start = offset + opening.length;
-    const line = text.slice(start, lineEnd);
+    tagEnd.lastIndex = start;
     // A quotation mark that does not end the tag is part of the value, although it should be escaped.
-    let end: RegExpExecArray | undefined;
-    for (end of line.matchAll(tagEnd)) {
-      if (!isEscaped(line, end.index) && (quote !== '"' || end[0].startsWith('"'))) {
+    let written: string | undefined;
+    for (let end = tagEnd.exec(text); end !== null; end = tagEnd.exec(text)) {
+      const [mark] = end;
+      if (mark === "\n" || mark === "\r" || tagEnd.lastIndex > offset + tagMaxCharacters) {
+        break;
+      }
+      written = text.slice(start, end.index);
+      at = tagEnd.lastIndex;
+      if (!isEscaped(written, written.length) && (quote !== '"' || mark.startsWith('"'))) {
         break;
       }
     }
-    if (end !== undefined) {
-      at = start + end.index + end[0].length;
-      return { kind: "tag", offset, name, value: tagValue(line.slice(0, end.index)) };
+    if (written !== undefined) {
+      return { kind: "tag", offset, name, value: tagValue(written) };
     }
-    at = lineEnd;
+    at = endOfTagLine(offset);
     return {
       kind: "unexpected",
       offset,
       text: `[${name}`,
       why: `begins a tag pair that does not end on its line, or is longer than ${tagMaxCharacters} characters`,
     };
+  }
+
+  /** The end of the line, or of as much of it as a tag may have. */
+  function endOfTagLine(offset: number): number {
+    return offset + endOfLine(text.slice(offset, offset + tagMaxCharacters), 0);
   }
 
   function readComment(): Token {

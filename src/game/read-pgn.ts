@@ -116,12 +116,16 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
   let resultAt: number | undefined;
 
   const warnings: Warning[] = [];
+  /** Words until the time slice ends. */
+  let left = tokensAtOnce;
 
   const refuse = (message: string, token: string, offset: number, others: Partial<PgnFault> = {}) =>
     pgnError(source, { code: "invalid_pgn", message, token, offset, ply: moves.length + 1, ...others });
   const warn = (message: string, offset: number) => {
     if (warnings.length < warningsMax) {
       warnings.push(pgnCorrected(source, { message, offset, ply: moves.length + 1 }));
+      // The time slice ends here, because finding the place has read the text from its beginning.
+      left = 1;
     }
   };
   const refuseSecondGame = (token: string, offset: number) =>
@@ -310,7 +314,6 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
   if (source.text.length > gameMaxCharacters) {
     throw refuse(`The game has more than ${gameMaxCharacters} characters`, "", 0);
   }
-  let left = tokensAtOnce;
   for (let tokens = scanner.read(); tokens !== undefined; tokens = scanner.read()) {
     for (const token of tokens) {
       readToken(token);
