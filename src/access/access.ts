@@ -4,7 +4,7 @@ import type { RequestContext } from "../request/context.ts";
 import { createMemoryLimitStore } from "../storage/memory/limit-store.ts";
 import { type KeyStore, OutcomeUnknown, StoreUnavailable, type UsageStore } from "../storage/ports.ts";
 import { type Account, type KeyRecord, localAccount, subjectOfKey } from "./account.ts";
-import { createAuthenticator, wrongHeader } from "./authenticate.ts";
+import { createAuthenticator, isOtherScheme, wrongHeader } from "./authenticate.ts";
 import { createClientAddress } from "./client-address.ts";
 import { createKeyIssuer, createSelfService, type KeyIssuer } from "./key-issuer.ts";
 import { createKeyExpiry } from "./keys.ts";
@@ -100,7 +100,7 @@ export async function createAccess(options: AccessOptions) {
       const { authorization, hasXApiKey } = request;
       const address = clientAddress(request);
       const caller: Account = { subject: address, address, plan: keyless, key: undefined };
-      if (authorization === undefined) {
+      if (authorization === undefined || (isOpen && isOtherScheme(authorization))) {
         if (hasXApiKey && !isOpen) {
           throw wrongHeader("has an X-API-Key header");
         }

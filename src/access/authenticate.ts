@@ -142,6 +142,11 @@ function keyFromHeader(authorization: string): string {
   return key;
 }
 
+/** True for a credential of another scheme than Bearer, such as the Basic login of a proxy. One word alone may be a key without its scheme. */
+export function isOtherScheme(authorization: string): boolean {
+  return !/^(?:bearer\b|\S+$)/i.test(authorization);
+}
+
 /** A list, because the word of an unknown scheme may be part of a secret. */
 const otherScheme = /^(?:basic|digest|negotiate|ntlm|token|apikey)(?= |$)/i;
 

@@ -144,7 +144,7 @@ export function preferredType(accept: string | undefined, offers: readonly strin
     return first;
   }
   // All offers are UTF-8, and many clients name that. Negotiator takes a type with a parameter for another type.
-  const spelled = offers.flatMap((offer) => [offer, `${offer};charset=utf-8`]);
+  const spelled = offers.flatMap((offer) => [offer, `${offer};charset=utf-8`, `${offer};charset=utf8`]);
   const found = new Negotiator({ headers: { accept } }).mediaType(spelled);
-  return found === undefined ? undefined : offers[Math.floor(spelled.indexOf(found) / 2)];
+  return found === undefined ? undefined : offers[Math.floor(spelled.indexOf(found) / 3)];
 }

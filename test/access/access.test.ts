@@ -109,3 +109,30 @@ test.each(["create", "revoke"] as const)(
     await expect(ask()).rejects.toThrow("a bug");
   },
 );
+
+test.each(["Basic dXNlcjpwYXNz", "Negotiate YII=", "Digest username=u", "Token abc"])(
+  "the credential %s of a proxy is ignored in open mode, and is 401 in the others",
+  async (authorization) => {
+    const { keys } = openOwnStores();
+    const openIn = (mode: "public" | "keys" | "open") =>
+      createAccess({ ...options, mode, keyExpiryDays: 0, stores: { keys } });
+    expect(await (await openIn("open")).accountOf({ ...origin, authorization })).toMatchObject({
+      key: undefined,
+    });
+    for (const mode of ["public", "keys"] as const) {
+      const scheme = new RegExp(`of the scheme ${authorization.split(" ")[0]}`);
+      await expect((await openIn(mode)).accountOf({ ...origin, authorization })).rejects.toThrow(scheme);
+    }
+  },
+);
+
+test.each(["Bearer kbz_wrong", "bearer", "kbz_0123456789"])(
+  "the credential %s, which may be a key, is validated in open mode",
+  async (authorization) => {
+    const { keys } = openOwnStores();
+    const access = await createAccess({ ...options, mode: "open", keyExpiryDays: 0, stores: { keys } });
+    await expect(access.accountOf({ ...origin, authorization })).rejects.toMatchObject({
+      code: "invalid_api_key",
+    });
+  },
+);

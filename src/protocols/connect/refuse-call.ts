@@ -85,6 +85,7 @@ function connectResponse(type: string, refusal: ConnectError): RefusalResponse {
 
 const unaryTypes = ["application/json", "application/proto"];
 const streamTypes = ["application/connect+json", "application/connect+proto"];
+const grpcWebTypes = ["application/grpc-web", "application/grpc-web+proto", "application/grpc-web+json"];
 const grpcTypes = ["application/grpc-web", "application/grpc"];
 
 /** An error, and further headers of its answer. */
@@ -114,7 +115,11 @@ export function refusalFromReply(
   if (reply.status === 415) {
     const types = [...(methodKind === "unary" ? unaryTypes : streamTypes), ...grpcTypes];
     const accepted = types.filter((type) => handler.supportedContentType(type));
-    const detail = `${name} does not accept this type of body. Add the header Content-Type: ${accepted[0]}.`;
+    const isWeb = contextOf(req).protocol === "grpc-web";
+    const advice = isWeb
+      ? `gRPC-Web is served as ${grpcWebTypes.join(" and ")}.`
+      : `Add the header Content-Type: ${accepted[0]}.`;
+    const detail = `${name} does not accept this type of body. ${advice}`;
     const error = new KibitzError("unsupported_media_type", detail);
     return { error, headers: [["Accept-Post", accepted.join(", ")]] };
   }

@@ -12,7 +12,7 @@ import {
 import { shownBase } from "../../http/pages/welcome.ts";
 import { sendProblem } from "../../http/send-problem.ts";
 import type { Log } from "../../log/log.ts";
-import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
+import { CallerLeft, contextOf, mcpPath, outcomeOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import { type AnswerOptions, createRouteHandler, type RouteHandler } from "./answers.ts";
 import { exampleOf } from "./read-request.ts";
@@ -107,9 +107,10 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     const { path } = contextOf(req);
     const place = places.get(path);
     if (!place) {
-      const isKnown = path.endsWith("/") && places.has(path.slice(0, -1));
+      const known = path.slice(0, -1);
+      const isKnown = path.endsWith("/") && (places.has(known) || known === mcpPath);
       if (isKnown) {
-        const detail = `There is nothing at ${path}. Leave out the slash at the end: ${path.slice(0, -1)}.`;
+        const detail = `There is nothing at ${path}. Leave out the slash at the end: ${known}.`;
         void refuse(req, res, new KibitzError("not_found", detail));
       }
       return isKnown;

@@ -110,7 +110,7 @@ export function isJson(contentType: string | undefined): boolean {
     return true;
   }
   const { type, parameters } = parse(contentType ?? "");
-  return type === "application/json" && (parameters.charset ?? "utf-8").toLowerCase() === "utf-8";
+  return type === "application/json" && /^utf-?8$/i.test(parameters.charset ?? "utf-8");
 }
 
 /**

@@ -6,19 +6,40 @@ import { didYouMean } from "../../text/nearest-name.ts";
 import { echo, nameOfJson, type Plain } from "../../text/plain-text.ts";
 import type { Caller } from "./caller.ts";
 import type { ObjectSchema } from "./schema.ts";
+import { jsonIn } from "./tidy-message.ts";
 
 /**
- * The arguments of a call without those that are null, which means absent. The service validates their values.
+ * The arguments of a call, without those that are absent: null, and optional ones that are an empty text or list. A list, integer or
+ * boolean that is JSON in a string is read. The service validates the values.
  *
  * @throws KibitzError
  */
-export function readArguments(sent: Plain, { properties }: ObjectSchema): Plain {
+export function readArguments(sent: Plain, { properties, required }: ObjectSchema): Plain {
   const names = Object.keys(properties);
   const unknown = Object.keys(sent).filter((name) => !names.includes(name));
   if (unknown.length > 0) {
     throw errorFromFaults(unknown.map((name) => unknownArgument(name, names)));
   }
-  return Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== null));
+  const read = Object.entries(sent).map(([name, value]) => [name, meantValue(value, properties[name]?.type)]);
+  return Object.fromEntries(
+    read.filter(([name, value]) => value !== null && (required.includes(String(name)) || !isEmpty(value))),
+  );
+}
+
+/** The value that is meant. @param type the type of the argument in its schema */
+function meantValue(value: unknown, type: unknown): unknown {
+  const read = type === "string" ? undefined : jsonIn(value);
+  const isMeant =
+    type === "array"
+      ? Array.isArray(read) && read.every((item) => typeof item === "string")
+      : type === "integer"
+        ? Number.isInteger(read)
+        : typeof read === type;
+  return read === null || (read !== undefined && isMeant) ? read : value;
+}
+
+function isEmpty(value: unknown): boolean {
+  return (typeof value === "string" && value.trim() === "") || (Array.isArray(value) && value.length === 0);
 }
 
 function unknownArgument(name: string, names: readonly string[]): Fault {
@@ -48,7 +69,7 @@ export async function readGameArguments(
   }
   // The rules of a game in PGN are those of a review.
   await caller.check(GameService.method.reviewGame, { pgn });
-  if (fen !== undefined || (moves !== undefined && !(Array.isArray(moves) && moves.length === 0))) {
+  if (fen !== undefined || moves !== undefined) {
     const message = "Send `pgn`, or `fen` and `moves`, and not both.";
     throw errorFromFaults([{ pointer: "/pgn", code: "invalid_pgn", message }]);
   }

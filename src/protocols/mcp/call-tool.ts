@@ -23,10 +23,11 @@ interface CallToolOptions {
  * Calls a tool. An error that its caller can fix is a result, never an error of the protocol: clients show results to their models, and
  * often only the fact that there was an error.
  */
-export async function callTool(tool: Tool, args: Plain, options: CallToolOptions): Promise<CallToolResult> {
+export async function callTool(tool: Tool, sent: Plain, options: CallToolOptions): Promise<CallToolResult> {
+  let args = sent;
   try {
-    const read = readArguments(args, tool.inputSchema);
-    const { text, structured } = await tool.call(read, options.caller, options.report);
+    args = readArguments(sent, tool.inputSchema);
+    const { text, structured } = await tool.call(args, options.caller, options.report);
     const { fen } = structured;
     const whole = shaped({ turn: turnOf(fen), board: boardOf(fen), ...structured }, tool.outputSchema);
     return { content: [{ type: "text", text }], structuredContent: whole as Record<string, unknown> };

@@ -20,6 +20,7 @@ import { type Answerers, createCaller } from "./caller.ts";
 import { invalidRequest, noMessage, notJson, refusalOfLongId, refusedAnswer } from "./refusals.ts";
 import { createSenderCheck, type Scheme, type SendersOptions } from "./senders.ts";
 import type { Peer } from "./server.ts";
+import { tidyMessage } from "./tidy-message.ts";
 
 export interface McpEndpointOptions extends SendersOptions, Answerers {
   /** Admits requests before their bodies are read. */
@@ -65,7 +66,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
       if (isGone(res)) {
         return;
       }
-      const sent = await readBody(req, admitted);
+      const sent = tidyMessage(await readBody(req, admitted));
       const refused = refusalOfLongId(sent);
       if (refused) {
         outcome.code = "out_of_range";

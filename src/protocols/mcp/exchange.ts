@@ -1,15 +1,21 @@
-import { createMcpHandler } from "@modelcontextprotocol/server";
-import type { NodeRequest } from "../../http/message.ts";
-import type { Plain } from "../../text/plain-text.ts";
+import { createMcpHandler, SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/server";
+import { KibitzError } from "../../errors/errors.ts";
+import { type NodeRequest, preferredType } from "../../http/message.ts";
+import { echo, type Plain } from "../../text/plain-text.ts";
+import { refusedAnswer } from "./refusals.ts";
 import { createServer, type Peer } from "./server.ts";
 
 /** The headers that the SDK needs. It sees no others, above all no key. */
-const passed = ["accept", "content-type", "mcp-protocol-version", "mcp-method", "mcp-name"];
+const passed = ["mcp-protocol-version", "mcp-method", "mcp-name"];
+
+const json = "application/json";
+const events = "text/event-stream";
 
 /**
  * Lets the SDK answer one message over HTTP, in its version of the protocol, by a server of its own. Rejects if the SDK fails.
  *
  * @param version the version of Kibitz
+ * @throws KibitzError `not_acceptable`
  */
 export async function exchange(
   { headers }: NodeRequest,
@@ -17,14 +23,23 @@ export async function exchange(
   peer: Peer,
   version: string,
 ): Promise<Response> {
+  const form = formOf(headers.accept, message);
+  const asked = headers["mcp-protocol-version"];
+  // The SDK checks this header of all messages but the first.
+  if (message.method === "initialize" && asked !== undefined && !versions.includes(String(asked))) {
+    const text = `Unsupported protocol version: ${echo(String(asked))} (supported versions: ${versions.join(", ")})`;
+    return Response.json(refusedAnswer(unsupportedVersion, text), { status: 400 });
+  }
   /** The SDK reports errors of the message, too: the last one is that of its answer. */
   let error: Error | undefined;
   const handler = createMcpHandler(() => createServer(peer, version), {
     onerror(reported) {
       error = reported;
     },
+    ...(form === "events" && { responseMode: "sse" }),
   });
-  const shown = new Headers();
+  // The type of the body is validated by now, and the SDK refuses a client that does not name both types of answers.
+  const shown = new Headers({ Accept: `${json}, ${events}`, "Content-Type": json });
   for (const name of passed.filter((name) => name in headers)) {
     shown.set(name, String(headers[name]));
   }
@@ -33,5 +48,42 @@ export async function exchange(
   if (response.status >= 500) {
     throw error ?? new Error(`the SDK has answered with the status ${response.status}`);
   }
-  return response;
+  return form === "json" ? asJson(response) : response;
+}
+
+/** Versions of the protocol that begin with `initialize`, and those that do not. */
+const versions: readonly string[] = [...SUPPORTED_PROTOCOL_VERSIONS, "2026-07-28"];
+
+/** The code with which the SDK refuses an unknown version of the older protocol. */
+const unsupportedVersion = -32_000;
+
+/**
+ * The form of the answer. A client that accepts both types has to say so, or to ask for progress, before it gets events: most clients
+ * that accept everything read JSON only.
+ *
+ * @throws KibitzError if the client accepts neither
+ */
+function formOf(accept: string | undefined, { params }: Plain): "json" | "events" | "either" {
+  const takesJson = preferredType(accept, [json]) !== undefined;
+  const takesEvents = preferredType(accept, [events]) !== undefined;
+  if (!takesJson && !takesEvents) {
+    const detail = `The Accept header allows neither ${json} nor ${events}: name both, or leave it out.`;
+    throw new KibitzError("not_acceptable", detail);
+  }
+  if (!takesJson) {
+    return "events";
+  }
+  const { progressToken } = Object(Object(params)._meta) as Plain;
+  const reads = progressToken !== undefined || accept?.toLowerCase().includes(events);
+  return takesEvents && reads ? "either" : "json";
+}
+
+/** The last message of a stream of events, which is the answer, as JSON. */
+async function asJson(response: Response): Promise<Response> {
+  if (response.headers.get("content-type") !== events) {
+    return response;
+  }
+  const answer = (await response.text()).split("\n").findLast((line) => line.startsWith("data: "));
+  // A stream without an answer belongs to a client that has disconnected.
+  return new Response(answer?.slice("data: ".length) ?? null, { headers: { "Content-Type": json } });
 }

@@ -4,6 +4,7 @@ import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/s
 import type { Plain } from "../../text/plain-text.ts";
 import { invalidRequest, notJson, refusalOfLongId, refusedAnswer } from "./refusals.ts";
 import { createServer, type Peer } from "./server.ts";
+import { tidyMessage } from "./tidy-message.ts";
 
 interface StdioOptions {
   readonly input: Readable;
@@ -64,11 +65,11 @@ function messagesOnly(refuse: (refused: Refused) => void): Transform {
       const lines = (begun + decoder.decode(chunk, { stream: true })).split("\n");
       begun = (lines.pop() ?? "").slice(0, lineMaxBytes + 1);
       for (const line of lines.filter((line) => line.trim() !== "")) {
-        const refused = refusalOf(line);
-        if (refused) {
-          refuse(refused);
+        const read = readLine(line);
+        if (typeof read === "string") {
+          this.push(`${read}\n`);
         } else {
-          this.push(`${line}\n`);
+          refuse(read);
         }
       }
       done();
@@ -76,14 +77,15 @@ function messagesOnly(refuse: (refused: Refused) => void): Transform {
   });
 }
 
-/** The answer to a line that is no message, or that has too long an id; undefined for all others. */
-function refusalOf(line: string): Refused | undefined {
+/** The message of a line for the SDK, or the answer to a line that is no message, or that has too long an id. */
+function readLine(line: string): string | Refused {
   if (Buffer.byteLength(line) > lineMaxBytes) {
     const text = `A message is longer than ${lineMaxBytes} bytes, and is not read: send one position or game at a time.`;
     return refusedAnswer(invalidRequest, text);
   }
   try {
-    return refusalOfLongId(deserializeMessage(line) as unknown as Plain);
+    const message = JSON.stringify(tidyMessage(JSON.parse(line)));
+    return refusalOfLongId(deserializeMessage(message) as unknown as Plain) ?? message;
   } catch (thrown) {
     const [code, text] =
       thrown instanceof SyntaxError

@@ -52,6 +52,22 @@ test.each([
   expect(refused.fields.get("allow")).toBeNull();
 });
 
+test.each(["grpc-web-text", "grpc-web-text+proto"])(
+  "a call by %s is 415 with the types of gRPC-Web that are served",
+  async (type) => {
+    const headers = { "X-Forwarded-For": `203.0.113.${++callers}`, "Content-Type": `application/${type}` };
+    const answer = await fetch(`${app.url}${service}/Evaluate`, {
+      method: "POST",
+      headers,
+      body: "AAAAAAA=",
+    });
+    expect([answer.status, await answer.text()]).toEqual([
+      415,
+      expect.stringContaining("gRPC-Web is served as application/grpc-web and application/grpc-web+proto"),
+    ]);
+  },
+);
+
 test("a body of the wrong type counts as a refusal, and its answer has the rate windows", async () => {
   const headers = { "X-Forwarded-For": "198.51.100.1", "Content-Type": "text/plain" };
   for (let refused = 0; refused < budget; refused++) {

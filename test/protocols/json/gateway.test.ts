@@ -126,7 +126,7 @@ describe("places", () => {
     }
   });
 
-  it.each(["/v1/eval/", "/engines/"])(
+  it.each(["/v1/eval/", "/engines/", "/mcp/"])(
     "a path with a slash too many is named without it: %s",
     async (path) => {
       expect(await problemOf(await get(path))).toMatchObject({

@@ -9,6 +9,7 @@ it.each([
   "application/json",
   "Application/JSON",
   "application/json; charset=utf-8",
+  "application/json; charset=UTF8",
   'application/json;charset="UTF-8"',
   "application/json; odata=verbose",
   " application/json ;",

@@ -44,6 +44,14 @@ const questions = [
     { moves: ["f3", "e5", "g4", "Qh4#"], depth: 4 },
     ["4 half-moves", "White: accuracy", "White to move"],
   ],
+  [
+    "analyze_position",
+    { moves: '["e4", "e5"]', depth: "4", multipv: "2", pgn: "", ply: "", fen: "", engine: "", nodes: null },
+    ["White to move", "depth 4", "#2"],
+  ],
+  ["analyze_position", { pgn: "1. e4 e5 *", ply: "1", depth: 2, fen: " ", moves: "[]" }, ["Black to move"]],
+  ["compare_moves", { candidates: '["e4","d4"]', depth: " 4 ", moves: [] }, ["Best of these for White"]],
+  ["review_game", { pgn: "", fen: "", moves: '["f3","e5"]', depth: "2" }, ["2 half-moves"]],
   ["play_moves", { moves: ["e4", "c5", "Nf3"] }, ["Black to move", "Legal moves (22)", "Nc6 (b8c6)"]],
 ] as const;
 

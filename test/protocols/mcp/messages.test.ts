@@ -8,6 +8,11 @@ import { newMessage, oldMessage, send } from "./messages.ts";
 const app = useApp({}, { engines: createEnginesInProcess() });
 
 const play = { name: "play_moves", arguments: { moves: ["e4"] } };
+const greeting = {
+  protocolVersion: "2025-11-25",
+  capabilities: {},
+  clientInfo: { name: "test", version: "1" },
+};
 const versionKey = "io.modelcontextprotocol/protocolVersion";
 
 describe("messages that contradict their headers", () => {
@@ -34,8 +39,94 @@ describe("messages that contradict their headers", () => {
     ]);
     const old = oldMessage("tools/list");
     const headers = { ...old.headers, "MCP-Protocol-Version": "1999-01-01" };
-    expect((await send(app.url, { ...old, headers })).status).toBe(400);
+    for (const method of ["tools/list", "initialize"]) {
+      const answer = await send(app.url, { headers, body: { ...old.body, method, params: greeting } });
+      expect([method, answer.status]).toEqual([method, 400]);
+      expect(answer.body.error).toMatchObject({ message: expect.stringContaining("2025-11-25") });
+    }
   });
+});
+
+describe.each([
+  ["older", oldMessage],
+  ["newer", newMessage],
+])("in the %s era", (_, message) => {
+  const both = /^(application\/json|text\/event-stream)$/;
+  const listed = message("tools/list");
+  const post = (accept: string | undefined, { headers, body } = listed) =>
+    http2Get(
+      app.url,
+      { ":method": "POST", ":path": "/mcp", ...headers, Accept: accept },
+      JSON.stringify(body),
+    );
+
+  test.each([
+    ["application/json, text/event-stream", both],
+    ["APPLICATION/JSON, Text/Event-Stream", both],
+    ["application/json;q=0.9, text/event-stream;q=0.5", both],
+    ["*/*", /^application\/json$/],
+    [undefined, /^application\/json$/],
+    ["application/*", /^application\/json$/],
+    ["application/json; charset=utf8", /^application\/json$/],
+    ["Application/JSON", /^application\/json$/],
+    ["text/event-stream;q=0, */*", /^application\/json$/],
+    ["text/event-stream", /^text\/event-stream$/],
+    ["text/*", /^text\/event-stream$/],
+    ["application/json;q=0, */*", /^text\/event-stream$/],
+  ])("a client of MCP that accepts %s is answered in a type that it accepts", async (accept, type) => {
+    const { status, headers, body } = await post(accept);
+    expect([status, headers["content-type"]]).toEqual([200, expect.stringMatching(type)]);
+    expect(JSON.parse(/^data: (.+)$/m.exec(body)?.[1] ?? body)).toMatchObject({
+      id: 1,
+      result: { tools: { length: 4 } },
+    });
+  });
+
+  test("a client of MCP that accepts only another type is 406 with the types to name", async () => {
+    const { status, body } = await post("text/html");
+    expect([status, JSON.parse(body)]).toMatchObject([
+      406,
+      { code: "not_acceptable", detail: expect.stringContaining("neither application/json nor") },
+    ]);
+  });
+
+  test("a client that asks for progress reads it, unless it accepts JSON alone", async () => {
+    const { headers, body } = message("tools/call", { name: "analyze_position", arguments: { depth: 4 } });
+    const params = Object(body.params);
+    const _meta = { ...params._meta, progressToken: "p" };
+    const asked = { headers, body: { ...body, params: { ...params, _meta } } };
+    expect((await post("*/*", asked)).body).toContain("notifications/progress");
+    expect(JSON.parse((await post("application/json", asked)).body).result).toMatchObject({
+      structuredContent: { turn: "white" },
+    });
+  });
+
+  test.each([
+    ["tools/list", null],
+    ["tools/list", { cursor: null, _meta: null }],
+    ["tools/call", { name: "play_moves", arguments: null }],
+    ["tools/call", { name: "play_moves", arguments: { fen: null, moves: null }, task: null }],
+    ["tools/call", { name: "play_moves", arguments: '{"moves": ["e4"], "fen": null}' }],
+  ])("null means absent in a message of MCP: %s %j", async (method, params) => {
+    const { headers, body } = message(method, params && "name" in params ? { name: params.name } : {});
+    const { _meta } = Object(body.params);
+    const sent = _meta && params ? { ...params, _meta: { ..._meta, progressToken: null } } : params;
+    const answer = await send(app.url, {
+      headers,
+      body: { ...body, params: _meta ? (sent ?? { _meta }) : sent },
+    });
+    expect(answer.body).toMatchObject({ id: 1, result: {} });
+    expect(answer.body.result).not.toHaveProperty("isError");
+  });
+});
+
+test("null means absent in the capabilities and the name of a client of MCP", async () => {
+  const { headers, body } = oldMessage("initialize", {
+    ...greeting,
+    capabilities: { roots: null, sampling: null },
+    clientInfo: { ...greeting.clientInfo, title: null },
+  });
+  expect((await send(app.url, { headers, body })).body).toMatchObject({ result: { serverInfo: {} } });
 });
 
 describe("unknown methods and tools", () => {

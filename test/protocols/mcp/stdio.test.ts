@@ -76,6 +76,18 @@ test.each([
   },
 );
 
+test.each([
+  ["ping", null],
+  ["tools/list", null],
+  ["tools/list", { cursor: null, _meta: null }],
+])("null means absent in a message over standard input: %s %j", async (method, params) => {
+  const { input, errors, connection, answer } = open();
+  input.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method, params })}\n`);
+  expect(await answer()).toMatchObject({ id: 1, result: {} });
+  expect(errors).toEqual([]);
+  await connection.close();
+});
+
 test("a line of standard input of exactly the longest length is answered", async () => {
   const { input, connection, answer } = open();
   input.write(
