@@ -27,6 +27,9 @@ const clockOutMs = 50;
 /** Less time on the clock, in milliseconds, is lost whatever is played. */
 const clockLeastMs = 10;
 
+/** The longest time of a timer in Node, in milliseconds: a longer one would end at once. A clock with more counts as this. */
+const clockMostMs = 2 ** 31 - 1;
+
 /** Moves that a game is expected to last. */
 const movesExpected = 30;
 
@@ -43,7 +46,8 @@ const firstMoveShare = 0.7;
  *
  * @param overheadMs longest time between sending a move and the clock being stopped
  */
-export function timeOfMove({ leftMs, incrementMs, movesToGo }: RunningClock, overheadMs: number): MoveTime {
+export function timeOfMove({ incrementMs, movesToGo, ...clock }: RunningClock, overheadMs: number): MoveTime {
+  const leftMs = Math.min(clock.leftMs, clockMostMs);
   if (leftMs < clockLeastMs) {
     return { searchMs: clockOutMs, answerByMs: clockOutMs, lastMs: clockOutMs + firstMoveMs };
   }

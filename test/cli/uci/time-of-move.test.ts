@@ -32,6 +32,15 @@ test("the time of a move leaves the overhead on the clock, or most of the time i
   );
 });
 
+test.each([undefined, 1])(
+  "a clock of any size sets timers that Node can keep, with moves to go: %s",
+  (movesToGo) => {
+    const { searchMs, answerByMs, lastMs } = timeOfMove({ leftMs: 1e14, incrementMs: 1e14, movesToGo }, 30);
+    expect(searchMs).toBeGreaterThan(60_000);
+    expect(Math.max(answerByMs, lastMs - answerByMs)).toBeLessThan(2 ** 31);
+  },
+);
+
 test("movetime fixes the time of a move: only the answer may come later", () => {
   expect(timeOfFixed(100, 30)).toEqual({ searchMs: 100, answerByMs: 130, lastMs: 430 });
 });
