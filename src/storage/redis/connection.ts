@@ -72,6 +72,8 @@ export interface Redis extends Disposable {
   readonly changes: EventEmitter<RedisChanges>;
   /** The time by Redis's clock, which all nodes share, in milliseconds since 1970; undefined until Redis has answered once. */
   now(): number | undefined;
+  /** The time by Redis's clock until which a call that is sent now is waited for; undefined as `now`. */
+  deadline(): number | undefined;
   /** Sends one command. Keys come before all other arguments, and get the prefix. @throws StoreUnavailable */
   ask(command: string, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
   /**
@@ -303,6 +305,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     },
     changes,
     now: () => (aheadMs === undefined ? undefined : performance.now() + aheadMs),
+    deadline: () => (aheadMs === undefined ? undefined : performance.now() + aheadMs + operationMaxMs),
     ask: (command, keys, args = []) => askFor(command, keys, args),
     async askBriefly(command, keys, args = []) {
       if (health.kind === "down" || performance.now() < briefRestsUntil) {

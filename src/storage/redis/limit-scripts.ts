@@ -40,9 +40,10 @@ end
 `;
 
 /**
- * Admits a request, or takes nothing.
+ * Admits a request, or takes nothing. A Redis that stood still carries out late what nobody waits for any more, and a place that nobody
+ * owns would be held for seconds.
  *
- * Keys: the places of the subject, windows of engine time, windows of requests. Argument: see {@link EnterArguments}. Answers `busy`, the
+ * Keys: the places of the subject, windows of engine time, windows of requests. Argument: see {@link EnterArguments}. Answers `late`; `busy`, the
  * time and the places; `exhausted` with the uses of engine time; `full` with those of requests; or `admitted`, the place and the uses of
  * requests.
  */
@@ -50,6 +51,9 @@ export const enterScript = redisScript(
   "enter",
   `${prelude}
 local asked, places, now = cjson.decode(ARGV[1]), KEYS[1], clock()
+if asked.latestMs and now > asked.latestMs then
+  return {'late'}
+end
 local taken = '(' .. whole(now)
 if asked.concurrent and redis.call('ZCOUNT', places, taken, '+inf') >= asked.concurrent then
   return {'busy', whole(now), redis.call('ZRANGEBYSCORE', places, taken, '+inf', 'LIMIT', 0, 100)}
@@ -90,6 +94,8 @@ return {'admitted', place, uses}
 
 /** Times are in milliseconds. */
 export interface EnterArguments {
+  /** The time after which nobody waits for the answer; undefined until Redis's clock is known. */
+  readonly latestMs: number | undefined;
   /** The most places; undefined if the request takes none. */
   readonly concurrent: number | undefined;
   /** Begins the name of the place, which ends with the time at which it was taken and the expected time. */

@@ -104,11 +104,22 @@ export function createRedisLimitStore(
       }
       const { concurrent, expectedMs, engineTime, requests, count } = asked;
       const name = `${node}.${++entered}`;
-      const args: EnterArguments = { concurrent, name, expectedMs, heldMs, engineTime, requests, count };
+      const args: EnterArguments = {
+        latestMs: redis.deadline(),
+        concurrent,
+        name,
+        expectedMs,
+        heldMs,
+        engineTime,
+        requests,
+        count,
+      };
       const keys = [placesOf(asked), ...engineTime.map(windowOf), ...requests.map(windowOf)];
       const askedAt = performance.now();
       const [kind, first, second] = listOf(await redis.run(enterScript, keys, [JSON.stringify(args)]));
       switch (kind) {
+        case "late":
+          throw new StoreUnavailable("Redis carried out a request too late");
         case "busy":
           return { kind, running: textsOf(second).map((place) => runningFrom(place, Number(first))) };
         case "exhausted":

@@ -309,6 +309,18 @@ describeWith("redis")("limits while Redis", () => {
     expect([700, 1000]).toContain(engineMs);
   });
 
+  test("a place that Redis would have given late, after it stood still, holds up no caller", async () => {
+    const { redis, limits } = await startNode();
+    await run(limits, account);
+    server.pause();
+    expect(await limits.enter(account, timeOf(1000))).toMatchObject({ kind: "admitted" });
+    await until(() => redis.health.kind === "down");
+    server.resume();
+    await until(() => redis.health.kind === "up");
+    // Redis has carried out by now what was sent before.
+    expect(await redis.ask("ZCARD", ["places:key"])).toBe(0);
+  });
+
   test("a node that stops has sent what its last searches used", async () => {
     const prefix = `away-${prefixes++}:`;
     const other = await startNode({ prefix });
