@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 import { stateOfEngineFiles } from "../engine/engine-files.ts";
@@ -33,7 +33,9 @@ export async function readKnownGreeting({
     async keep(kept) {
       const text = kept.join("\n");
       try {
-        await mkdir(folder, { recursive: true, mode: 0o700 });
+        // Imported only here, because a start must be quick.
+        const { makeFolder } = await import("../storage/sqlite/database.ts");
+        makeFolder(folder);
         await writeFile(file, `${digestOf(text)}\n${text}`, { mode: 0o600 });
       } catch {
         // The folder cannot be written, or the disk is full: the next start waits for its engine again.
