@@ -1,14 +1,17 @@
 import { availableParallelism } from "node:os";
 import { loadConfig } from "../wiring/config.ts";
+import { loadPlans } from "../wiring/plans.ts";
+import type { Config } from "../wiring/settings.ts";
 import { type Command, exitCode } from "./command.ts";
 import { checkEngines, checkSandbox } from "./doctor/engines.ts";
-import { type Check, type Finding, good } from "./doctor/finding.ts";
+import { bad, type Check, type Finding, good, messageOf } from "./doctor/finding.ts";
 import { checkData, checkPorts } from "./doctor/places.ts";
 import { checkRedis } from "./doctor/redis.ts";
 import { columnsOf, plural, wrapped } from "./style.ts";
 
 const checks: readonly Check[] = [
   checkMachine,
+  checkPlans,
   checkPorts,
   checkData,
   checkRedis,
@@ -18,7 +21,7 @@ const checks: readonly Check[] = [
 
 export const doctorCommand: Command = {
   usage: "doctor",
-  about: "Check whether this machine is fit to serve: ports, data folder, Redis, sandbox, engines.",
+  about: "Check whether this machine is fit to serve: plans, ports, data folder, Redis, sandbox, engines.",
   options: { json: { type: "boolean", about: "print each finding as one line of JSON" } },
   notes: [
     "Reads the same settings as serve, and changes neither settings nor data. Engines are started and tried, which takes some seconds.",
@@ -46,6 +49,14 @@ function* checkMachine(): Iterable<Finding> {
   const { platform, arch, versions } = process;
   const cores = plural(availableParallelism(), "core");
   yield good("machine", `Node.js ${versions.node}, ${platform} on ${arch}, ${cores}`);
+}
+
+function* checkPlans(config: Config): Iterable<Finding> {
+  try {
+    yield good("plans", plural(loadPlans(config).length, "plan"));
+  } catch (error) {
+    yield bad("plans", messageOf(error), "Correct the file that KIBITZ_PLANS names.");
+  }
 }
 
 const marks = { good: "✓", note: "!", bad: "✗" } as const;
