@@ -48,7 +48,8 @@ export async function exchange(
   if (response.status >= 500) {
     throw error ?? new Error(`the SDK has answered with the status ${response.status}`);
   }
-  return form === "json" ? asJson(response) : response;
+  // A subscription is a stream of events until its client disconnects.
+  return form === "json" && message.method !== "subscriptions/listen" ? asJson(response) : response;
 }
 
 /** Versions of the protocol that begin with `initialize`, and those that do not. */
