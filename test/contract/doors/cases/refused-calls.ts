@@ -27,7 +27,7 @@ const withoutKey = (call: Call): RefusalCase => ({
 export const refusedCalls: readonly RefusalCase[] = [
   badKey("a key that is mistyped", "Bearer kbz_0123456789abcdefghijABCDEFGHIJ123456", { fen: startFen }),
   badKey("a key that is not known", `Bearer ${createApiKey()}`, { fen: startFen }),
-  badKey("a credential that is no key at all", "Basic YTpi", { fen: startFen }),
+  badKey("a credential that is no key at all", "YTpi", { fen: startFen }),
   badKey("an unknown key before a bad position", "Bearer x", { fen: "bad" }),
   withoutKey("getKey"),
   withoutKey("revokeKey"),
