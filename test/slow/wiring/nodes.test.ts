@@ -126,7 +126,11 @@ describeWith("redis")("equal nodes with one Redis", () => {
     );
     expect(listed.code).toBe(0);
     expect(listed.stdout).toMatch(/^ADDRESS +VERSION +SLOTS +BUSY +WAITING +UP\n/);
-    const { stdout } = await runKibitz(["nodes", "--json"], env);
+    // A node reports its searches once in a while: those of the tests before have to end first.
+    const { stdout } = await until(
+      () => runKibitz(["nodes", "--json"], env),
+      ({ stdout }) => !/"(?:running|waiting)":[^0]/.test(stdout),
+    );
     const nodes = stdout
       .trim()
       .split("\n")
