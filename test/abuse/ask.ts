@@ -13,7 +13,7 @@ export interface Asked {
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: string | Uint8Array;
   readonly signal?: AbortSignal;
-  /** Of the caller. 127.0.0.1, unless given. */
+  /** The caller's address; 127.0.0.1 by default. */
   readonly localAddress?: string;
 }
 

@@ -17,12 +17,12 @@ const bombs = { gzip: gzipSync(blanks), deflate: deflateSync(blanks) };
 const brotli = brotliCompressSync(Buffer.alloc(48 * mib, " "), {
   params: { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_QUALITY]: 5 },
 });
-/** What is left of a bomb where bodies of 64 KiB are read: still 1000 times as much. */
+/** A smaller bomb for endpoints that read bodies of 64 KiB: still 1000 times that limit. */
 const small = gzipSync(Buffer.alloc(60 * mib, " "));
 
 const refused = { status: [413, 415, 400] };
 
-/** What a call over gRPC ends with whose message is in brotli. */
+/** Returns the gRPC status of a call whose message is compressed with brotli. */
 async function statusOfGrpc(client: ClientHttp2Session, message: Buffer): Promise<unknown> {
   const stream = client.request({
     ":method": "POST",
@@ -62,7 +62,7 @@ describe("19: a body that grows without measure is refused, and takes no memory"
     );
     const health = await stop();
     for (const answer of answers) {
-      // Those that come while the packed bytes of others take all the memory for batches are told so.
+      // Requests that arrive while others hold all the memory for batches get 503.
       expectProblem(answer, { status: [413, 503] });
     }
     expectUnharmed(health);

@@ -11,7 +11,7 @@ const service = useService({ KIBITZ_ACCESS: "public" });
 const key = createApiKey();
 const mistyped = `${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`;
 
-/** As they stand behind `Authorization:`. The key is well formed and unknown. */
+/** Values of the header `Authorization`. The key is well formed and unknown. */
 const bad = [
   "",
   " ",
@@ -54,7 +54,7 @@ describe("14: a credential that is no key is 401, and never taken for none", () 
     ["/v1/eval/stream", single],
     [batch, JSON.stringify({ requests: [{ fen: matedFen }] })],
     ["/v1/keys", "{}"],
-    // Who is not known is not told what is wrong.
+    // A client without valid credentials gets no details about its body.
     ["/v1/eval", "{"],
     [batch, JSON.stringify({ requests: [{ x: 1 }, 7] })],
     [batch, JSON.stringify({ requests: [{ x: 1 }, { fen: matedFen }] })],

@@ -5,7 +5,7 @@ import { startFen, useSharedService } from "./started-service.ts";
 
 const service = useSharedService();
 
-/** As JSON texts, because JSON can write what JavaScript rounds. */
+/** JSON texts and not values, because JavaScript would round some of them. */
 const noIntegers = [
   '"14"',
   '""',

@@ -5,7 +5,7 @@ import { useService } from "./started-service.ts";
 
 const service = useService({ KIBITZ_ACCESS: "public" });
 
-/** What callers and proxies write of where a request came from. */
+/** Headers in which callers and proxies name the address of the client. */
 const cousins = [
   "X-Forwarded-For",
   "Forwarded",

@@ -11,7 +11,7 @@ export interface Watched {
 }
 
 const everyMs = 10;
-/** As load balancers do: most probes on a connection that is there, some on a new one. */
+/** Like load balancers: most probes use an open connection, some a new one. */
 const newConnectionEvery = 10;
 
 /** From when the watch has ended, until there are enough probes. */

@@ -5,7 +5,7 @@ import { expectProblem } from "./expect-problem.ts";
 import { expectUnharmed, type Health, watchHealth } from "./health-watch.ts";
 import { type StartedService, useService } from "./started-service.ts";
 
-/** So many different positions that no two requests share a search. */
+/** Enough different positions that no two requests share a search. */
 const fens = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "utf8")
   .trim()
   .split("\n")

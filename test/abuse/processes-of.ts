@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 
-/** What Linux says of a process from outside. */
+/** Figures of a process, as Linux reports them from outside. */
 export interface Vitals {
   /** Bytes of memory it has now, and the most that it had since {@link forgetPeak}. */
   readonly rssBytes: number;
@@ -19,7 +19,7 @@ export function forgetPeak(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
-/** What a process has open, without the pipes to its engines: those come and go with them. */
+/** Lists the open descriptors of a process, except the pipes to its engines: those come and go with the engines. */
 export function descriptorsOf(pid: number): readonly string[] {
   const folder = `/proc/${pid}/fd`;
   return readdirSync(folder)

@@ -37,12 +37,12 @@ const evaluate = (count: number, path = "/v1/eval", body = search) => [
 const cancel = (count: number) => frame(frameType.rstStream, 0, idOf(count), uint32(8));
 
 interface Flood {
-  /** What is sent, again and again. */
+  /** The frames that are sent again and again. */
   readonly frames: (count: number) => readonly Uint8Array[];
   /** How often; most are cut off long before. */
   readonly times: number;
   readonly begin?: readonly Uint8Array[];
-  /** Whether the service must end the connection. */
+  /** True if the service must end the connection. */
   readonly isEnded: boolean;
   /** Reads none of the answers. */
   readonly deaf?: true;

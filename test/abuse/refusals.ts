@@ -14,7 +14,7 @@ const longGame = {
   depth: 5_000_000_000,
 };
 
-/** What is sent over and over: to a path, bodies and headers in turn. */
+/** A request that is sent over and over: to one path, with bodies and headers in turn. */
 export interface Flood {
   readonly path: string;
   readonly bodies: readonly string[];
@@ -37,7 +37,7 @@ function callOfTool(name: string, args: object): string {
 
 const bracketsInPgn = `1. e4 ${"(1. d4 ".repeat(37_000)}`;
 
-/** What is refused, and was dear to refuse, by name. It uses up the error quota. */
+/** Requests, by name, whose refusal used to be expensive. Each uses up the error quota. */
 export const refused: Readonly<Record<string, Flood>> = {
   "long games": { path: "/v1/eval", bodies: [JSON.stringify(longGame)] },
   "batches of long games": {
@@ -115,7 +115,7 @@ export const turnedAway: Readonly<Record<string, Flood & { readonly statuses: re
   },
 };
 
-/** What became of a flood. */
+/** The result of a flood. */
 export interface Flooded {
   /** Answers by status. */
   readonly statuses: ReadonlyMap<number, number>;
@@ -149,7 +149,7 @@ export async function floodWithRefusals(
   };
 }
 
-/** What other callers see meanwhile. */
+/** The latencies of other callers during a flood. */
 export interface Bystanders {
   /** Milliseconds, for each answer from the cache: elapsed time less the time for which the machine kept caller or service waiting for a core. */
   readonly tookMs: readonly number[];

@@ -10,7 +10,7 @@ const service = useSharedService();
 
 const json = "Content-Type: application/json";
 const chunked = "Transfer-Encoding: chunked";
-/** What a proxy in front would never have seen. Its answer would be a 404 that names it. */
+/** A request that a proxy in front would never see. Its answer would be a 404 that names its path. */
 const smuggled = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
 const eval_ = (headers: readonly string[], body: string) =>
   rawRequest("POST /v1/eval", [json, ...headers], body);

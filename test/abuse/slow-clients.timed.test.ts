@@ -28,7 +28,7 @@ interface Slow {
   readonly closed: Promise<unknown>;
   /** Sends a byte more. */
   dribble(): void;
-  /** What it got must be this. */
+  /** Checks the bytes that the client received. */
   check(): void;
 }
 

@@ -24,10 +24,9 @@ const soakMs = 60_000;
 /** Until then, caches fill and hot functions are compiled. */
 const warmUpMs = 20_000;
 /**
- * What may live on the heap at the end more than after the warm-up, in all. Not what the process has: between two
- * collections V8 lets that swing by 70 MiB, leak or no leak, and a bound above it would permit gigabytes an hour. What
- * lives swings by what is under way and what V8 compiles, both some hundred KiB. So less than half a KiB a call may
- * leak without being seen, where the machine is fast enough for four thousand calls; `npm run soak` sees the rest.
+ * The most that the live heap may grow after the warm-up. The bound is on the collected heap and not on the process, whose
+ * size swings by 70 MiB between two collections, leak or no leak. The live heap itself swings by some hundred KiB, for
+ * calls in flight and compiled code. So a leak of less than half a KiB a call stays unseen here; `npm run soak` finds it.
  */
 const liveMaxMore = 2 * mib;
 const descriptorsMaxMore = 10;
@@ -52,7 +51,7 @@ const fens = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "utf
   .map((line): { fen: string } => JSON.parse(line))
   .map(({ fen }) => fen);
 
-/** What callers do, good and bad, all day long. */
+/** A mix of valid and invalid calls. */
 function createWork(random: ReturnType<typeof createRandom>): () => Promise<unknown> {
   const works: readonly (() => Promise<unknown>)[] = [
     () => service.post("/v1/eval", { fen: random.pick(fens), depth: 1 + random.below(8) }),

@@ -181,7 +181,7 @@ export async function expectEvaluation(url: string): Promise<void> {
   expect(JSON.parse(body).best_move.uci).toMatch(/^[a-h][1-8][a-h][1-8]$/);
 }
 
-/** What a process runs, with its arguments: engines of one build have that in common. */
+/** Returns the command line of a process. Engines of one build share it. */
 function programOf(pid: number): string {
   return readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ");
 }

@@ -8,7 +8,7 @@ import { startFen, useSharedService } from "./started-service.ts";
 
 const service = useSharedService();
 
-/** Where a command that got through would write. */
+/** The file that an injected command would write. */
 const target = join(service.folder, "written-by-an-engine");
 const good = "4k3/8/8/8/8/8/8/R3K3 w - - 0 1";
 

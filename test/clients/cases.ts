@@ -6,9 +6,9 @@ export interface Case {
   /** Continues "a client". */
   readonly sees: string;
   readonly command: Command;
-  /** Whether the call carries a good key. */
+  /** True if the call carries a valid key. */
   readonly key?: true;
-  /** What the result must match. Lists are complete, objects may say more. */
+  /** The expected result. Lists are complete; objects may have more members. */
   readonly expected: object;
   /** Why clients may lawfully see different things, where they do. */
   readonly differs?: string;

@@ -12,12 +12,12 @@ export interface Program {
 /** A language that the service is called from. */
 export interface Language {
   readonly name: string;
-  /** What it is built and run with. */
+  /** Components that build and run it. */
   readonly needs: readonly Need[];
   /** Generates and compiles everything, in the cache of tools; nothing if it is built there from the same files. */
   build(): Promise<void>;
-  /** What users copy: `examples/<name>/`. */
+  /** The programs that users copy: `examples/<name>/`. */
   readonly examples: readonly Program[];
-  /** What the table of behaviour drives over stdin and stdout: `test/clients/<name>/`. */
+  /** The programs that the table of behaviour drives over stdin and stdout: `test/clients/<name>/`. */
   readonly probes: readonly Program[];
 }

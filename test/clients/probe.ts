@@ -13,13 +13,13 @@ export interface Command {
   readonly cancel_after_ms?: number;
   /** For streams. */
   readonly cancel_after_messages?: number;
-  /** Whether to send the request compressed with gzip. */
+  /** True to send the request compressed with gzip. */
   readonly compress?: boolean;
 }
 
-/** What a client library tells of a call. */
+/** The result of a call as a client library reports it. */
 export interface Result {
-  /** As gRPC names it: `OK`, `INVALID_ARGUMENT`. */
+  /** The gRPC code by name: `OK`, `INVALID_ARGUMENT`. */
   readonly code: string;
   readonly message: string;
   readonly details: readonly { readonly type: string; readonly value: ProtoJson }[];

@@ -3,12 +3,12 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { Transform } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What goes over the wire between a client and the service, whatever the client tells of it. */
+/** Records the traffic between a client and the service. */
 export interface RecordingProxy {
   readonly url: string;
-  /** Whether something compressed with gzip was sent by the client so far. */
+  /** True if the client has sent anything compressed with gzip. */
   hasSentGzip(): boolean;
-  /** Whether the service answered with something compressed with gzip so far. */
+  /** True if the service has sent anything compressed with gzip. */
   hasReceivedGzip(): boolean;
   /** Waits for so long before it passes on each part of an answer, until {@link cut}: what comes behind a part is then still to come. */
   pauseAnswers(ms: number): void;

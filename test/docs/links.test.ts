@@ -52,7 +52,7 @@ const modules = readdirSync(join(root, "src"), { withFileTypes: true })
   .map(({ name }) => name);
 const inModule = new RegExp(`^(${modules.join("|")})/[\\w./*-]+$`);
 
-/** What a document names in code as a file or folder of the project, and what is not there. */
+/** Returns the files and folders that a document names in code and that do not exist. */
 function deadPathsIn({ path, text }: { readonly path: string; readonly text: string }): readonly string[] {
   const named = [...prose(text).matchAll(/`([^`\s]+)`/g)].map(([, name = ""]) => name);
   const paths = named.filter(

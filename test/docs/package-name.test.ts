@@ -22,7 +22,7 @@ const texts = globSync("{*,**/*}.{md,ts,js,json,sh,yaml,yml,html,service,toml,go
   .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 
 const runners = /\b(npx|npm (?:exec|x|install|i|add)|pnpm (?:dlx|add)|yarn (?:dlx|add)|bunx)\b([^`"|;&\n]*)/g;
-/** What the arguments of a client's configuration are: `["-y", "kibitz", "mcp"]`. */
+/** Matches the arguments in a client's configuration: `["-y", "kibitz", "mcp"]`. */
 const argumentLists = /\[\s*"-y",([^\]]*)\]/g;
 const oldPlaces = /node_modules\/kibitz\/|\bkibitz-\d[\d.]*\.tgz/g;
 
@@ -41,7 +41,7 @@ function wrongCommandsIn(paragraph: string): readonly string[] {
   return [...commands, ...lists, ...paragraph.matchAll(oldPlaces)].map(([command]) => command.trim());
 }
 
-/** Of a document the paragraphs, a block of code with the paragraph before it; of anything else the lines. */
+/** Splits a document into paragraphs, each block of code with the paragraph before it; splits other files into lines. */
 function paragraphsOf({ path, text }: { readonly path: string; readonly text: string }): readonly string[] {
   return path.endsWith(".md") ? text.replace(/\n+(?=```\w)/g, "\n").split("\n\n") : text.split("\n");
 }

@@ -1,4 +1,4 @@
-/** What part of the time of `npm run test:fuzz` each target has. They sum to 1. */
+/** Each target's share of the time of `npm run test:fuzz`. The shares sum to 1. */
 const shares = {
   "fen-validation": 0.15,
   referee: 0.25,
@@ -11,7 +11,7 @@ const shares = {
 export type TargetName = keyof typeof shares;
 
 export interface Budget {
-  /** Of the first round; each round has the next one. */
+  /** The seed of the first round; each round adds 1. */
   readonly seed: number;
   readonly milliseconds: number;
 }

@@ -157,7 +157,7 @@ function checkPosition(position: Position, input: PositionInput): void {
   }
   equal(legalMoveCount === 0, terminal?.reason === "checkmate" || terminal?.reason === "stalemate");
 
-  // What is written is what is meant: it is read as itself, and the moves lead from the one to the other.
+  // The written FEN is read as the same position, and the moves lead from the start to it.
   const again = validatePosition({ fen, moves: [], chess960 });
   const replayed = validatePosition({ fen: root, moves, chess960 });
   deepEqual([again.kind, replayed.kind], ["position", "position"]);

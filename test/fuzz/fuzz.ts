@@ -11,7 +11,7 @@ export interface Target<T> {
   readonly check: (input: T) => unknown;
   /** Inputs that once found something, or reach what is seldom reached. They come first. */
   readonly corpus: readonly T[];
-  /** What to tell beside the number of inputs. */
+  /** Text for the report beside the number of inputs. */
   readonly figures?: () => string;
   /** Ends by this many inputs, and not by time. */
   readonly count?: number | undefined;
@@ -19,7 +19,7 @@ export interface Target<T> {
   readonly sizeOf?: (input: T) => number;
 }
 
-/** So many inputs have one seed: a round can be run again without those before it. */
+/** Inputs per seed. A round can be repeated without the rounds before it. */
 const roundRuns = 1000;
 
 /**

@@ -180,7 +180,7 @@ function withEnumNames(desc: DescMessage, json: JsonValue): JsonValue {
   return Object.fromEntries(members);
 }
 
-/** What ProtoJSON reads and plain JSON does not, by the contract's rules for `/v1`. */
+/** Inputs that ProtoJSON accepts and the contract's rules for `/v1` refuse. */
 function looserForms(desc: DescMessage, json: JsonValue): readonly string[] {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     return [];
@@ -221,7 +221,7 @@ function looserValues(field: DescField, value: JsonValue): readonly string[] {
   return implicit && value === null ? ["null for a field that is always there"] : [];
 }
 
-/** Of 1e400, which JSON.parse rounds to it. */
+/** The value to which JSON.parse rounds 1e400. */
 function hasInfinity(value: JsonValue): boolean {
   return typeof value === "object" && value !== null
     ? Object.values(value).some(hasInfinity)

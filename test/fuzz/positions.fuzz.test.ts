@@ -13,9 +13,9 @@ const native = nativeStockfish();
 const paths = ["wasm", ...rowsWith(["native"] as const, "native" as const)] as const;
 
 const batch = 50;
-/** Of two batches; in the others mates are near. */
+/** Positions of games are in two batches; the other batches have positions near mate. */
 const gamePositions = 90;
-/** Of so many positions of a game one is taken: neighbours are much alike. */
+/** One of this many positions of a game is taken, because neighbours are much alike. */
 const apart = 5;
 /** A claim of mate in more moves is not searched through, but its line is played to the end. */
 const provedMovesMax = 3;
@@ -31,7 +31,7 @@ beforeAll(async () => {
   referee = startReferee();
   service = await startService(5000, {
     KIBITZ_NATIVE_ENGINES: native ?? "none",
-    // What a busy machine answers late is checked as well.
+    // Answers that a busy machine gives late are checked as well.
     KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
   });
 });
@@ -78,7 +78,7 @@ describe.each(paths)("random positions, evaluated on the path %s,", (path) => {
     expect(service.takeComplaints()).toEqual([]);
   });
 
-  /** Mostly of games, and some where mates are near. */
+  /** Positions of games, and some near mate. */
   async function positionsOf(round: number): Promise<readonly Asked[]> {
     const played = await referee.playGames(round, gamePositions * apart);
     const mating = await referee.setUpMatings(round, 2 * batch - gamePositions);
@@ -137,7 +137,7 @@ describe.each(paths)("random positions, evaluated on the path %s,", (path) => {
       ok(line, "a line was not played");
       check(line);
     }
-    // Of a position's lines, only the best one's claim is one about the position.
+    // Only the claim of the best line is a claim about the position.
     const best = claims.filter(([answer, mate]) => answer.lines[0]?.score.mate === mate);
     for (const [answer, mate] of new Map(best.map((claim) => [claim[0], claim])).values()) {
       if (Math.abs(mate) <= provedMovesMax) {

@@ -9,7 +9,7 @@ import { policy } from "./referee/policy.ts";
 import { type Question, type Referee, startReferee } from "./referee/referee.ts";
 import { shrinkFen } from "./referee/shrink-fen.ts";
 
-/** So many questions have one seed, and so many of them are positions of games, asked as they are. */
+/** Questions per seed, and how many of them are unchanged positions of games. */
 const roundQuestions = 5000;
 const roundPositions = 1000;
 const batch = 500;

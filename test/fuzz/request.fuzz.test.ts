@@ -11,7 +11,7 @@ import { type StartedService, startService } from "./request/started-service.ts"
 
 /** A search that nothing else ends is over then. */
 const searchMaxMs = 100;
-/** What the server may take in all, by docs/reliability.md. */
+/** The most memory that the server may use, as the documentation promises. */
 const promisedBytes = 200e6;
 
 /**
@@ -64,7 +64,7 @@ async function warmUp(halfmoves: number): Promise<readonly number[]> {
   return service.engines();
 }
 
-/** What the service has complained of since it was asked last, but for the late stops that are to be expected. */
+/** Returns the complaints in the log since the last call, except expected late stops. */
 function complaints(): readonly string[] {
   const all = service.takeComplaints();
   const late = all.filter((line) => line.includes('"kind":"overtime"'));

@@ -15,7 +15,7 @@ import { threadMs } from "../support/thread-time.ts";
 import { corpusOf } from "./corpus.ts";
 import { fuzz } from "./fuzz.ts";
 
-/** What an engine prints during one search, and where the service stops listening. */
+/** The output of an engine during one search, and the index at which the service stops reading. */
 interface Printed {
   readonly lines: readonly string[];
   readonly lineCount: number;
@@ -80,7 +80,7 @@ const line = fc.oneof(
 
 type Edit = (lines: readonly string[]) => readonly string[];
 const at = fc.nat(40);
-/** What a pipe, a second engine or a strange build may do to a dialogue. */
+/** Damage that a pipe, a second engine or a strange build may do to a dialogue. */
 const edit: fc.Arbitrary<Edit> = fc.oneof(
   fc.tuple(at, at).map(
     ([from, to]): Edit =>
@@ -133,7 +133,7 @@ const counts = { complete: 0, incomplete: 0, none: 0, toldInFull: 0 };
 
 function check({ lines, lineCount, nodes, movetimeMs, closedAfter }: Printed): void {
   const fold = createSnapshotFold({ lineCount, nodes, movetimeMs });
-  /** What the fold was given, if it makes a line. */
+  /** The `info` lines that were passed to the fold. */
   const heard: UciInfo[] = [];
   let heardInTime = Number.POSITIVE_INFINITY;
   const told: Snapshot[] = [];
@@ -154,7 +154,7 @@ function check({ lines, lineCount, nodes, movetimeMs, closedAfter }: Printed): v
     }
     const snapshot = fold.add(info);
     if (snapshot) {
-      // Of several lines, what is heard after the time was up may prove what was heard before.
+      // With several lines, a line read after the time was up may complete an iteration read before.
       ok(index < closedAfter || lineCount > 1, "complete after the time was up");
       checkComplete(snapshot, heard.slice(0, heardInTime), lineCount, movetimeMs);
       newest = snapshot;
@@ -163,7 +163,7 @@ function check({ lines, lineCount, nodes, movetimeMs, closedAfter }: Printed): v
   }
   const final = fold.final();
   if (lineCount > 1) {
-    // Of several lines, what comes after them can show that they were not complete, and only the end that the last ones were.
+    // With several lines, later output can show that an iteration was incomplete; only the end proves that the last one was complete.
     if (final?.complete && !told.some(({ lines }) => isDeepStrictEqual(lines, final.lines))) {
       checkComplete(final, heard.slice(0, heardInTime), lineCount, movetimeMs);
     }
@@ -290,7 +290,7 @@ function checkResult(snapshot: Snapshot): void {
 
 const known = new Map<string, readonly string[]>();
 
-/** What chess.js, which throws at moves that are not legal, says of a line. Most lines come again and again. */
+/** Returns the SAN of a line by chess.js, which throws at illegal moves. Cached, because most lines recur. */
 function sanOf(moves: readonly string[]): readonly string[] {
   const key = moves.join(" ");
   const told = known.get(key);

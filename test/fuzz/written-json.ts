@@ -3,7 +3,7 @@ import fc from "fast-check";
 /** A text that is meant to be JSON, and what was done to it. */
 export interface WrittenJson {
   readonly text: string;
-  /** Whether a key stands twice in its object, however it is escaped. */
+  /** True if a key occurs twice in its object, in any escaping. */
   readonly repeats: boolean;
   /** How many arrays and objects lie inside each other. */
   readonly levels: number;

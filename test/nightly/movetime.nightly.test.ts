@@ -13,9 +13,9 @@ import { choiceOfRow, engineRows } from "./engine-rows.ts";
 
 const searches = 400;
 const movetimesMs = [50, 100, 250, 1000] as const;
-/** As many callers as slots, and as many slots as cores: engines keep all of them busy. */
+/** One caller a slot and one slot a core: engines keep all cores busy. */
 const slots = availableParallelism();
-/** As many as are no multiple of the movetimes: each position meets each. */
+/** Not a multiple of the number of movetimes, so that each position is searched with each movetime. */
 const positions = benchPositions(19);
 const dataDir = useTemporaryFolder();
 

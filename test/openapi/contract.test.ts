@@ -71,7 +71,7 @@ describe("the errors", () => {
 
   test("the OpenAPI document lists at each call the errors that it can end with", () => {
     const responses = Object.values(generated.components.responses).map(({ description }) => description);
-    // Of no path, of another method, of RPCs, of agents: nothing that a call described here can end with.
+    // Codes of unknown paths, wrong methods, RPCs and MCP: no call in the OpenAPI document can return them.
     const elsewhere = [
       "not_found",
       "method_not_allowed",

@@ -30,7 +30,7 @@ const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }));
 ajv.addSchema(document, "document");
 const compiled = new Map<string, ValidateFunction>();
 
-/** What is wrong with a value by the schema at this place of the document. */
+/** Returns the violations of a value against the schema at this place of the document. */
 export function faultsOf(value: unknown, ...keys: readonly string[]): unknown {
   const steps = keys.map((key) => encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1")));
   const ref = `document#/${steps.join("/")}`;

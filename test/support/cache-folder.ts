@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 
 /**
- * Where tools that tests install stay between runs and checkouts: `${KIBITZ_CACHE:-~/.cache/kibitz}/<tool>/<key>`.
+ * Returns the folder that keeps an installed test tool between runs and checkouts: `${KIBITZ_CACHE:-~/.cache/kibitz}/<tool>/<key>`.
  *
  * @param key a version or a digest of everything that the tool is made from, so that a new version has a folder of its own
  */

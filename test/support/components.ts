@@ -14,7 +14,7 @@ export interface Component {
   readonly name: string;
   /** Debian's package of it. */
   readonly debian?: string;
-  /** Where no package brings it, or another one does elsewhere: what to do. */
+  /** How to install it if Debian has no package for it. */
   readonly otherwise?: string;
   isHere(): boolean;
 }
@@ -121,14 +121,14 @@ export const components = {
 
 export type Need = keyof typeof components;
 
-/** What is not here, and how it comes here. */
+/** Returns a message that names a missing component and how to install it. */
 export function lackOf(need: Need): string {
   const { name, debian, otherwise }: Component = components[need];
   const ways = [...(debian ? [`Debian: apt-get install ${debian}`] : []), ...(otherwise ? [otherwise] : [])];
   return `no ${name} (${ways.join("; ")})`;
 }
 
-/** Whoever is not root becomes that of a user namespace, as the service does. */
+/** Arguments that make another user root of a user namespace, as the service does. */
 export function asRoot(): readonly string[] {
   return process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
 }
@@ -162,7 +162,7 @@ function printedBy(file: string, ...args: readonly string[]): string {
   return resultOf(file, args) ?? "";
 }
 
-/** What a program prints, or undefined if there is none or it fails. */
+/** Returns the output of a program; undefined if it is missing or fails. */
 function resultOf(file: string, args: readonly string[]): string | undefined {
   try {
     return execFileSync(file, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });

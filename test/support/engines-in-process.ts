@@ -21,11 +21,11 @@ export interface EnginesInProcess extends EngineBackend {
 }
 
 export interface EnginesInProcessOptions {
-  /** So many plies are found at once. A search for more goes on until its time is up or it is told to stop. */
+  /** Plies that are found at once. A deeper search runs until its time is up or it is stopped. */
   readonly quickPlies?: number;
-  /** What each ply of a search costs. */
+  /** Nodes per ply of a search. */
   readonly nodesAPly?: number;
-  /** Of their file, as if there was one. */
+  /** The digest of the engine's pretended file. */
   readonly sha256?: string;
 }
 

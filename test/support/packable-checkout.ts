@@ -11,7 +11,7 @@ export const packageParts: readonly string[] = [
   ...["LICENSE", "README.md", "package.json", "package-lock.json", "tsconfig.build.json", "tsconfig.json"],
 ];
 
-/** What a clone has after `npm install`, as far as the package and the page are made of it: a build there disturbs no test. */
+/** Copies the parts of an installed clone that make up the package and the page, so that a build there disturbs no test. */
 export function packableCheckout(folder: string): string {
   const checkout = copyCheckout(folder, packageParts);
   symlinkSync(join(here, "node_modules"), join(checkout, "node_modules"));

@@ -1,6 +1,6 @@
 import { afterAll, expect } from "vitest";
 
-/** What one worker keeps from file to file. */
+/** State that one worker keeps between test files. */
 interface Worker {
   realClock?: ReadonlyMap<string, unknown>;
   lastFile?: string | undefined;

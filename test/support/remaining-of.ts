@@ -1,4 +1,4 @@
-/** What the answer of `GET /v1/keys/self` says is left of the rate of this name. */
+/** Reads the remaining requests of a named rate from an answer of `GET /v1/keys/self`. */
 export function remainingOf(body: Readonly<Record<string, unknown>>, name: string): number {
   const rates = body.remaining as readonly { readonly name: string; readonly remaining: number }[];
   const rate = rates.find((one) => one.name === name);

@@ -3,9 +3,9 @@ import { components, lackOf, type Need } from "./components.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** What tests of this configuration may need. */
+    /** The components that tests of this configuration may need. */
     readonly needs: readonly Need[];
-    /** What of that is not here. */
+    /** The needed components that are missing. */
     readonly missing: readonly Need[];
   }
 }

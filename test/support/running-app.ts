@@ -13,15 +13,15 @@ import { useTemporaryFolder } from "./temporary-folder.ts";
 
 /** The app that the tests of a file ask. */
 export interface RunningApp {
-  /** Where it listens. Only while tests run. */
+  /** The address of the app. Available only while tests run. */
   readonly url: string;
-  /** What it has logged so far, of all levels. */
+  /** The log lines so far, of all levels. */
   readonly logged: readonly object[];
 }
 
-/** What the app is to have otherwise. It never takes its thread for busy, unless told. */
+/** Overrides of the app's defaults. The app never considers its thread busy by default. */
 interface UseAppOptions extends AppOptions {
-  /** Instead of those that the settings name. */
+  /** Replaces the engines that the settings name. */
   readonly engines?: EngineBackend;
   /** True if the app may log errors, because the tests break something inside it. */
   readonly mayFail?: boolean;
@@ -129,7 +129,7 @@ function startEnginesOf(
   return startEngines({ backends: [backend], defaultEngine, memoryMaxBytes, log }, signal);
 }
 
-/** What is open beyond that; files before this one may have left what closes in between. */
+/** Returns the resources that were opened since. Earlier test files may leave some that close in between. */
 function openSince(before: readonly string[]): readonly string[] {
   const closed = [...before];
   return openResources().filter((name) => {

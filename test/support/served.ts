@@ -7,7 +7,7 @@ import { type Server, type ServerOptions, startServer } from "./start-server.ts"
 
 /** A server of one test. */
 export interface Served extends Server {
-  /** What it has logged so far. */
+  /** The log lines so far. */
   readonly logged: readonly LogLine[];
 }
 

@@ -26,7 +26,7 @@ export interface KibitzOptions {
   readonly node?: string;
   /** A command that becomes it, such as `ip netns exec …`. */
   readonly through?: readonly string[];
-  /** Where its standard output goes instead: nowhere, or into an open file. */
+  /** Redirects standard output: to nowhere, or into an open file. */
   readonly stdout?: "ignore" | number;
 }
 
@@ -73,7 +73,7 @@ export function startKibitz(
   };
 }
 
-/** What `npm start` there tells Node. */
+/** Returns the Node flags of the checkout's `npm start`. */
 function flagsOf(checkout: string): readonly string[] {
   const { scripts } = JSON.parse(readFileSync(join(checkout, "package.json"), "utf8"));
   return scripts.start.split(" ").filter((word: string) => word.startsWith("--"));

@@ -8,7 +8,7 @@ export interface Server extends Omit<KibitzProcess, "stdout" | "stderr"> {
   /** `http://127.0.0.1:4711`. */
   readonly url: string;
   readonly port: number;
-  /** What came on its standard error, where warnings of Node land. It is shown as well. */
+  /** Lines of its standard error, such as warnings of Node. They are printed as well. */
   readonly complaints: string[];
 }
 

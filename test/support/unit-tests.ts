@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 
 const here = fileURLToPath(new URL("../..", import.meta.url));
 
-/** What reaches out of a process or takes an engine, a port, a database or a browser. */
+/** Imports that reach out of the process: engines, ports, databases, browsers. */
 const outside =
   /^(node:)?(child_process|cluster|dgram|http|http2|https|net|sqlite|tls|worker_threads)$|^(@connectrpc\/connect-node|@grpc\/|playwright|stockfish)/;
 

@@ -25,7 +25,7 @@ function folderOf(tool: GoTool): string {
   return cacheFolder(tool, tool === "otelcol" ? `${version}-${digestOfFiles(collectorParts)}` : version);
 }
 
-/** Where the program is, if it is installed. */
+/** Returns the path of the program if it is installed. */
 export function goToolFile(tool: GoTool): string {
   return `${folderOf(tool)}/${tool}`;
 }

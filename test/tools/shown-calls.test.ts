@@ -14,7 +14,7 @@ import { useApp } from "../support/running-app.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { goToolFile } from "./go-tools.ts";
 
-/** What the page shows of a call, copied and run by what it is written for. */
+/** Runs the calls that the page shows, each by the tool that it is written for. */
 
 const app = useApp({ KIBITZ_ACCESS: "keys", KIBITZ_SELF_SERVICE_KEYS: "true" });
 const folder = useTemporaryFolder();

@@ -12,7 +12,7 @@ export interface GeneratedClient extends Program {
   readonly needs: readonly Need[];
 }
 
-/** Of the generators that no list of packages names. */
+/** Versions of generators that are not in a package list. */
 const versions = { openapiGenerator: "7.25.0", oapiCodegen: "v2.8.2" };
 
 const here = fileURLToPath(new URL(".", import.meta.url));

@@ -44,7 +44,7 @@ await serveCommands(async (command, method) => {
       const typeUrl = `type.googleapis.com/${detail.type}`;
       return detailJson(create(AnySchema, { typeUrl, value: detail.value }));
     });
-    // What the service sent of itself with an error: where there were no headers before it, they are these.
+    // If no headers came before the error, its metadata are the headers.
     return headers === undefined
       ? told(codeName(error.code), error.rawMessage, details, error.metadata, new Headers(), messages)
       : told(codeName(error.code), error.rawMessage, details, headers, error.metadata, messages);

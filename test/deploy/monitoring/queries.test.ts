@@ -23,13 +23,13 @@ const series = new Map<string, readonly string[]>([
       : [[name, labels] as const],
   ),
 ]);
-/** What Prometheus puts to each. */
+/** Labels that Prometheus adds to each series. */
 const ofPrometheus = ["job", "instance"];
 
 const words =
   /^(and|or|unless|on|by|bool|ignoring|group_left|sum|avg|rate|increase|changes|abs|absent|time|timestamp|vector|avg_over_time|histogram_quantile|count|le|without)$/;
 
-/** What a query names and there is not: series, and labels of those that there are. */
+/** Returns the series and labels that a query names and that do not exist. */
 function faultsIn(query: string): readonly string[] {
   const faults: string[] = [];
   const bare = query.replace(/([\w:]+)?\{([^}]*)\}/g, (_, name = "", matchers: string) => {
@@ -63,7 +63,7 @@ describe("queries", () => {
     "the queries of the panel $title name existing series and labels",
     ({ lines }) => {
       expect(Object.values(lines).flatMap(faultsIn)).toEqual([]);
-      // What a line is called by, too.
+      // The legend may use only labels that the query keeps.
       for (const [legend, query] of Object.entries(lines)) {
         const named = [...legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = ""]) => label);
         const by = named.filter((label) => !ofPrometheus.includes(label));

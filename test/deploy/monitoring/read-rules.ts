@@ -20,7 +20,7 @@ export const alerts: readonly Alert[] = rules.flatMap((text) => {
   return name === undefined ? [] : [{ name, text }];
 });
 
-/** What is recorded, by its name. */
+/** The names of the recording rules. */
 export const recorded: readonly string[] = rules.flatMap(
   (text) => /^- record: (\S+)$/m.exec(text)?.[1] ?? [],
 );

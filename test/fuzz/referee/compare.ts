@@ -3,13 +3,13 @@ import { validatePosition } from "../../../src/chess/validate-position.ts";
 import { type Case, castlingOf, isChess960, policy, type Row } from "./policy.ts";
 import type { Question, Referee, Verdict } from "./referee.ts";
 
-/** What became of one question. */
+/** The comparison of one question's two answers. */
 export interface Comparison {
   readonly question: Question;
   readonly accepted: boolean;
   /** Ids of the rows of the policy that decided. */
   readonly rows: readonly string[];
-  /** What no row explains. */
+  /** A difference that no row of the policy explains. */
   readonly difference: string | undefined;
 }
 

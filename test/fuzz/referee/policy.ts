@@ -25,7 +25,7 @@ export const statusBits = {
  */
 export type Row = {
   readonly id: string;
-  /** What python-chess does: bits of its status, or that it reads what Kibitz does not. */
+  /** The behaviour of python-chess: bits of its status, or "reads it" if Kibitz does not. */
   readonly referee: string;
   /** The sentence of the contract that says so. */
   readonly contract: string;
@@ -170,7 +170,7 @@ export const policy: readonly Row[] = [
   },
 ];
 
-/** As the contract has it: asked for, or a castling letter is a file letter. */
+/** The contract's definition: `chess960` was set, or a castling letter is a file letter. */
 export function isChess960(asked: Pick<Case, "fields" | "chess960">): boolean {
   return asked.chess960 || /[A-H]/i.test(castlingOf(asked));
 }
@@ -198,7 +198,7 @@ function sideOfRight(asked: Case, letter: string): string | undefined {
   const white = isWhite(letter);
   const rank = backRankOf(asked, white);
   const [mark, rooks] = white ? ["K", "R"] : ["k", "r"];
-  // Of two kings none has a right; the position is refused for them.
+  // With two kings of one colour no right holds; the position is refused anyway.
   const king = asked.fields[0]?.split(mark).length === 2 ? rank.indexOf(mark) : -1;
   const wing = letter.toUpperCase();
   const rook =

@@ -7,7 +7,7 @@ import { pythonWithChess } from "../../support/python-chess/python-with-chess.ts
 /** A FEN, and whether it is asked to be Chess960. */
 export type Question = readonly [fen: string, chess960: boolean];
 
-/** What ends a game on the board; the clocks are not looked at. */
+/** The outcomes that end a game on the board. Clocks are ignored. */
 export type BoardOutcome = "checkmate" | "stalemate" | "insufficient_material";
 
 /**
@@ -25,7 +25,7 @@ export interface GamePosition {
   readonly verdict: Verdict;
 }
 
-/** Where moves lead to. */
+/** The positions that moves lead to. */
 export interface PlayedLine {
   /** Ends before the first move that is not legal. */
   readonly san: readonly string[];
@@ -43,7 +43,7 @@ export interface Referee extends Disposable {
   playLines(
     lines: readonly (readonly [fen: string, chess960: boolean, ucis: readonly string[]])[],
   ): Promise<readonly PlayedLine[]>;
-  /** Whether mate in so many moves, + for White, can be forced; `undefined` where `nodes` are too few to know. */
+  /** Returns true if mate in so many moves (+ for White) can be forced; `undefined` if `nodes` are too few to know. */
   proveMate(fen: string, chess960: boolean, mate: number, nodes: number): Promise<boolean | undefined>;
 }
 

@@ -41,7 +41,7 @@ function* candidatesOf(fen: string): Generator<string> {
   }
 }
 
-/** Where the symbol at `at` stands once empty squares are written one by one. */
+/** Returns the index of the symbol at `at` after empty squares are written one by one. */
 function openPlace(board: string, at: number): number {
   return board.slice(0, at).replace(/[2-8]/g, (digit) => "1".repeat(Number(digit))).length;
 }

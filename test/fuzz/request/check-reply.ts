@@ -7,7 +7,7 @@ import { statuses } from "../../contract/doors/statuses.ts";
 import type { FuzzedRequest } from "./fuzzed-request.ts";
 import type { Reply } from "./send-request.ts";
 
-/** What the contract's table of errors allows. */
+/** The values that the contract's table of errors allows. */
 const nextActions = [
   "fix_request",
   "send_suggested_request",
@@ -33,7 +33,7 @@ const serverFaults = [501, 503, 504];
 export function checkReply(request: FuzzedRequest, reply: Reply): string | undefined {
   const { status, headers } = reply;
   if (status === 0) {
-    // Who breaks off in the middle of a request may be left alone; so may who speaks no HTTP at all.
+    // A client that breaks off in the middle of a request, or does not speak HTTP, may get no answer.
     ok(request.over === "socket" && reply.body.length === 0, "an answer that is no HTTP");
     return undefined;
   }

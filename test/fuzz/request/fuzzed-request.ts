@@ -14,7 +14,7 @@ export type FuzzedRequest =
       readonly headers: readonly (readonly [name: string, value: string])[];
       readonly body: string;
     }
-  /** What goes through a socket. */
+  /** Raw bytes for a socket. */
   | { readonly over: "socket"; readonly bytes: string };
 
 const latin1 = (bytes: Uint8Array) => Buffer.from(bytes).toString("latin1");

@@ -3,14 +3,14 @@ import { type ClientHttp2Session, connect, constants } from "node:http2";
 import { connect as openSocket } from "node:net";
 import type { FuzzedRequest } from "./fuzzed-request.ts";
 
-/** What came back, whatever it was. */
+/** An answer, well formed or not. */
 export interface Reply {
   /** 0 where a connection was closed without an answer. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly trailers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** Whether it came to its end. */
+  /** True if the answer was complete. */
   readonly complete: boolean;
 }
 

@@ -47,7 +47,7 @@ export async function startService(
       ...quickestSettings,
       KIBITZ_ACCESS: "public",
       KIBITZ_SLOTS: "2",
-      // What is kept grows until it is full, and would look like a leak.
+      // The cache grows until it is full, which would look like a leak.
       KIBITZ_CACHE_MB: "2",
       KIBITZ_PLANS: join(folder, "plans.json"),
       KIBITZ_DATA_DIR: folder,
@@ -84,7 +84,7 @@ export async function startService(
   };
 }
 
-/** Of what the log says. */
+/** True for log lines that a fuzzed request may cause. */
 function isHarmless(line: string): boolean {
   return /^\{"level":(30|40)/.test(line) && !/"msg":"(engine failed|search tried again)/.test(line);
 }

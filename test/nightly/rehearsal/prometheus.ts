@@ -93,7 +93,7 @@ export async function startPrometheus({ folder, port, factor }: PrometheusOption
   };
 }
 
-/** Whether it has read the metrics of a node, and nothing that it missed before is still told. */
+/** True if it has read the metrics of a node and no alert from an earlier gap is active. */
 async function hasSeen(url: string): Promise<boolean> {
   try {
     const { result } = await get<{ result: readonly object[] }>(`${url}/api/v1/query?query=up==1`);

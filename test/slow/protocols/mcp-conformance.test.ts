@@ -35,7 +35,7 @@ const suite = createRequire(import.meta.url).resolve("@modelcontextprotocol/conf
 const program = suite.replace(/package\.json$/, "dist/index.js");
 const cwd = useTemporaryFolder();
 
-/** What each check has come to. */
+/** Returns the result of each check. */
 async function checksOf(scenario: string, version: string) {
   const args = ["server", "--url", `${app.url}/mcp`, "--spec-version", version, "--scenario", scenario];
   // It ends with 1 where a check fails.

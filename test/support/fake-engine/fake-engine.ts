@@ -30,7 +30,7 @@ const defaults = {
   UCI_ShowWDL: "false",
 };
 const options: Record<string, string> = { ...defaults };
-/** As for Stockfish, there is nothing more to search then. */
+/** Stockfish's maximum depth. */
 const deepest = 245;
 let position: readonly string[] = [];
 /** Searches since the last new game: what a hash would remember. */
@@ -175,7 +175,7 @@ async function search({ depth, nodes, movetimeMs, searchMoves }: Go): Promise<vo
   const moves = (weak ? rated.toReversed() : rated).slice(0, Number(options.MultiPV));
   const scoreOf = (score: string) => (learned && position.includes(mateInTwo) ? "mate 2" : score);
   const perIteration = rated.length + 100 * remembered + (chess960 ? 1 : 0);
-  // As much in a small table as in a large one.
+  // The same number of entries in a small table as in a large one.
   const hashfull = Math.floor(160 / Number(options.Hash));
   const print = (at: number, more = "") =>
     say(

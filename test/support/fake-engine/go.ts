@@ -1,4 +1,4 @@
-/** What a `go` line asks for. A limit that it does not name is infinite. */
+/** The limits of a `go` line. A limit that it does not name is infinite. */
 export interface Go {
   readonly depth: number;
   readonly nodes: number;

@@ -7,7 +7,7 @@ import { defaultWatchTimes, type WatchTimes } from "../../../src/engine/uci/watc
 import { options as callersOptions } from "../../engine/build-of.ts";
 import { copyCheckout } from "../copy-checkout.ts";
 
-/** What the fake engine can be told to do wrong. */
+/** Misbehaviours of the fake engine. */
 export type Misbehaviour =
   /** Never greets. */
   | "mute"
@@ -59,7 +59,7 @@ export type Misbehaviour =
 export interface FakeEngineOptions {
   /** Asked at every start: an engine may be told to, and the next one not. */
   readonly misbehaviour?: Misbehaviour | undefined;
-  /** What an iteration takes. */
+  /** Duration of one iteration. */
   readonly iterationMs?: number;
   /** Passes the test by which a server trusts engines that it finds. */
   readonly learned?: boolean;
@@ -109,7 +109,7 @@ export function fakeEngineCommandIn(folder: string, iterationMs = 2): string {
   return `exec "${join(copy, node)}" "${join(copy, engine, "run.js")}" none ${iterationMs} learned`;
 }
 
-/** What the fake engine imports. */
+/** The packages that the fake engine imports. */
 const needed = ["node_modules/chessops", "node_modules/@badrap/result"];
 
 export function commandOfFake({

@@ -6,7 +6,7 @@ import { makeUci, parseUci } from "chessops/util";
 /** A move of the side to move, and what the fake engine thinks of it. */
 export interface RatedMove {
   readonly uci: string;
-  /** As in an `info` line, from the point of view of the side to move. */
+  /** The score of an `info` line, for the side to move. */
   readonly score: string;
   readonly reply: string | undefined;
 }

@@ -43,7 +43,7 @@ test.each(heads)(
     const askedAt = performance.now();
     const refused = await ask(app.url, quick, caller);
     expect(refused.status).toBe(kind.later);
-    // Whoever asks on and on is not answered as fast as the thread can. Timers may be a millisecond early.
+    // Refusals to a caller over its quota are delayed by 100 ms. Timers may be a millisecond early.
     expect(performance.now() - askedAt).toBeGreaterThanOrEqual(99);
     expect(refused.headers.get("ratelimit")).toMatch(/^"minute";r=100;t=\d+$/);
     const told = refused.headers.get("retry-after") ?? refused.trailers.get("retry-after");

@@ -1,4 +1,4 @@
-/** What Prometheus is told, and how often an alert is to fire then. */
+/** Samples for Prometheus, and how often an alert has to fire for them. */
 export interface Story {
   readonly alert: string;
   readonly told: string;
@@ -16,7 +16,7 @@ const wait = "kibitz_queue_expected_wait_seconds";
 const restarts = (reason: string) => of("kibitz_engine_restarts_total", `reason="${reason}"`);
 const refused = (code: string) => of("kibitz_refusals_total", `code="${code}"`);
 
-/** What is told within hours. */
+/** Stories whose samples span hours. */
 export const stories: readonly Story[] = [
   {
     alert: "KibitzFailingFast",
@@ -194,12 +194,12 @@ export const stories: readonly Story[] = [
   },
 ];
 
-/** Of twenty nodes, one. */
+/** The nineteen healthy nodes of a cluster of twenty. */
 const others = Object.fromEntries(
   Array.from({ length: 19 }, (_, index) => [of(wait, "", `other ${index}`), "0x2100"]),
 );
 
-/** What is told within days: looked at every five minutes only. */
+/** Stories whose samples span days: evaluated every five minutes only. */
 export const longStories: readonly Story[] = [
   {
     alert: "KibitzFailingSlowly",
