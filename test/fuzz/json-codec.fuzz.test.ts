@@ -221,7 +221,7 @@ function looserValues(field: DescField, value: JsonValue): readonly string[] {
   return implicit && value === null ? ["null for a field that is always there"] : [];
 }
 
-/** The value to which JSON.parse rounds 1e400. */
+/** True if a value contains Infinity, to which JSON.parse rounds 1e400. */
 function hasInfinity(value: JsonValue): boolean {
   return typeof value === "object" && value !== null
     ? Object.values(value).some(hasInfinity)

@@ -13,7 +13,7 @@ const native = nativeStockfish();
 const paths = ["wasm", ...rowsWith(["native"] as const, "native" as const)] as const;
 
 const batch = 50;
-/** Positions of games are in two batches; the other batches have positions near mate. */
+/** Positions of games in each two batches; the others are near mate. */
 const gamePositions = 90;
 /** One of this many positions of a game is taken, because neighbours are much alike. */
 const apart = 5;
