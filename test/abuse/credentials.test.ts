@@ -219,7 +219,7 @@ test("25: a key comes back in no answer and stands in no line of the log, wherev
   }
   const names =
     "X-Request-Id X-Api-Key Cookie User-Agent Accept Content-Type Content-Encoding Origin Host Referer Forwarded Via " +
-    "X-Forwarded-For traceparent tracestate If-None-Match Connect-Timeout-Ms grpc-timeout Connect-Door-Version " +
+    "X-Forwarded-For traceparent tracestate If-None-Match Connect-Timeout-Ms grpc-timeout Connect-Protocol-Version " +
     "grpc-encoding grpc-accept-encoding Connect-Content-Encoding Accept-Encoding Range Expect Prefer Date From TE";
   for (const name of names.split(" ")) {
     const named = { [name]: issued };

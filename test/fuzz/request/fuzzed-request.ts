@@ -182,7 +182,7 @@ const header = fc.oneof(
     fc.constantFrom("Connect-Timeout-Ms"),
     fc.oneof(fc.constantFrom("0", "1", "5000", "-1", "99999999999", "1e3"), visible),
   ),
-  fc.tuple(fc.constantFrom("Connect-Door-Version"), fc.constantFrom("1", "2", "")),
+  fc.tuple(fc.constantFrom("Connect-Protocol-Version"), fc.constantFrom("1", "2", "")),
   fc.tuple(
     fc.constantFrom(
       "X-Request-Id",
