@@ -1,4 +1,5 @@
 import { errorFromFaults, type KibitzError } from "../errors/errors.ts";
+import { echo } from "../text/plain-text.ts";
 import type { Validation } from "./position.ts";
 
 /** The error for a request whose fields `fen` and `moves` were refused. */
@@ -8,10 +9,11 @@ export function errorFromPositionFaults({
 }: Extract<Validation, { kind: "faults" }>): KibitzError {
   const allowed = suggestedFen === undefined ? undefined : { examples: [suggestedFen] };
   return errorFromFaults(
-    faults.map(({ field, index, code, message }) => ({
+    faults.map(({ field, index, code, message, offset, token = "" }) => ({
       pointer: index === undefined ? `/${field}` : `/${field}/${index}`,
       code,
       message,
+      ...(offset !== undefined && { place: { offset, token: echo(token) } }),
       ...(allowed && { allowed }),
     })),
   );

@@ -64,6 +64,10 @@ export interface PositionFault {
   /** Index of the move, from 0; set only if `field` is `moves`. */
   readonly index?: number;
   readonly message: string;
+  /** The place of `token` in the FEN as it was sent, in UTF-16 units, from 0. Set if `field` is `fen`. */
+  readonly offset?: number;
+  /** The part of the FEN at `offset`; empty at the end of a FEN that is too short. */
+  readonly token?: string;
 }
 
 export interface PositionInput {

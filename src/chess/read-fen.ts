@@ -7,13 +7,34 @@ import { parseSquare, squareFile, squareFromCoords } from "chessops/util";
 import { quote } from "../text/plain-text.ts";
 import type { Warning } from "./position.ts";
 
+/** A part of a FEN as it was sent. */
+export interface FenPart {
+  readonly text: string;
+  /** In UTF-16 units. */
+  readonly offset: number;
+}
+
+/** A sentence for the caller, and the part of the FEN that it is about. */
+export interface FenProblem {
+  readonly message: string;
+  readonly part: FenPart;
+}
+
 /**
  * The content of the text, whether or not the rules of chess allow it. `setup.epSquare` is the square in the text. `completed` is the
  * FEN with its missing fields filled in, which may still be invalid.
  */
 type FenReading =
-  | { kind: "setup"; setup: Setup; chess960: boolean; warnings: readonly Warning[] }
-  | { kind: "problems"; problems: readonly string[]; completed: string | undefined };
+  | {
+      kind: "setup";
+      setup: Setup;
+      chess960: boolean;
+      warnings: readonly Warning[];
+      /** The fields of the board and of the side to move. */
+      placement: FenPart;
+      turn: FenPart;
+    }
+  | { kind: "problems"; problems: readonly FenProblem[]; completed: string | undefined };
 
 /**
  * Reads FEN, X-FEN and Shredder-FEN strictly: each field has its own grammar, and nothing else is accepted. All
@@ -24,26 +45,38 @@ export function readFen(text: string, askedForChess960: boolean): FenReading {
   if (split.kind === "problem") {
     return { kind: "problems", problems: [split.problem], completed: undefined };
   }
-  const { fields } = split;
-  const [boardText = "", turnText = "w", castlingField, epText = "-", halfmoves = "0", fullmoves = "1"] =
-    fields;
-  const board = readBoard(boardText);
-  const castlingText = castlingField ?? (board.kind === "board" ? castlingAtHome(board.board) : "-");
+  const { fields, end } = split;
+  const fieldOr = (index: number, missing: string) => fields[index] ?? { text: missing, offset: end.offset };
+  const placement = fieldOr(0, "");
+  const board = readBoard(placement);
+  const turnField = fieldOr(1, "w");
+  const castlingField = fieldOr(2, board.kind === "board" ? castlingAtHome(board.board) : "-");
+  const epField = fieldOr(3, "-");
+  const halfmovesField = fieldOr(4, "0");
+  const fullmovesField = fieldOr(5, "1");
+  const turnText = turnField.text;
+  const castlingText = castlingField.text;
+  const fullmoves = fullmovesField.text;
   const chess960 = askedForChess960 || namesRookFiles(castlingText);
   const castling = board.kind === "board" ? readCastling(castlingText, board.board, chess960) : undefined;
 
   const problems = [
-    problemOfShortage(fields.length),
+    problemIn(end, messageOfShortage(fields.length)),
     ...(board.kind === "problems" ? board.problems : []),
-    problemOfTurn(turnText),
-    problemOfCastlingText(castlingText) ?? (castling?.kind === "problem" ? castling.problem : undefined),
-    problemOfEnPassant(epText, turnText),
-    problemOfClock("half-move clock", halfmoves),
-    problemOfClock("move number", fullmoves),
+    problemIn(turnField, messageOfTurn(turnText)),
+    problemIn(
+      castlingField,
+      messageOfCastlingText(castlingText) ?? (castling?.kind === "problem" ? castling.problem : undefined),
+    ),
+    problemIn(epField, messageOfEnPassant(epField.text, turnText)),
+    problemIn(halfmovesField, messageOfClock("half-move clock", halfmovesField.text)),
+    problemIn(fullmovesField, messageOfClock("move number", fullmoves)),
   ].filter((problem) => problem !== undefined);
 
   if (problems.length > 0 || board.kind !== "board" || castling?.kind !== "castling") {
-    const completed = [boardText, turnText, castlingText, epText, halfmoves, fullmoves].join(" ");
+    const completed = [placement, turnField, castlingField, epField, halfmovesField, fullmovesField]
+      .map(({ text }) => text)
+      .join(" ");
     return { kind: "problems", problems, completed: fields.length < 4 ? completed : undefined };
   }
 
@@ -52,13 +85,24 @@ export function readFen(text: string, askedForChess960: boolean): FenReading {
     pockets: undefined,
     turn: turnText === "w" ? "white" : "black",
     castlingRights: castling.rooks,
-    epSquare: parseSquare(epText),
+    epSquare: parseSquare(epField.text),
     remainingChecks: undefined,
-    halfmoves: Number(halfmoves),
+    halfmoves: Number(halfmovesField.text),
     fullmoves: Math.max(Number(fullmoves), 1),
   };
   const warnings = [warningOfCastling(castling.removed), warningOfClocks(fields.length, fullmoves)];
-  return { kind: "setup", setup, chess960, warnings: warnings.filter((warning) => warning !== undefined) };
+  return {
+    kind: "setup",
+    setup,
+    chess960,
+    warnings: warnings.filter((warning) => warning !== undefined),
+    placement,
+    turn: turnField,
+  };
+}
+
+function problemIn(part: FenPart, message: string | undefined): FenProblem | undefined {
+  return message === undefined ? undefined : { message, part };
 }
 
 /** Castling rights if the field is missing: kings and rooks on their home squares have not moved. */
@@ -68,7 +112,7 @@ function castlingAtHome(board: Board): string {
   return [..."KQkq"].filter((letter) => !removed.includes(letter)).join("") || "-";
 }
 
-function problemOfShortage(fieldCount: number): string | undefined {
+function messageOfShortage(fieldCount: number): string | undefined {
   if (fieldCount >= 4) {
     return undefined;
   }
@@ -76,11 +120,11 @@ function problemOfShortage(fieldCount: number): string | undefined {
   return `The FEN has ${count}; board, side to move, castling and en passant are required.`;
 }
 
-function problemOfTurn(text: string): string | undefined {
+function messageOfTurn(text: string): string | undefined {
   return text === "w" || text === "b" ? undefined : `The side to move, ${quote(text)}, must be 'w' or 'b'.`;
 }
 
-function problemOfEnPassant(text: string, turn: string): string | undefined {
+function messageOfEnPassant(text: string, turn: string): string | undefined {
   if (text === "-") {
     return undefined;
   }
@@ -94,7 +138,7 @@ function problemOfEnPassant(text: string, turn: string): string | undefined {
   return `The en passant square ${text} is on the wrong rank: 6 with White to move, 3 with Black.`;
 }
 
-function problemOfClock(name: string, text: string): string | undefined {
+function messageOfClock(name: string, text: string): string | undefined {
   return /^\d{1,4}$/.test(text)
     ? undefined
     : `The ${name}, ${quote(text)}, must be a whole number from 0 to 9999.`;
@@ -120,43 +164,54 @@ function warningOfClocks(fieldCount: number, fullmoves: string): Warning | undef
   return { code: "clocks_defaulted", message, field: "fen" };
 }
 
-/** `problems` are sentences for the caller, at most one per rank. */
-type BoardReading = { kind: "board"; board: Board } | { kind: "problems"; problems: readonly string[] };
+/** There is at most one problem per rank. */
+type BoardReading = { kind: "board"; board: Board } | { kind: "problems"; problems: readonly FenProblem[] };
 
 /** Reads the first field of a FEN. The checks come first: chessops also reads "44" for eight empty squares, and "~" for promoted pieces. */
-function readBoard(text: string): BoardReading {
-  const problems = problemsOfBoard(text);
+function readBoard(placement: FenPart): BoardReading {
+  const problems = problemsOfBoard(placement);
   return problems.length > 0
     ? { kind: "problems", problems }
-    : { kind: "board", board: parseBoardFen(text).unwrap() };
+    : { kind: "board", board: parseBoardFen(placement.text).unwrap() };
 }
 
-function problemsOfBoard(text: string): readonly string[] {
+function problemsOfBoard(placement: FenPart): readonly FenProblem[] {
+  const { text } = placement;
   const ranks = text.split("/");
   if (ranks.length !== 8) {
     const count = ranks.length === 1 ? "1 rank" : `${ranks.length} ranks`;
-    return [`The board field ${quote(text)} has ${count}; a board has 8, separated by '/'.`];
+    const message = `The board field ${quote(text)} has ${count}; a board has 8, separated by '/'.`;
+    return [{ message, part: placement }];
   }
+  let { offset } = placement;
   return ranks.flatMap((rank, index) => {
-    const wrong = problemOfRank(rank);
-    return wrong === undefined ? [] : [`Rank ${8 - index} of the board, ${quote(rank)}, ${wrong}.`];
+    const wrong = problemOfRank({ text: rank, offset });
+    offset += rank.length + 1;
+    return wrong === undefined
+      ? []
+      : [{ ...wrong, message: `Rank ${8 - index} of the board, ${quote(rank)}, ${wrong.message}.` }];
   });
 }
 
-function problemOfRank(rank: string): string | undefined {
+/** The message is the rest of a sentence that begins with the rank. */
+function problemOfRank(part: FenPart): FenProblem | undefined {
+  const { text: rank, offset } = part;
   const unexpected = /[^1-8KQRBNPkqrbnp]/.exec(rank);
   if (unexpected) {
-    return `has '${unexpected[0]}', which is neither a piece (KQRBNP, kqrbnp) nor a digit 1-8`;
+    const message = `has '${unexpected[0]}', which is neither a piece (KQRBNP, kqrbnp) nor a digit 1-8`;
+    return { message, part: { text: unexpected[0], offset: offset + unexpected.index } };
   }
-  if (/\d\d/.test(rank)) {
-    return "has two digits in a row; adjacent empty squares are written as one number";
+  const digits = /\d\d/.exec(rank);
+  if (digits) {
+    const message = "has two digits in a row; adjacent empty squares are written as one number";
+    return { message, part: { text: digits[0], offset: offset + digits.index } };
   }
   let squares = 0;
   for (const symbol of rank) {
     squares += symbol > "8" ? 1 : Number(symbol);
   }
   if (squares !== 8) {
-    return `describes ${squares} squares; a rank has 8`;
+    return { message: `describes ${squares} squares; a rank has 8`, part };
   }
   return undefined;
 }
@@ -178,7 +233,7 @@ function namesRookFiles(castling: string): boolean {
 }
 
 /** Checks the text of a castling field, without the board. */
-function problemOfCastlingText(text: string): string | undefined {
+function messageOfCastlingText(text: string): string | undefined {
   if (text === "-") {
     return undefined;
   }
@@ -241,7 +296,10 @@ function rookOnFile(file: string, rooks: SquareSet, color: Color): Square | unde
 /** The longest FEN that is read, in characters; a meaningful FEN has about 90 at most. */
 export const maxFenCharacters = 128;
 
-type FenSplit = { kind: "fields"; fields: readonly string[] } | { kind: "problem"; problem: string };
+/** `end` is the empty part behind the last field. */
+type FenSplit =
+  | { kind: "fields"; fields: readonly FenPart[]; end: FenPart }
+  | { kind: "problem"; problem: FenProblem };
 
 /** The start position, `startpos` in UCI. */
 export const standardStart = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
@@ -249,33 +307,45 @@ export const standardStart = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq
 /** Splits a FEN into its one to six fields. A problem found here is reported alone. */
 function splitFen(text: string): FenSplit {
   if (text.length > maxFenCharacters) {
-    return splitProblem(`The FEN has ${text.length} characters; the maximum is ${maxFenCharacters}.`);
+    const message = `The FEN has ${text.length} characters; the maximum is ${maxFenCharacters}.`;
+    return splitProblem(message, maxFenCharacters, text.length);
   }
   // Remove ASCII blanks only: String.trim() and \s also match Unicode blanks. A line break between fields stays and
   // is refused, because it would make two lines for an engine.
-  const fen = text.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, "");
-  if (fen === "") {
-    return splitProblem("The FEN is empty.");
+  const trimmed = text.replace(/[ \t\n\v\f\r]+$/, "");
+  const start = trimmed.search(/[^ \t\n\v\f\r]/);
+  if (start < 0) {
+    return splitProblem("The FEN is empty.", 0, 0);
   }
-  const unexpected = /[^ -~]/u.exec(fen)?.[0].codePointAt(0);
-  if (unexpected !== undefined) {
-    const name = `U+${unexpected.toString(16).toUpperCase().padStart(4, "0")}`;
-    return splitProblem(`The FEN contains ${name}; it must be plain ASCII, its fields separated by spaces.`);
+  const fen = trimmed.slice(start);
+  const unexpected = /[^ -~]/u.exec(fen);
+  if (unexpected) {
+    const [character] = unexpected;
+    const name = `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}`;
+    const message = `The FEN contains ${name}; it must be plain ASCII, its fields separated by spaces.`;
+    const offset = start + unexpected.index;
+    return splitProblem(message, offset, offset + character.length);
   }
 
-  const fields = (fen === "startpos" ? standardStart : fen).split(/ +/);
-  if (fields.includes("moves")) {
-    return splitProblem("The FEN is followed by moves; send them in the field `moves`.");
+  const fields = [...(fen === "startpos" ? standardStart : fen).matchAll(/[^ ]+/g)].map(
+    ({ 0: field, index }): FenPart => ({ text: field, offset: start + index }),
+  );
+  const offsetOf = (index: number) => fields[index]?.offset ?? trimmed.length;
+  const moves = fields.findIndex((field) => field.text === "moves");
+  if (moves >= 0) {
+    return splitProblem("The FEN is followed by moves; send them in the field `moves`.", offsetOf(moves));
   }
-  if (fields.some((field) => field.endsWith(";"))) {
-    return splitProblem("The FEN is followed by EPD operations; send only its first four fields.");
+  const operation = fields.findIndex((field) => field.text.endsWith(";"));
+  if (operation >= 0) {
+    const message = "The FEN is followed by EPD operations; send only its first four fields.";
+    return splitProblem(message, offsetOf(Math.min(operation, 4)));
   }
   if (fields.length > 6) {
-    return splitProblem(`The FEN has ${fields.length} fields; a FEN has at most 6.`);
+    return splitProblem(`The FEN has ${fields.length} fields; a FEN has at most 6.`, offsetOf(6));
   }
-  return { kind: "fields", fields };
-}
+  return { kind: "fields", fields, end: { text: "", offset: trimmed.length } };
 
-function splitProblem(sentence: string): FenSplit {
-  return { kind: "problem", problem: sentence };
+  function splitProblem(message: string, from: number, to = trimmed.length): FenSplit {
+    return { kind: "problem", problem: { message, part: { text: text.slice(from, to), offset: from } } };
+  }
 }

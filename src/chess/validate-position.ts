@@ -3,8 +3,8 @@ import type { Board } from "chessops/board";
 import { Chess, IllegalSetup } from "chessops/chess";
 import type { Setup } from "chessops/setup";
 import { SquareSet } from "chessops/squareSet";
-import { COLORS, type Color, type Role } from "chessops/types";
-import { makeSquare, opposite } from "chessops/util";
+import { COLORS, type Color, type Role, type Square } from "chessops/types";
+import { makeSquare, opposite, squareFile, squareRank } from "chessops/util";
 import { quote } from "../text/plain-text.ts";
 import { type History, trackHistory } from "./history.ts";
 import { inOneGo } from "./in-one-go.ts";
@@ -20,7 +20,7 @@ import type {
   Validation,
   Warning,
 } from "./position.ts";
-import { maxFenCharacters, readFen } from "./read-fen.ts";
+import { type FenPart, type FenProblem, maxFenCharacters, readFen } from "./read-fen.ts";
 
 export { maxFenCharacters, standardStart } from "./read-fen.ts";
 
@@ -43,7 +43,7 @@ export function* validatePositionInSlices(input: PositionInput): Generator<void,
     return fen !== undefined && corrected?.kind === "position" ? { ...refused, suggestedFen: fen } : refused;
   }
 
-  const validation = validateSetup(reading.setup);
+  const validation = validateSetup(reading.setup, reading);
   if (validation.kind === "problems") {
     return refusal("illegal_position", validation.problems);
   }
@@ -70,17 +70,18 @@ export function* validatePositionInSlices(input: PositionInput): Generator<void,
 }
 
 /** The FEN that a misspelt text means, for example a FEN copied from the address of a web page. */
-function misspeltFen(text: string): { readonly problem: string; readonly fen: string } | undefined {
+function misspeltFen(text: string): { readonly problem: FenProblem; readonly fen: string } | undefined {
   const written = text.slice(0, maxFenCharacters).trim();
   if (written.toLowerCase() === "startpos") {
-    return {
-      problem: `For the start position, write startpos in lower case, not ${quote(written)}.`,
-      fen: "startpos",
-    };
+    const message = `For the start position, write startpos in lower case, not ${quote(written)}.`;
+    return { problem: { message, part: { text: written, offset: text.indexOf(written) } }, fen: "startpos" };
   }
   return written.includes("_") && !written.includes(" ")
     ? {
-        problem: "The fields of a FEN are separated by spaces, not by '_'.",
+        problem: {
+          message: "The fields of a FEN are separated by spaces, not by '_'.",
+          part: { text: "_", offset: text.indexOf("_") },
+        },
         fen: written.replaceAll("_", " "),
       }
     : undefined;
@@ -105,8 +106,16 @@ export function positionFromBoard(
   };
 }
 
-function refusal(code: "invalid_fen" | "illegal_position", problems: readonly string[]) {
-  const faults = problems.map((message): PositionFault => ({ code, field: "fen", message }));
+function refusal(code: "invalid_fen" | "illegal_position", problems: readonly FenProblem[]) {
+  const faults = problems.map(
+    ({ message, part }): PositionFault => ({
+      code,
+      field: "fen",
+      message,
+      offset: part.offset,
+      token: part.text,
+    }),
+  );
   return { kind: "faults", faults } as const;
 }
 
@@ -128,19 +137,25 @@ function warningsOfClock(halfmoves: number, moveCount: number): Warning[] {
 
 type SetupValidation =
   | { kind: "chess"; chess: Chess; warnings: readonly Warning[] }
-  | { kind: "problems"; problems: readonly string[] };
+  | { kind: "problems"; problems: readonly FenProblem[] };
+
+/** The fields of a FEN that can be at fault in an illegal position. */
+interface SetupFields {
+  readonly placement: FenPart;
+  readonly turn: FenPart;
+}
 
 /**
  * Refuses positions that no engine searches: a king is missing or can be captured, a pawn stands on rank 1 or 8, or promotion cannot
  * explain the material. Accepts other positions that no game can reach, such as impossible checks.
  */
-function validateSetup(setup: Setup): SetupValidation {
+function validateSetup(setup: Setup, fields: SetupFields): SetupValidation {
   const { board, epSquare } = setup;
   // chessops does not check that the en passant square is empty.
   const epAsked = epSquare !== undefined && board.occupied.has(epSquare) ? undefined : epSquare;
   return Chess.fromSetup({ ...setup, epSquare: epAsked }).unwrap<SetupValidation, SetupValidation>(
     (chess) => {
-      const problems = problemsOfMaterial(board);
+      const problems = problemsOfMaterial(board, fields.placement);
       if (problems.length > 0) {
         return { kind: "problems", problems };
       }
@@ -150,44 +165,50 @@ function validateSetup(setup: Setup): SetupValidation {
     },
     (error) => {
       const capturable =
-        error.message === IllegalSetup.OppositeCheck ? [problemOfCheck(board, setup.turn)] : [];
-      return { kind: "problems", problems: [...problemsOfMaterial(board), ...capturable] };
+        error.message === IllegalSetup.OppositeCheck ? [problemOfCheck(board, setup.turn, fields)] : [];
+      return {
+        kind: "problems",
+        problems: [...problemsOfMaterial(board, fields.placement), ...capturable],
+      };
     },
   );
 }
 
 const names = { white: "White", black: "Black" } as const;
 
-function problemsOfMaterial(board: Board): string[] {
-  const problems = COLORS.flatMap((color) => problemsOfSide(board, color));
+function problemsOfMaterial(board: Board, placement: FenPart): FenProblem[] {
+  const problems = COLORS.flatMap((color) => problemsOfSide(board, color, placement));
   const pieces = board.occupied.size();
   if (pieces > 32) {
-    problems.push(`There are ${pieces} pieces on the board; a game begins with 32.`);
+    const message = `There are ${pieces} pieces on the board; a game begins with 32.`;
+    problems.push({ message, part: placement });
   }
   return problems;
 }
 
-function problemsOfSide(board: Board, color: Color): string[] {
+function problemsOfSide(board: Board, color: Color, placement: FenPart): FenProblem[] {
   const count = (role: Role) => board.pieces(color, role).size();
   const side = names[color];
-  const problems: string[] = [];
+  const problems: FenProblem[] = [];
+  const report = (message: string, part = placement) => problems.push({ message, part });
 
   const kings = count("king");
   if (kings === 0) {
-    problems.push(`${side} has no king.`);
+    report(`${side} has no king.`);
   }
   if (kings > 1) {
-    problems.push(`${side} has ${kings} kings; each side has exactly one.`);
+    report(`${side} has ${kings} kings; each side has exactly one.`);
   }
 
   const stranded = board.pieces(color, "pawn").intersect(SquareSet.backranks()).first();
   if (stranded !== undefined) {
-    problems.push(`${side} has a pawn on ${makeSquare(stranded)}; pawns are never on rank 1 or 8.`);
+    const message = `${side} has a pawn on ${makeSquare(stranded)}; pawns are never on rank 1 or 8.`;
+    report(message, pieceOn(stranded, placement));
   }
 
   const pawns = count("pawn");
   if (pawns > 8) {
-    problems.push(`${side} has ${pawns} pawns; a side never has more than 8.`);
+    report(`${side} has ${pawns} pawns; a side never has more than 8.`);
   }
 
   // Count by kind of piece, as Stockfish does: it searches two bishops on one colour, even beside eight pawns.
@@ -198,18 +219,32 @@ function problemsOfSide(board: Board, color: Color): string[] {
     Math.max(count("knight") - 2, 0);
   const missing = Math.max(8 - pawns, 0);
   if (promoted > missing) {
-    problems.push(`${side} has more promoted pieces (${promoted}) than missing pawns (${missing}).`);
+    report(`${side} has more promoted pieces (${promoted}) than missing pawns (${missing}).`);
   }
   return problems;
 }
 
-function problemOfCheck(board: Board, turn: Color): string {
+function problemOfCheck(board: Board, turn: Color, fields: SetupFields): FenProblem {
   const king = board.kingOf(turn);
   const other = board.kingOf(opposite(turn));
   if (king !== undefined && other !== undefined && kingAttacks(king).has(other)) {
-    return `The kings on ${makeSquare(king)} and ${makeSquare(other)} are next to each other.`;
+    const message = `The kings on ${makeSquare(king)} and ${makeSquare(other)} are next to each other.`;
+    return { message, part: pieceOn(king, fields.placement) };
   }
-  return `${names[opposite(turn)]} is in check although it is ${names[turn]}'s move: the king could be captured.`;
+  const message = `${names[opposite(turn)]} is in check although it is ${names[turn]}'s move: the king could be captured.`;
+  return { message, part: fields.turn };
+}
+
+/** The letter of the piece on an occupied square. */
+function pieceOn(square: Square, { text, offset }: FenPart): FenPart {
+  // A FEN lists the squares from a8 to h1.
+  let squaresBefore = (7 - squareRank(square)) * 8 + squareFile(square);
+  let index = 0;
+  for (; squaresBefore > 0 || text[index] === "/"; index++) {
+    const symbol = text[index] ?? "";
+    squaresBefore -= symbol > "8" ? 1 : Number(symbol) || 0;
+  }
+  return { text: text.charAt(index), offset: offset + index };
 }
 
 function warningOfEnPassant(square: string): Warning {

@@ -132,7 +132,7 @@ async function reviewFile(file: GamesFile, isOneOfMany: boolean, run: Run): Prom
           throw thrown;
         }
         // The message of a game that cannot be read has its line and column; that of a game that is refused has none.
-        const isPlaced = thrown.faults.some((fault) => fault.place !== undefined);
+        const isPlaced = thrown.faults.some((fault) => fault.place?.line !== undefined);
         reportRefusal(thrown, place, isPlaced ? (isOneOfMany ? `${file.name}: ` : "") : `${title}: `, run);
       }
       run.counts.games++;

@@ -10,32 +10,28 @@ export interface Fault {
   readonly message: string;
   /** The allowed values, as a JSON Schema fragment. */
   readonly allowed?: Readonly<Record<string, unknown>>;
-  /** The place in a game. */
-  readonly place?: MovePlace | TextPlace;
+  /** The place in the value. */
+  readonly place?: Place;
   /** True if the list is valid when it ends before this value: the shorter list is then suggested. */
   readonly endsList?: true;
   /** For an unknown key: the known key that it probably stands for. */
   readonly meant?: string;
 }
 
-/** A place in a game. */
-interface MovePlace {
-  /** Number of the wrong or missing move of the main line, from 1. */
-  readonly ply: number;
+/** A place in a FEN, in a list of moves or in the text of a game. */
+interface Place {
   /** The text at this place, at most 64 characters; empty at the end of the text. */
   readonly token: string;
-}
-
-/** A place in the text of a game. */
-interface TextPlace extends MovePlace {
+  /** In a game: number of the wrong or missing move of the main line, from 1. */
+  readonly ply?: number;
+  /** In a FEN or PGN: offset from the beginning of the text or file, in UTF-16 units. */
+  readonly offset?: number;
+  /** In a PGN: from 1. */
+  readonly line?: number;
+  /** In a PGN: from 1, in UTF-16 units. */
+  readonly column?: number;
   /** Number of the game in its file, from 1. Set only if the file has several. */
   readonly game?: number;
-  /** Offset from the beginning of the text or file, in UTF-16 units. */
-  readonly offset: number;
-  /** From 1. */
-  readonly line: number;
-  /** From 1, in UTF-16 units. */
-  readonly column: number;
   /** For an illegal move: the FEN of the position before it. */
   readonly fen?: string;
 }

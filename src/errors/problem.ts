@@ -23,9 +23,11 @@ interface ProblemFault extends Pick<Fault, "pointer" | "code" | "message"> {
   readonly allowed: Fault["allowed"] | null;
   /** Set for faults in a game. */
   readonly ply: number | null;
+  /** Set for faults in a game or FEN. */
   readonly token: string | null;
-  /** Set for faults in the text of a game. */
+  /** Set for faults in a FEN or in the text of a game. */
   readonly offset: number | null;
+  /** Set for faults in the text of a game. */
   readonly line: number | null;
   readonly column: number | null;
 }
@@ -58,7 +60,6 @@ export function problemFromError(error: KibitzError, requestId: string): Problem
 }
 
 function problemFault({ pointer, code, message, allowed, place }: Fault): ProblemFault {
-  const { offset, line, column } = place && "offset" in place ? place : nowhere;
   return {
     pointer,
     code,
@@ -66,13 +67,11 @@ function problemFault({ pointer, code, message, allowed, place }: Fault): Proble
     allowed: allowed ?? null,
     ply: place?.ply ?? null,
     token: place?.token ?? null,
-    offset,
-    line,
-    column,
+    offset: place?.offset ?? null,
+    line: place?.line ?? null,
+    column: place?.column ?? null,
   };
 }
-
-const nowhere = { offset: null, line: null, column: null };
 
 /** The headers of an error over every protocol: when to retry, and how to authenticate. */
 export function headersFromError(error: KibitzError): readonly (readonly [string, string])[] {

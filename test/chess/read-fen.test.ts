@@ -141,6 +141,35 @@ describe("the text of a FEN", () => {
   });
 });
 
+test.each([
+  ["rnbqkbnr/ppppxppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", 13, "x"],
+  ["rnbqkbnr/pppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", 9, "pppp"],
+  ["4k3/8/44/8/8/8/8/4K3 w - - 0 1", 6, "44"],
+  [" \t4k3/8/8/8/8/8/4K3 w - - 0 1", 2, "4k3/8/8/8/8/8/4K3"],
+  ["4k3/8/8/8/8/8/8/4K3 x - - 0 1", 20, "x"],
+  ["4k3/8/8/8/8/8/8/4K3   w KX - 0 1", 24, "KX"],
+  ["4k3/8/8/8/8/8/8/4K3 w - e9 0 1", 24, "e9"],
+  ["4k3/8/8/8/8/8/8/4K3 w - - half 1", 26, "half"],
+  ["4k3/8/8/8/8/8/8/4K3 w - - 0 many", 28, "many"],
+  ["4k3/8/8/8/8/8/8/4K3 w - - 0 1 and more\n", 30, "and more"],
+  ["4k3/8/8/8/8/8/8/4K3 w - - moves e1e2", 26, "moves e1e2"],
+  ['4k3/8/8/8/8/8/8/4K3 w - - bm Ke2; id "x";', 26, 'bm Ke2; id "x";'],
+  ["4k3/8/8/8/8/8/8/4K3 w - 🙂 0 1", 24, "🙂"],
+  ["4k3/8/8/8/8/8/8/4K3 w ", 21, ""],
+  ["4k3/8/8/8/8/8/8/4K3_w_-_-_0_1", 19, "_"],
+  [" StartPos", 1, "StartPos"],
+  ["  ", 0, ""],
+  [`${startFen.padEnd(maxFenCharacters)} 🙂`, maxFenCharacters, " 🙂"],
+  [" 4k3/8/8/8/8/8/8/8 w - - 0 1", 1, "4k3/8/8/8/8/8/8/8"],
+  ["P3k3/8/8/8/8/8/8/4K3 w - - 0 1", 0, "P"],
+  ["4k3/8/8/8/8/8/8/1P2K3 w - - 0 1", 17, "P"],
+  [" 4k3/4K3/8/8/8/8/8/8 w - - 0 1", 6, "K"],
+  ["4k3/8/8/8/8/8/8/4R1K1 w - - 0 1", 22, "w"],
+])("a violation of the FEN %j has the offset %i, of %j", (fen, offset, token) => {
+  expect(faultsOf(fen)[0]).toMatchObject({ offset, token });
+  expect(fen.slice(offset, offset + token.length)).toBe(token);
+});
+
 describe("the board field", () => {
   test.each([
     ["two adjacent digits", "4k3/44/8/8/8/8/8/4K3", "Rank 7"],

@@ -122,9 +122,9 @@ function findIllegalMove({ faults }: KibitzError, args: Plain): IllegalMove | un
   const [name, index] = keysOfPointer(pointer);
   if (name === "pgn") {
     // To read and play a long game again would take longer than to find its error.
-    return place && "fen" in place
-      ? { written: place.token, plies: place.ply - 1, from: { fen: place.fen, moves: [] } }
-      : undefined;
+    return place?.fen === undefined
+      ? undefined
+      : { written: place.token, plies: (place.ply ?? 1) - 1, from: { fen: place.fen, moves: [] } };
   }
   const { fen, moves } = playedMovesOf(args);
   const isCandidate = name === "search_moves";

@@ -74,6 +74,17 @@ test("a problem has every field of the contract", async () => {
   });
 });
 
+test("a violation of a FEN has its offset and token, in every call that takes a FEN", async () => {
+  const request = { fen: ` ${startFen.replace("w", "white")}` };
+  const problem = {
+    errors: [{ pointer: "/fen", ply: null, token: "white", offset: 45, line: null, column: null }],
+  };
+  expect((await post(`${app.url}/v1/eval`, request)).body).toMatchObject(problem);
+  expect((await post(`${app.url}/v1/review`, { ...request, moves: ["e4"] })).body).toMatchObject(problem);
+  const batch = await post(`${app.url}/v1/eval/batch`, { requests: [{ fen: "startpos" }, request] });
+  expect(batch.body).toMatchObject([{}, { problem }]);
+});
+
 test("a body of more than 4 KiB is 413 if the call is no analysis", async () => {
   const { status, body } = await post(`${app.url}/v1/keys`, { name: "x".repeat(4 * 1024) });
   expect(status).toBe(413);

@@ -164,28 +164,29 @@ export type Fault = Message<"chess.analysis.v1.Fault"> & {
   ply?: number | undefined;
 
   /**
-   * In a game, what stands there, at most 64 characters of it; empty at the end of a text.
+   * In a game or FEN, what stands there, at most 64 characters of it; empty at the end of a text.
    *
    * @generated from field: optional string token = 6;
    */
   token?: string | undefined;
 
   /**
-   * In a text, the place from its beginning, in UTF-16 units: 0 is the first. Unset for what is not about a text.
+   * In a FEN or PGN, the place from the beginning of the text as it was sent, in UTF-16 units: 0 is the first. Unset for
+   * what is not about a text.
    *
    * @generated from field: optional uint32 offset = 7;
    */
   offset?: number | undefined;
 
   /**
-   * In a text, the line: 1 for the first.
+   * In a PGN, the line: 1 for the first.
    *
    * @generated from field: optional uint32 line = 8;
    */
   line?: number | undefined;
 
   /**
-   * In a text, the place in the line, in UTF-16 units: 1 is the first.
+   * In a PGN, the place in the line, in UTF-16 units: 1 is the first.
    *
    * @generated from field: optional uint32 column = 9;
    */
