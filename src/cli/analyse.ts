@@ -39,7 +39,7 @@ const bestMove: Kind = {
 
 const notes = [
   "On a terminal, progress is shown while the search deepens. Scores are from White's point of view.",
-  "With --url, the same question is put to a running service, over Connect.",
+  "With --url, a running service answers instead, over Connect.",
 ];
 
 export const evalCommand: Command = {

@@ -21,7 +21,7 @@ const checks: readonly Check[] = [
 
 export const doctorCommand: Command = {
   usage: "doctor",
-  about: "Check whether this machine is fit to serve: plans, ports, data folder, Redis, sandbox, engines.",
+  about: "Check whether this machine is ready to serve: plans, ports, data folder, Redis, sandbox, engines.",
   options: { json: { type: "boolean", about: "print each finding as one line of JSON" } },
   notes: [
     "Reads the same settings as serve, and changes neither settings nor data. Engines are started and tried, which takes some seconds.",
@@ -75,5 +75,5 @@ function textOf({ part, state, found, advice }: Finding, columns: number): strin
 
 function verdict({ note, bad }: Readonly<Record<Finding["state"], number>>): string {
   const notes = note === 0 ? "" : `, ${plural(note, "note")} (!)`;
-  return bad === 0 ? `Fit to serve${notes}.` : `Not fit to serve: ${plural(bad, "problem")} (✗)${notes}.`;
+  return bad === 0 ? `Ready to serve${notes}.` : `Not ready to serve: ${plural(bad, "problem")} (✗)${notes}.`;
 }

@@ -39,7 +39,7 @@ export const keysCommand: Command = {
     "A running server accepts new keys at once, and revoked ones for up to 3 more seconds.",
     "Use the server's settings: another KIBITZ_KEY_PEPPER than the keys were made with is an error.",
     "export writes a line of JSON for each key, without its secret; import <file>, or - for standard input, adds those that are not there yet, and may be repeated.",
-    "Keys that are created here do not expire; those that callers got by themselves do (KIBITZ_KEY_EXPIRY_DAYS).",
+    "Keys that are created here do not expire; keys from POST /v1/keys do (KIBITZ_KEY_EXPIRY_DAYS).",
   ],
   async run(input) {
     const [name = ""] = input.positionals;

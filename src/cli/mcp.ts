@@ -30,7 +30,7 @@ export const mcpCommand: Command = {
   about: "Speak the Model Context Protocol on standard input and output: chess for language models.",
   options: { ...remoteOptions },
   notes: [
-    "Give an agent this command as that of an MCP server: kibitz mcp. Its tools analyze positions, compare moves, review games and play moves by the rules. Standard output has messages of the protocol alone.",
+    "Register `kibitz mcp` as an MCP server in your agent. Its tools analyze positions, compare moves, review games and play moves by the rules. Standard output carries only messages of the protocol.",
     "With --url, a running service searches; agents that speak HTTP can call its POST /mcp themselves.",
   ],
   run: speak,

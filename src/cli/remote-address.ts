@@ -20,7 +20,7 @@ export const remoteOptions = {
   key: {
     type: "string",
     value: "<key>",
-    about: `API key for it; better in ${keyVariable}: other users see what a command line says`,
+    about: `API key for it; better set ${keyVariable}, because other users can read command lines`,
   },
 } as const satisfies Command["options"];
 

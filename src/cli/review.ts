@@ -40,13 +40,13 @@ export const reviewCommand: Command = {
   },
   notes: [
     "Takes files, folders of .pgn files, and - for standard input; each may have many games.",
-    "Files may be packed with gzip or zstd. Text is UTF-8, or UTF-16 with a byte order mark; a line that is neither is read as Windows-1252.",
+    "Files may be compressed with gzip or zstd. Text is UTF-8, or UTF-16 with a byte order mark; other lines are read as Windows-1252.",
     "A game has at most 600 plies, and 5000 moves with all variations.",
     "A game that cannot be read is reported with its line and column, and left out of --output; the others are reviewed.",
     "Ctrl-C keeps the games that are done. If the --output file exists, Kibitz resumes after its last game; it must hold the same games. Delete it to review them anew.",
-    "What was searched here is stored in the user's cache folder for the next run (KIBITZ_STORE_MB), also of a game that was not finished.",
+    "Search results are stored in the user's cache folder for the next run (KIBITZ_STORE_MB), also those of an unfinished game.",
     "Accuracy and judgements are by the formulas of Lichess; evaluations are from White's point of view.",
-    "With --url, a running service reviews the games; if it limits the rate, the rest waits as long as it says.",
+    "With --url, a running service reviews the games; if it limits the rate, the command waits as long as the service says.",
   ],
   run: (input) => orPrintError(input, () => review(input)),
 };

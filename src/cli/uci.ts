@@ -12,7 +12,7 @@ export const uciCommand: Command = {
   about: "Speak UCI on standard input and output: Kibitz as the engine of any chess program.",
   options: { ...engineChoice, ...remoteOptions },
   notes: [
-    "Give a chess program this command as that of an engine. It knows every command of the protocol, and go with every limit. Scores are from the point of view of the side to move, as UCI wants them.",
+    "Register `kibitz uci` as an engine in your chess program. It knows every command of the protocol, and `go` with every limit. Scores are from the side to move, as UCI defines them.",
     "A limit outside the bounds of a search is moved to the nearest value, and an info string says so.",
     "With --url, a running service searches, over Connect.",
   ],

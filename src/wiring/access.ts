@@ -180,7 +180,7 @@ export async function openKeys(config: Config): Promise<OpenedKeys> {
   const isNew = config.redisUrl === undefined && !existsSync(place);
   const redis = open.use(await connectRedis(config, silentLog));
   if (redis?.health.kind === "down") {
-    throw new ConfigError(`KIBITZ_REDIS_URL: Redis cannot be asked: ${redis.health.why}.`);
+    throw new ConfigError(`KIBITZ_REDIS_URL: Redis does not answer: ${redis.health.why}.`);
   }
   const keys = redis
     ? (await import("../storage/redis/key-store.ts")).createRedisKeyStore(redis)

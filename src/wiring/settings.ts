@@ -49,7 +49,7 @@ export const settings = {
   selfServiceKeys: optional({
     key: "KIBITZ_SELF_SERVICE_KEYS",
     about:
-      "true or false: whether POST /v1/keys issues keys of the free plan; by default only with KIBITZ_ACCESS=public",
+      "true or false: true if POST /v1/keys issues keys of the free plan; by default only with KIBITZ_ACCESS=public",
     read: flag,
   }),
   keysPerDay: setting({
@@ -68,7 +68,7 @@ export const settings = {
   selfServiceKeysMax: setting({
     key: "KIBITZ_SELF_SERVICE_KEYS_MAX",
     default: () => 100_000,
-    about: "keys from POST /v1/keys that there can be in all, 1 to 100000000",
+    about: "most keys that POST /v1/keys may issue in all, 1 to 100000000",
     read: integer(1, 100_000_000),
   }),
   keyPepper: optional({
@@ -81,7 +81,7 @@ export const settings = {
   dataDir: setting({
     key: "KIBITZ_DATA_DIR",
     default: () => "./data",
-    about: "folder of the database, which holds keys and the engine time used, and of stored answers",
+    about: "folder of the database (keys and their used engine time) and of stored answers",
     read: text,
   }),
   redisUrl: optional({
@@ -94,7 +94,7 @@ export const settings = {
   redisPrefix: setting({
     key: "KIBITZ_REDIS_PREFIX",
     default: () => "kibitz:",
-    about: "what every key in Redis begins with, 1 to 64 characters without spaces",
+    about: "prefix of every key in Redis, 1 to 64 characters without spaces",
     read: reader("must be 1 to 64 characters without spaces", (value) =>
       /^[!-~]{1,64}$/.test(value) ? value : undefined,
     ),
@@ -127,24 +127,24 @@ export const settings = {
   page: setting({
     key: "KIBITZ_PAGE",
     default: () => "on" as const,
-    about: "on or off: whether browsers get the page at GET /, or the text that everybody else gets",
+    about: "on or off: with off, browsers get the text that curl gets, and not the page",
     read: oneOf("on", "off"),
   }),
   allowedHosts: optional({
     key: "KIBITZ_ALLOWED_HOSTS",
     about:
-      "host names that /mcp answers to, separated by commas; added to the loopback names where the server listens on loopback; by default any elsewhere",
+      "host names that /mcp accepts, separated by commas; loopback names are added if the server listens on loopback; by default any name on other addresses",
     read: hosts,
   }),
   metricsHost: setting({
     key: "KIBITZ_METRICS_HOST",
     default: () => "127.0.0.1",
-    about: "address of GET /metrics for Prometheus, and of the probes beside it; 0.0.0.0 or :: for all",
+    about: "address of GET /metrics for Prometheus and of its health probes; 0.0.0.0 or :: for all",
     read: text,
   }),
   metricsPort: optional({
     key: "KIBITZ_METRICS_PORT",
-    about: "its port, 0 to 65535; 0 for no metrics; by default 9464 if that is free",
+    about: "port of GET /metrics, 0 to 65535; 0 for no metrics; by default 9464 if that is free",
     read: integer(0, 65_535),
   }),
   slots: setting({
@@ -156,7 +156,7 @@ export const settings = {
   }),
   defaultEngine: optional({
     key: "KIBITZ_DEFAULT_ENGINE",
-    about: "engine id that `latest` means, and that is kept warm; by default the newest stable version",
+    about: "engine id of `latest`, kept started; by default the newest stable version",
     read: text,
   }),
   nativeEngines: optional({
@@ -179,7 +179,7 @@ export const settings = {
   queueMaxWaitMs: setting({
     key: "KIBITZ_QUEUE_MAX_WAIT_MS",
     default: () => 10_000,
-    about: "longest expected wait in ms, 0 to 600000; requests that would wait longer are refused at once",
+    about: "longest expected wait in ms, 0 to 600000; requests that would wait longer are refused",
     read: integer(0, 600_000),
   }),
   cacheMb: setting({

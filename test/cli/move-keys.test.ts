@@ -105,7 +105,7 @@ describeWith("redis")("keys on their way between stores", () => {
     const nowhere = { KIBITZ_REDIS_URL: `redis://127.0.0.1:${await freePort()}` };
     expect(await keys(nowhere, "list")).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/KIBITZ_REDIS_URL: Redis cannot be asked: .*ECONNREFUSED/),
+      stderr: expect.stringMatching(/KIBITZ_REDIS_URL: Redis does not answer: .*ECONNREFUSED/),
     });
   });
 });

@@ -13,7 +13,7 @@ const namespaces = "Install util-linux (unshare), and let the server make user n
 
 /** The way to get a missing protection. */
 const adviceOn: Readonly<Record<Guard, string>> = {
-  user: "Start the server as a user that has nothing else.",
+  user: "Start the server as a user of its own that can read nothing else.",
   keys: `${namespaces}; or start it as root: engines then run as nobody, who cannot read the keys.`,
   network: `${namespaces}; or keep the whole container from the network.`,
   writes: "Install util-linux (prlimit).",
@@ -80,7 +80,7 @@ async function buildFinding(
   const found = `${id} (${path}): ${name}, sha256 ${sha256.slice(0, 12)}…, passes its self-test${isDefault ? "; the default" : ""}`;
   return build.reproducible || threads > 1
     ? good("engines", found)
-    : note("engines", `${found}; equal searches differ`, "None of its answers is deterministic or stored.");
+    : note("engines", `${found}; equal searches differ`, "Its answers are not deterministic and not stored.");
 }
 
 /** The processors for which Stockfish is published as a native build. */
@@ -100,7 +100,7 @@ export function* checkLatest(
     : "install Debian's package `stockfish`, and make its version the default with KIBITZ_DEFAULT_ENGINE";
   yield note(
     "engines",
-    `latest is ${latest.id} in WebAssembly; a native build would run here, nearly twice as fast`,
+    `latest is ${latest.id} in WebAssembly; a native build would run here and be nearly twice as fast`,
     `Name an official Stockfish ${latest.defaultBuild.version} (https://stockfishchess.org/download) in KIBITZ_NATIVE_ENGINES; or ${other}.`,
   );
 }

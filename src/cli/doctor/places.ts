@@ -9,12 +9,17 @@ import { bad, type Finding, good, messageOf } from "./finding.ts";
 /** Checks that the ports are free, or taken by a Kibitz that runs already. */
 export async function* checkPorts(config: Config): AsyncIterable<Finding> {
   const { host, port, metricsHost, metricsPort } = config;
-  yield await portFinding("port", host, port, "Name another one in KIBITZ_PORT, or stop what listens there.");
+  yield await portFinding(
+    "port",
+    host,
+    port,
+    "Set KIBITZ_PORT to another port, or stop the program that listens there.",
+  );
   const metrics = await portFinding(
     "metrics port",
     metricsHost,
     metricsPort ?? defaultMetricsPort,
-    "Name another one in KIBITZ_METRICS_PORT, or 0 for no metrics.",
+    "Set KIBITZ_METRICS_PORT to another port, or to 0 for no metrics.",
   );
   // If the default port is taken, the service starts without metrics.
   yield metrics.state === "bad" && metricsPort === undefined ? { ...metrics, state: "note" } : metrics;
@@ -30,8 +35,8 @@ async function portFinding(part: string, host: string, port: number, advice: str
     return good(part, `${host}:${port} is free`);
   } catch (error) {
     return (await isKibitz(host, port))
-      ? good(part, `a Kibitz answers at ${host}:${port} already`)
-      : bad(part, `${host}:${port} cannot be listened on (${messageOf(error)})`, advice);
+      ? good(part, `Kibitz already answers at ${host}:${port}`)
+      : bad(part, `${host}:${port} cannot be used (${messageOf(error)})`, advice);
   } finally {
     server.close();
   }
@@ -56,7 +61,7 @@ export function* checkData({ dataDir }: Config): Iterable<Finding> {
   try {
     // Rights alone do not say whether a folder can be made: the file system may be read-only.
     rmdirSync(mkdtempSync(join(existing, ".kibitz-doctor-")));
-    yield good("data folder", `${folder}${existing === folder ? "" : " (will be made)"}`);
+    yield good("data folder", `${folder}${existing === folder ? "" : " (will be created)"}`);
   } catch (error) {
     const advice = "Name a folder in KIBITZ_DATA_DIR that Kibitz may write to.";
     yield bad("data folder", `${folder}: ${messageOf(error)}`, advice);

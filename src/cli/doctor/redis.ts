@@ -21,7 +21,7 @@ export async function* checkRedis(config: Config): AsyncIterable<Finding> {
       : bad(
           part,
           `KIBITZ_REDIS_URL: Redis does not take writes: ${health.why}`,
-          "Until it does, each node counts for itself, and no key can be made.",
+          "Until it does, each node counts its own requests, and no key can be created.",
         );
     const { evictionBy } = await import("../../wiring/nodes.ts");
     const eviction = await evictionBy(redis);
@@ -30,11 +30,15 @@ export async function* checkRedis(config: Config): AsyncIterable<Finding> {
     }
   } catch (error) {
     yield error instanceof ConfigError
-      ? bad(part, error.message, "The service does not start: correct KIBITZ_REDIS_URL, or its Redis.")
+      ? bad(
+          part,
+          error.message,
+          "The service does not start: correct KIBITZ_REDIS_URL, or repair that Redis.",
+        )
       : bad(
           part,
-          `KIBITZ_REDIS_URL: Redis cannot be asked: ${messageOf(error)}`,
-          "Start it, or open the way to it. Without it each node counts for itself, and keys are known only where they were seen last.",
+          `KIBITZ_REDIS_URL: Redis does not answer: ${messageOf(error)}`,
+          "Start Redis, or allow connections to it. Without it each node counts its own requests, and a key works only on the nodes that have seen it.",
         );
   }
 }

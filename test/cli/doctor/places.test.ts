@@ -30,7 +30,7 @@ test("kibitz doctor reports a port of another program as bad, or as a note if it
   onTestFinished(() => void server.close());
   const port = String((server.address() as AddressInfo).port);
   expect(await portsWith({ KIBITZ_PORT: port, KIBITZ_METRICS_PORT: port })).toEqual([
-    expect.stringMatching(/^port: bad: 127.* cannot be listened on \(.*EADDRINUSE/),
+    expect.stringMatching(/^port: bad: 127.* cannot be used \(.*EADDRINUSE/),
     expect.stringMatching(/^metrics port: bad: .*EADDRINUSE/),
   ]);
   const [, metrics] = await portsWith({ KIBITZ_PORT: "0", KIBITZ_METRICS_HOST: "203.0.113.1" });
@@ -41,14 +41,14 @@ test("kibitz doctor reports the ports of a running Kibitz as its own, the metric
   const metricsPort = String(await freePort());
   const { port } = await serve({ KIBITZ_METRICS_PORT: metricsPort });
   expect(await portsWith({ KIBITZ_PORT: String(port), KIBITZ_METRICS_PORT: metricsPort })).toEqual([
-    `port: good: a Kibitz answers at 127.0.0.1:${port} already`,
-    `metrics port: good: a Kibitz answers at 127.0.0.1:${metricsPort} already`,
+    `port: good: Kibitz already answers at 127.0.0.1:${port}`,
+    `metrics port: good: Kibitz already answers at 127.0.0.1:${metricsPort}`,
   ]);
 });
 
 test("kibitz doctor accepts a data folder that does not exist yet, and does not make it", () => {
   const findings = [...checkData(loadConfig({ KIBITZ_DATA_DIR: join(folder, "a/b") }))];
-  expect(findings).toMatchObject([{ state: "good", found: expect.stringContaining("will be made") }]);
+  expect(findings).toMatchObject([{ state: "good", found: expect.stringContaining("will be created") }]);
   expect(() => writeFileSync(join(folder, "a/b"), "")).toThrow();
 });
 

@@ -19,7 +19,7 @@ test("kibitz doctor reports a Redis that does not answer, and the cost of that",
       part: "redis",
       state: "bad",
       found: expect.stringContaining("ECONNREFUSED"),
-      advice: expect.stringContaining("Start it"),
+      advice: expect.stringContaining("Start Redis"),
     },
   ]);
 });

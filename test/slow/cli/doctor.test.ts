@@ -9,7 +9,7 @@ test("kibitz doctor tries every engine and the sandbox, and finds a fit machine 
   for (const id of ["stockfish-19", "stockfish-19-lite"]) {
     expect(stdout).toMatch(new RegExp(` ${id} \\(wasm\\): .*sha256 [0-9a-f]{12}…, passes its self-test`));
   }
-  expect(stdout).toMatch(/\nFit to serve(, \d+ notes? \(!\))?\.\n$/);
+  expect(stdout).toMatch(/\nReady to serve(, \d+ notes? \(!\))?\.\n$/);
   expect(code).toBe(0);
 });
 
