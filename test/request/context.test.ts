@@ -28,7 +28,7 @@ test.each([
   `00-${trace}-${"0".repeat(16)}-01`,
   `00-${trace}-${parent}-01, 00-${trace}-${parent}-01`,
   `cc-${trace}-${parent}-01.`,
-])("%j is no trace", (header) => {
+])("the header %j names no trace", (header) => {
   expect(spanBelow(header)).toBeUndefined();
 });
 
@@ -36,7 +36,7 @@ describe("a request that came through the edge", () => {
   const raw = (headers = {}) => ({ url: "/v1/eval?x=1", headers, socket: { remoteAddress: "192.0.2.1" } });
   const noRpc = () => false;
 
-  test("is the same for everybody, whatever becomes of its headers", () => {
+  test("a request has one context, even if its headers change later", () => {
     const request = raw({ "x-request-id": "id-1", authorization: "Bearer x" });
     const context = identifyRequest(request, noRpc);
     request.headers = {};
@@ -80,7 +80,7 @@ describe("a request that came through the edge", () => {
     expect(identifyRequest(request, (path) => path === rpcPath).protocol).toBe(protocol);
   });
 
-  test("has one outcome, which is nobody else's", () => {
+  test("a request has one outcome of its own", () => {
     const [request, other] = [raw({ "x-request-id": "id-1" }), raw({ "x-request-id": "id-2" })];
     identifyRequest(request, noRpc);
     identifyRequest(other, noRpc);
@@ -95,7 +95,7 @@ describe("a request that came through the edge", () => {
     expect([...outcomeOf(other).answerHeaders]).toEqual([["x-request-id", "id-2"]]);
   });
 
-  test("is asked for behind the edge alone", () => {
+  test("a context is available only for requests that came through the edge", () => {
     expect(() => contextOf(raw())).toThrow(TypeError);
     expect(() => outcomeOf(raw())).toThrow(TypeError);
   });
