@@ -1,6 +1,5 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vite";
-import { chessgroundUnderPolicy } from "./chessground-under-policy.ts";
 
 /** For `npm run dev:page`: a service that runs already. */
 const service = process.env.KIBITZ_URL ?? "http://127.0.0.1:8080";
@@ -9,14 +8,11 @@ const service = process.env.KIBITZ_URL ?? "http://127.0.0.1:8080";
 export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
   base: "./",
-  plugins: [chessgroundUnderPolicy()],
   server: { proxy: { "^/(chess\\.analysis\\.v1\\.|docs|openapi\\.json|problems)": service } },
   build: {
     target: "es2022",
     // The first versions that know light-dark().
     cssTarget: ["chrome123", "firefox120", "safari17.5"],
-    // Pieces and icons are files: a data address in a style sheet would need a weaker policy.
-    assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     license: { fileName: "assets/licences.txt" },
   },

@@ -68,6 +68,22 @@ describeWith("chromium")("the board", () => {
     await moves.filter({ hasText: "a8=N" }).waitFor();
   });
 
+  test("the board draws the best moves, and arrows and circles of its user until another position", async () => {
+    const { page, square, lines, moves } = await open("#moves=e4&depth=3&multipv=2");
+    await lines.nth(1).waitFor();
+    const arrows = page.locator(".cg-shapes line");
+    const circles = page.locator(".cg-shapes circle");
+    await expect.poll(() => arrows.count()).toBe(2);
+    await drag(page, square("g8"), square("f6"), "right");
+    await clickAt(page, square("e5"), "right");
+    await expect.poll(() => arrows.count()).toBe(3);
+    expect(await circles.count()).toBe(1);
+    await clickAt(page, square("e7"));
+    await clickAt(page, square("e5"));
+    await moves.filter({ hasText: "e5" }).waitFor();
+    await expect.poll(() => circles.count()).toBe(0);
+  });
+
   test("the board castles by the king's own move, and in Chess960 onto the rook", async () => {
     const standard = await open(`#fen=4k3/8/8/8/8/8/8/4K2R_w_K_-_0_1${depth}`);
     await drag(standard.page, standard.square("e1"), standard.square("g1"));

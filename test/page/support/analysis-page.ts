@@ -1,5 +1,7 @@
 import type { Locator, Page } from "playwright-core";
 
+type MouseButton = "left" | "right";
+
 /** The analysis as its user finds it: by what things are called. */
 export function analysisOf(page: Page) {
   const board = page.getByRole("grid", { name: "Board" });
@@ -29,16 +31,25 @@ async function middleOf(square: Locator): Promise<readonly [x: number, y: number
 }
 
 /** Drags with the mouse, as a hand does: in steps. */
-export async function drag(page: Page, from: Locator, to: Locator): Promise<void> {
+export async function drag(
+  page: Page,
+  from: Locator,
+  to: Locator,
+  button: MouseButton = "left",
+): Promise<void> {
   await page.mouse.move(...(await middleOf(from)));
-  await page.mouse.down();
+  await page.mouse.down({ button });
   await page.mouse.move(...(await middleOf(to)), { steps: 4 });
-  await page.mouse.up();
+  if (button === "right") {
+    // Chessground looks at the pointer once a frame.
+    await page.evaluate("new Promise(requestAnimationFrame)");
+  }
+  await page.mouse.up({ button });
 }
 
 /** Clicks what lies there, through the grid that is for keys. */
-export async function clickAt(page: Page, square: Locator): Promise<void> {
-  await page.mouse.click(...(await middleOf(square)));
+export async function clickAt(page: Page, square: Locator, button: MouseButton = "left"): Promise<void> {
+  await drag(page, square, square, button);
 }
 
 /** Waits until the page has sent the search that it sends by itself, if it does: its own timer of 250 ms began earlier than this one. */

@@ -1,9 +1,9 @@
 import { Chessground } from "@lichess-org/chessground";
 import type { Api } from "@lichess-org/chessground/api";
 import type { Config } from "@lichess-org/chessground/config";
+import type { DrawShape } from "@lichess-org/chessground/draw";
 import type { Color, Piece, Role, SquareName } from "chessops/types";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Arrow, Arrows } from "./arrows.tsx";
 import { Cursor } from "./cursor.tsx";
 import { Promotion } from "./promotion.tsx";
 import { type Orientation, piecesOf } from "./squares.ts";
@@ -11,6 +11,14 @@ import "@lichess-org/chessground/assets/chessground.base.css";
 import "@lichess-org/chessground/assets/chessground.brown.css";
 import "@lichess-org/chessground/assets/chessground.cburnett.css";
 import "./board.css";
+
+/** A move drawn on the board. */
+export interface Arrow {
+  readonly from: SquareName;
+  readonly to: SquareName;
+  /** 1 for the best move. */
+  readonly rank: number;
+}
 
 /** The ways to use a board. */
 export type BoardUse =
@@ -67,8 +75,6 @@ export function Board(props: BoardProps) {
       board.current = Chessground(place.current, {
         ...configOf(latest.current),
         animation: { enabled: !matchMedia("(prefers-reduced-motion: reduce)").matches, duration: 150 },
-        // See arrows.tsx.
-        drawable: { enabled: false, visible: false },
         premovable: { enabled: false },
         events: { change: onChanged, select: onSelected },
         movable: { ...configOf(latest.current).movable, events: { after: moved } },
@@ -82,6 +88,10 @@ export function Board(props: BoardProps) {
     setHeld(undefined);
     setPromoting(undefined);
   }, [fen, orientation, props.lastMove?.join(), props.check, use.kind, targetsOf(use), brushOf(use)]);
+  useEffect(
+    () => board.current?.setAutoShapes(arrows.map(shapeOf)),
+    [arrows.map(({ from, to, rank }) => `${from}${to}${rank}`).join()],
+  );
 
   function onMoved(from: SquareName, to: SquareName) {
     const { use: now = lookOnly, fen: shown } = latest.current;
@@ -126,7 +136,6 @@ export function Board(props: BoardProps) {
   return (
     <div class="board">
       <div ref={place} class="board-drawn" aria-hidden="true" />
-      <Arrows arrows={arrows} orientation={orientation} />
       <Cursor
         label={label}
         fen={fen}
@@ -157,6 +166,13 @@ export function Board(props: BoardProps) {
 
 const targetsOf = (use: BoardUse) => (use.kind === "play" ? use.targets : undefined);
 const brushOf = (use: BoardUse) => (use.kind === "set-up" ? use.brush : undefined);
+
+/** The user draws in stronger colours, with the right mouse button. */
+function shapeOf({ from, to, rank }: Arrow): DrawShape {
+  return rank === 1
+    ? { orig: from, dest: to, brush: "paleBlue" }
+    : { orig: from, dest: to, brush: "paleGrey", modifiers: { lineWidth: 8 } };
+}
 
 function configOf({ fen, orientation, lastMove, check, use = lookOnly }: BoardProps): Config {
   const isSetUp = use.kind === "set-up";
