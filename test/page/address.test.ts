@@ -40,7 +40,7 @@ describeWith("chromium")("the address", () => {
     const copy = page.getByRole("button", { name: "Copy link" });
     await copy.click();
     await copy.filter({ hasText: "Copied" }).waitFor();
-    await copy.filter({ hasText: "Copy link" }).waitFor();
+    await copy.filter({ hasText: "Link" }).waitFor();
     await fen.fill("");
     await fen.press("Control+V");
     expect(await fen.inputValue()).toMatch(/#moves=e4$/);

@@ -1,12 +1,14 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { linkToHere, played } from "../address.ts";
+import { BoardView } from "../board/board-view.tsx";
+import { EvaluationBar } from "../board/evaluation-bar.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
+import { Icon } from "../parts/icon.tsx";
 import { pasted } from "../pasted.ts";
 import { RequestForm } from "../request/request-form.tsx";
 import { texts } from "../texts.ts";
 import { analyseByItself } from "./auto.ts";
-import { EvaluationBar } from "./evaluation-bar.tsx";
 import { FenField, LinkFault } from "./fen-field.tsx";
 import { tellChanges } from "./heard.ts";
 import { evaluations } from "./live.ts";
@@ -68,54 +70,52 @@ function Play({ onSetUp }: { readonly onSetUp: () => void }) {
   const latest = evaluations.value.at(-1);
   useEffect(stepByKeys, []);
   return (
-    <div class="view-columns analysis-columns">
-      <div class="analysis-board">
-        <div class="board-and-bar">
-          <EvaluationBar
-            percent={scoreNow.value.percent}
-            score={scoreNow.value.text}
-            orientation={played.value.orientation}
-          />
-          <ShownBoard lines={latest?.lines ?? []} />
-        </div>
-        <div class="board-tools">
+    <BoardView
+      bar={
+        <EvaluationBar
+          percent={scoreNow.value.percent}
+          score={scoreNow.value.text}
+          orientation={played.value.orientation}
+        />
+      }
+      board={<ShownBoard lines={latest?.lines ?? []} />}
+      tools={
+        <>
           <MoveSteps />
-          <button type="button" class="quiet" onClick={flip}>
-            {words.flip}
+          <button type="button" class="quiet" aria-label={words.flip} title={words.flip} onClick={flip}>
+            <Icon name="flip" /> Flip
           </button>
           <button type="button" class="quiet" onClick={onSetUp}>
-            {words.setUp}
+            <Icon name="setUp" /> {words.setUp}
           </button>
           <CopyButton
             label={words.copyLink}
-            face={words.copyLink}
+            face="Link"
+            icon="link"
             done={words.linkCopied}
             isQuiet
             text={linkToHere}
           />
           <CopyButton
             label={words.copyFen}
-            face={words.copyFen}
+            face="FEN"
+            icon="copy"
             done={words.fenCopied}
             isQuiet
             text={() => position.peek().fen}
           />
-        </div>
-      </div>
-      <div class="analysis-said stack">
-        <SearchPanel />
-        <div class="panel stack">
-          <MoveList />
-          <MoveField />
-        </div>
-        <div class="panel">
-          <RequestForm />
-        </div>
-      </div>
-      {/* Below the board where there are columns, else below all that is said of it: a score is looked at more often. */}
-      <div class="analysis-fen">
+        </>
+      }
+    >
+      <SearchPanel />
+      <div class="panel stack">
+        <MoveList />
+        <MoveField />
         <FenField />
       </div>
-    </div>
+      <div class="panel">
+        <RequestForm />
+      </div>
+    </BoardView>
   );
 }

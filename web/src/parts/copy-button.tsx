@@ -1,11 +1,13 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { announce } from "../parts/live-region.tsx";
 import { texts } from "../texts.ts";
+import { Icon, type IconName } from "./icon.tsx";
 
 interface CopyButtonProps {
   readonly label: string;
   /** The button's label; a short word for copying by default. */
   readonly face?: string;
+  readonly icon?: IconName;
   readonly isQuiet?: boolean;
   /** The announcement after the copy. The label that is shown then is shorter. */
   readonly done?: string;
@@ -20,6 +22,7 @@ export function CopyButton({
   label,
   face = texts.call.copy,
   done = texts.call.copied,
+  icon,
   isQuiet = false,
   text,
 }: CopyButtonProps) {
@@ -43,8 +46,10 @@ export function CopyButton({
       type="button"
       class={isQuiet ? "copy quiet" : "copy"}
       aria-label={label}
+      title={label}
       onClick={() => void copy()}
     >
+      {icon && <Icon name={icon} />}
       {result ?? face}
     </button>
   );

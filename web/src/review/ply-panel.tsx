@@ -110,9 +110,9 @@ function BestLine({ game, ply, reviewed }: PlyProps) {
   const { step } = place.value;
   return (
     <div class="best-line">
-      <h4 id="best-line-title">
+      <h3 id="best-line-title">
         {words.bestLine} <span class="figures">{scoreText(best.score)}</span>
-      </h4>
+      </h3>
       <ol class="best-line-moves" aria-labelledby="best-line-title">
         {best.san.map((san, index) => {
           const number = moveNumber(game.startFen, ply + index);

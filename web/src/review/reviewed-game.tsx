@@ -1,4 +1,5 @@
 import { Board } from "../board/board.tsx";
+import { BoardView } from "../board/board-view.tsx";
 import { texts } from "../texts.ts";
 import { CourseGraph } from "./course-graph.tsx";
 import { FiguresTable } from "./figures-table.tsx";
@@ -35,9 +36,9 @@ export function ReviewedGame({ game }: { readonly game: PlayedGame }) {
   const shown =
     ply === 0 ? words.startPosition : `${moveNumber(game.startFen, ply)} ${game.moves[ply - 1]?.san ?? ""}`;
   return (
-    <div class="review-columns">
-      <div class="review-left stack">
-        <div class="review-board">
+    <BoardView
+      board={
+        <>
           <Board
             label={ply === 0 ? words.startPosition : words.board(shown)}
             fen={fen}
@@ -48,18 +49,17 @@ export function ReviewedGame({ game }: { readonly game: PlayedGame }) {
           {judged && move && (
             <GlyphOnBoard judged={judged} square={move.to} orientation={orientation.value} />
           )}
-        </div>
-        <Steps plies={game.moves.length} />
-        <CourseGraph game={game} />
-      </div>
-      <div class="review-right stack">
-        <GameHeader game={game} />
-        <ReviewProgress game={game} />
-        <PlyPanel game={game} />
-        <MovesTable game={game} />
-        <FiguresTable />
-        <TakeAway />
-      </div>
-    </div>
+        </>
+      }
+      tools={<Steps plies={game.moves.length} />}
+    >
+      <PlyPanel game={game} />
+      <CourseGraph game={game} />
+      <MovesTable game={game} />
+      <GameHeader game={game} />
+      <ReviewProgress game={game} />
+      <FiguresTable />
+      <TakeAway />
+    </BoardView>
   );
 }

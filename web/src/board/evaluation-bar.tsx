@@ -1,5 +1,5 @@
-import type { Orientation } from "../board/squares.ts";
 import { texts } from "../texts.ts";
+import type { Orientation } from "./squares.ts";
 
 interface EvaluationBarProps {
   /** White's chances in percent; undefined where nobody knows. */

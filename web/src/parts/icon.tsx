@@ -1,0 +1,23 @@
+const paths = {
+  first: "M4 3v10M13 3L6.5 8l6.5 5z",
+  back: "M11 3L4.5 8l6.5 5z",
+  forward: "M5 3l6.5 5L5 13z",
+  last: "M12 3v10M3 3l6.5 5L3 13z",
+  flip: "M5 14V3M2 6l3-3 3 3M11 2v11M8 10l3 3 3-3",
+  setUp: "M3 13l.5-3L10 3.5 12.5 6 6 12.5zM9 4.5L11.5 7",
+  link: "M7 9l2-2M6 7L4 9a2 2 0 0 0 3 3l2-2M10 9l2-2a2 2 0 0 0-3-3L7 6",
+  copy: "M6 5h7v9H6zM4 11H3V2h7v1",
+  move: "M8 2v12M2 8h12M6 4l2-2 2 2M6 12l2 2 2-2M4 6L2 8l2 2M12 6l2 2-2 2",
+  remove: "M3 5h10M6 5V3h4v2M4.5 5l.5 9h6l.5-9",
+} as const;
+
+export type IconName = keyof typeof paths;
+
+/** A picture beside or instead of the words of a button, which has an accessible name of its own. */
+export function Icon({ name }: { readonly name: IconName }) {
+  return (
+    <svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+      <path d={paths[name]} />
+    </svg>
+  );
+}
