@@ -3,6 +3,7 @@ import type { ScoreValue } from "../chess/score.ts";
 import { standardStart } from "../chess/validate-position.ts";
 import type { Game } from "./game.ts";
 import type { Judgement } from "./judgement.ts";
+import { withoutJudgements, withoutLines } from "./old-judgement.ts";
 import type { GameReview, MoveReview } from "./review.ts";
 
 const nagOf: Readonly<Record<Judgement, number>> = { mistake: 2, blunder: 4, inaccuracy: 6 };
@@ -14,9 +15,8 @@ const evaluation = /\[%eval\s[^\]]{1,32}\]\s?/g;
 const tokensAtOnce = 256;
 
 /**
- * Writes the game in PGN with its review: `[%eval]` after each move replaces earlier evaluations; judged moves get a NAG, a comment
- * and the line of the best move. Everything else of the PGN is kept, with moves in proper SAN. A second review does not repeat the
- * comments and lines of the first.
+ * Writes the game in PGN with its review: `[%eval]` after each move; judged moves get a NAG, a comment and the line of the best move.
+ * These replace what an earlier analysis of Lichess or Kibitz has written. Everything else of the PGN is kept, with moves in proper SAN.
  */
 export function* annotate(game: Game, review: GameReview): Generator<void, string> {
   const tree = annotatedTree(game, review.moves);
@@ -64,10 +64,14 @@ function annotatedTree(game: Game, moves: readonly MoveReview[]): GameTree<PgnNo
       throw new Error(`the tree has no move ${index + 1}`);
     }
     const mates = game.positions[index + 1]?.terminal?.reason === "checkmate";
-    const child = new ChildNode<PgnNodeData>(annotated(written.data, move, mates));
-    to.children = [child, ...variations];
-    if (move.judgement !== undefined && move.best !== undefined) {
-      addLine(to, variations, move.best.san);
+    const { data, judgements } = withoutJudgements(written.data, move.comment);
+    const child = new ChildNode<PgnNodeData>(annotated(data, move, mates));
+    const line = move.judgement && move.best?.san;
+    if (line && variations.some((variation) => beginsWith(variation, line))) {
+      to.children = [child, ...variations];
+    } else {
+      to.children = [child, ...withoutLines(variations, judgements)];
+      extend(to, line?.map((san) => ({ san })) ?? []);
     }
     from = written;
     to = child;
@@ -84,7 +88,7 @@ function annotated(data: PgnNodeData, move: MoveReview, mates: boolean): PgnNode
   const commands = written[0]?.startsWith("[%") ? written.slice(0, 1) : [];
   const evaluated = mates ? [] : [`[%eval ${evaluationText(move.evaluation.value)}]`];
   const first = [...evaluated, ...commands].join(" ");
-  const said = move.comment === undefined || written.includes(move.comment) ? [] : [move.comment];
+  const said = move.comment === undefined ? [] : [move.comment];
   const comments = [...(first === "" ? [] : [first]), ...said, ...written.slice(commands.length)];
   const nag = move.judgement && nagOf[move.judgement];
   const nags = data.nags ?? [];
@@ -107,21 +111,9 @@ function evaluationText(value: ScoreValue): string {
   return value.kind === "cp" ? (value.cp / 100).toFixed(2) : `#${value.mate}`;
 }
 
-function addLine(
-  parent: Node<PgnNodeData>,
-  variations: readonly ChildNode<PgnNodeData>[],
-  sans: readonly string[],
-): void {
-  const line = sans.join(" ");
-  const isThere = variations.some((variation) =>
-    [variation.data.san, ...[...variation.mainline()].map(({ san }) => san)].join(" ").startsWith(line),
-  );
-  if (!isThere) {
-    extend(
-      parent,
-      sans.map((san) => ({ san })),
-    );
-  }
+function beginsWith(variation: ChildNode<PgnNodeData>, line: readonly string[]): boolean {
+  const sans = [variation.data.san, ...[...variation.mainline()].map(({ san }) => san)];
+  return line.every((san, index) => san === sans[index]);
 }
 
 /** The tokens of the moves, variations and comments. Variations are nested a hundred deep at most. */

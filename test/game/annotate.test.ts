@@ -11,6 +11,9 @@ function annotated(game: Game, evaluations: Parameters<typeof evaluate>[1] = [])
   return inOneGo(annotate(game, review(game, evaluations)));
 }
 
+/** Evaluations after which `1. e4 e5 2. Ke2` is an inaccuracy. */
+const worse = [15, 30, 25, -60].map((score) => ({ score, lines: [["g1f3"] as const] }));
+
 test("an annotated PGN has evaluations, and for judged moves a glyph, a comment and the best line", () => {
   const game = gameOf('[White "A \\"B\\""]\n\n1. e4 e5 2. Ke2 1-0');
   const evaluations = [
@@ -29,15 +32,13 @@ test("an annotated PGN has evaluations, and for judged moves a glyph, a comment 
 test.each(["$1", "$2", "$6", "$3 $18"])(
   "an annotated PGN has no second glyph for a move beside the author's: %s",
   (glyphs) => {
-    const evaluations = [15, 30, 25, -60].map((score) => ({ score, lines: [["g1f3"] as const] }));
-    const text = annotated(gameOf(`1. e4 e5 2. Ke2 ${glyphs} *`), evaluations);
+    const text = annotated(gameOf(`1. e4 e5 2. Ke2 ${glyphs} *`), worse);
     expect(text).toContain(`2. Ke2 ${glyphs} { [%eval -0.60] } { (0.25 → -0.60) Inaccuracy.`);
   },
 );
 
 test("an annotated PGN has its glyph beside glyphs that do not judge the move", () => {
-  const evaluations = [15, 30, 25, -60].map((score) => ({ score, lines: [["g1f3"] as const] }));
-  expect(annotated(gameOf("1. e4 e5 2. Ke2 $18 *"), evaluations)).toContain("2. Ke2 $6 $18 {");
+  expect(annotated(gameOf("1. e4 e5 2. Ke2 $18 *"), worse)).toContain("2. Ke2 $6 $18 {");
 });
 
 test("an annotated PGN keeps variations as they are written, even illegal ones", () => {
@@ -63,6 +64,48 @@ test("an annotated PGN keeps its text, with other evaluations replaced", () => {
     "{ intro } 1. e4 { [%eval 0.00] [%clk 0:01:00] [%x y] well } 1... e5 $10 { [%eval 0.00] } { so } " +
       "( { why } 1... c5 $1 { [%eval 0.1] } ) *\n",
   );
+});
+
+/** The beginning of a game as Lichess exports it with its analysis. */
+const lichessExport = `[Event "Rated Blitz game"]
+[Site "https://lichess.org/abcdefgh"]
+[Annotator "lichess.org"]
+
+1. e4 { [%eval 0.18] [%clk 0:03:00] } 1... e5 { [%eval 0.21] [%clk 0:03:00] } 2. Bc4 { C23 Bishop's Opening } { [%eval 0.21] [%clk 0:02:58] } 2... Nc6 { [%eval 0.21] [%clk 0:02:55] } 3. Qh5?! { (0.21 → -0.42) Inaccuracy. d3 was best. } { [%eval -0.42] [%clk 0:02:57] } (3. d3 Bc5 4. Nf3 Nf6 5. c3 a5 6. O-O d6 7. Re1 O-O) 3... g6 { [%eval -0.4] } 4. Qf3 { [%eval -0.24] } 4... Bg7?? { (-0.24 → Mate in 1) Checkmate is now unavoidable. Nf6 was best. } { [%eval #1] } (4... Nf6 5. Ne2 d6 6. Nbc3 Bg7 7. d3 O-O 8. a3 Nd4 9. Nxd4) 5. Qb3?? { (Mate in 1 → -2.11) Lost forced checkmate sequence. Qxf7# was best. } { [%eval -2.11] } (5. Qxf7#) 5... Qe7? { (-2.11 → -0.75) Mistake. Nd4 was best. } { [%eval -0.75] } (5... Nd4) 6. Nf3 *
+`;
+
+test("an annotated PGN has no judgement, glyph or best line of Lichess's analysis, and keeps its other comments", () => {
+  expect(annotated(gameOf(lichessExport))).toBe(
+    lichessExport.slice(0, lichessExport.indexOf("1. e4")) +
+      "1. e4 { [%eval 0.00] [%clk 0:03:00] } 1... e5 { [%eval 0.00] [%clk 0:03:00] } " +
+      "2. Bc4 { [%eval 0.00] } { C23 Bishop's Opening } { [%clk 0:02:58] } " +
+      "2... Nc6 { [%eval 0.00] [%clk 0:02:55] } 3. Qh5 { [%eval 0.00] [%clk 0:02:57] } " +
+      "3... g6 { [%eval 0.00] } 4. Qf3 { [%eval 0.00] } 4... Bg7 { [%eval 0.00] } 5. Qb3 { [%eval 0.00] } " +
+      "5... Qe7 { [%eval 0.00] } 6. Nf3 { [%eval 0.00] } *\n",
+  );
+});
+
+const judged = "{ [%eval -0.60] } { (0.25 → -0.60) Inaccuracy. Nf3 was best. }";
+
+test.each([
+  ["$4 {(0.91 → -2.52) Blunder. d4 was best.} (2. d4 exd4)", `$6 ${judged} ( 2. Nf3 )`],
+  [
+    "$4 {(Mate in 2 → -2.52) Lost forced checkmate sequence. d4 was best.} (2. d4)",
+    `$6 ${judged} ( 2. Nf3 )`,
+  ],
+  ["$2 {Mistake. Best move was d4.} (2. d4 exd4)", `$6 ${judged} ( 2. Nf3 )`],
+  ["$6 {Not the best checkmate sequence. The best move was d4.}", `$6 ${judged} ( 2. Nf3 )`],
+  ["$2 {Mistake. d4 was best. [%eval 1.5] [%x y]}", "$6 { [%eval -0.60] [%x y] } { (0.25"],
+  ["{A trap. (0.9 → 0.1) Mistake.}", `$6 ${judged} { A trap. } ( 2. Nf3 )`],
+  ["$2 {Mistake. Nf3 was best.} (2. Nf3 Nc6 3. Bb5)", `$6 ${judged} ( 2. Nf3 Nc6 3. Bb5 )`],
+  ["{Mistake. d4 was best.} (2. d4 {why}) (2. d4 exd4) (2. Nc3)", "( 2. d4 { why } ) ( 2. Nc3 ) ( 2. Nf3 )"],
+  ["$2 {Mistake.} (2. d4)", `$2 ${judged} { Mistake. } ( 2. d4 ) ( 2. Nf3 )`],
+  ["$3 {(0.9 → 0.1) Mistake. d4 was best.}", `$3 ${judged} ( 2. Nf3 )`],
+  ["{He said: Mistake. d4 was best.}", `${judged} { He said: Mistake. d4 was best. }`],
+])("an annotated PGN replaces old judgements only: 2. Ke2 %s", (before, after) => {
+  const text = annotated(gameOf(`1. e4 e5 2. Ke2 ${before} *`), worse);
+  expect(text).toContain(after);
+  expect(annotated(gameOf(text), worse)).toBe(text);
 });
 
 test("an annotated PGN says from which position the game begins", () => {

@@ -95,8 +95,8 @@ export type GameReview = Message<"chess.analysis.v1.GameReview"> & {
   moves: MoveReview[];
 
   /**
-   * The game in PGN with its review. Everything in the PGN that was sent is kept, but for evaluations (`[%eval]`), which
-   * are replaced; judged moves have a glyph (NAG), a comment and the best line as a variation.
+   * The game in PGN with its review. Everything in the PGN that was sent is kept, but for evaluations (`[%eval]`) and
+   * the judgements of an earlier review by Lichess or Kibitz, which are replaced; judged moves have a glyph (NAG), a comment and the best line as a variation.
    *
    * @generated from field: string pgn = 11;
    */
