@@ -1,8 +1,9 @@
 /**
- * The service as its users start it, through its port, beside other services that do the same job, in turns within one run. Prints
- * Markdown tables. `npm run bench -- --help` shows the options.
+ * Measures the service as its users start it, through its port, beside other services that do the same job, in turns within one run.
+ * Prints Markdown tables. A run of all cells also writes them to `docs/measured.md`. `npm run bench -- --help` shows the options.
  */
 import { makeDataFolder } from "./data-folder.ts";
+import { writeMeasured } from "./measured.ts";
 import { measureCached } from "./service/cached.ts";
 import { type BenchEngine, nativeEngine, wasmEngine } from "./service/engine.ts";
 import { describeMachine } from "./service/machine.ts";
@@ -35,8 +36,9 @@ const book = createQuestionBook(folder);
 const { slots, python } = options;
 const settings = { engine: firstEngine, slots, python, folder };
 
-console.log(describeMachine(args, engines, python));
-const onRow = (row: Row) => console.log(`\n### ${headingOf(row)}\n\n${rowTable(row)}`);
+const written: string[] = [];
+print(describeMachine(args, engines, python));
+const onRow = (row: Row) => print(`\n### ${headingOf(row)}\n\n${rowTable(row)}`);
 for (const engine of options.kinds.some((kind) => kind === "new" || kind === "repeated") ? engines : []) {
   await measureRows(engine, options, book, { ...settings, engine }, onRow);
 }
@@ -45,6 +47,14 @@ if (options.kinds.includes("cached")) {
 }
 if (options.kinds.includes("stored")) {
   await measureStored(options, settings, book, onRow);
+}
+if (options.allCells) {
+  writeMeasured("bench", written.join("\n"));
+}
+
+function print(text: string): void {
+  written.push(text);
+  console.log(text);
 }
 
 function optionsOrExit(): BenchOptions {

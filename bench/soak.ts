@@ -1,5 +1,5 @@
 /**
- * A long day: the service at 80 % of its capacity, with everything that callers do, for as long as asked. Prints what the server
+ * Runs the service at 80 % of its capacity, with everything that callers do, for as many minutes as given. Prints what the server
  * takes of the machine over time. Exits with 1 if a request is answered otherwise than it should be, if the server takes 200 MB or
  * more, or if its memory or descriptors grow in an hour or more.
  *
@@ -187,8 +187,8 @@ const warm = samples.filter(({ minute }) => minute > warmMinutes);
 const most = Math.max(...samples.map(({ rssMib }) => rssMib)) * 1.048576;
 const rssSlope = slopePerHour(warm, ({ rssMib }) => rssMib);
 const descriptorSlope = slopePerHour(warm, ({ descriptors }) => descriptors);
-console.log(`${answered} requests were answered as they should be, ${refused} were refused as \`overloaded\`.
-The server took ${most.toFixed(0)} MB at most. Over the last ${minutes - warmMinutes} minutes: RSS ${rssSlope.toFixed(2)} MiB an hour, descriptors ${descriptorSlope.toFixed(2)} an hour.`);
+console.log(`measured: ${answered} requests were answered as they should be, ${refused} were refused as \`overloaded\`.
+measured: The server took ${most.toFixed(0)} MB at most. Over the last ${minutes - warmMinutes} minutes: RSS ${rssSlope.toFixed(2)} MiB an hour, descriptors ${descriptorSlope.toFixed(2)} an hour.`);
 const faults = [
   ...failures.slice(0, 20),
   ...(exitCode === 0 ? [] : [`exit code ${exitCode} after SIGTERM`]),

@@ -5,13 +5,15 @@
  *     npm run test:nightly -- fuzz image   these only
  *
  * Exits with 1 if a step failed or, in CI, was not run. The output of each step is in `nightly/<step>.log`, and its tests are in
- * `nightly/<step>.jsonl`.
+ * `nightly/<step>.jsonl`. A run of all steps writes their results to `docs/measured.md`, with each line of their output that begins with
+ * "measured: ".
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { describeRun, writeMeasured } from "../bench/measured.ts";
 import type { TestResult } from "../test/support/lane.ts";
 
 interface Step {
@@ -86,12 +88,14 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 
 mkdirSync(folder, { recursive: true });
 const summary: string[] = [];
+const published: string[] = [];
 for (const name of Object.keys(steps).filter((each) => wanted.includes(each))) {
   const step = steps[name];
   if (step !== undefined && !interrupted.signal.aborted) {
     const result = lackOf(step) ?? (await run(name, step));
     console.log(`${new Date().toISOString()} ${name}: ${result}`);
     summary.push(`  ${name.padEnd(10)} ${result} (${step.guards})`);
+    published.push(`- **${name}** (${step.guards}): ${result.split("\n", 1)[0]}`, ...measuredBy(name));
     if (!result.startsWith("passed") && !(result.startsWith("not run") && !process.env.CI)) {
       process.exitCode = 1;
     }
@@ -99,6 +103,9 @@ for (const name of Object.keys(steps).filter((each) => wanted.includes(each))) {
 }
 if (interrupted.signal.aborted) {
   process.exitCode = 1;
+}
+if (process.argv.length === 2 && !interrupted.signal.aborted) {
+  writeMeasured("nightly", `${describeRun("npm run test:nightly")}.\n\n${published.join("\n")}`);
 }
 const commit = execFileSync("git", ["describe", "--always", "--dirty"], { cwd: root, encoding: "utf8" });
 console.log(`\nNightly steps at ${commit}${summary.join("\n")}`);
@@ -109,6 +116,13 @@ function lackOf({ programs = [], asRoot }: Step): string | undefined {
     ...(asRoot && process.getuid?.() !== 0 ? ["not root"] : []),
   ];
   return lacks.length > 0 ? `not run: ${lacks.join("; ")}` : undefined;
+}
+
+/** Returns the figures that a step has printed, as items of a list below the step. */
+function measuredBy(name: string): readonly string[] {
+  const log = join(folder, `${name}.log`);
+  const lines = existsSync(log) ? readFileSync(log, "utf8").split("\n") : [];
+  return lines.filter((line) => line.startsWith("measured: ")).map((line) => `  - ${line.slice(10)}`);
 }
 
 /** @returns how the step ended, beginning with `passed`, `failed` or `not run` */

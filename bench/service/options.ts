@@ -11,8 +11,10 @@ export type PeerWord = keyof typeof peers;
 
 const isPeerWord = (word: string): word is PeerWord => word in peers;
 
-export const usage = `npm run bench                          what a developer wants to see, in a quarter of an hour
-npm run bench -- --full                more depths, callers and rounds, and WebAssembly
+export const usage = `npm run bench                          all tables, in a quarter of an hour; written to docs/measured.md
+npm run bench -- --full                more depths, callers and rounds, and WebAssembly; written to docs/measured.md
+
+With one of the next five options, or with --beside, the tables are only printed.
 
   --rows new,repeated,cached,stored    which tables
   --depths 1,8   --callers 1,8         which cells
@@ -32,6 +34,8 @@ One cell in half a minute: npm run bench -- --rows new --depths 8 --callers 8 --
 export type RowKind = "new" | "repeated" | "cached" | "stored";
 
 export interface BenchOptions {
+  /** True if no option selects a part of the cells, so that the tables may replace the published ones. */
+  readonly allCells: boolean;
   readonly kinds: readonly RowKind[];
   readonly depths: readonly number[];
   readonly callers: readonly number[];
@@ -64,12 +68,15 @@ export function readOptions(args: readonly string[]): BenchOptions {
   const integer = (text: string): number =>
     Number.isInteger(number(text)) ? Number(text) : refuse(`${text} is no integer`);
   return {
+    allCells: [values.rows, values.depths, values.callers, values.paths, values.peers, values.beside].every(
+      (value) => value === undefined,
+    ),
     kinds: list<RowKind>(
       values.rows,
       ["new", "repeated", "cached", "stored"],
       among("new", "repeated", "cached", "stored"),
     ),
-    depths: list(values.depths, full ? [1, 8, 14] : [1, 8], integer),
+    depths: list(values.depths, full ? [1, 8, 14] : [8, 14], integer),
     callers: list(values.callers, full ? [1, 8, 64] : [1, 8], integer),
     paths: list<EnginePath>(values.paths, full ? ["native", "wasm"] : ["native"], among("native", "wasm")),
     peers: list(values.peers, ["least", "kibitz", "python"], (word) =>

@@ -68,7 +68,7 @@ export async function watchHealth(
   };
 }
 
-/** All that the server may have in memory under attack: a quarter more than in a million ordinary requests (docs/reliability.md: 200 MB). */
+/** All that the server may have in memory under attack: a quarter more than in a million ordinary requests (docs/measured.md: 200 MB). */
 const serverMaxBytes = 250e6;
 
 /** V8 keeps for a while what one file after another took of the service that they share. */

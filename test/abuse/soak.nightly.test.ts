@@ -115,7 +115,7 @@ test("26: a minute of mixed load leaves memory and descriptors flat", async () =
   const grownBytes = (await liveBytes()) - before.bytes;
   const moreDescriptors = descriptorsOf(service.pid).length - before.descriptors;
   console.log(
-    `soak: ${warmingUp} and ${done} calls, ${(grownBytes / mib).toFixed(2)} MiB more live, descriptors ${moreDescriptors}, probe p99 ${health.p99Ms} ms`,
+    `measured: soak: ${warmingUp} and ${done} calls, ${(grownBytes / mib).toFixed(2)} MiB more live, descriptors ${moreDescriptors}, probe p99 ${health.p99Ms} ms`,
   );
   expect(done).toBeGreaterThan(500);
   expect(grownBytes).toBeLessThan(liveMaxMore);

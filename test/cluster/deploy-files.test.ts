@@ -144,7 +144,7 @@ describeWith(
       const { "as it is": text = "" } = rendered;
       const graceS = Number(/terminationGracePeriodSeconds: (\d+)/.exec(text)?.[1]);
       const sleepS = Number(/sleep: \{ seconds: (\d+) \}/.exec(text)?.[1]);
-      // The longest stop that was measured: docs/reliability.md.
+      // The longest stop that was measured: docs/measured.md.
       expect(graceS - sleepS).toBeGreaterThan(21);
     });
 

@@ -23,9 +23,8 @@ import { selfSigned } from "../support/self-signed.ts";
 import { type Server, startServer } from "../support/start-server.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
-/** The proxies that `docs/production.md` shows for a node, as they are shown: only ports and the certificate are others. */
+/** The proxies with TLS in `deploy/`, as they stand there: only ports and the certificate are replaced. */
 
-const production = readFileSync(new URL("../../docs/production.md", import.meta.url), "utf8");
 const ca = selfSigned.cert;
 /** Another position each time, so that each is searched. */
 let moveNumber = 2;
@@ -35,14 +34,14 @@ interface Proxy {
   start(node: number, port: number, folder: string): Promise<Program>;
 }
 
-/** Returns the block that the document shows in a language, with some words replaced. Fails if a word is not there. */
-function shown(language: string, ...replacements: readonly (readonly [from: string, to: string])[]): string {
-  let [, block = ""] = new RegExp(`\`\`\`${language}\n(.*?)\n\`\`\``, "s").exec(production) ?? [];
+/** Returns a configuration of `deploy/` with some words replaced. Fails if a word is not in it. */
+function configured(path: string, ...replacements: readonly (readonly [from: string, to: string])[]): string {
+  let text = readFileSync(new URL(`../../deploy/${path}`, import.meta.url), "utf8");
   for (const [from, to] of replacements) {
-    expect(block).toContain(from);
-    block = block.replaceAll(from, to);
+    expect(text).toContain(from);
+    text = text.replaceAll(from, to);
   }
-  return `${block}\n`;
+  return text;
 }
 
 const nginx: Proxy = {
@@ -53,8 +52,8 @@ const nginx: Proxy = {
     );
     writeFileSync(`${certificate}`, selfSigned.cert);
     writeFileSync(`${key}`, selfSigned.key);
-    const site = shown(
-      "nginx",
+    const site = configured(
+      "nginx/tls.conf",
       ["127.0.0.1:8080", `127.0.0.1:${node}`],
       ["listen 443 ", `listen 127.0.0.1:${port} `],
       ["/etc/ssl/chess.example.pem", `${certificate}`],
@@ -79,8 +78,8 @@ const haproxy: Proxy = {
   start(node, port, folder) {
     const [certificate, config] = [join(folder, "both.pem"), join(folder, "haproxy.cfg")];
     writeFileSync(certificate, selfSigned.cert + selfSigned.key);
-    const text = shown(
-      "haproxy",
+    const text = configured(
+      "haproxy/tls.cfg",
       ["127.0.0.1:8080", `127.0.0.1:${node}`],
       ["bind :443 ", `bind 127.0.0.1:${port} `],
       ["/etc/ssl/chess.example.pem", certificate],
@@ -91,7 +90,7 @@ const haproxy: Proxy = {
 };
 
 describe.each(rowsWith(["nginx", "haproxy"], nginx, haproxy))(
-  "$name with TLS, as the document shows it",
+  "$name with TLS, as configured in deploy/",
   (proxy) => {
     const folder = useTemporaryFolder();
     const log: string[] = [];

@@ -5,19 +5,19 @@ import { expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Every document of the project: what others made, and what is made from something, is not ours to keep up. */
+/** Every document of the project, without vendored and generated ones. */
 const documents = globSync("**/*.md", { cwd: root, exclude: (path) => /(^|\/)node_modules$/.test(path) })
   .map((path) => path.replaceAll("\\", "/"))
   .filter((path) => !/(^|\/)(dist|release|data|node_modules|\.venv)\//.test(path))
   .toSorted()
   .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 
-/** Without blocks of code, in which nothing is a link. */
+/** Removes blocks of code, because they contain no links. */
 function prose(text: string): string {
   return text.replace(/^```[\s\S]*?^```/gm, "");
 }
 
-/** The anchors of headings, as GitHub makes them. */
+/** Returns the anchors of headings, as GitHub makes them. */
 function anchorsOf(text: string): readonly string[] {
   return [...prose(text).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
     heading
@@ -27,7 +27,7 @@ function anchorsOf(text: string): readonly string[] {
   );
 }
 
-/** Links to somewhere in the project that lead nowhere. */
+/** Returns links into the project whose target does not exist. */
 function deadLinksIn({ path, text }: { readonly path: string; readonly text: string }): readonly string[] {
   const links = [...prose(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
   return links.filter((link) => {
@@ -43,10 +43,10 @@ function deadLinksIn({ path, text }: { readonly path: string; readonly text: str
   });
 }
 
-/** Folders that a path in a document can begin in; most of them are named without `src/`. */
+/** Folders that a path in a document can be relative to; most paths are given without `src/`. */
 const places = ["", "src", "test", "tools"];
 
-/** The modules, but for one whose name begins media types as well. */
+/** The modules, except `text`, because media types begin with that word, too. */
 const modules = readdirSync(join(root, "src"), { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && entry.name !== "text")
   .map(({ name }) => name);
@@ -67,24 +67,16 @@ function deadPathsIn({ path, text }: { readonly path: string; readonly text: str
   return paths.filter((name) => ![name, `${name}.ts`, `${name}.test.ts`].some(isThere));
 }
 
-/** A record that another one supersedes tells how things were. */
-function isHistory(text: string): boolean {
-  return /^\*\*Status\.\*\* Superseded by/m.test(text);
-}
-
 test.each(documents)("every link in $path leads somewhere", (document) => {
   expect(deadLinksIn(document)).toEqual([]);
 });
 
-test.each(documents.filter(({ text }) => !isHistory(text)))(
-  "every file that $path names exists",
-  (document) => {
-    expect(deadPathsIn(document)).toEqual([]);
-  },
-);
+test.each(documents)("every file that $path names exists", (document) => {
+  expect(deadPathsIn(document)).toEqual([]);
+});
 
-test("docs/faults.md names the test of every fault", () => {
-  const { text = "" } = documents.find(({ path }) => path === "docs/faults.md") ?? {};
+test("docs/runbook/README.md names the test of every fault", () => {
+  const { text = "" } = documents.find(({ path }) => path === "docs/runbook/README.md") ?? {};
   const cells = [...text.matchAll(/^\| .+ \| ([^|]+) \|$/gm)].map(([, cell = ""]) => cell);
   const tests = cells.flatMap((cell) =>
     [...cell.matchAll(/`([a-z-]+(?:\/[a-z-]+)+(?:\.timed|\.nightly)?)`/g)].map(([, name]) => name),

@@ -50,15 +50,15 @@ describe("docs/running.md", () => {
     expect(cellOf("time for headers, for a whole request")).toBe(
       `${seconds(headersTimeoutMs)}, ${seconds(requestTimeoutMs)}`,
     );
-    expect(cellOf("an idle connection; one on which nothing moves")).toBe(
+    expect(cellOf("an idle connection; a connection without a byte in either direction")).toBe(
       `${seconds(keepAliveTimeoutMs)}; ${seconds(silenceTimeoutMs)}`,
     );
-    expect(cellOf("calls at a time on an HTTP/1.1 connection, on an HTTP/2 connection, in all")).toBe(
+    expect(cellOf("concurrent calls on an HTTP/1.1 connection, on an HTTP/2 connection, in all")).toBe(
       `1, ${listenerLimits.streamsMax}, ${listenerLimits.callsMax}`,
     );
     expect(
       cellOf(
-        "pipelined requests that wait on an HTTP/1.1 connection; if more arrive, it ends after the answer under way",
+        "pipelined requests that wait on an HTTP/1.1 connection; with more, it ends after the current answer",
       ),
     ).toBe(String(listenerLimits.requestsWaitingMax));
   });

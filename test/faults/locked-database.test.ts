@@ -75,6 +75,6 @@ test("a new key waits for a lock that ends in time, and analyses do not wait wit
   expect(left.status).toBe(200);
 });
 
-test("a lock is waited for 5 s by default, as docs/faults.md says", () => {
+test("a lock is waited for 5 s by default, as the runbook says", () => {
   expect(defaultBusyMaxMs).toBe(5000);
 });

@@ -211,7 +211,9 @@ test.each(engineRows)(
     })();
     await Promise.all([...abusing, comparing]);
     const exitCode = await server.stop();
-    console.log(`${row}, seed ${seed}: ${compared} answers compared between ${abusingCalls} abusing calls`);
+    console.log(
+      `measured: ${row}, seed ${seed}: ${compared} answers compared between ${abusingCalls} abusing calls`,
+    );
     expect(differing).toEqual([]);
     expect(compared).toBeGreaterThan(abusingCalls / 10);
     expect(exitCode).toBe(0);

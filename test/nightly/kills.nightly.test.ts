@@ -20,9 +20,9 @@ testWith("native")(
       dataDir,
     });
     const medians = [...readyMs].map(([path, all]) => ({ path, ms: all[Math.floor(all.length / 2)] }));
+    const ready = medians.map(({ path, ms }) => `${path} ${ms?.toFixed(0)} ms`).join(", ");
     console.log(
-      `seed ${seed}: ${answered} answered, ${overloaded} refused; median until another engine is ready:`,
-      medians,
+      `measured: kills, seed ${seed}: ${answered} answered, ${overloaded} refused; median until another engine is ready: ${ready}`,
     );
     expect(lost).toEqual([]);
     expect(answered).toBeGreaterThan(kills);

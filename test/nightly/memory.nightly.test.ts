@@ -61,7 +61,7 @@ testWith("native")(
       const peakBytes =
         Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
       expect(refused, "refused").toBeLessThan(searched / 100);
-      console.log(`the server took ${(peakBytes / 1e6).toFixed(0)} MB at most; ${refused} refused`);
+      console.log(`measured: the server took ${(peakBytes / 1e6).toFixed(0)} MB at most; ${refused} refused`);
       expect(peakBytes).toBeLessThan(promisedBytes);
     } finally {
       agent.destroy();

@@ -75,7 +75,7 @@ test.each(engineRows)(
         overrunsMs[Math.min(overrunsMs.length - 1, Math.floor(overrunsMs.length * share))] ?? Number.NaN,
     );
     console.log(
-      `${row}: overrun median ${median} ms, p99 ${p99} ms, worst ${worst} ms of ${overrunsMs.length}`,
+      `measured: movetime, ${row}: overrun median ${median} ms, p99 ${p99} ms, worst ${worst} ms of ${overrunsMs.length}`,
     );
     // The others were ended by a mate, or by depth 30.
     expect(overrunsMs.length).toBeGreaterThan(searches / 2);

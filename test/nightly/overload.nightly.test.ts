@@ -157,7 +157,7 @@ test("ten times as many calls as the service can answer cost no answers, and hea
     readyShare(overloadMs, afterCapacity, afterOverload) /
     readyShare(capacityMs, beforeCapacity, afterCapacity);
   console.log(
-    `offered ${offeredPerSecond.toFixed(0)} a second, ${goodput} answered; health p99 ${quantile(healthMs, 0.99)} ms of ${healthMs.length}; ` +
+    `measured: offered ${offeredPerSecond.toFixed(0)} a second, ${goodput} answered; health p99 ${quantile(healthMs, 0.99)} ms of ${healthMs.length}; ` +
       `refusals p95 ${quantile(refusedMs, 0.95)} ms of ${refusals.length}; answers for each ms of an engine ${work}, engines busy ${busy}, times those at capacity; ` +
       `${returned.length} came back`,
   );

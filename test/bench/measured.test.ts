@@ -1,0 +1,18 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { pageWith } from "../../bench/measured.ts";
+
+const page = readFileSync(new URL("../../docs/measured.md", import.meta.url), "utf8");
+
+test.each(["bench", "nightly"])("the block %s of docs/measured.md is replaced, and nothing else", (name) => {
+  const first = pageWith(page, name, "new figures");
+  expect(first).toContain(`<!-- begin ${name} -->\n\nnew figures\n\n<!-- end ${name} -->`);
+  const [before, after] = [page.split(`<!-- begin ${name} -->`)[0], page.split(`<!-- end ${name} -->`)[1]];
+  expect(first.startsWith(`${before}`)).toBe(true);
+  expect(first.endsWith(`${after}`)).toBe(true);
+  expect(pageWith(first, name, "new figures")).toBe(first);
+});
+
+test("a block that docs/measured.md does not have is an error", () => {
+  expect(() => pageWith(page, "capacity", "figures")).toThrow("docs/measured.md has no block capacity");
+});
