@@ -26,7 +26,7 @@ describeWith("chromium")("the connection", () => {
     await lines.first().waitFor();
     way.relay.isRefusing = true;
     way.relay.reset();
-    await page.getByText("The service does not answer.").and(page.locator(".search-lost")).waitFor();
+    await page.getByRole("region", { name: "The service does not answer" }).waitFor();
     await heard.filter({ hasText: "The service does not answer." }).waitFor();
     expect(await lines.count()).toBe(1);
     way.relay.isRefusing = false;
@@ -42,9 +42,9 @@ describeWith("chromium")("the connection", () => {
     way.relay.isRefusing = true;
     way.relay.reset();
     await start.click();
-    await page.getByText(/Asking again in ([4-9]|1\d) s/).waitFor();
+    await page.getByText(/Goes on in ([2-9]|1\d) s/).waitFor();
     way.relay.isRefusing = false;
-    await page.getByRole("button", { name: "Ask now" }).click();
+    await page.getByRole("button", { name: "Try again" }).click();
     await lines.first().waitFor();
     expect(await hasFocus(page)).toBe(true);
   });
@@ -90,7 +90,7 @@ describeWith("chromium")("the connection", () => {
   test("a search that is refused shows the problem and what to do", async () => {
     const page = await kibitz.open({ address: "#moves=e4&engine=stockfish-0" });
     await page.getByRole("heading", { name: /engine/i, level: 3 }).waitFor();
-    await page.getByText("Refused", { exact: true }).waitFor();
+    await page.getByText("Not analysed", { exact: true }).waitFor();
   });
 });
 
@@ -121,7 +121,7 @@ describeWith("chromium")("a service that says to wait", () => {
     await move.press("Enter");
     await page.getByRole("gridcell", { name: "f3, White knight" }).waitFor();
     await settle(page);
-    expect(await page.getByRole("timer").textContent()).toMatch(/^Asks again by itself in \d+ s$/);
+    expect(await page.getByRole("timer").textContent()).toMatch(/^Goes on in \d+ s$/);
     expect(asked).toBe(2);
     await lines.first().waitFor();
     await page
@@ -138,7 +138,7 @@ describeWith("chromium")("a service that says to wait", () => {
     await move.press("Enter");
     await page.getByRole("timer").waitFor();
     await page.getByRole("button", { name: "Get a free key", exact: true }).click();
-    await page.getByText("Plan free").waitFor();
+    await page.getByText("Free plan").waitFor();
     await start.click();
     await page.getByText("Depth 2", { exact: true }).waitFor();
     const asked = page.waitForRequest((request) => request.url().endsWith("/StreamEvaluate"));

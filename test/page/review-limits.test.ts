@@ -33,15 +33,14 @@ describeWith("chromium")("the review of a game, within a plan", () => {
   // First, because a used-up window is refused before a game is read.
   test("the review says that a game is longer than the plan allows", async () => {
     const page = await review(4, "1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. c3 *");
-    await page.getByRole("heading", { name: "Upgrade needed" }).waitFor();
-    const problem = page.getByRole("region", { name: "Upgrade needed" });
-    expect(await problem.textContent()).toMatch(/up to 6 plies; this request asks for 7/);
+    await page.getByRole("heading", { name: /game of more than 3 moves/ }).waitFor();
+    await page.getByRole("button", { name: "Review the first 3 moves" }).waitFor();
   });
 
   test("the review asks for as much as the plan allows, at a click, and says to wait when that is used up", async () => {
     const page = await review(20, "1. e4 e5 2. Nf3 *");
-    await page.getByRole("heading", { name: "Upgrade needed" }).waitFor();
-    await page.getByRole("button", { name: "Ask with depth 14" }).click();
+    await page.getByRole("heading", { name: /epth above 14/ }).waitFor();
+    await page.getByRole("button", { name: "Analyse to depth 14" }).click();
     await isDone(page);
 
     for (const pgn of ["1. d4 *", "1. c4 *"]) {
@@ -53,7 +52,7 @@ describeWith("chromium")("the review of a game, within a plan", () => {
       expect(status).toBe(200);
     }
     const refused = await review(4, "1. f4 *");
-    await refused.getByRole("heading", { name: "Rate limited" }).waitFor();
-    await refused.getByText(/^Asks again by itself in \d+ (s|min)/).waitFor();
+    await refused.getByRole("heading", { name: /^Too (fast|many requests)/ }).waitFor();
+    await refused.getByText(/^Goes on in \d+ (s|min)/).waitFor();
   });
 });

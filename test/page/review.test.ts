@@ -247,7 +247,7 @@ describeWith("chromium")("the review of a game", () => {
       .waitFor();
     relay.isRefusing = true;
     relay.reset();
-    await page.getByText("The connection is lost. Trying again…").first().waitFor();
+    await page.getByRole("region", { name: "The service does not answer" }).waitFor();
     relay.isRefusing = false;
     await isDone(page);
     expect(await graphOf(page).getAttribute("aria-valuemax")).toBe("14");

@@ -1,6 +1,6 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import { fragmentOfPlace, type Place, placeFromFragment } from "./place-text.ts";
-import { settings } from "./request/request.ts";
+import { request } from "./request/the-request.ts";
 import { addressOfView, view } from "./view.ts";
 
 /** The position to analyse, without the settings, which the form in `request/` keeps. */
@@ -9,7 +9,7 @@ export type Played = Omit<Place, "settings">;
 /** The position in the page's address. Nothing else stores it. */
 export const played = signal<Played>(placeFromFragment(""));
 
-const fragment = computed(() => fragmentOfPlace({ ...played.value, settings: settings.value }));
+const fragment = computed(() => fragmentOfPlace({ ...played.value, settings: request.settings.value }));
 
 /** How long to wait before the address follows, in milliseconds: browsers refuse more than some 100 changes in half a minute. */
 const followMs = 200;
@@ -22,7 +22,7 @@ export function linkToHere(): string {
 
 /** Returns the address that analyses a position, for links of other views. */
 export function addressOfPosition(fen: string, moves: readonly string[], ply = moves.length): string {
-  return fragmentOfPlace({ ...played.value, fen, moves, ply, settings: settings.value });
+  return fragmentOfPlace({ ...played.value, fen, moves, ply, settings: request.settings.value });
 }
 
 /** Changes what is analysed. The browser's way back leads past it: moves and turns of the board are no pages. */
@@ -70,7 +70,7 @@ function read(): void {
 function show({ settings: set, ...rest }: Place): void {
   batch(() => {
     played.value = rest;
-    settings.value = set;
+    request.settings.value = set;
   });
 }
 

@@ -101,13 +101,11 @@ export const texts = {
       searching: (depth: number) => (depth === 0 ? "Searching …" : `Depth ${depth} …`),
       done: (depth: number) => `Depth ${depth}`,
       stopped: "Stopped",
-      refused: "Refused",
+      refused: "Not analysed",
+      waiting: "Waiting",
       queued: (place: number, seconds: number) =>
         `${place === 1 ? "Next in the queue" : `Place ${place} in the queue`}, about ${seconds} s`,
       over: "Game over",
-      lost: "No answer",
-      lostUntil: (seconds: number) => `The service does not answer. Asking again in ${seconds} s.`,
-      retry: "Ask now",
     },
     heard: (depth: number, summary: string) => `Depth ${depth}. ${summary}`,
     terminal: {
@@ -228,7 +226,6 @@ export const texts = {
     running: (done: number, all: number) => `${done} of ${all} moves`,
     begun: (all: number) => `The review of ${all} moves has begun.`,
     queued: (place: number, seconds: number) => `Waiting for an engine: place ${place}, about ${seconds} s.`,
-    lost: "The connection is lost. Trying again…",
     stopped: (done: number, all: number) => `Stopped after ${done} of ${all} moves.`,
     progress: "Moves explained",
     found: (engine: string, depth: number | undefined, positions: number, searched: number) =>
@@ -245,72 +242,91 @@ export const texts = {
     more: (set: number) => (set === 0 ? "More settings" : `More settings (${set} set)`),
     reset: "Reset all settings",
     numbers: {
-      depth: { label: "Depth", usual: 14, hint: (most?: number) => upTo(most, "plies") },
-      multipv: { label: "Lines", usual: 1, hint: (most?: number) => upTo(most, "moves") },
-      movetime_ms: { label: "Time", usual: undefined, hint: (most?: number) => upTo(most, "ms") },
-      nodes: { label: "Nodes", usual: undefined, hint: (most?: number) => upTo(most, "") },
+      depth: { label: "Depth", usual: "14" },
+      multipv: { label: "Lines", usual: "1" },
+      movetime_ms: { label: "Time in ms" },
+      nodes: { label: "Nodes" },
     },
-    fault: (label: string, fault: string) => `${label}: ${fault}`,
-    beyondPlan: (most: number) => `More than your plan’s ${grouped(most)}`,
-    notInRange: (from: number, to: number) =>
-      Number.isFinite(from) && Number.isFinite(to)
-        ? `A whole number from ${grouped(from)} to ${grouped(to)}`
-        : "A whole number",
-    movesTooMany: (most: number) => `At most ${most} moves`,
-    notAChoice: "Not one of the choices",
+    maximum: (most: number) => `max. ${grouped(most)}`,
     engine: "Engine",
-    engineHint: "which version",
-    latest: (name: string) => `Latest: ${name}`,
-    latestUnknown: "Latest",
+    latest: (name: string | undefined) => (name === undefined ? "Latest" : `${name} (latest)`),
     offerUnknown: "The service has not said which engines and limits it has.",
     path: "Build",
-    pathHint: "how the engine is run",
-    paths: { auto: "Chosen by the service", native: "Native", wasm: "WebAssembly" },
+    paths: { auto: "Automatic", native: "Native", wasm: "WebAssembly" },
     searchMoves: "Only these moves",
-    searchMovesHint: "such as e4 Nf3; else all",
+    searchMovesHint: "e.g. e4 Nf3; empty: all",
     options: "Engine options",
-    resetOptions: "Reset options",
-    range: ({ minimum, maximum }: { minimum?: number; maximum?: number }) =>
-      minimum === undefined || maximum === undefined ? "" : `${grouped(minimum)} to ${grouped(maximum)}`,
+    range: (from: number, to: number) => `${grouped(from)} to ${grouped(to)}`,
   },
   problem: {
-    unreachable: {
-      title: "The service cannot be reached",
-      detail: "No answer came: the service may be stopped, or this device has no network.",
-    },
-    cut: {
-      title: "The connection was lost",
-      detail: "It broke off before the answer was complete.",
+    lost: {
+      title: "The service does not answer",
+      detail: "It may be stopped, or this device has no network.",
     },
     foreign: {
       title: "Something else answered",
-      detail: (said: string) =>
-        `What answered is not the service itself, but perhaps a proxy before it. It says: ${said}`,
+      detail: (said: string) => `Not the service answered, but perhaps a proxy in front of it: ${said}`,
     },
-    /** By the service's `next_action`, where no button does it. */
-    advice: {
-      fix_request: "Correct it and ask again.",
-      list_engines: "Choose one of the engines in the list.",
-      use_auto_path: "Let the service choose the build.",
-      reduce_limits: "Ask for less depth, fewer lines or less time.",
-      contact_operator: "Only who runs this service can change that.",
-    } as Readonly<Record<string, string>>,
-    keyOfOperator: "Ask whoever runs this service for a key, and enter it.",
-    placeInText: (field: string, line: number, column: number) => `${field}, line ${line}, column ${column}`,
-    change: (name: string, value: string) => `${name} ${value}`,
-    partOfGame: "the beginning of the game",
-    items: (count: number) => (count === 1 ? "of 1 item" : `of ${count} items`),
+    tooFast: (count: number, time: string) =>
+      `Too fast: ${grouped(count)} positions ${time === "1 min 0 s" ? "a minute" : `in ${time}`}`,
+    tooManyRequests: "Too many requests",
+    engineTimeUsedUp: "The engine time of your plan is used up",
+    searchesRunning: (count: number | undefined) =>
+      count === undefined
+        ? "Other searches are already running from this network"
+        : count === 1
+          ? "A search is already running from this network"
+          : `${{ 2: "Two", 3: "Three", 4: "Four" }[count] ?? grouped(count)} searches are already running from this network`,
+    keyRequired: "A key is needed",
+    keyOfOwner: "This server is for holders of a key. Ask its owner for one, then enter it here.",
+    beyondPlan: (excess: readonly (string | undefined)[], isFree: boolean) => {
+      const list = excess.join(" and ");
+      return isFree
+        ? `${list.charAt(0).toUpperCase()}${list.slice(1)} ${excess.length > 1 ? "need" : "needs"} a free key`
+        : `Your plan does not allow ${list}`;
+    },
+    /** The values beyond a plan, by the names of the API. */
+    excess: {
+      depth: (most) => `depth above ${most}`,
+      multipv: (most) => `more than ${lines(most)}`,
+      lines: (most) => `more than ${lines(most)}`,
+      movetime_ms: (most) => `more than ${grouped(most)} ms`,
+      nodes: (most) => `more than ${grouped(most)} nodes`,
+      pgn: (most) => `a game of more than ${Math.floor(most / 2)} moves`,
+      moves: (most) => `a game of more than ${Math.floor(most / 2)} moves`,
+    } as Readonly<Record<string, (most: number) => string>>,
+    /** The suggested changes, by the names of the API. */
+    change: {
+      depth: (value) => `to depth ${value}`,
+      multipv: (value) => `with ${lines(value)}`,
+      lines: (value) => `with ${lines(value)}`,
+      movetime_ms: (value) => `for ${grouped(value)} ms`,
+      nodes: (value) => `with ${grouped(value)} nodes`,
+    } as Readonly<Record<string, (value: number) => string>>,
+    analyse: (changes: string) => `Analyse ${changes}`,
+    firstMoves: (plies: number) => `Review the first ${Math.floor(plies / 2)} moves`,
+    upToThere: "Review the game up to there",
+    useFen: (fen: string) => `Use ${fen}`,
     sendSuggested: "Ask what the service suggests",
-    sendWith: (changes: string) => `Ask with ${changes}`,
-    getKey: "Get a free key and ask again",
-    gotKey: "Got a key.",
+    /** The labels of the form, by the names of the API. */
+    fields: {
+      depth: "Depth",
+      multipv: "Lines",
+      lines: "Lines",
+      movetime_ms: "Time",
+      nodes: "Nodes",
+      engine: "Engine",
+      path: "Build",
+      search_moves: "Only these moves",
+      fen: "FEN",
+    } as Readonly<Record<string, string>>,
+    getKey: "Get a free key",
     enterKey: "Enter a key",
     changeKey: "Correct the key",
-    withoutKey: "Forget the key and ask without",
-    asksAgainIn: (wait: string) => `Asks again by itself in ${wait}`,
-    asking: "Asking again.",
-    stopWaiting: "Stop waiting",
-    retry: "Ask again",
+    withoutKey: "Go on without a key",
+    goesOnIn: (wait: string) => `Goes on in ${wait}`,
+    retry: "Try again",
+    cancel: "Cancel",
     about: (code: string) => `About ${code}`,
     requestId: "Request",
   },
@@ -339,14 +355,18 @@ export const texts = {
     fields: (count: number) => (count === 1 ? "1 field" : `${grouped(count)} fields`),
     moreItems: (count: number) => `${grouped(count)} more`,
     states: { open: "under way", done: "answered", aborted: "stopped", failed: "failed" },
-    messages: (count: number) => (count === 1 ? "1 message" : `${grouped(count)} messages`),
     took: (ms: number) => (ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`),
-    firstAfter: (time: string) => `first after ${time}`,
     requestId: "Request",
     limits: "Limits",
-    limitLeft: (left: number, quota: number | undefined) =>
-      quota === undefined ? `${grouped(left)} left` : `${grouped(left)} of ${grouped(quota)} left`,
-    limitResets: (seconds: number) => (seconds > 0 ? `all back in ${seconds} s` : "all back"),
+    left: (left: number, quota: number, unit: string, window: string) =>
+      `${grouped(left)} of ${grouped(quota)} ${unit} left ${window}`,
+    engineTimeLeft: (left: string, quota: string, window: string) =>
+      `${left} of ${quota} of engine time left ${window}`,
+    units: { request: "requests", refusal: "refusals", call: "other calls" } as Readonly<
+      Record<string, string>
+    >,
+    /** By their length in seconds. */
+    windows: { 60: "this minute", 3600: "this hour", 86400: "today" } as Readonly<Record<number, string>>,
     key: {
       title: "API key",
       label: "Key",
@@ -358,16 +378,11 @@ export const texts = {
       required: "This service answers only with a key.",
       kept: "Kept in this tab only, and sent to this service only.",
       asking: "The key is looked up.",
-      plan: (plan: string) => `Plan ${plan}`,
-      named: (name: string) => `the key “${name}”`,
+      plan: (plan: string, name: string | undefined) =>
+        `${plan.charAt(0).toUpperCase()}${plan.slice(1)} plan${name ? `, the key “${name}”` : ""}`,
       pasted: "That was a key: paste it here. It was sent nowhere.",
       pastedAgain: "That was a key, and was sent nowhere. Forget the one that is used to use another.",
       malformed: "This is no key: keys are letters, digits and signs without spaces, such as kbz_…",
-      units: { request: "requests", refusal: "refusals", call: "other calls" } as Readonly<
-        Record<string, string>
-      >,
-      counted: (unit: string, left: string) => `${unit}: ${left}`,
-      engineTime: (left: string, all: string) => `engine time: ${left} of ${all} left`,
       used: "The key is used.",
       forgotten: "The key is forgotten.",
     },
@@ -378,6 +393,6 @@ function grouped(number: number): string {
   return number.toLocaleString("en");
 }
 
-function upTo(most: number | undefined, unit: string): string {
-  return most === undefined ? unit : `up to ${grouped(most)} ${unit}`.trimEnd();
+function lines(count: number): string {
+  return count === 1 ? "1 line" : `${count} lines`;
 }

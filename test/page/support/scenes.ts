@@ -56,7 +56,7 @@ export const problemScene: Scene = {
   name: "problem",
   address: `${opera}&multipv=10`,
   async reach(page) {
-    await page.getByRole("region", { name: "Upgrade needed" }).waitFor();
+    await page.getByRole("region", { name: "More than 5 lines needs a free key" }).waitFor();
     await isStill(page);
   },
 };

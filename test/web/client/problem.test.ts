@@ -26,16 +26,15 @@ test("the page finds the violations in the details of an error", () => {
 });
 
 test.each([
-  ["nobody answers in Chromium", new TypeError("Failed to fetch"), { kind: "unreachable" }],
+  ["nobody answers", new TypeError("Failed to fetch"), { kind: "lost" }],
+  ["the connection breaks off", new TypeError("network error"), { kind: "lost" }],
+  ["a stream has no end", "missing EndStreamResponse", { kind: "lost" }],
+  ["a proxy finds no service", new ConnectError("HTTP 502", Code.Unavailable), { kind: "lost" }],
   [
-    "nobody answers in Firefox",
-    new TypeError("NetworkError when attempting to fetch resource."),
-    { kind: "unreachable" },
+    "another program answers",
+    new ConnectError("HTTP 404", Code.Unimplemented),
+    { kind: "foreign", said: "HTTP 404" },
   ],
-  ["nobody answers in Safari", new TypeError("Load failed"), { kind: "unreachable" }],
-  ["the connection breaks off", new TypeError("network error"), { kind: "cut" }],
-  ["a stream has no end", "missing EndStreamResponse", { kind: "cut" }],
-  ["a proxy answers", new ConnectError("HTTP 502", Code.Unavailable), { kind: "foreign", said: "HTTP 502" }],
   ["the caller aborts", new DOMException("This operation was aborted", "AbortError"), { kind: "aborted" }],
 ])("the page knows the cause of an error: %s", (_, thrown, failure) => {
   expect(failureOf(thrown)).toEqual(failure);

@@ -1,7 +1,7 @@
 import { effect, signal } from "@preact/signals";
 import { played } from "../address.ts";
-import { isWaitingForOptions, searchRequest, settingFaults } from "../request/request.ts";
-import { ask, leave, type Question, recall, search } from "./live.ts";
+import { request } from "../request/the-request.ts";
+import { ask, leave, type Question, recall } from "./live.ts";
 import { position, reading } from "./state.ts";
 
 /** True if each position is analysed as soon as it is on the board. */
@@ -13,7 +13,7 @@ const settleMs = 250;
 /** The position on the board, as it is asked. Its history reaches back to where nothing before can be repeated. */
 export function questionNow(): Question {
   const { root, moves } = position.peek();
-  return { fen: root, moves, settings: searchRequest.peek() };
+  return { fen: root, moves, settings: request.search.peek() };
 }
 
 /** Runs while a position, or a setting, is too new to be asked about. */
@@ -24,7 +24,7 @@ export function askNow({ afresh = false } = {}): void {
   clearTimeout(waiting);
   const question = questionNow();
   if (afresh || !recall(question)) {
-    void ask(question);
+    void ask(question, { atOnce: afresh });
   }
 }
 
@@ -35,12 +35,12 @@ export function analyseByItself(): () => void {
   let isFirst = played.peek().fen === "startpos" && played.peek().moves.length === 0;
   const end = effect(() => {
     const { fen, root, moves, terminal } = position.value;
-    const waits = isWaitingForOptions.value;
-    const written = JSON.stringify([fen, root, moves, searchRequest.value, waits], (_, value) =>
+    const waits = request.isWaiting.value;
+    const written = JSON.stringify([fen, root, moves, request.search.value, waits], (_, value) =>
       typeof value === "bigint" ? value.toString() : value,
     );
     const isKnown = reading.value.kind === "play";
-    const wanted = isKnown && !waits && auto.value && Object.keys(settingFaults.value).length === 0;
+    const wanted = isKnown && !waits && auto.value;
     if ((isFirst && moves.length === 0) || written === asked) {
       isFirst &&= waits;
       asked = written;
@@ -49,8 +49,7 @@ export function analyseByItself(): () => void {
     asked = written;
     clearTimeout(waiting);
     leave();
-    // A search that was refused for a while is sent again after that time.
-    if (!recall(questionNow()) && wanted && !terminal && search.peek().kind !== "refused") {
+    if (!recall(questionNow()) && wanted && !terminal) {
       waiting = setTimeout(() => void ask(questionNow()), settleMs);
     }
   });

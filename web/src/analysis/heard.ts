@@ -51,13 +51,9 @@ function tellScores(): () => void {
     const latest = evaluations.value.at(-1);
     const hasChanged = kind !== before;
     before = kind;
-    if (state.kind === "lost" || state.kind === "stopped") {
+    if (state.kind === "stopped") {
       if (hasChanged) {
-        announce(
-          state.kind === "lost"
-            ? words.states.lostUntil(Math.ceil(state.waitMs / 1000))
-            : words.states.stopped,
-        );
+        announce(words.states.stopped);
       }
       return;
     }

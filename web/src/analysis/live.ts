@@ -1,8 +1,7 @@
-import { batch, effect, signal } from "@preact/signals";
+import { batch, signal } from "@preact/signals";
 import type { EvaluateResponse } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { key } from "../client/key.ts";
-import { failureOf } from "../client/problem.ts";
-import { analyses } from "../client/service.ts";
+import { keepAsking, type Wait } from "../client/keep-asking.ts";
+import { client } from "../client/the-client.ts";
 import type { SearchRequest } from "../request/settings.ts";
 
 /** A search: a position with its history, and the settings. */
@@ -18,8 +17,8 @@ export type SearchState =
   | { readonly kind: "queued"; readonly place: number; readonly waitMs: number }
   /** The service has refused. */
   | { readonly kind: "refused"; readonly error: unknown }
-  /** Nobody answers; it is asked again by itself after `waitMs`. */
-  | { readonly kind: "lost"; readonly waitMs: number; readonly failures: number };
+  /** The service does not answer, or has said to wait; the page asks again after the wait. */
+  | { readonly kind: "waiting"; readonly wait: Wait };
 
 export const search = signal<SearchState>({ kind: "idle" });
 
@@ -27,13 +26,9 @@ export const search = signal<SearchState>({ kind: "idle" });
 export const evaluations = signal<readonly EvaluateResponse[]>([]);
 
 let running: AbortController | undefined;
-let refusal: { readonly error: unknown; readonly until: number } | undefined;
 
-// The answers of one caller are not those of the next.
-effect(() => {
-  key.value;
-  refusal = undefined;
-});
+/** The latest pause, for the key that was refused: it is true of the next position as well. */
+let pause: { readonly wait: Wait; readonly key: string } | undefined;
 
 /** Answers of this visit, newest last, so that going back in a game costs no calls. */
 const known = new Map<string, readonly EvaluateResponse[]>();
@@ -53,9 +48,9 @@ export function recall(question: Question): boolean {
 }
 
 /** Asks, and ends what was asked before at once. Resolves when all has been said. */
-export async function ask(question: Question): Promise<void> {
+export async function ask(question: Question, { atOnce = false } = {}): Promise<void> {
   running?.abort();
-  refusal = undefined;
+  const after = !atOnce && pause?.key === client.key.peek() ? pause.wait : undefined;
   const controller = new AbortController();
   running = controller;
   const { signal: ended } = controller;
@@ -63,26 +58,11 @@ export async function ask(question: Question): Promise<void> {
     search.value = { kind: "asking" };
     evaluations.value = [];
   });
-  for (let failures = 0; !ended.aborted; failures++) {
-    try {
-      await follow(question, ended, () => {
-        failures = 0;
-      });
-      return;
-    } catch (error) {
-      if (ended.aborted) {
-        return;
-      }
-      const failure = failureOf(error);
-      if (failure.kind === "problem" || failure.kind === "foreign") {
-        const waitMs = failure.kind === "problem" ? (failure.problem.retryAfterMs ?? 0) : 0;
-        refusal = { error, until: performance.now() + waitMs };
-        search.value = { kind: "refused", error };
-        return;
-      }
-      const waitMs = Math.min(1000 * 2 ** failures, longestWaitMs);
-      search.value = { kind: "lost", waitMs, failures };
-      await waitForNetwork(waitMs, ended);
+  try {
+    await follow(question, ended, after);
+  } catch (error) {
+    if (!ended.aborted) {
+      search.value = { kind: "refused", error };
     }
   }
 }
@@ -95,33 +75,30 @@ export function stop(): void {
   }
 }
 
-/**
- * Ends the search and forgets what it said: the board has another position. Where the service has said to wait, that stays,
- * with its countdown: it is true of the next position as well.
- */
+/** Ends the search and forgets what it said: the board has another position. */
 export function leave(): void {
   running?.abort();
   batch(() => {
-    const waits = refusal !== undefined && performance.now() < refusal.until;
-    search.value = waits ? { kind: "refused", error: refusal?.error } : { kind: "idle" };
+    search.value = { kind: "idle" };
     evaluations.value = [];
   });
 }
 
 /** True if there is a search to stop. */
 export function isUnderWay({ kind }: SearchState): boolean {
-  return kind === "asking" || kind === "queued" || kind === "searching" || kind === "lost";
+  return kind === "asking" || kind === "queued" || kind === "searching" || kind === "waiting";
 }
 
-async function follow(question: Question, ended: AbortSignal, onAnswer: () => void): Promise<void> {
+async function follow(question: Question, ended: AbortSignal, after: Wait | undefined): Promise<void> {
   const { fen, moves, settings } = question;
   const request = { fen, moves: [...moves], ...settings };
   let said: readonly EvaluateResponse[] = [];
-  for await (const { event } of analyses.streamEvaluate(request, { signal: ended })) {
-    if (ended.aborted) {
-      return;
-    }
-    onAnswer();
+  const onWait = (wait: Wait) => {
+    pause = { wait, key: client.key.peek() };
+    search.value = { kind: "waiting", wait };
+  };
+  const ask = () => client.analyses.streamEvaluate(request, { signal: ended });
+  for await (const { event } of keepAsking(ask, { signal: ended, after, onWait })) {
     if (event.case === "queued") {
       search.value = {
         kind: "queued",
@@ -159,26 +136,4 @@ function keyOf({ fen, moves, settings }: Question): string {
   return JSON.stringify([fen, moves, settings], (_, value) =>
     typeof value === "bigint" ? value.toString() : value,
   );
-}
-
-const longestWaitMs = 15_000;
-let hurry: (() => void) | undefined;
-
-/** Asks again at once, where the connection was lost. */
-export function retryNow(): void {
-  hurry?.();
-}
-
-/** Until it is time to ask again, the browser says that there is a network, somebody does not want to wait, or the search ends. */
-function waitForNetwork(ms: number, ended: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const waited = new AbortController();
-  const timer = setTimeout(resolve, ms);
-  hurry = resolve;
-  addEventListener("online", () => resolve(), { signal: waited.signal });
-  ended.addEventListener("abort", () => resolve(), { signal: waited.signal });
-  return promise.finally(() => {
-    clearTimeout(timer);
-    waited.abort();
-  });
 }

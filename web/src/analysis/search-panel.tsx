@@ -1,19 +1,17 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import { AnalysisRequestSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { EvaluateResponse } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { messageFromPlain } from "../client/plain-json.ts";
 import { ProblemView } from "../problem/problem-view.tsx";
-import { isWaitingForOptions, searchRequest, settingFaults, settings } from "../request/request.ts";
 import { settingsFromRequest } from "../request/settings.ts";
+import { request } from "../request/the-request.ts";
 import { texts } from "../texts.ts";
 import { askNow, auto } from "./auto.ts";
 import { Chances } from "./chances.tsx";
 import { DepthGraph } from "./depth-graph.tsx";
 import { Figures } from "./figures.tsx";
 import { Lines } from "./lines.tsx";
-import { evaluations, isUnderWay, retryNow, type SearchState, search, stop } from "./live.ts";
+import { evaluations, isUnderWay, type SearchState, search, stop } from "./live.ts";
 import { outcomeInWords } from "./outcome.ts";
 import { scoreNow } from "./score-now.ts";
 import { position } from "./state.ts";
@@ -39,12 +37,20 @@ export function SearchPanel() {
         <StartOrStop state={state} />
       </div>
       {outcome && <p class="search-outcome">{outcome}</p>}
-      {state.kind === "lost" && <Lost key={state.failures} waitMs={state.waitMs} />}
       <Chances wdl={evaluation?.score?.wdl} />
+      {state.kind === "waiting" && (
+        <ProblemView
+          error={state.wait.error}
+          wait={state.wait}
+          onRetry={askNow}
+          onCancel={stop}
+          onSend={send}
+        />
+      )}
       {state.kind === "refused" && <ProblemView error={state.error} onRetry={askNow} onSend={send} />}
       <Lines
         lines={evaluation?.lines ?? []}
-        wanted={position.value.terminal ? 0 : (searchRequest.value.multipv ?? 1)}
+        wanted={position.value.terminal ? 0 : (request.search.value.multipv ?? 1)}
         position={position.value}
       />
       <Figures evaluation={evaluation} />
@@ -76,7 +82,7 @@ function StartOrStop({ state }: { readonly state: SearchState }) {
         <button
           type="button"
           class="first search-button"
-          disabled={isWaitingForOptions.value || Object.keys(settingFaults.value).length > 0}
+          disabled={request.isWaiting.value}
           onClick={() => askNow({ afresh: true })}
         >
           {words.start}
@@ -106,28 +112,8 @@ function StateInWords({ state, evaluation }: StateProps) {
   }
 }
 
-/** Nobody answers: when it is asked again, and a way not to wait for it. */
-function Lost({ waitMs }: { readonly waitMs: number }) {
-  const left = useSignal(Math.ceil(waitMs / 1000));
-  useEffect(() => {
-    const timer = setInterval(() => {
-      left.value = Math.max(left.value - 1, 0);
-    }, 1000);
-    return () => clearInterval(timer);
-  }, []);
-  return (
-    <p class="search-lost figures">
-      {words.states.lostUntil(left.value)}
-      <button type="button" onClick={retryNow}>
-        {words.states.retry}
-      </button>
-    </p>
-  );
-}
-
 /** Asks what the service suggests, with the settings that it has. */
 function send(suggested: JsonObject): void {
-  const request = messageFromPlain(AnalysisRequestSchema, suggested);
-  settings.value = settingsFromRequest(request);
+  request.settings.value = settingsFromRequest(messageFromPlain(AnalysisRequestSchema, suggested));
   askNow();
 }

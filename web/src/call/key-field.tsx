@@ -1,25 +1,18 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { GetKeyResponse } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
-import { getNewKey, issuesKeys, keyState, lookUpKey } from "../client/account.ts";
-import { key } from "../client/key.ts";
-import { loadOffer, price } from "../client/offer.ts";
+import { client } from "../client/the-client.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { announce } from "../parts/live-region.tsx";
 import { pasted } from "../pasted.ts";
-import { focusKeyField, focusKeyFieldSoon, keyFieldId } from "../problem/focus-key-field.ts";
+import { focusKeyField, keyFieldId } from "../problem/focus-key-field.ts";
 import { ProblemView } from "../problem/problem-view.tsx";
-import { duration } from "../problem/tell-problem.ts";
 import { texts } from "../texts.ts";
 import { readKey, shownKey } from "./read-key.ts";
 
 const words = texts.call.key;
+const { account, key, offer } = client;
 
 /** The key that calls are made with: put in, got, told about and forgotten. */
 export function KeyField() {
-  useEffect(() => {
-    // If the service does not answer, the calls themselves report that.
-    loadOffer().catch(() => {});
-  }, []);
   const [isPasted, setIsPasted] = useState(false);
   useEffect(() => {
     if (pasted.value?.kind === "key") {
@@ -42,7 +35,7 @@ export function KeyField() {
 function NoKey() {
   const [fault, setFault] = useState<string>();
   const [refusal, setRefusal] = useState<unknown>();
-  const isRequired = price.value?.plans.every(({ requiresKey }) => requiresKey) ?? false;
+  const isRequired = offer.price.value?.plans.every(({ requiresKey }) => requiresKey) ?? false;
   // It has no name, so that no browser ever puts it into an address.
   const field = useRef<HTMLInputElement>(null);
   const use = () => {
@@ -55,7 +48,7 @@ function NoKey() {
   };
   const get = () => {
     setRefusal(undefined);
-    getNewKey().then(() => announce(words.used), setRefusal);
+    account.create().then(() => announce(words.used), setRefusal);
   };
   return (
     <>
@@ -79,7 +72,7 @@ function NoKey() {
           aria-invalid={fault !== undefined}
         />
         <button type="submit">{words.use}</button>
-        {issuesKeys.value && (
+        {account.issuesKeys.value && (
           <button type="button" onClick={get}>
             {words.get}
           </button>
@@ -94,7 +87,7 @@ function NoKey() {
 }
 
 function OwnKey() {
-  const state = keyState.value;
+  const state = account.state.value;
   return (
     <>
       <p class="key-shown">
@@ -105,38 +98,18 @@ function OwnKey() {
           onClick={() => {
             key.value = "";
             announce(words.forgotten);
-            focusKeyFieldSoon();
+            focusKeyField();
           }}
         >
           {words.forget}
         </button>
       </p>
       {state.kind === "asking" && <p>{words.asking}</p>}
-      {state.kind === "known" && <Own own={state.own} />}
-      {state.kind === "failed" && <ProblemView error={state.error} onRetry={() => void lookUpKey()} />}
-    </>
-  );
-}
-
-function Own({ own }: { readonly own: GetKeyResponse }) {
-  return (
-    <>
-      <p>
-        {words.plan(own.plan)}
-        {own.name !== undefined && own.name !== "" && `, ${words.named(own.name)}`}
-      </p>
-      <ul class="key-left">
-        {own.remaining.map(({ name, unit, remaining, quota }) => {
-          const [left, all] = [Number(remaining), Number(quota)];
-          return (
-            <li key={name}>
-              {unit === "engine_ms"
-                ? words.engineTime(duration(left), duration(all))
-                : words.counted(words.units[unit] ?? unit, texts.call.limitLeft(left, all))}
-            </li>
-          );
-        })}
-      </ul>
+      {state.kind === "known" && <p>{words.plan(state.own.plan, state.own.name)}</p>}
+      {state.kind === "waiting" && (
+        <ProblemView error={state.wait.error} wait={state.wait} onRetry={account.lookUp} />
+      )}
+      {state.kind === "failed" && <ProblemView error={state.error} onRetry={account.lookUp} />}
     </>
   );
 }

@@ -1,7 +1,8 @@
 import { useState } from "preact/hooks";
-import { type Exchange, lastExchange } from "../client/exchange.ts";
+import { serviceUrl } from "../client/client.ts";
+import type { Exchange } from "../client/exchange.ts";
 import { problemOf } from "../client/problem.ts";
-import { baseUrl } from "../client/service.ts";
+import { client } from "../client/the-client.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { texts } from "../texts.ts";
 import { CodeTabs } from "./code-tabs.tsx";
@@ -15,8 +16,8 @@ const words = texts.call;
 
 /** The latest call, as anybody could make it, what came of it, and whose it was. */
 export function LastCall() {
-  const exchange = lastExchange.value;
-  const call = exchange && shownCall(exchange, baseUrl);
+  const exchange = client.lastExchange.value;
+  const call = exchange && shownCall(exchange, serviceUrl());
   return (
     <aside class="last-call panel" aria-labelledby="call-title">
       <h2 id="call-title">{words.title}</h2>
@@ -38,16 +39,13 @@ export function LastCall() {
 
 /** How the call went, in a line. */
 function Course({ exchange }: { readonly exchange: Exchange }) {
-  const { method, state, answers, firstMs, totalMs, headers } = exchange;
-  const isStream = method.methodKind === "server_streaming";
+  const { method, state, totalMs, headers } = exchange;
   const requestId = headers?.get("X-Request-Id");
   return (
     <ul class="course">
       <li>
         <b>{method.name}</b> <span>{words.states[state]}</span>
       </li>
-      {isStream && <li>{words.messages(answers)}</li>}
-      {isStream && answers > 0 && firstMs !== undefined && <li>{words.firstAfter(words.took(firstMs))}</li>}
       {totalMs !== undefined && <li>{words.took(totalMs)}</li>}
       {requestId && (
         <li>

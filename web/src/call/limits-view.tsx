@@ -1,40 +1,35 @@
-import { useEffect, useState } from "preact/hooks";
+import { rateLimitsFrom } from "../client/rate-limits.ts";
+import { client } from "../client/the-client.ts";
+import { duration } from "../problem/problem-words.ts";
 import { texts } from "../texts.ts";
-import { rateLimitsFrom } from "./rate-limits.ts";
 
-/** The caller's remaining quota, from the headers of the latest answer. */
+const words = texts.call;
+
+/** A quota of refused calls or of calls that are not analyses is shown if less than this part of it is left. */
+const nearlyUsedUp = 0.1;
+
+/** The caller's remaining quotas, from the headers of the latest answer. */
 export function LimitsView({ headers }: { readonly headers: Headers }) {
-  const limits = rateLimitsFrom(headers);
-  const passedS = useSecondsSince(headers);
-  return limits.length === 0 ? null : (
+  const rates = client.account.limits.value?.rates ?? [];
+  const shown = rateLimitsFrom(headers).flatMap(({ name, remaining, quota, windowS }) => {
+    const unit = rates.find((rate) => rate.name === name)?.unit;
+    const isUsual = unit === "request" || unit === "engine_ms";
+    if (quota === undefined || windowS === undefined || (!isUsual && remaining > quota * nearlyUsedUp)) {
+      return [];
+    }
+    const window = words.windows[windowS] ?? duration(windowS * 1000);
+    return unit === "engine_ms"
+      ? [words.engineTimeLeft(duration(remaining), duration(quota), window)]
+      : [words.left(remaining, quota, words.units[unit ?? ""] ?? name, window)];
+  });
+  return shown.length === 0 ? null : (
     <section class="limits" aria-labelledby="limits-title">
-      <h3 id="limits-title">{texts.call.limits}</h3>
+      <h3 id="limits-title">{words.limits}</h3>
       <ul>
-        {limits.map(({ name, remaining, quota, resetS }) => {
-          const leftS = Math.max(0, resetS - passedS);
-          const left = leftS > 0 ? remaining : (quota ?? remaining);
-          return (
-            <li key={name}>
-              <span>{name}</span>
-              {quota !== undefined && <meter aria-label={name} min={0} max={quota} value={left} />}
-              <span>{texts.call.limitLeft(left, quota)}</span>
-              <span>{texts.call.limitResets(leftS)}</span>
-            </li>
-          );
-        })}
+        {shown.map((text) => (
+          <li key={text}>{text}</li>
+        ))}
       </ul>
     </section>
   );
-}
-
-/** Seconds since something is shown, counted as long as it is. */
-function useSecondsSince(what: unknown): number {
-  const [passedS, setPassedS] = useState(0);
-  useEffect(() => {
-    const startedAt = performance.now();
-    setPassedS(0);
-    const timer = setInterval(() => setPassedS(Math.floor((performance.now() - startedAt) / 1000)), 1000);
-    return () => clearInterval(timer);
-  }, [what]);
-  return passedS;
 }

@@ -1,69 +1,109 @@
-import { computed, effect, signal, untracked } from "@preact/signals";
+import type { Client } from "@connectrpc/connect";
+import {
+  batch,
+  computed,
+  effect,
+  type ReadonlySignal,
+  type Signal,
+  signal,
+  untracked,
+} from "@preact/signals";
 import type { PlanLimits } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
-import type { GetKeyResponse } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
-import { aside, lastExchange } from "./exchange.ts";
-import { key } from "./key.ts";
-import { price } from "./offer.ts";
-import { keys } from "./service.ts";
+import type { GetKeyResponse, KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
+import { aside } from "./exchange.ts";
+import { keepAsking, type Wait } from "./keep-asking.ts";
+import type { Offer } from "./offer.ts";
 
 /** The state of the key that calls are sent with. */
 export type KeyState =
   | { readonly kind: "none" }
   | { readonly kind: "asking" }
   | { readonly kind: "known"; readonly own: GetKeyResponse }
-  /** The key is not valid, or nobody could be asked about it: see `problem.ts`. */
+  /** The service did not answer; the page asks again after the wait. */
+  | { readonly kind: "waiting"; readonly wait: Wait }
+  /** The key is not valid, or the service failed. */
   | { readonly kind: "failed"; readonly error: unknown };
 
-export const keyState = signal<KeyState>({ kind: "none" });
-
-/** Asks again what the key may and has left. */
-export async function lookUpKey(): Promise<void> {
-  const asked = key.peek();
-  if (asked === "") {
-    keyState.value = { kind: "none" };
-    return;
-  }
-  if (keyState.peek().kind !== "known") {
-    keyState.value = { kind: "asking" };
-  }
-  const found = await keys.getKey({}, aside).then(
-    (own): KeyState => ({ kind: "known", own }),
-    (error: unknown): KeyState => ({ kind: "failed", error }),
-  );
-  if (key.peek() === asked) {
-    keyState.value = found;
-  }
+/** The caller, as the service knows it by the key. */
+export interface Account {
+  readonly state: ReadonlySignal<KeyState>;
+  /** The limits of the caller's plan; undefined while they are unknown, or if the service needs a key and there is none. */
+  readonly limits: ReadonlySignal<PlanLimits | undefined>;
+  /** True if this service issues keys by itself. */
+  readonly issuesKeys: ReadonlySignal<boolean>;
+  /** The key if this page has created it and still uses it: it is shown once. */
+  readonly created: ReadonlySignal<string | undefined>;
+  /** Creates a key of the free plan and sends the next calls with it. Rejects with the error of the service. */
+  create(): Promise<void>;
+  /** Looks the key up again. */
+  lookUp(): void;
+  dispose(): void;
 }
 
-effect(() => {
-  key.value;
-  untracked(() => {
-    keyState.value = { kind: "none" };
-    void lookUpKey();
+interface Deps {
+  readonly keys: Client<typeof KeyService>;
+  readonly key: Signal<string>;
+  readonly offer: Pick<Offer, "price">;
+}
+
+export function createAccount({ keys, key, offer }: Deps): Account {
+  const state = signal<KeyState>({ kind: "none" });
+  const issued = signal<string | undefined>();
+  /** Ends the look-up that is under way, so that an older answer never replaces a newer one. */
+  let running = new AbortController();
+
+  const lookUp = () => {
+    running.abort();
+    running = new AbortController();
+    if (key.peek() === "") {
+      state.value = { kind: "none" };
+    } else {
+      void follow(running.signal);
+    }
+  };
+  const follow = async (signal: AbortSignal) => {
+    state.value = { kind: "asking" };
+    const onWait = (wait: Wait) => {
+      state.value = { kind: "waiting", wait };
+    };
+    async function* ask() {
+      yield await keys.getKey({}, { ...aside, signal });
+    }
+    try {
+      for await (const own of keepAsking(ask, { signal, onWait })) {
+        state.value = { kind: "known", own };
+      }
+    } catch (error) {
+      if (!signal.aborted) {
+        state.value = { kind: "failed", error };
+      }
+    }
+  };
+  const end = effect(() => {
+    key.value;
+    untracked(lookUp);
   });
-});
 
-// The remaining quota changes with every call that is sent with the key.
-effect(() => {
-  const exchange = lastExchange.value;
-  if (exchange?.withKey && (exchange.state === "done" || exchange.state === "failed")) {
-    untracked(() => void lookUpKey());
-  }
-});
-
-/** The limits of this caller's plan; undefined while they are unknown, or if the service needs a key and there is none. */
-export const ownLimits = computed<PlanLimits | undefined>(() => {
-  const state = keyState.value;
-  return state.kind === "known"
-    ? state.own.limits
-    : price.value?.plans.find(({ requiresKey }) => !requiresKey)?.limits;
-});
-
-/** True if this service issues keys by itself. */
-export const issuesKeys = computed(() => price.value?.keyUrl !== undefined);
-
-/** Gets a key of the free plan and makes the calls to come with it. Rejects with what the service says against it. */
-export async function getNewKey(): Promise<void> {
-  const { key: issued } = await keys.createKey({}, aside);
-  key.value = issued;
+  return {
+    state,
+    limits: computed(() =>
+      state.value.kind === "known"
+        ? state.value.own.limits
+        : offer.price.value?.plans.find(({ requiresKey }) => !requiresKey)?.limits,
+    ),
+    issuesKeys: computed(() => offer.price.value?.keyUrl !== undefined),
+    created: computed(() => (issued.value === key.value ? issued.value : undefined)),
+    async create() {
+      const { key: secret } = await keys.createKey({}, aside);
+      batch(() => {
+        issued.value = secret;
+        key.value = secret;
+      });
+    },
+    lookUp,
+    dispose() {
+      end();
+      running.abort();
+    },
+  };
 }

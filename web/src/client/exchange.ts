@@ -6,7 +6,7 @@ import {
   createContextValues,
   type Interceptor,
 } from "@connectrpc/connect";
-import { signal } from "@preact/signals";
+import { type ReadonlySignal, signal } from "@preact/signals";
 
 /** A call that the page made, as far as it has come. */
 export interface Exchange {
@@ -20,108 +20,85 @@ export interface Exchange {
   readonly headers: Headers | undefined;
   /** The latest message; streams have more than one. */
   readonly answer: Message | undefined;
-  /** How many messages have come. */
-  readonly answers: number;
   /** The thrown error, if `failed`; see `problem.ts`. */
   readonly error: unknown;
-  /** From the call to the first message, in milliseconds; undefined before it. */
-  readonly firstMs: number | undefined;
-  /** From the call to its end, in milliseconds. */
+  /** From the call to its end, in milliseconds; undefined before the end. */
   readonly totalMs: number | undefined;
 }
 
-/** The latest call, for whoever shows it. */
-export const lastExchange = signal<Exchange | undefined>(undefined);
-
 const isAside = createContextKey(false);
 
-/** For calls that the page makes for itself, such as for the list of engines: they are not the one that is shown. */
+/** For calls that the page makes for itself, such as for the list of engines: the page does not show them. */
 export const aside: CallOptions = { contextValues: createContextValues().set(isAside, true) };
 
-/** Notes every call that passes, unless it is made {@link aside}. */
-export const recordExchange: Interceptor = (next) => async (request) => {
-  if (request.contextValues.get(isAside)) {
-    return next(request);
-  }
-  const startedAt = performance.now();
-  const message = request.stream ? await first(request.message) : request.message;
-  let exchange: Exchange = {
-    method: request.method,
-    request: message,
-    withKey: request.header.has("Authorization"),
-    state: "open",
-    headers: undefined,
-    answer: undefined,
-    answers: 0,
-    error: undefined,
-    firstMs: undefined,
-    totalMs: undefined,
-  };
-  lastExchange.value = exchange;
-  const note: Note = (more) => {
-    const isLatest = lastExchange.peek() === exchange;
-    exchange = { ...exchange, ...more };
-    if (isLatest) {
-      lastExchange.value = exchange;
-    }
-  };
-  const take = (answer: Message) => {
-    const firstMs = exchange.firstMs ?? performance.now() - startedAt;
-    note({ answer, answers: exchange.answers + 1, firstMs });
-  };
-  const end = (state: "done" | "aborted") => {
-    if (exchange.state === "open") {
-      note({ state, totalMs: performance.now() - startedAt });
-    }
-  };
-  const fail = (error: unknown) => {
-    if (exchange.state !== "open") {
-      return;
-    }
-    const totalMs = performance.now() - startedAt;
-    const headers = exchange.headers ?? ConnectError.from(error).metadata;
-    note({ state: "failed", error, headers, totalMs });
-  };
-  // A reader who has left sees no error, and neither does a stream that is read no further.
-  request.signal.addEventListener("abort", () => end("aborted"));
-  try {
-    // The messages of a stream's request are a stream too; all our calls send one, which has been read.
-    const response = await next(request.stream ? { ...request, message: only(message) } : request);
-    note({ headers: response.header });
-    if (response.stream) {
-      return { ...response, message: watched(response.message, { take, end: () => end("done"), fail }) };
-    }
-    take(response.message);
-    end("done");
-    return response;
-  } catch (error) {
-    fail(error);
-    throw error;
-  }
-};
+/** Records the latest call, unless it is made {@link aside}. */
+export function createExchanges(): {
+  readonly lastExchange: ReadonlySignal<Exchange | undefined>;
+  readonly record: Interceptor;
+} {
+  const lastExchange = signal<Exchange | undefined>();
 
-type Note = (more: Partial<Exchange>) => void;
-
-interface Watcher {
-  take(message: Message): void;
-  end(): void;
-  fail(error: unknown): void;
-}
-
-async function* watched<T extends Message>(
-  messages: AsyncIterable<T>,
-  { take, end, fail }: Watcher,
-): AsyncIterable<T> {
-  try {
-    for await (const message of messages) {
-      take(message);
-      yield message;
+  const record: Interceptor = (next) => async (request) => {
+    if (request.contextValues.get(isAside)) {
+      return next(request);
     }
-    end();
-  } catch (error) {
-    fail(error);
-    throw error;
-  }
+    const startedAt = performance.now();
+    const message = request.stream ? await first(request.message) : request.message;
+    let exchange: Exchange = {
+      method: request.method,
+      request: message,
+      withKey: request.header.has("Authorization"),
+      state: "open",
+      headers: undefined,
+      answer: undefined,
+      error: undefined,
+      totalMs: undefined,
+    };
+    lastExchange.value = exchange;
+    const note = (more: Partial<Exchange>) => {
+      const isLatest = lastExchange.peek() === exchange;
+      exchange = { ...exchange, ...more };
+      if (isLatest) {
+        lastExchange.value = exchange;
+      }
+    };
+    const end = (more: Partial<Exchange>) => {
+      if (exchange.state === "open") {
+        note({ ...more, totalMs: performance.now() - startedAt });
+      }
+    };
+    const fail = (error: unknown) => {
+      end({ state: "failed", error, headers: exchange.headers ?? ConnectError.from(error).metadata });
+    };
+    // Neither an aborted call nor a stream that is not read to its end throws here.
+    request.signal.addEventListener("abort", () => end({ state: "aborted" }));
+    async function* watched<T extends Message>(messages: AsyncIterable<T>): AsyncIterable<T> {
+      try {
+        for await (const answer of messages) {
+          note({ answer });
+          yield answer;
+        }
+        end({ state: "done" });
+      } catch (error) {
+        fail(error);
+        throw error;
+      }
+    }
+    try {
+      // The message of a stream's request has been read; the next interceptor gets it again.
+      const response = await next(request.stream ? { ...request, message: only(message) } : request);
+      note({ headers: response.header });
+      if (response.stream) {
+        return { ...response, message: watched(response.message) };
+      }
+      end({ state: "done", answer: response.message });
+      return response;
+    } catch (error) {
+      fail(error);
+      throw error;
+    }
+  };
+  return { lastExchange, record };
 }
 
 async function first<T>(messages: AsyncIterable<T>): Promise<T> {

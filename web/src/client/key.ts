@@ -1,23 +1,25 @@
-import { effect, signal } from "@preact/signals";
+import { effect, type Signal, signal } from "@preact/signals";
 
 const place = "kibitz-key";
 
-/** The API key that calls are made with; empty for none. Kept as long as the tab, and sent to this server only. */
-export const key = signal(kept());
-
-effect(() => {
-  try {
-    if (key.value === "") {
-      sessionStorage.removeItem(place);
-    } else {
-      sessionStorage.setItem(place, key.value);
+/** The API key of this tab, kept until the tab is closed; empty for none. */
+export function createKey(): { readonly key: Signal<string>; dispose(): void } {
+  const key = signal(storedKey());
+  const dispose = effect(() => {
+    try {
+      if (key.value === "") {
+        sessionStorage.removeItem(place);
+      } else {
+        sessionStorage.setItem(place, key.value);
+      }
+    } catch {
+      // If the browser stores nothing, the key is lost when the page is reloaded.
     }
-  } catch {
-    // If the browser stores nothing, the key is lost when the page is closed.
-  }
-});
+  });
+  return { key, dispose };
+}
 
-function kept(): string {
+function storedKey(): string {
   try {
     return sessionStorage.getItem(place) ?? "";
   } catch {

@@ -1,36 +1,46 @@
-import { signal } from "@preact/signals";
+import type { Client } from "@connectrpc/connect";
+import { type ReadonlySignal, signal } from "@preact/signals";
 import type {
+  AnalysisService,
   GetPriceResponse,
   ListEnginesResponse,
 } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { aside } from "./exchange.ts";
-import { analyses } from "./service.ts";
+import { keepAsking } from "./keep-asking.ts";
 
-/** The service's engines and plans; undefined until they are loaded. */
-export const engines = signal<ListEnginesResponse | undefined>(undefined);
-export const price = signal<GetPriceResponse | undefined>(undefined);
-
-/** True if the last attempt to load them failed. */
-export const offerFailed = signal(false);
-
-let loading: Promise<void> | undefined;
-
-/** Asks for what is offered, unless it is known. Rejects where nobody answers; then it can be called again. */
-export function loadOffer(): Promise<void> {
-  loading ??= load().catch((error: unknown) => {
-    loading = undefined;
-    offerFailed.value = true;
-    throw error;
-  });
-  return loading;
+/** The engines and plans of the service. */
+export interface Offer {
+  /** Undefined until it is loaded. */
+  readonly engines: ReadonlySignal<ListEnginesResponse | undefined>;
+  readonly price: ReadonlySignal<GetPriceResponse | undefined>;
+  /** True if the last attempt to load them failed. */
+  readonly isMissing: ReadonlySignal<boolean>;
+  dispose(): void;
 }
 
-async function load(): Promise<void> {
-  const [offered, priced] = await Promise.all([
-    analyses.listEngines({}, aside),
-    analyses.getPrice({}, aside),
-  ]);
-  offerFailed.value = false;
-  engines.value = offered;
-  price.value = priced;
+/** Loads the engines and plans, and tries again until the service answers. */
+export function createOffer(analyses: Client<typeof AnalysisService>): Offer {
+  const engines = signal<ListEnginesResponse | undefined>();
+  const price = signal<GetPriceResponse | undefined>();
+  const isMissing = signal(false);
+  const controller = new AbortController();
+
+  async function* ask() {
+    const options = { ...aside, signal: controller.signal };
+    yield await Promise.all([analyses.listEngines({}, options), analyses.getPrice({}, options)]);
+  }
+  const load = async () => {
+    const onWait = () => {
+      isMissing.value = true;
+    };
+    for await (const [offered, priced] of keepAsking(ask, { signal: controller.signal, onWait })) {
+      isMissing.value = false;
+      engines.value = offered;
+      price.value = priced;
+    }
+  };
+  load().catch(() => {
+    isMissing.value = true;
+  });
+  return { engines, price, isMissing, dispose: () => controller.abort() };
 }

@@ -9,11 +9,9 @@ export type Failure =
   | { readonly kind: "problem"; readonly problem: Problem }
   /** The page aborted the call. */
   | { readonly kind: "aborted" }
-  /** Nobody was reached. */
-  | { readonly kind: "unreachable" }
-  /** The connection broke off before the answer was whole. */
-  | { readonly kind: "cut" }
-  /** The answer came from something else than the service, such as a proxy in front of it. */
+  /** No answer came, or the connection broke before the answer was whole. */
+  | { readonly kind: "lost" }
+  /** The answer came from something other than the service, such as a proxy in front of it. */
   | { readonly kind: "foreign"; readonly said: string };
 
 /** Returns the failure of a call from the error that it threw. */
@@ -26,15 +24,9 @@ export function failureOf(error: unknown): Failure {
   if (code === Code.Canceled) {
     return { kind: "aborted" };
   }
-  if (cause instanceof TypeError || error instanceof TypeError) {
-    // The words of Chromium, Firefox and Safari for a fetch that got no answer at all.
-    const isUnreachable = /failed to fetch|attempting to fetch|load failed|could not connect/i.test(
-      rawMessage,
-    );
-    return { kind: isUnreachable ? "unreachable" : "cut" };
-  }
-  return /EndStreamResponse|premature/i.test(rawMessage)
-    ? { kind: "cut" }
+  // The client makes an error without a cause of an HTTP status; of a proxy, 502 to 504 become `unavailable`.
+  return cause !== undefined || code === Code.Unavailable
+    ? { kind: "lost" }
     : { kind: "foreign", said: rawMessage };
 }
 

@@ -1,40 +1,39 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
+import { failureOf } from "../client/problem.ts";
+import type { Wait } from "../client/keep-asking.ts";
 import { texts } from "../texts.ts";
-import { duration } from "./tell-problem.ts";
+import { duration } from "./problem-words.ts";
 
 interface CountdownProps {
-  /** How long to wait. */
-  readonly ms: number;
-  onEnd(): void;
-  onStop(): void;
+  readonly wait: Wait;
+  /** Gives up. Without it there is no such button. */
+  readonly onCancel?: (() => void) | undefined;
 }
 
-/** Waits, shows how long it still takes, and says when it is over. */
-export function Countdown({ ms, onEnd, onStop }: CountdownProps) {
-  const [leftMs, setLeftMs] = useState(ms);
-  const end = useRef(onEnd);
-  end.current = onEnd;
+/** Shows when the page asks again by itself, with buttons to ask at once and to give up. */
+export function Countdown({ wait, onCancel }: CountdownProps) {
+  const [leftMs, setLeftMs] = useState(0);
   useEffect(() => {
-    const endsAt = performance.now() + ms;
-    setLeftMs(ms);
-    const timer = setInterval(() => {
-      const left = endsAt - performance.now();
-      setLeftMs(Math.max(0, left));
-      if (left <= 0) {
-        clearInterval(timer);
-        end.current();
-      }
-    }, 200);
+    const update = () => setLeftMs(Math.max(0, wait.endsAt - performance.now()));
+    update();
+    const timer = setInterval(update, 250);
     return () => clearInterval(timer);
-  }, [ms]);
+  }, [wait]);
   return (
-    <>
+    <div class="problem-ways">
       <p class="problem-wait" role="timer">
-        {texts.problem.asksAgainIn(duration(leftMs))}
+        {texts.problem.goesOnIn(duration(leftMs))}
       </p>
-      <button type="button" onClick={onStop}>
-        {texts.problem.stopWaiting}
-      </button>
-    </>
+      {failureOf(wait.error).kind === "lost" && (
+        <button type="button" onClick={wait.retry}>
+          {texts.problem.retry}
+        </button>
+      )}
+      {onCancel && (
+        <button type="button" onClick={onCancel}>
+          {texts.problem.cancel}
+        </button>
+      )}
+    </div>
   );
 }

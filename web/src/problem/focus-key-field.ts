@@ -1,11 +1,11 @@
-/** The field that a key is put into, wherever it is on the page. */
+/** The field for a key, in the panel of the API. */
 export const keyFieldId = "api-key";
 
+/** Opens the panel around the key field and focuses the field, after the next rendering: there is no field while there is a key. */
 export function focusKeyField(): void {
-  document.getElementById(keyFieldId)?.focus();
-}
-
-/** Focuses the key field after the next rendering, because the field is not on the page while there is a key. */
-export function focusKeyFieldSoon(): void {
-  requestAnimationFrame(focusKeyField);
+  requestAnimationFrame(() => {
+    const field = document.getElementById(keyFieldId);
+    field?.closest("details")?.setAttribute("open", "");
+    field?.focus();
+  });
 }

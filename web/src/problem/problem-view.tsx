@@ -1,15 +1,14 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Problem } from "../../../gen/chess/analysis/v1/problem_pb.ts";
-import { getNewKey, issuesKeys } from "../client/account.ts";
-import { key } from "../client/key.ts";
-import { loadOffer } from "../client/offer.ts";
+import type { Wait } from "../client/keep-asking.ts";
 import { failureOf } from "../client/problem.ts";
+import { client } from "../client/the-client.ts";
 import { announce } from "../parts/live-region.tsx";
 import { texts } from "../texts.ts";
 import { Countdown } from "./countdown.tsx";
-import { focusKeyField, focusKeyFieldSoon } from "./focus-key-field.ts";
-import { changesOf, needsKeyOfOperator, pageOf, placeOfFault, tellFailure } from "./tell-problem.ts";
+import { focusKeyField } from "./focus-key-field.ts";
+import { pageOf, placeOfFault, problemWords, suggestionWords } from "./problem-words.ts";
 import "./problem-view.css";
 
 const words = texts.problem;
@@ -17,132 +16,127 @@ const words = texts.problem;
 interface ProblemViewProps {
   /** The error that a call threw. If the page aborted the call, nothing is shown. */
   readonly error: unknown;
-  /** Asks the same again: pressed, when the time has come that the service named, or when there is a network again. */
+  /** The pause if the page asks again by itself. */
+  readonly wait?: Wait | undefined;
+  /** Ends the pause. */
+  readonly onCancel?: (() => void) | undefined;
+  /** Asks the same again. */
   onRetry(): void;
   /**
    * Asks what the service suggests instead, in plain JSON; `messageFromPlain` makes a message of it. Without it there is
    * no such button.
    */
-  onSend?(suggested: JsonObject): void;
+  readonly onSend?: ((suggested: JsonObject) => void) | undefined;
 }
 
 /** Explains the failure of a call, with a button for each way out. */
-export function ProblemView({ error, onRetry, onSend }: ProblemViewProps) {
-  const failure = failureOf(error);
+export function ProblemView(props: ProblemViewProps) {
+  const { error } = props;
   const titleId = useId();
-  const told = failure.kind === "aborted" ? undefined : tellFailure(failure);
+  const view = useRef<HTMLElement>(null);
+  const told = problemWords(error, client.account.limits.value);
   useEffect(() => {
     if (told) {
       announce(`${told.title}. ${told.detail}`);
+      view.current?.scrollIntoView({ block: "nearest" });
     }
   }, [error]);
-  if (failure.kind === "aborted" || told === undefined) {
+  if (told === undefined) {
     return null;
   }
+  const failure = failureOf(error);
   const problem = failure.kind === "problem" ? failure.problem : undefined;
+  const faults = problem?.errors ?? [];
   return (
-    <section class="problem" aria-labelledby={titleId}>
+    <section ref={view} class="problem" aria-labelledby={titleId}>
       <h3 id={titleId}>{told.title}</h3>
-      <p>{told.detail}</p>
-      {problem && <Faults problem={problem} />}
-      {told.advice && <p>{told.advice}</p>}
-      {problem ? (
-        <WaysOut problem={problem} error={error} onRetry={onRetry} {...(onSend && { onSend })} />
-      ) : (
-        <RetryWithNetwork onRetry={onRetry} />
+      {told.detail !== "" && faults.length < 2 && <p>{told.detail}</p>}
+      {told.detail !== "" && faults.length > 1 && (
+        <ul>
+          {faults.map((fault) => (
+            <li key={`${fault.pointer} ${fault.message}`}>
+              {placeOfFault(fault) && <b>{placeOfFault(fault)}: </b>}
+              {fault.message}
+            </li>
+          ))}
+        </ul>
       )}
+      <WaysOut {...props} problem={problem} />
       {problem && <Reference problem={problem} />}
     </section>
   );
 }
 
-/** Each fault. Of a single one the detail has said all but its place in a text. */
-function Faults({ problem }: { readonly problem: Problem }) {
-  const { errors } = problem;
-  const isSaid = errors.length === 1 && errors[0]?.line === undefined;
-  return errors.length === 0 || isSaid ? null : (
-    <ul>
-      {errors.map((fault) => (
-        <li key={`${fault.pointer} ${fault.message}`}>
-          <code>{placeOfFault(fault)}</code> {fault.message}
-        </li>
-      ))}
-    </ul>
-  );
+interface WaysOutProps extends ProblemViewProps {
+  readonly problem: Problem | undefined;
 }
 
-function WaysOut({ problem, error, onRetry, onSend }: ProblemViewProps & { readonly problem: Problem }) {
-  const { nextAction, suggestedRequest, retryable, retryAfterMs } = problem;
-  const changes = changesOf(problem);
-  const [stopped, setStopped] = useState<unknown>();
-  const waits = retryable && retryAfterMs !== undefined && stopped !== error;
+function WaysOut({ problem, wait, onCancel, onRetry, onSend }: WaysOutProps) {
+  const { key } = client;
+  const retry = wait?.retry ?? onRetry;
+  const needsKey = problem?.code === "api_key_required" || problem?.nextAction === "get_api_key";
+  const suggested = problem?.suggestedRequest;
   return (
-    <div class="problem-ways">
-      {suggestedRequest && onSend && (
-        <button type="button" class="first" onClick={() => onSend(suggestedRequest)}>
-          {changes === "" ? words.sendSuggested : words.sendWith(changes)}
-        </button>
-      )}
-      {nextAction === "get_api_key" && <GetKey onGot={onRetry} />}
-      {needsKeyOfOperator(problem) && <EnterKey />}
-      {nextAction === "check_api_key" && (
-        <>
-          <button type="button" class="first" onClick={changeKey}>
-            {words.changeKey}
+    <>
+      {wait && <Countdown wait={wait} onCancel={onCancel} />}
+      <div class="problem-ways">
+        {problem && suggested && onSend && (
+          <button type="button" class="first" onClick={() => onSend(suggested)}>
+            {suggestionWords(problem, client.account.limits.value)}
           </button>
-          <button
-            type="button"
-            onClick={() => {
-              key.value = "";
-              onRetry();
-            }}
-          >
-            {words.withoutKey}
+        )}
+        {problem?.nextAction === "get_api_key" && <GetKey onGot={retry} />}
+        {needsKey && (
+          <button type="button" onClick={focusKeyField}>
+            {words.enterKey}
           </button>
-        </>
-      )}
-      {waits && (
-        <Countdown
-          ms={retryAfterMs}
-          onEnd={() => {
-            announce(words.asking);
-            onRetry();
-          }}
-          onStop={() => setStopped(error)}
-        />
-      )}
-      {retryable && !waits && (
-        <button type="button" class="first" onClick={onRetry}>
-          {words.retry}
-        </button>
-      )}
-    </div>
+        )}
+        {problem?.nextAction === "check_api_key" && (
+          <>
+            <button
+              type="button"
+              class="first"
+              onClick={() => {
+                key.value = "";
+                focusKeyField();
+              }}
+            >
+              {words.changeKey}
+            </button>
+            <button
+              type="button"
+              onClick={() => {
+                key.value = "";
+                retry();
+              }}
+            >
+              {words.withoutKey}
+            </button>
+          </>
+        )}
+        {!wait && (problem?.retryable ?? true) && (
+          <button type="button" class="first" onClick={onRetry}>
+            {words.retry}
+          </button>
+        )}
+      </div>
+    </>
   );
 }
-
-function changeKey(): void {
-  key.value = "";
-  focusKeyFieldSoon();
-}
-
-/** Ignores a failure to load the offer: the call itself reports that the service does not answer. */
-function ignoreHere(): void {}
 
 function GetKey({ onGot }: { onGot(): void }) {
+  const { account } = client;
   const [isAsking, setIsAsking] = useState(false);
   const [refusal, setRefusal] = useState<unknown>();
-  useEffect(() => void loadOffer().catch(ignoreHere), []);
-  if (!issuesKeys.value) {
-    return <EnterKey />;
+  if (!account.issuesKeys.value) {
+    return null;
   }
   const get = () => {
     setIsAsking(true);
     setRefusal(undefined);
-    getNewKey()
-      .then(() => {
-        announce(words.gotKey);
-        onGot();
-      }, setRefusal)
+    account
+      .create()
+      .then(onGot, setRefusal)
       .finally(() => setIsAsking(false));
   };
   return (
@@ -152,32 +146,6 @@ function GetKey({ onGot }: { onGot(): void }) {
       </button>
       {refusal !== undefined && <ProblemView error={refusal} onRetry={get} />}
     </>
-  );
-}
-
-function EnterKey() {
-  return (
-    <button type="button" class="first" onClick={focusKeyField}>
-      {words.enterKey}
-    </button>
-  );
-}
-
-/** Without an answer nobody says when to come again; the browser may say that there is a network again. */
-function RetryWithNetwork({ onRetry }: { onRetry(): void }) {
-  const retry = useRef(onRetry);
-  retry.current = onRetry;
-  useEffect(() => {
-    const again = () => retry.current();
-    addEventListener("online", again);
-    return () => removeEventListener("online", again);
-  }, []);
-  return (
-    <div class="problem-ways">
-      <button type="button" class="first" onClick={onRetry}>
-        {words.retry}
-      </button>
-    </div>
   );
 }
 

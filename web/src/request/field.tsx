@@ -1,41 +1,31 @@
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
-import { announce } from "../parts/live-region.tsx";
-import { texts } from "../texts.ts";
-import { setSetting, settingFaults, settings } from "./request.ts";
+import { request } from "./the-request.ts";
 
 interface FieldProps {
   /** The name of the setting. */
   readonly name: string;
   readonly label: string;
-  /** A hint that is shown while the value is valid. */
   readonly hint?: string | undefined;
-  /** A warning that the service will refuse this value, although it is valid. */
-  readonly warning?: string | undefined;
+  /** The default, which applies if nothing is set. */
+  readonly usual?: string | undefined;
 }
 
-/** A setting with its label; what is wrong with it stands beside it and is read with it. */
-function Field({
-  name,
-  label,
-  hint,
-  warning,
-  isWide = false,
-  children,
-}: FieldProps & { readonly isWide?: boolean; readonly children: ComponentChildren }) {
-  const fault = settingFaults.value[name] ?? warning;
-  useEffect(() => {
-    if (fault) {
-      announce(texts.request.fault(label, fault));
-    }
-  }, [fault]);
+interface LayoutProps extends FieldProps {
+  readonly kind: "number" | "wide" | "check";
+  readonly children: ComponentChildren;
+}
+
+/** A setting with its label and hint. */
+function Field({ name, label, hint, kind, children }: LayoutProps) {
   return (
-    <div class={isWide ? "field field-wide" : "field"}>
+    <div class={`field field-${kind}`}>
       <label for={idOf(name)}>{label}</label>
       {children}
-      <p class={fault ? "field-fault" : "field-hint"} id={noteIdOf(name)}>
-        {fault ?? hint}
-      </p>
+      {hint && (
+        <p class="field-hint" id={hintIdOf(name)}>
+          {hint}
+        </p>
+      )}
     </div>
   );
 }
@@ -43,24 +33,22 @@ function Field({
 interface NumberFieldProps extends FieldProps {
   readonly minimum?: number | undefined;
   readonly maximum?: number | undefined;
-  /** The default, which applies if nothing is set. */
-  readonly usual?: number | undefined;
 }
 
+/** The browser marks a number out of range; the service says why it refuses one. */
 export function NumberField({ minimum, maximum, usual, ...field }: NumberFieldProps) {
   const { name } = field;
   return (
-    <Field {...field}>
+    <Field {...field} kind="number">
       <input
-        {...common(name)}
+        {...common(field)}
         type="number"
         inputMode="numeric"
         min={minimum}
         max={maximum}
-        step={1}
-        placeholder={usual?.toString()}
-        value={settings.value[name] ?? ""}
-        onInput={({ currentTarget }) => setSetting(name, currentTarget.value)}
+        placeholder={usual}
+        value={request.settings.value[name] ?? ""}
+        onInput={({ currentTarget }) => request.set(name, currentTarget.value)}
       />
     </Field>
   );
@@ -68,21 +56,19 @@ export function NumberField({ minimum, maximum, usual, ...field }: NumberFieldPr
 
 interface ChoiceFieldProps extends FieldProps {
   readonly choices: readonly (readonly [value: string, label: string])[];
-  /** The default, which applies if nothing is set; the first choice if this is undefined. */
-  readonly usual?: string | undefined;
 }
 
 export function ChoiceField({ choices, usual = choices[0]?.[0] ?? "", ...field }: ChoiceFieldProps) {
   const { name } = field;
-  const value = settings.value[name] ?? usual;
+  const value = request.settings.value[name] ?? usual;
   const known = choices.some(([choice]) => choice === value);
   return (
-    <Field {...field} isWide>
+    <Field {...field} kind="wide">
       <select
-        {...common(name)}
+        {...common(field)}
         value={value}
         onChange={({ currentTarget }) =>
-          setSetting(name, currentTarget.value === usual ? "" : currentTarget.value)
+          request.set(name, currentTarget.value === usual ? "" : currentTarget.value)
         }
       >
         {known || <option value={value}>{value}</option>}
@@ -96,53 +82,42 @@ export function ChoiceField({ choices, usual = choices[0]?.[0] ?? "", ...field }
   );
 }
 
-export function TextField({ usual, ...field }: FieldProps & { readonly usual?: string | undefined }) {
+export function TextField({ usual, ...field }: FieldProps) {
   const { name } = field;
   return (
-    <Field {...field} isWide>
+    <Field {...field} kind="wide">
       <input
-        {...common(name)}
+        {...common(field)}
         type="text"
         autocomplete="off"
         spellcheck={false}
         placeholder={usual}
-        value={settings.value[name] ?? ""}
-        onInput={({ currentTarget }) => setSetting(name, currentTarget.value)}
+        value={request.settings.value[name] ?? ""}
+        onInput={({ currentTarget }) => request.set(name, currentTarget.value)}
       />
     </Field>
   );
 }
 
-export function CheckField({ usual, ...field }: FieldProps & { readonly usual: boolean }) {
+export function CheckField({ usual = "", ...field }: FieldProps) {
   const { name } = field;
-  const checked = settings.value[name] === undefined ? usual : settings.value[name] === "true";
-  const note = settingFaults.value[name] ?? field.hint;
   return (
-    <div class="field field-check">
+    <Field {...field} kind="check">
       <input
-        {...common(name)}
-        aria-describedby={note && noteIdOf(name)}
+        {...common(field)}
         type="checkbox"
-        checked={checked}
-        onChange={({ currentTarget: { checked: now } }) => setSetting(name, now === usual ? "" : String(now))}
+        checked={(request.settings.value[name] ?? usual) === "true"}
+        onChange={({ currentTarget: { checked } }) =>
+          request.set(name, String(checked) === usual ? "" : String(checked))
+        }
       />
-      <label for={idOf(name)}>{field.label}</label>
-      {note && (
-        <p class={settingFaults.value[name] ? "field-fault" : "field-hint"} id={noteIdOf(name)}>
-          {note}
-        </p>
-      )}
-    </div>
+    </Field>
   );
 }
 
-function common(name: string) {
-  return {
-    id: idOf(name),
-    "aria-describedby": noteIdOf(name),
-    "aria-invalid": settingFaults.value[name] !== undefined,
-  };
+function common({ name, hint }: FieldProps) {
+  return { id: idOf(name), "aria-describedby": hint && hintIdOf(name) };
 }
 
 const idOf = (name: string) => `setting-${name}`;
-const noteIdOf = (name: string) => `setting-${name}-note`;
+const hintIdOf = (name: string) => `setting-${name}-hint`;

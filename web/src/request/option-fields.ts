@@ -1,54 +1,44 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 
 /** An option of an engine, as its form has it. */
-export type OptionField = {
+export interface OptionField {
   /** JSON name: `skill_level`. */
   readonly name: string;
   readonly title: string;
-} & (
-  | {
-      readonly kind: "integer";
-      readonly minimum?: number;
-      readonly maximum?: number;
-      readonly usual?: number;
-    }
-  | { readonly kind: "boolean"; readonly usual: boolean }
-  | { readonly kind: "choice"; readonly choices: readonly string[]; readonly usual?: string }
-  | { readonly kind: "text"; readonly usual?: string }
-);
+  readonly kind: "integer" | "boolean" | "choice" | "text";
+  readonly minimum: number | undefined;
+  readonly maximum: number | undefined;
+  readonly choices: readonly string[];
+  /** The default, as text; empty if the schema has none. */
+  readonly usual: string;
+}
 
-/** The fields that the `options_schema` of an engine asks for, in its order. What is of a kind that no form has is left out. */
+/** Returns a field for each option in the `options_schema` of an engine, except for types that no form has. */
 export function optionFields(schema: JsonObject | undefined): readonly OptionField[] {
   return Object.entries(objectOf(schema?.properties)).flatMap(([name, property]) => {
-    const field = fieldFrom(name, objectOf(property));
-    return field ? [field] : [];
+    const { type, title, enum: choices, default: usual, minimum, maximum } = objectOf(property);
+    const kind = Array.isArray(choices) ? "choice" : kinds[String(type)];
+    return kind === undefined
+      ? []
+      : [
+          {
+            name,
+            title: typeof title === "string" ? title : name,
+            kind,
+            minimum: typeof minimum === "number" ? minimum : undefined,
+            maximum: typeof maximum === "number" ? maximum : undefined,
+            choices: Array.isArray(choices) ? choices.map(String) : [],
+            usual: usual === undefined ? "" : String(usual),
+          },
+        ];
   });
 }
 
-function fieldFrom(name: string, property: JsonObject): OptionField | undefined {
-  const { type, title, enum: choices, default: usual, minimum, maximum } = property;
-  const head = { name, title: typeof title === "string" ? title : name };
-  if (Array.isArray(choices)) {
-    const words = choices.filter((choice) => typeof choice === "string");
-    return { ...head, kind: "choice", choices: words, ...(typeof usual === "string" && { usual }) };
-  }
-  switch (type) {
-    case "integer":
-      return {
-        ...head,
-        kind: "integer",
-        ...(typeof minimum === "number" && { minimum }),
-        ...(typeof maximum === "number" && { maximum }),
-        ...(typeof usual === "number" && { usual }),
-      };
-    case "boolean":
-      return { ...head, kind: "boolean", usual: usual === true };
-    case "string":
-      return { ...head, kind: "text", ...(typeof usual === "string" && { usual }) };
-    default:
-      return undefined;
-  }
-}
+const kinds: Readonly<Record<string, OptionField["kind"]>> = {
+  integer: "integer",
+  boolean: "boolean",
+  string: "text",
+};
 
 function objectOf(value: JsonValue | undefined): JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};

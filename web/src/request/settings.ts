@@ -1,12 +1,10 @@
 import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
 import { type AnalysisRequestSchema, Path } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
-import { texts } from "../texts.ts";
-import { type Bounds, type NumberName, numberBounds, numberNames, searchMovesMax } from "./number-bounds.ts";
 import type { OptionField } from "./option-fields.ts";
 
 /**
  * How to search, as it is written in the form and in links: a flat record of texts by the names of the API, `depth`,
- * `multipv`, `movetime_ms`, `nodes`, `engine`, `path`, `search_moves` and `options.<name>`. What is not set is not there.
+ * `multipv`, `movetime_ms`, `nodes`, `engine`, `path`, `search_moves` and `options.<name>`. A setting with its default is absent.
  */
 export type Settings = Readonly<Record<string, string>>;
 
@@ -16,19 +14,23 @@ export type SearchRequest = Omit<
   "fen" | "moves" | "$typeName" | "$unknown"
 >;
 
-export interface ReadSettings {
-  /** Without what is at fault. */
-  readonly request: SearchRequest;
-  /** Error messages by the name of the setting; empty if all settings are valid. */
-  readonly faults: Readonly<Record<string, string>>;
-}
+/** The numbers of an analysis request, by their names in the API. */
+export type NumberName = "depth" | "multipv" | "movetime_ms" | "nodes";
 
-/** The ways to run an engine that can be asked for. */
+/** The words for the ways to run an engine. */
 export const paths = { auto: Path.AUTO, native: Path.NATIVE, wasm: Path.WASM } as const;
 
 export const optionPrefix = "options.";
 const optionName = /^options\.[a-z0-9_]{1,64}$/;
-const otherNames: readonly string[] = [...numberNames, "engine", "path", "search_moves"];
+const otherNames: readonly string[] = [
+  "depth",
+  "multipv",
+  "movetime_ms",
+  "nodes",
+  "engine",
+  "path",
+  "search_moves",
+];
 /** 218 moves of 16 characters, each with a space. */
 const textMaxCharacters = 3_706;
 
@@ -44,7 +46,7 @@ export function settingsFromRecord(record: Settings): Settings {
   );
 }
 
-/** The settings with which a request is asked again, such as one that the service suggests. */
+/** The settings of a request, such as one that the service suggests. */
 export function settingsFromRequest(request: SearchRequest): Settings {
   const path = Object.entries(paths).find(([, number]) => number === request.path)?.[0];
   const texts: Readonly<Record<string, string | undefined>> = {
@@ -65,82 +67,49 @@ export function settingsFromRequest(request: SearchRequest): Settings {
   );
 }
 
-/** @param options those of the engine that is asked; of others it would refuse to hear. Undefined as long as nobody knows. */
-export function readSettings(settings: Settings, options: readonly OptionField[] | undefined): ReadSettings {
-  const faults: Record<string, string> = {};
-  const integer = (name: string, bounds: Partial<Bounds>) => {
-    const reading = readInteger(settings[name] ?? "", bounds);
-    if (reading.kind === "fault") {
-      faults[name] = reading.fault;
-    }
-    return reading.kind === "value" ? reading.value : undefined;
-  };
-  const number = (name: NumberName) => integer(name, numberBounds[name]);
-  const depth = number("depth");
-  const multipv = number("multipv");
-  const movetimeMs = number("movetime_ms");
-  const nodes = number("nodes");
+/**
+ * Returns the request of the settings. The service checks the values; only what its fields cannot carry is left out.
+ *
+ * @param options those of the chosen engine; the service refuses others. Undefined until they are loaded.
+ */
+export function requestFromSettings(
+  settings: Settings,
+  options: readonly OptionField[] | undefined,
+): SearchRequest {
+  const depth = uint32(settings.depth);
+  const multipv = uint32(settings.multipv);
+  const movetimeMs = uint32(settings.movetime_ms);
+  const nodes = /^\d{1,18}$/.test(settings.nodes ?? "") ? settings.nodes : undefined;
   const engine = settings.engine?.trim();
   const path = Object.entries(paths).find(([word]) => word === settings.path)?.[1];
   const searchMoves = (settings.search_moves ?? "").split(/[\s,;]+/).filter((move) => move !== "");
-  if (searchMoves.length > searchMovesMax) {
-    faults.search_moves = texts.request.movesTooMany(searchMovesMax);
-  }
-  const values: JsonObject = {};
-  for (const option of options ?? []) {
-    const name = optionPrefix + option.name;
-    const text = settings[name];
-    if (text === undefined || text.trim() === "") {
-      continue;
-    }
-    const value = option.kind === "integer" ? integer(name, option) : readWord(text, option);
-    if (value !== undefined) {
-      values[option.name] = value;
-    } else {
-      faults[name] ??= texts.request.notAChoice;
-    }
-  }
+  const values: JsonObject = Object.fromEntries(
+    (options ?? []).flatMap((option) => {
+      const text = settings[optionPrefix + option.name]?.trim();
+      return text ? [[option.name, optionValue(text, option)]] : [];
+    }),
+  );
   return {
-    request: {
-      ...(depth !== undefined && { depth }),
-      ...(multipv !== undefined && { multipv }),
-      ...(movetimeMs !== undefined && { movetimeMs }),
-      ...(nodes !== undefined && { nodes: BigInt(nodes) }),
-      ...(engine && { engine }),
-      ...(path && { path }),
-      ...(searchMoves.length > 0 && searchMoves.length <= searchMovesMax && { searchMoves }),
-      ...(Object.keys(values).length > 0 && { options: values }),
-    },
-    faults,
+    ...(depth !== undefined && { depth }),
+    ...(multipv !== undefined && { multipv }),
+    ...(movetimeMs !== undefined && { movetimeMs }),
+    ...(nodes !== undefined && { nodes: BigInt(nodes) }),
+    ...(engine && { engine }),
+    ...(path && { path }),
+    ...(searchMoves.length > 0 && { searchMoves }),
+    ...(Object.keys(values).length > 0 && { options: values }),
   };
 }
 
-type Reading =
-  | { readonly kind: "none" }
-  | { readonly kind: "value"; readonly value: number }
-  | { readonly kind: "fault"; readonly fault: string };
-
-function readInteger(text: string, { minimum = -Infinity, maximum = Infinity }: Partial<Bounds>): Reading {
-  const written = text.trim();
-  if (written === "") {
-    return { kind: "none" };
-  }
-  const value = /^[+-]?\d{1,15}$/.test(written) ? Number(written) : Number.NaN;
-  return value >= minimum && value <= maximum
-    ? { kind: "value", value }
-    : { kind: "fault", fault: texts.request.notInRange(minimum, maximum) };
+function uint32(text = ""): number | undefined {
+  const number = /^\d{1,10}$/.test(text.trim()) ? Number(text) : Number.NaN;
+  return number < 2 ** 32 ? number : undefined;
 }
 
-function readWord(
-  text: string,
-  option: Exclude<OptionField, { kind: "integer" }>,
-): string | boolean | undefined {
-  switch (option.kind) {
-    case "boolean":
-      return text === "true" ? true : text === "false" ? false : undefined;
-    case "choice":
-      return option.choices.includes(text) ? text : undefined;
-    case "text":
-      return text;
+/** A value of another type than the option's is sent as its text: the service says what it takes. */
+function optionValue(text: string, { kind }: OptionField): string | number | boolean {
+  if (kind === "integer" && Number.isFinite(Number(text))) {
+    return Number(text);
   }
+  return kind === "boolean" && (text === "true" || text === "false") ? text === "true" : text;
 }

@@ -5,7 +5,7 @@ import { messageFromPlain } from "../client/plain-json.ts";
 import { failureOf } from "../client/problem.ts";
 import { kindOfText } from "../kind-of-text.ts";
 import { take } from "../pasted.ts";
-import { searchRequest } from "../request/request.ts";
+import { request } from "../request/the-request.ts";
 import { type FoundGame, foundGames } from "./found-games.ts";
 import { orientation, place } from "./looked-at.ts";
 import { asked, progress, review } from "./run-review.ts";
@@ -69,7 +69,7 @@ export function chooseGame(game: FoundGame): void {
 
 /** Reviews the game in the field. */
 export function start(): void {
-  const { depth, nodes, engine, path } = searchRequest.peek();
+  const { depth, nodes, engine, path } = request.search.peek();
   batch(() => {
     refusal.value = undefined;
     place.value = { ply: 0, step: 0 };
@@ -87,9 +87,9 @@ export function start(): void {
 
 /** Asks what the service suggests instead, in plain JSON. */
 export function startSuggested(suggested: JsonObject): void {
-  const request = messageFromPlain(ReviewGameRequestSchema, suggested);
-  text.value = request.pgn ?? text.value;
-  void review(request);
+  const changed = messageFromPlain(ReviewGameRequestSchema, suggested);
+  text.value = changed.pgn ?? text.value;
+  void review(changed);
 }
 
 /** A place in the text of the field at which the service could not read it. */

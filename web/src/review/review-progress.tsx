@@ -20,17 +20,24 @@ export function ReviewProgress({ game }: { readonly game: PlayedGame }) {
     }
   };
   switch (state.kind) {
+    case "waiting":
+      return (
+        <ProblemView
+          error={state.wait.error}
+          wait={state.wait}
+          onRetry={again}
+          onCancel={stop}
+          onSend={startSuggested}
+        />
+      );
     case "running":
-    case "lost":
       return (
         <div class="review-progress panel row">
           <progress max={all} value={done} aria-label={words.progress} />
           <span class="figures">
-            {state.kind === "lost"
-              ? words.lost
-              : state.queued
-                ? words.queued(state.queued.place, Math.ceil(state.queued.expectedWaitMs / 1000))
-                : words.running(done, all)}
+            {state.queued
+              ? words.queued(state.queued.place, Math.ceil(state.queued.expectedWaitMs / 1000))
+              : words.running(done, all)}
           </span>
           <button type="button" onClick={stop}>
             {words.stop}
@@ -77,9 +84,6 @@ function useTelling(all: number): void {
   }, [state.kind, quarter]);
   useEffect(() => {
     switch (state.kind) {
-      case "lost":
-        announce(words.lost);
-        break;
       case "stopped":
         announce(words.stopped(explained.value.length, all));
         break;

@@ -6,17 +6,16 @@ import {
   type ReviewGameRequest,
   ReviewGameRequestSchema,
 } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
-import { failureOf } from "../client/problem.ts";
-import { games } from "../client/service.ts";
-import { BrokenOff, keepAsking } from "./keep-asking.ts";
+import { keepAsking, type Wait } from "../client/keep-asking.ts";
+import { client } from "../client/the-client.ts";
 import { type PlayedGame, playedGame } from "./played-game.ts";
 
 /** How far a review is. */
 export type Progress =
   | { readonly kind: "none" }
   | { readonly kind: "running"; readonly queued: Queued | undefined }
-  /** The connection broke; it is asked for again. */
-  | { readonly kind: "lost" }
+  /** The service does not answer, or has said to wait; the page asks again after the wait. */
+  | { readonly kind: "waiting"; readonly wait: Wait }
   | { readonly kind: "stopped" }
   | { readonly kind: "failed"; readonly error: unknown }
   | { readonly kind: "done"; readonly review: GameReview };
@@ -31,9 +30,6 @@ export const explained = signal<readonly MoveReview[]>([]);
 
 let running: AbortController | undefined;
 
-/** The longest wait between two tries to reach the service, in milliseconds. */
-const waitMaxMs = 8000;
-
 /** Reviews a game in the place of the one before. Never rejects: what becomes of it stands in {@link progress}. */
 export async function review(init: MessageInitShape<typeof ReviewGameRequestSchema>): Promise<void> {
   running?.abort();
@@ -47,18 +43,15 @@ export async function review(init: MessageInitShape<typeof ReviewGameRequestSche
     explained.value = [];
     progress.value = { kind: "running", queued: undefined };
   });
-  const messages = keepAsking(() => games.reviewGame(request, { signal: stopped }), {
-    isLost: (error) => !stopped.aborted && isLost(error),
-    wait: (tries) => {
-      progress.value = { kind: "lost" };
-      return untilOnline(Math.min(waitMaxMs, 500 * 2 ** (tries - 1)), stopped);
-    },
-    isLast: ({ event }) => event.case === "review",
+  const onWait = (wait: Wait) => {
+    progress.value = { kind: "waiting", wait };
+  };
+  const messages = keepAsking(() => client.games.reviewGame(request, { signal: stopped }), {
+    signal: stopped,
+    onWait,
   });
   try {
     for await (const { event } of messages) {
-      // A message that was in flight when the review was stopped may belong to a game that is not shown any more.
-      stopped.throwIfAborted();
       switch (event.case) {
         case "queued":
           progress.value = { kind: "running", queued: event.value };
@@ -94,26 +87,5 @@ function noteMove(move: MoveReview): void {
     if (progress.value.kind !== "running" || progress.value.queued) {
       progress.value = { kind: "running", queued: undefined };
     }
-  });
-}
-
-/** True if the connection failed. An error of the service itself would come again, so a retry is useless. */
-function isLost(error: unknown): boolean {
-  const { kind } = failureOf(error);
-  return kind === "unreachable" || kind === "cut" || error instanceof BrokenOff;
-}
-
-/** Waits, at most until the browser has a network again. */
-function untilOnline(ms: number, stopped: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const done = new AbortController();
-    const end = (settle: () => void) => {
-      clearTimeout(timer);
-      done.abort();
-      settle();
-    };
-    const timer = setTimeout(() => end(resolve), ms);
-    addEventListener("online", () => end(resolve), { signal: done.signal });
-    stopped.addEventListener("abort", () => end(() => reject(stopped.reason)), { signal: done.signal });
   });
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { rateLimitsFrom } from "../../../web/src/call/rate-limits.ts";
+import { rateLimitsFrom } from "../../../web/src/client/rate-limits.ts";
 
 test("the page reads every rate window with its policy", () => {
   const headers = new Headers({

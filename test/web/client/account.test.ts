@@ -1,0 +1,91 @@
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError, createRouterTransport } from "@connectrpc/connect";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
+import { ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
+import { createClientState } from "../../../web/src/client/client.ts";
+
+afterEach(() => void vi.unstubAllGlobals());
+
+/** The client of a page whose service knows the keys `kbz_slow`, which it looks up slowly, and `kbz_quick`. */
+function start() {
+  vi.stubGlobal("sessionStorage", { getItem: () => null, setItem: () => {}, removeItem: () => {} });
+  const lookedUp: string[] = [];
+  const refusal = () =>
+    new ConnectError("no", Code.Unauthenticated, undefined, [
+      { desc: ProblemSchema, value: create(ProblemSchema, { code: "invalid_api_key" }) },
+    ]);
+  const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+  const client = createClientState((interceptors) =>
+    createRouterTransport(
+      ({ service }) => {
+        service(AnalysisService, {
+          evaluate(_, { requestHeader }) {
+            if (requestHeader.get("Authorization") === "Bearer kbz_wrong") {
+              throw refusal();
+            }
+            return {};
+          },
+          listEngines: () => ({}),
+          getPrice: () => ({
+            keyUrl: "/v1/keys",
+            plans: [{ id: "keyless", limits: { depthMax: 20 } }],
+          }),
+        });
+        service(KeyService, {
+          createKey: () => ({ key: "kbz_quick" }),
+          async getKey(_, { requestHeader }) {
+            const key = requestHeader.get("Authorization")?.slice(7) ?? "";
+            lookedUp.push(key);
+            if (key === "kbz_wrong") {
+              throw refusal();
+            }
+            if (key === "kbz_slow") {
+              await held;
+            }
+            return { plan: key, limits: { depthMax: 30 } };
+          },
+        });
+      },
+      { transport: { interceptors } },
+    ),
+  );
+  onTestFinished(() => client.dispose());
+  return { client, lookedUp, letGo };
+}
+
+test("the limits of the page are those of the keyless plan, and with a key those of its plan", async () => {
+  const { client } = start();
+  const { account, key } = client;
+  await expect.poll(() => account.limits.value?.depthMax).toBe(20);
+  key.value = "kbz_quick";
+  await expect.poll(() => account.limits.value?.depthMax).toBe(30);
+});
+
+test("an older look-up of a key does not replace a newer one", async () => {
+  const { client, letGo } = start();
+  client.key.value = "kbz_slow";
+  client.key.value = "kbz_quick";
+  await expect.poll(() => client.account.state.value).toMatchObject({ own: { plan: "kbz_quick" } });
+  letGo();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(client.account.state.value).toMatchObject({ own: { plan: "kbz_quick" } });
+});
+
+test("a call with an invalid key is refused once, and the page does not look the key up again", async () => {
+  const { client, lookedUp } = start();
+  client.key.value = "kbz_wrong";
+  await expect.poll(() => client.account.state.value.kind).toBe("failed");
+  await expect(client.analyses.evaluate({ fen: "startpos" })).rejects.toThrow();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(lookedUp).toEqual(["kbz_wrong"]);
+});
+
+test("a key that the page has created is shown until another one is used", async () => {
+  const { account, key } = start().client;
+  await account.create();
+  expect(account.created.value).toBe("kbz_quick");
+  key.value = "kbz_slow";
+  expect(account.created.value).toBeUndefined();
+});

@@ -1,0 +1,149 @@
+import { readFileSync } from "node:fs";
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { expect, test } from "vitest";
+import { PlanLimitsSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import { FaultSchema, type Problem, ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
+import { messageFromPlain } from "../../../web/src/client/plain-json.ts";
+import {
+  duration,
+  pageOf,
+  placeOfFault,
+  problemWords,
+  suggestionWords,
+} from "../../../web/src/problem/problem-words.ts";
+
+function exampleOf(name: string): Problem {
+  const text = readFileSync(new URL(`../../../docs/examples/${name}.json`, import.meta.url), "utf8");
+  const answer: JsonObject = JSON.parse(text).answer;
+  return messageFromPlain(ProblemSchema, answer);
+}
+
+/** The error that carries a problem. */
+const thrown = (value: Problem, headers?: Record<string, string>) =>
+  new ConnectError("no", Code.Unknown, headers, [{ desc: ProblemSchema, value }]);
+
+const limits = create(PlanLimitsSchema, {
+  reviewPliesMax: 120,
+  concurrent: 2,
+  rates: [{ name: "minute", quota: 60n, windowS: 60, unit: "request" }],
+});
+
+const beyondPlan = (pointers: Readonly<Record<string, number>>, nextAction = "get_api_key") =>
+  create(ProblemSchema, {
+    code: "upgrade_needed",
+    nextAction,
+    errors: Object.entries(pointers).map(([pointer, maximum]) => ({ pointer, allowed: { maximum } })),
+    suggestedRequest: Object.fromEntries(
+      Object.entries(pointers).map(([pointer, maximum]) => [pointer.slice(1), maximum]),
+    ),
+  });
+
+test.each([
+  [exampleOf("upgrade-needed"), "Depth above 20 needs a free key", "Analyse to depth 20"],
+  [
+    beyondPlan({ "/depth": 20, "/multipv": 5 }),
+    "Depth above 20 and more than 5 lines need a free key",
+    "Analyse to depth 20 with 5 lines",
+  ],
+  [
+    beyondPlan({ "/nodes": 40_000_000 }, "reduce_limits"),
+    "Your plan does not allow more than 40,000,000 nodes",
+    "Analyse with 40,000,000 nodes",
+  ],
+  [
+    create(ProblemSchema, {
+      code: "upgrade_needed",
+      nextAction: "get_api_key",
+      errors: [{ pointer: "/pgn" }],
+      suggestedRequest: { pgn: "1. e4" },
+    }),
+    "A game of more than 60 moves needs a free key",
+    "Review the first 60 moves",
+  ],
+])(
+  "the page says what the plan does not allow, and what it would ask instead: %#",
+  (problem, title, button) => {
+    expect(problemWords(thrown(problem), limits)).toEqual({ title, detail: "" });
+    expect(suggestionWords(problem, limits)).toBe(button);
+  },
+);
+
+test("the page repeats the service's words about a field that it does not know", () => {
+  const problem = create(ProblemSchema, {
+    ...beyondPlan({ "/wit": 3 }),
+    title: "Too much",
+    detail: "Wit up to 3.",
+  });
+  expect(problemWords(thrown(problem), limits)).toEqual({ title: "Too much", detail: "Wit up to 3." });
+  expect(suggestionWords(problem, limits)).toBe("Ask what the service suggests");
+});
+
+test.each([
+  [
+    "rate_limited",
+    { RateLimit: '"minute";r=0;t=24', "RateLimit-Policy": '"minute";q=60;w=60' },
+    "Too fast: 60 positions a minute",
+  ],
+  ["rate_limited", {}, "Too many requests"],
+  ["concurrency_limited", {}, "Two searches are already running from this network"],
+  ["quota_exhausted", {}, "The engine time of your plan is used up"],
+])("the page says in few words that the caller has to wait: %s %j", (code, headers, title) => {
+  const problem = create(ProblemSchema, { code, detail: "Try again in 24 s." });
+  expect(problemWords(thrown(problem, headers), limits)).toEqual({ title, detail: "" });
+});
+
+test("the page sends a caller who needs a key to the owner, if the service issues none", () => {
+  const asking = (nextAction: string) =>
+    problemWords(thrown(create(ProblemSchema, { code: "api_key_required", nextAction })), limits)?.detail;
+  expect(asking("contact_operator")).toContain("Ask its owner for one");
+  expect(asking("get_api_key")).toBe("");
+});
+
+test("the page says in words that no service answers, and repeats what another program says", () => {
+  expect(problemWords(new TypeError("Failed to fetch"), undefined)?.title).toBe(
+    "The service does not answer",
+  );
+  expect(problemWords(new ConnectError("HTTP 404", Code.Unimplemented), undefined)?.detail).toContain(
+    "HTTP 404",
+  );
+  expect(problemWords(new ConnectError("left", Code.Canceled), undefined)).toBeUndefined();
+});
+
+test("the button of a corrected FEN has the FEN, and that of a game says where it ends", () => {
+  const suggesting = (pointer: string, suggestedRequest: JsonObject) =>
+    suggestionWords(create(ProblemSchema, { errors: [{ pointer }], suggestedRequest }), limits);
+  expect(suggesting("/fen", { fen: "startpos" })).toBe("Use startpos");
+  expect(suggesting("/pgn", { pgn: "1. e4" })).toBe("Review the game up to there");
+  expect(suggesting("/constructor", {})).toBe("Ask what the service suggests");
+});
+
+test.each([
+  ["/multipv", undefined, "Lines"],
+  ["/options/skill~1level", undefined, "options.skill/level"],
+  ["", undefined, ""],
+  // The message has the place.
+  ["/pgn", { line: 3, column: 12 }, ""],
+])("the page names the field of a violation: %s %j", (pointer, place, told) => {
+  expect(placeOfFault(create(FaultSchema, { pointer, ...place }))).toBe(told);
+});
+
+test.each([
+  "//elsewhere.example/x",
+  "https://elsewhere.example",
+  "/problems/../x",
+  "javascript:alert(1)",
+  "",
+])("the page links to no foreign address: %s", (type) => {
+  expect(pageOf(create(ProblemSchema, { type }))).toBeUndefined();
+});
+
+test.each([
+  [0, "0 s"],
+  [1, "1 s"],
+  [44_001, "45 s"],
+  [200_000, "3 min 20 s"],
+  [18_120_000, "5 h 2 min"],
+])("the wait of %d ms is shown as %s", (ms, told) => {
+  expect(duration(ms)).toBe(told);
+});

@@ -1,0 +1,72 @@
+import {
+  createClient,
+  type Interceptor,
+  type Client as RpcClient,
+  type Transport,
+} from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-web";
+import type { ReadonlySignal, Signal } from "@preact/signals";
+import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { GameService } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
+import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
+import { type Account, createAccount } from "./account.ts";
+import { createExchanges, type Exchange } from "./exchange.ts";
+import { createKey } from "./key.ts";
+import { createOffer, type Offer } from "./offer.ts";
+
+/** The ways to call the service, and what the page knows of it and of its caller. */
+export interface Client {
+  /** The generated clients, over Connect. The page calls the service in no other way. */
+  readonly analyses: RpcClient<typeof AnalysisService>;
+  readonly games: RpcClient<typeof GameService>;
+  readonly keys: RpcClient<typeof KeyService>;
+  /** The API key that calls are sent with; empty for none. */
+  readonly key: Signal<string>;
+  /** The latest call that is not {@link aside}. */
+  readonly lastExchange: ReadonlySignal<Exchange | undefined>;
+  readonly offer: Offer;
+  readonly account: Account;
+  dispose(): void;
+}
+
+/** The address of the page and of the service, also behind a proxy that strips a prefix. */
+export function serviceUrl(): string {
+  return new URL(".", location.href).href.replace(/\/$/, "");
+}
+
+/** @param connect makes the transport; tests replace it. */
+export function createClientState(connect: (interceptors: Interceptor[]) => Transport = overConnect): Client {
+  const { key, dispose: forgetKey } = createKey();
+  const { lastExchange, record } = createExchanges();
+  const sendKey: Interceptor = (next) => (request) => {
+    if (key.peek() !== "") {
+      request.header.set("Authorization", `Bearer ${key.peek()}`);
+    }
+    return next(request);
+  };
+  const transport = connect([sendKey, record]);
+  const analyses = createClient(AnalysisService, transport);
+  const games = createClient(GameService, transport);
+  const keys = createClient(KeyService, transport);
+  const offer = createOffer(analyses);
+  const account = createAccount({ keys, key, offer });
+  return {
+    analyses,
+    games,
+    keys,
+    key,
+    lastExchange,
+    offer,
+    account,
+    dispose() {
+      account.dispose();
+      offer.dispose();
+      forgetKey();
+    },
+  };
+}
+
+/** JSON, so that the browser's network panel shows what the page shows. */
+function overConnect(interceptors: Interceptor[]): Transport {
+  return createConnectTransport({ baseUrl: serviceUrl(), interceptors });
+}

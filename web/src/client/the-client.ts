@@ -1,0 +1,3 @@
+import { createClientState } from "./client.ts";
+
+export const client = createClientState();
