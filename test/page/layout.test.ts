@@ -52,6 +52,14 @@ describeWith("chromium")("what is seen", () => {
     },
   );
 
+  test("no outline lies across the page after a click beside the board and a key", async () => {
+    const page = await kibitz.open({ address: "#moves=e4&depth=2" });
+    await page.mouse.click(2, 400);
+    await page.keyboard.press("ArrowLeft");
+    expect(await page.evaluate("document.activeElement.localName")).toBe("main");
+    expect(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle")).toBe("none");
+  });
+
   test("ranks and files can be read on light and dark squares, seen by White and by Black", async () => {
     const page = await kibitz.open({ address: "#moves=e4&depth=2" });
     for (const side of ["white", "black"]) {
