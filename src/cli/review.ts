@@ -181,13 +181,13 @@ function reportRefusal(
 async function reviewSource(source: PgnSource, place: GamePlace, run: Run): Promise<void> {
   const { input, annotated, counts } = run;
   const { host, values } = input;
-  const game = readGame(source);
+  const { game, text } = readGame(source);
   if (await annotated?.has(game)) {
     counts.there++;
     return;
   }
   const { file, game: number, title } = place;
-  const review = await reviewWhenAllowed(source, game, title, run);
+  const review = await reviewWhenAllowed(text, game, title, run);
   await annotated?.write(review.pgn);
   host.stdout.write(
     values.json
@@ -203,7 +203,7 @@ const usualColumns = 80;
 
 /** If the service asks for time, waits as long as it says: there may be thousands of games. */
 async function reviewWhenAllowed(
-  { text }: PgnSource,
+  text: string,
   { positions }: Game,
   title: string,
   { input: { host, signal }, request, reviewGame }: Run,

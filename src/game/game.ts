@@ -1,5 +1,5 @@
 import type { Chess } from "chessops/chess";
-import { extend, type Game as GameTree, Node, type PgnNodeData, parseVariant } from "chessops/pgn";
+import { extend, type Game as GameTree, Node, type PgnNodeData } from "chessops/pgn";
 import { faultOfMove, type LegalMove, type MoveDescription, moveFromText } from "../chess/moves.ts";
 import { type OnPosition, type PlayedGame, playGame } from "../chess/play-game.ts";
 import type { Position, PositionInput, Validation, Warning } from "../chess/position.ts";
@@ -8,7 +8,14 @@ import { standardStart, validatePosition } from "../chess/validate-position.ts";
 import { errorFromFaults, type KibitzError } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 import { howToSendMany, pgnCorrected, pgnError } from "./pgn-error.ts";
-import { type PgnGame, textBefore, type WrittenMove, warningsMax, withForfeit } from "./read-pgn.ts";
+import {
+  type PgnGame,
+  textBefore,
+  variantOf,
+  type WrittenMove,
+  warningsMax,
+  withForfeit,
+} from "./read-pgn.ts";
 import type { Result } from "./read-word.ts";
 
 /** A game that has been played to its end, every move legal. */
@@ -173,15 +180,6 @@ function* startOf(pgn: PgnGame): Generator<void, { start: Position; warnings: re
   const { source, tags, moves } = pgn;
   const variant = tags.get("Variant");
   const kind = variantOf(variant?.value);
-  if (variant !== undefined && kind === undefined) {
-    throw pgnError(source, {
-      code: "invalid_pgn",
-      message: `The variant '${echo(variant.value)}' is not supported: the variants are Standard and Chess960`,
-      token: variant.value,
-      offset: variant.offset,
-      ply: 1,
-    });
-  }
   const fen = tags.get("FEN");
   const texts = moves.map(({ san }) => san);
   const validation = yield* validateStart(fen?.value ?? standardStart, texts, kind === "chess960");
@@ -261,24 +259,6 @@ function removedRights(start: Position, text: string): string {
 /** Warnings about the clock are of no use for a game, whose moves are known. */
 function isCorrection({ code }: Warning): boolean {
   return code !== "no_history" && code !== "fifty_move_horizon";
-}
-
-/** Ignores blanks and signs: `Fischer Random`, `fischerandom` and `Chess 960` are names. */
-function variantOf(name = ""): "standard" | "chess960" | undefined {
-  const letters = name.toLowerCase().replaceAll(/[^a-z0-9/]/g, "");
-  if (
-    /^(?:double|d)?(?:(?:chess)?(?:960|9lx)|fischer(?:r?andom)?|freestyle|frc|wild\/fr|shuffle)(?:chess)?(?:960)?$/.test(
-      letters,
-    )
-  ) {
-    return "chess960";
-  }
-  const isStandard =
-    parseVariant(name) === "chess" ||
-    /^(?:standard|normal|classical|orthodox|orthochess|regular|western|international|fromposition|fromfen|setup|setupposition|customposition)?(?:chess)?$/.test(
-      letters,
-    );
-  return isStandard ? "standard" : undefined;
 }
 
 interface WrongNumber {

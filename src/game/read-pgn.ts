@@ -1,4 +1,4 @@
-import { ChildNode, type Game, Node, type PgnNodeData } from "chessops/pgn";
+import { ChildNode, type Game, Node, type PgnNodeData, parseVariant } from "chessops/pgn";
 import { pliesMax } from "../chess/play-game.ts";
 import type { Warning } from "../chess/position.ts";
 import { echo } from "../text/plain-text.ts";
@@ -44,7 +44,7 @@ export interface WrittenMove {
 export const gameMaxCharacters = 1024 * 1024;
 
 /** The most moves of one game, the main line and the variations together. */
-const movesMax = 5000;
+export const movesMax = 5000;
 
 /** The most tags of one game: more than any program writes. */
 const tagsMax = 200;
@@ -62,7 +62,7 @@ const doubleForfeit = /^\s*[0-]\s*[-:‐-―−/]\s*[0-]\s*$/u;
 export const warningsMax = 10;
 
 /** A longer text is not sent back as a suggestion. */
-const suggestionMaxCharacters = 64 * 1024;
+export const suggestionMaxCharacters = 64 * 1024;
 
 /** Tokens that are read in one time slice: about a third of a millisecond. */
 const tokensAtOnce = 100;
@@ -268,7 +268,19 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     resultAt ??= offset;
   }
 
+  /** Refuses a variant that is not supported. Its moves may look wrong, so it is refused before the first of them. */
+  function checkVariant(): void {
+    const variant = tags.get("Variant");
+    if (variant !== undefined && variantOf(variant.value) === undefined) {
+      const message = `The variant '${echo(variant.value)}' is not supported: the variants are Standard and Chess960`;
+      throw refuse(message, variant.value, variant.offset);
+    }
+  }
+
   function readToken(token: Token): void {
+    if (moves.length === 0 && token.kind !== "tag") {
+      checkVariant();
+    }
     switch (token.kind) {
       case "tag":
         readTag(token);
@@ -373,4 +385,25 @@ export function withForfeit(pgn: PgnGame): PgnGame {
     mayForfeit: false,
     warnings: [...warnings, pgnCorrected(source, { message, offset, ply: moves.length })],
   };
+}
+
+/**
+ * The variant that a tag names; undefined if it is not supported. Ignores blanks and signs: `Fischer Random`, `fischerandom` and
+ * `Chess 960` are names.
+ */
+export function variantOf(name = ""): "standard" | "chess960" | undefined {
+  const letters = name.toLowerCase().replaceAll(/[^a-z0-9/]/g, "");
+  if (
+    /^(?:double|d)?(?:(?:chess)?(?:960|9lx)|fischer(?:r?andom)?|freestyle|frc|wild\/fr|shuffle)(?:chess)?(?:960)?$/.test(
+      letters,
+    )
+  ) {
+    return "chess960";
+  }
+  const isStandard =
+    parseVariant(name) === "chess" ||
+    /^(?:standard|normal|classical|orthodox|orthochess|regular|western|international|fromposition|fromfen|setup|setupposition|customposition)?(?:chess)?$/.test(
+      letters,
+    );
+  return isStandard ? "standard" : undefined;
 }

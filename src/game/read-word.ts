@@ -242,8 +242,13 @@ export function whyNoWord(word: string): string {
   if (word.startsWith("$")) {
     return "is not a glyph; glyphs are $0 to $9999";
   }
-  const letter = /^(?:\d+[.…]+)?((?![a-hKQRBN])\p{L}{1,2}?)[a-h]?[1-8]?[-x:]?[a-h][1-8]/u.exec(word)?.[1];
+  const letter = otherLetterIn(word);
   return letter === undefined
     ? "is neither a move, nor a move number, a glyph or a result; comments go in braces"
     : `begins with '${letter}', which is not a piece in PGN: the pieces are K, Q, R, B and N (in German K, D, T, L, S), and a pawn has no letter`;
+}
+
+/** The letter in front of a move that is the letter of no piece in PGN. */
+export function otherLetterIn(word: string): string | undefined {
+  return /^(?:\d+[.…]+)?((?![a-hKQRBN])\p{L}{1,2}?)[a-h]?[1-8]?[-x:]?[a-h][1-8]/u.exec(word)?.[1];
 }

@@ -63,6 +63,19 @@ describe("kibitz review", () => {
     expect(stdout).toMatch(/Note: 're8#' was read as Re8# \(game 2, ply 1, line 9, column 4\)\./);
   });
 
+  test("kibitz review reads a game with German letters if all moves are legal, and says so", async () => {
+    const file = fileOf(foolsMate, '[White "G"]\n\n1. e4 e5 2. Sf3 Sc6 *\n');
+    const output = join(folder, "german.pgn");
+    const args = ["review", file, "--depth", "1", "--output", output];
+    const { code, stdout } = await runKibitz(args, { COLUMNS: "120" });
+    expect(code).toBe(0);
+    expect(stdout).toContain(
+      "Note: The pieces have German letters, and were read as in English (game 2, ply 3, line 9, column 13).",
+    );
+    expect(readFileSync(output, "utf8")).toMatch(/2\. Nf3 .* Nc6 /);
+    expect((await runKibitz(args)).stderr).toContain(`2 in ${output} before and not reviewed again`);
+  });
+
   test("kibitz review reads a packed file in UTF-16, names a zip archive, and cuts no packed --output", async () => {
     const packed = join(folder, "packed.pgn.gz");
     writeFileSync(packed, gzipSync(Buffer.from(`\ufeff${foolsMate}`, "utf16le")));

@@ -112,7 +112,7 @@ const wholeGame = /(1-0|0-1|1\/2-1\/2|\*)\n\s*$/;
 /** Compares players and moves, which annotating does not change. */
 function isSame(source: PgnSource, game: Game): boolean {
   try {
-    return identityOf(readGame({ text: source.text })) === identityOf(game);
+    return identityOf(readGame({ text: source.text }).game) === identityOf(game);
   } catch (thrown) {
     if (thrown instanceof KibitzError) {
       return false;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
 import { inOneGo } from "../../chess/in-one-go.ts";
 import { type Game, gameFromPgn } from "../../game/game.ts";
+import { inEnglish } from "../../game/other-letters.ts";
 import type { PgnSource } from "../../game/pgn-error.ts";
 import { readPgn } from "../../game/read-pgn.ts";
 import { splitGames } from "../../game/split-games.ts";
@@ -77,8 +78,26 @@ export function readGamesOf(
   return splitGames(textOf(addAbortSignal(signal, stream), name, signal));
 }
 
-/** @throws KibitzError for an invalid game, with the place */
-export function readGame(source: PgnSource): Game {
+/**
+ * Reads a game, also one with the piece letters of another language if all of its moves are legal in exactly one.
+ *
+ * @returns the game, and its text in English letters
+ * @throws KibitzError for an invalid game, with the place
+ */
+export function readGame(source: PgnSource): { readonly game: Game; readonly text: string } {
+  try {
+    return { game: gameOf(source), text: source.text };
+  } catch (thrown) {
+    const english = inOneGo(inEnglish(thrown, source));
+    if (english === undefined) {
+      throw thrown;
+    }
+    const game = gameOf(english.source);
+    return { game: { ...game, warnings: [english.warning, ...game.warnings] }, text: english.source.text };
+  }
+}
+
+function gameOf(source: PgnSource): Game {
   return inOneGo(gameFromPgn(inOneGo(readPgn(source))));
 }
 

@@ -63,6 +63,12 @@ describe("errors that an agent can fix", () => {
       { name: "review_game", arguments: { pgn: "1. e4 e5", depth: 2 } },
     ],
     [
+      "review_game",
+      { pgn: "1. e4 e5 2. Cf3 *", depth: 2 },
+      ["begins with 'C', which is not a piece in PGN"],
+      { name: "review_game", arguments: { pgn: "1. e4 e5 2. Nf3 *", depth: 2 } },
+    ],
+    [
       "analyze_position",
       { pgn: "1. e4 e5 2. Ke3 *", depth: 2 },
       ["'Ke3' is not a legal move for White", "(after 2 half-moves): White to move"],

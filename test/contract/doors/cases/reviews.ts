@@ -161,6 +161,14 @@ export const refusedReviews: readonly RefusalCase[] = [
   },
   {
     ...refused,
+    name: "a review of a game with German letters, in English letters in the suggestion",
+    request: { pgn: "1. e4 e5 2. Sf3 Sc6 *", depth: 5 },
+    code: "invalid_pgn",
+    pointers: ["/pgn"],
+    suggestion: { pgn: "1. e4 e5 2. Nf3 Nc6 *", depth: 5 },
+  },
+  {
+    ...refused,
     name: "a review of a game with more than 600 plies",
     // Too long to be sent back as a suggestion.
     request: { pgn: `{${"x".repeat(64 * 1024)}} ${knightMoves(2000)}` },

@@ -1,0 +1,112 @@
+import type { Warning } from "../chess/position.ts";
+import { errorFromFaults, KibitzError } from "../errors/errors.ts";
+import { playPgn } from "./game.ts";
+import { type PgnSource, pgnCorrected } from "./pgn-error.ts";
+import { createScanner } from "./pgn-scanner.ts";
+import { movesMax, readPgn, suggestionMaxCharacters } from "./read-pgn.ts";
+import { otherLetterIn, readWord } from "./read-word.ts";
+
+/** The letters of king, queen, rook, bishop and knight. A letter is the same piece in each of the languages, but not in English. */
+const languages = new Map([
+  ["German", "KDTLS"],
+  ["French", "RDTFC"],
+  ["Spanish or Italian", "RDTAC"],
+  ["Portuguese", "RDTBC"],
+  ["Dutch", "KDTLP"],
+]);
+const english = "KQRBN";
+
+/** The letter of a piece, in front of its squares or behind a promotion. */
+const pieceLetter = /(?<!\p{L})\p{Lu}(?=[a-h]?[1-8]?[-x:]?[a-h][1-8])|(?<=[a-h][18][=/]?)\p{Lu}(?!\p{L})/gu;
+
+/** Words that are translated in one time slice. */
+const wordsAtOnce = 100;
+
+interface InEnglish {
+  /** The source with English letters. Every offset is the same. */
+  readonly source: PgnSource;
+  readonly warning: Warning;
+}
+
+/**
+ * Translates the pieces of a game that was refused for the letter of a piece. Undefined unless all letters belong to one language and
+ * all moves are legal: R is a rook, and the king of a Frenchman.
+ *
+ * @param thrown the error of the game
+ * @param end of the game, if another game follows in the text
+ */
+export function* inEnglish(
+  thrown: unknown,
+  source: PgnSource,
+  end?: number,
+): Generator<void, InEnglish | undefined> {
+  const [fault] = thrown instanceof KibitzError && thrown.code === "invalid_pgn" ? thrown.faults : [];
+  const { token = "", offset = 0, ply = 1 } = fault?.place ?? {};
+  const letter = otherLetterIn(token);
+  if (letter === undefined) {
+    return undefined;
+  }
+  for (const [language, letters] of languages) {
+    const text = letters.includes(letter) ? yield* translated(source.text, letters) : undefined;
+    if (text !== undefined) {
+      const message = `The pieces have ${language} letters, and were read as in English`;
+      const place = { offset: offset - (source.file?.offset ?? 0), ply };
+      const translation = { ...source, text };
+      return (yield* isLegal(translation, end))
+        ? { source: translation, warning: pgnCorrected(source, { message, ...place }) }
+        : undefined;
+    }
+  }
+  return undefined;
+}
+
+/** The error of a game that was sent, with the game in English letters as a suggestion if {@link inEnglish} finds it. */
+export function* suggestEnglish(thrown: unknown, source: PgnSource, end?: number): Generator<void, unknown> {
+  if (source.text.length > suggestionMaxCharacters) {
+    return thrown;
+  }
+  const found = yield* inEnglish(thrown, source, end);
+  return found && thrown instanceof KibitzError
+    ? errorFromFaults(
+        thrown.faults.map((fault) => ({ ...fault, allowed: { examples: [found.source.text] } })),
+      )
+    : thrown;
+}
+
+/** Undefined if a word has no meaning in this language, or if there are more moves than one game may have. */
+function* translated(text: string, letters: string): Generator<void, string | undefined> {
+  const scanner = createScanner(text);
+  const parts: string[] = [];
+  let copied = 0;
+  let moveCount = 0;
+  for (let tokens = scanner.read(); tokens !== undefined; tokens = scanner.read()) {
+    for (const token of tokens) {
+      if (token.kind !== "move" && token.kind !== "unexpected") {
+        continue;
+      }
+      const word = token.text.replaceAll(pieceLetter, (letter) => english[letters.indexOf(letter)] ?? "?");
+      moveCount++;
+      if (moveCount > movesMax || readWord(word) === undefined) {
+        return undefined;
+      }
+      parts.push(text.slice(copied, token.offset), word);
+      copied = token.offset + word.length;
+      if (moveCount % wordsAtOnce === 0) {
+        yield;
+      }
+    }
+  }
+  return parts.join("") + text.slice(copied);
+}
+
+function* isLegal(source: PgnSource, end?: number): Generator<void, boolean> {
+  try {
+    yield* playPgn(yield* readPgn(source, end));
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof KibitzError) {
+      return false;
+    }
+    throw thrown;
+  }
+}

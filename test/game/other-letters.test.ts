@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { errorOf, gameOf } from "./games.ts";
+
+function suggestionFor(text: string): unknown {
+  const [fault] = errorOf(() => gameOf(text)).faults;
+  expect(fault).toMatchObject({
+    code: "invalid_pgn",
+    message: expect.stringContaining("not a piece in PGN"),
+  });
+  return (fault?.allowed?.examples as readonly unknown[] | undefined)?.[0];
+}
+
+test.each([
+  ["German", "1. e4 e5 2. Sf3 Sc6 3. Lc4 Lc5 4. De2!? De7", "1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. Qe2!? Qe7"],
+  ["French", "1.e4 e5 2.Cf3 Cc6 3.Fc4 Fc5 4.Rf1 Rf8", "1.e4 e5 2.Nf3 Nc6 3.Bc4 Bc5 4.Kf1 Kf8"],
+  ["Spanish or Italian", "1. e4 e5 2. Cf3 Cc6 3. Ac4", "1. e4 e5 2. Nf3 Nc6 3. Bc4"],
+  ["Portuguese", "1. e4 e5 2. Cf3 Cc6 3. Bc4", "1. e4 e5 2. Nf3 Nc6 3. Bc4"],
+  ["Dutch", "1. e4 e5 2. Pf3 Pc6 3. Lc4", "1. e4 e5 2. Nf3 Nc6 3. Bc4"],
+  ["several languages", "1. e4 e5 2. Dh5", "1. e4 e5 2. Qh5"],
+  [
+    "German, with Sf3 in its tags, comments and variations",
+    '[White "Sf3"]\n\n1. e4 {Sf3} (1. Sf3 {Sc6}) e5 2. S1e2 ; Sf3\nS8e7',
+    '[White "Sf3"]\n\n1. e4 {Sf3} (1. Nf3 {Sc6}) e5 2. N1e2 ; Sf3\nN8e7',
+  ],
+  [
+    "German, with a promotion",
+    '[FEN "4k3/P7/8/8/8/8/6p1/4K3 w - - 0 1"]\n\n1. a8=D+ Kd7 2. Df3 g1S',
+    '[FEN "4k3/P7/8/8/8/8/6p1/4K3 w - - 0 1"]\n\n1. a8=Q+ Kd7 2. Qf3 g1N',
+  ],
+])("a refused game with the letters of %s is suggested in English letters", (_, text, english) => {
+  expect(suggestionFor(text)).toBe(english);
+  expect(gameOf(english).moves.length).toBeGreaterThan(2);
+});
+
+test.each([
+  ["an illegal move", "1. e4 e5 2. Sf3 Sc6 3. Lc4 La1"],
+  ["letters of two languages", "1. e4 e5 2. Sf3 Nc6"],
+  ["a letter that no language has", "1. e4 e5 2. Sf3 Sc6 3. Wh5"],
+  ["a word without meaning", "1. e4 e5 2. Sf3 hello"],
+  ["a letter for pawns", "1. Pe4 Pe5"],
+  ["a text of more than 64 KiB", `1. e4 e5 2. Sf3 {${"x".repeat(64 * 1024)}}`],
+])("a refused game with %s is not suggested in English letters", (_, text) => {
+  expect(suggestionFor(text)).toBeUndefined();
+});
+
+test.each(["Crazyhouse", "Three-check", "Atomic"])(
+  "a game of the variant %s is refused for its variant, whatever its moves look like",
+  (variant) => {
+    const text = `[Variant "${variant}"]\n\n1. e4 e5 2. N@f6 Zz`;
+    expect(errorOf(() => gameOf(text)).message).toBe(
+      `The variant '${variant}' is not supported: the variants are Standard and Chess960 (ply 1, line 1, column 1).`,
+    );
+  },
+);
