@@ -28,23 +28,27 @@ const pageMayImport: Readonly<Record<string, readonly string[]>> = {
   texts: [],
   view: [],
   "kind-of-text": [],
+  game: [],
   parts: ["texts"],
-  client: ["texts"],
-  pasted: ["kind-of-text", "view"],
+  client: ["texts", "the-page"],
   board: ["parts", "texts"],
   graph: ["parts", "texts"],
-  request: ["client", "parts", "texts"],
-  problem: ["client", "request", "parts", "texts"],
-  "place-text": ["board", "request"],
-  address: ["place-text", "request", "view"],
-  call: ["pasted", "problem", "client", "parts", "texts"],
+  request: ["client", "page", "parts", "texts", "the-page"],
+  problem: ["client", "page", "parts", "request", "texts"],
+  "place-text": ["board", "request", "view"],
+  "create-address": ["game", "place-text", "request", "view"],
+  page: ["analysis", "client", "create-address", "game", "request", "review"],
+  "the-page": ["page"],
+  address: ["place-text", "the-page"],
+  pasted: ["kind-of-text", "the-page"],
+  call: ["client", "page", "parts", "pasted", "problem", "texts"],
 };
 /** They import all of the above, and not each other. */
 const views = ["analysis", "review"];
 const pageTop = ["app", "main"];
 
-/** The page may import these of the service: the rules of chess, and plain JSON as a form of messages. */
-const sharedWithPage = /^src\/(chess|game|calls\/plain|protocols\/json)\//;
+/** The page may import these of the service: the rules of chess, the reader of games, and plain JSON as a form of messages. */
+const sharedWithPage = /^src\/(chess|game|errors|calls\/plain|protocols\/json)\//;
 
 const sources = readSources(["src"]);
 const page = readSources(["web/src"]);

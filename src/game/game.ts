@@ -114,7 +114,7 @@ interface PlayedPgn extends PlayedGame {
 }
 
 /** Reads `bc4` as a move of a bishop if no pawn can make it. If both can, the text names no move. */
-function moveOfPgn(chess: Chess, text: string): LegalMove | undefined {
+export function moveOfPgn(chess: Chess, text: string): LegalMove | undefined {
   const move = moveFromText(chess, text);
   const bishop = bishopInLowerCase.test(text) ? moveFromText(chess, `B${text.slice(1)}`) : undefined;
   return move && bishop && !text.startsWith("bx") ? undefined : (move ?? bishop);

@@ -46,18 +46,50 @@ describeWith("chromium")("the address", () => {
     expect(await fen.inputValue()).toMatch(/#moves=e4$/);
   });
 
-  test("Back and Forward lead from position to position, not from move to move", async () => {
-    const { page, move, fen } = await open("#depth=3");
-    await move.fill("e4");
+  test("Back undoes the last move or the last position, Forward plays it again, and steps are skipped", async () => {
+    const { page, move, moves, fen } = await open("#depth=3");
+    await move.fill("e4 e5");
     await move.press("Enter");
-    await page.getByRole("gridcell", { name: "e4, White pawn" }).waitFor();
+    await page.getByRole("gridcell", { name: "e5, Black pawn" }).waitFor();
+    await move.fill("Nf3");
+    await move.press("Enter");
+    await page.getByRole("gridcell", { name: "f3, White knight" }).waitFor();
+    await page.getByRole("button", { name: "One move back" }).click();
+    await page.getByRole("gridcell", { name: "g1, White knight" }).waitFor();
     await fen.fill(endgame);
     await fen.press("Enter");
     await page.getByRole("gridcell", { name: "e5, Black king" }).waitFor();
     await page.goBack();
-    await page.getByRole("gridcell", { name: "e4, White pawn" }).waitFor();
+    await page.getByRole("gridcell", { name: "g1, White knight" }).waitFor();
+    expect(await moves.allTextContents()).toEqual(["Start", "e4", "e5", "Nf3"]);
+    await page.goBack();
+    await expect.poll(() => moves.allTextContents()).toEqual(["Start", "e4", "e5"]);
+    await page.goForward();
     await page.goForward();
     await page.getByRole("gridcell", { name: "e5, Black king" }).waitFor();
+  });
+
+  test("a reload loses nothing: not the variations, not the place in the game, not what Back undoes", async () => {
+    const { page, move, moves } = await open("#depth=3");
+    await move.fill("e4 e5 Nf3 Nc6");
+    await move.press("Enter");
+    await page.getByRole("gridcell", { name: "c6, Black knight" }).waitFor();
+    await page.getByRole("button", { name: "One move back" }).click();
+    await page.getByRole("button", { name: "One move back" }).click();
+    await move.fill("Nc3 Nf6");
+    await move.press("Enter");
+    await page.getByRole("gridcell", { name: "f6, Black knight" }).waitFor();
+    await page.getByRole("button", { name: "One move back" }).click();
+    await page.reload();
+    await page.getByRole("gridcell", { name: "c3, White knight" }).waitFor();
+    await page.getByRole("gridcell", { name: "g8, Black knight" }).waitFor();
+    expect(await moves.allTextContents()).toEqual(["Start", "e4", "e5", "Nc3", "Nf6"]);
+    await page.getByRole("button", { name: "One move back" }).click();
+    await page.getByRole("button", { name: "Last position" }).click();
+    await page.getByRole("gridcell", { name: "c6, Black knight" }).waitFor();
+    await page.goBack();
+    await page.getByRole("gridcell", { name: "b8, Black knight" }).waitFor();
+    expect(await moves.allTextContents()).toEqual(["Start", "e4", "e5", "Nf3", "Nc6"]);
   });
 
   test("the analysis is kept while the review is shown", async () => {

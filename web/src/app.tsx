@@ -1,13 +1,15 @@
 import { Analysis } from "./analysis/analysis.tsx";
 import { LastCall } from "./call/last-call.tsx";
+import { usePage } from "./page.ts";
 import { ColoursSwitch } from "./parts/colours.tsx";
 import { LiveRegion } from "./parts/live-region.tsx";
 import { Review } from "./review/review.tsx";
 import { texts } from "./texts.ts";
-import { addressOfView, view, views } from "./view.ts";
+import { addressOfView, views } from "./view.ts";
 
 /** The whole page: where one is, what one does there, and the call that was made for it. */
 export function App() {
+  const view = usePage().address.view.value;
   return (
     <div class="shell">
       <header class="shell-header">
@@ -21,7 +23,7 @@ export function App() {
             <a
               key={name}
               href={addressOfView(name)}
-              {...(view.value === name && { "aria-current": "page" as const })}
+              {...(view === name && { "aria-current": "page" as const })}
             >
               {texts[name].title}
             </a>
@@ -33,7 +35,7 @@ export function App() {
         </div>
       </header>
       <main class="shell-main" tabIndex={-1}>
-        {view.value === "analysis" ? <Analysis /> : <Review />}
+        {view === "analysis" ? <Analysis /> : <Review />}
       </main>
       <div class="shell-call">
         <LastCall />

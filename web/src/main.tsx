@@ -2,16 +2,22 @@ import { render } from "preact";
 import "./style/tokens.css";
 import "./style/page.css";
 import "./style/shell.css";
-import { followAddress } from "./address.ts";
 import { App } from "./app.tsx";
+import { PageContext } from "./page.ts";
 import { forbidMarkup } from "./parts/forbid-markup.ts";
 import { keepFocus } from "./parts/keep-focus.ts";
 import { takeFromPage } from "./pasted.ts";
+import { thePage } from "./the-page.ts";
 
 forbidMarkup();
-followAddress();
+thePage.address.begin();
 takeFromPage();
 keepFocus();
 const place = document.querySelector("#page") ?? document.body;
 place.replaceChildren();
-render(<App />, place);
+render(
+  <PageContext.Provider value={thePage}>
+    <App />
+  </PageContext.Provider>,
+  place,
+);

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { kindOfText, type TextKind } from "./kind-of-text.ts";
-import { addressOfView, type View, view } from "./view.ts";
+import { thePage } from "./the-page.ts";
 
 /** A text or file that was pasted or dropped on the page, until its view takes it. */
 export type Pasted =
@@ -21,14 +21,8 @@ export function take(text: string): void {
   if (kind !== undefined) {
     pasted.value = { kind, text };
     if (kind !== "key") {
-      show(kind === "fen" ? "analysis" : "review");
+      thePage.address.show(kind === "fen" ? "analysis" : "review");
     }
-  }
-}
-
-function show(wanted: View): void {
-  if (view.value !== wanted) {
-    location.hash = addressOfView(wanted);
   }
 }
 
@@ -74,7 +68,7 @@ async function takeFile(file: File): Promise<void> {
     take(beginning);
   } else {
     pasted.value = { kind: "file", file };
-    show("review");
+    thePage.address.show("review");
   }
 }
 

@@ -1,8 +1,12 @@
 import type { Orientation } from "./board/squares.ts";
 import { type Settings, settingsFromRecord } from "./request/settings.ts";
+import { addressOfView, type View } from "./view.ts";
 
-/** All that a link to an analysis holds. The FEN and the moves may be invalid: the reader checks them. */
+/** All that a link holds. The FEN, the moves and the PGN may be invalid: the reader checks them. */
 export interface Place {
+  readonly view: View;
+  /** The game that is reviewed; empty if none is. Links to an analysis have a FEN and moves instead. */
+  readonly pgn: string;
   /** The FEN as it was entered; `startpos` for the start position. */
   readonly fen: string;
   /** SAN or UCI. */
@@ -14,6 +18,8 @@ export interface Place {
 }
 
 export const startPlace: Place = {
+  view: "analysis",
+  pgn: "",
   fen: "startpos",
   moves: [],
   ply: 0,
@@ -22,35 +28,46 @@ export const startPlace: Place = {
 };
 
 /**
- * The fragment of an address: `#fen=8/…_w_-_-_0_1&moves=e4_e5&depth=20`. Blanks are underscores, and what is as usual is
- * left out. Of `fen` and `moves` there is always one, or else the name of the view.
+ * The fragment of an address: `#fen=8/…_w_-_-_0_1&moves=e4_e5&depth=20`, or `#review&pgn=1._e4_e5&ply=1`. Spaces are underscores, and
+ * defaults are left out. The fragment begins with `fen`, `moves` or the name of the view.
  */
-export function fragmentOfPlace({ fen, moves, ply, orientation, settings }: Place): string {
-  const parts: readonly (readonly [string, string])[] = [
-    ["fen", fen === startPlace.fen ? "" : fen.trim()],
-    // Check signs say nothing that the move does not, and `#` begins a fragment.
-    ["moves", moves.map((move) => move.replace(/[+#]+$/, "")).join(" ")],
-    ["ply", ply === moves.length ? "" : String(ply)],
-    ["board", orientation === "black" ? "black" : ""],
-    ...Object.entries(settings),
-  ];
-  const written = parts.flatMap(([name, text]) => (text === "" ? [] : [`${name}=${escaped(text)}`]));
-  return `#${[...(written[0]?.startsWith("fen=") || written[0]?.startsWith("moves=") ? [] : ["analysis"]), ...written].join("&")}`;
+export function fragmentOfPlace({ view, pgn, fen, moves, ply, orientation, settings }: Place): string {
+  const isReview = view === "review";
+  const game: readonly (readonly [string, string])[] = isReview
+    ? [
+        ["pgn", pgn.trim()],
+        ["ply", pgn === "" || ply === 0 ? "" : String(ply)],
+      ]
+    : [
+        ["fen", fen === startPlace.fen ? "" : fen.trim()],
+        // Check signs say nothing that the move does not, and `#` begins a fragment.
+        ["moves", moves.map((move) => move.replace(/[+#]+$/, "")).join(" ")],
+        ["ply", ply === moves.length ? "" : String(ply)],
+      ];
+  const all = [...game, ["board", orientation === "black" ? "black" : ""], ...Object.entries(settings)];
+  const written = all.flatMap(([name = "", text = ""]) => (text === "" ? [] : [`${name}=${escaped(text)}`]));
+  const isNamed = isReview || !/^(?:fen|moves)=/.test(written[0] ?? "");
+  return [...(isNamed ? [addressOfView(view)] : []), ...written].join("&").replace(/^#?/, "#");
 }
 
 /** Reads a place from a fragment. Missing parameters have their defaults; unknown ones are ignored. */
 export function placeFromFragment(fragment: string): Place {
   const texts: Record<string, string> = {};
-  for (const part of fragment.replace(/^#/, "").split("&")) {
+  const parts = fragment.replace(/^#/, "").split("&");
+  for (const part of parts) {
     const [name = "", ...text] = part.split("=");
     texts[name] = unescaped(text.join("="));
   }
+  const view = parts[0] === "review" ? "review" : "analysis";
   const moves = (texts.moves ?? "").split(/[\s,]+/).filter((move) => move !== "");
-  const ply = /^\d{1,4}$/.test(texts.ply ?? "") ? Number(texts.ply) : moves.length;
+  const pgn = view === "review" ? (texts.pgn?.trim() ?? "") : "";
+  const written = /^\d{1,4}$/.test(texts.ply ?? "") ? Number(texts.ply) : undefined;
   return {
+    view,
+    pgn,
     fen: texts.fen?.trim() || startPlace.fen,
     moves,
-    ply: Math.min(ply, moves.length),
+    ply: pgn === "" ? Math.min(written ?? moves.length, moves.length) : (written ?? 0),
     orientation: texts.board === "black" ? "black" : "white",
     settings: settingsFromRecord(texts),
   };

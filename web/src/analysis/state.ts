@@ -1,89 +1,71 @@
-import { computed, signal } from "@preact/signals";
-import type { Position } from "../../../src/chess/position.ts";
-import { change, goTo, played } from "../address.ts";
-import { startPlace } from "../place-text.ts";
-import { type Play, type PlayReading, readPlay } from "./play.ts";
+import { computed } from "@preact/signals";
+import type { PositionFault } from "../../../src/chess/position.ts";
+import type { Refused } from "../game/create-game.ts";
+import { thePage } from "../the-page.ts";
+import type { Play, PlayReading } from "./play.ts";
 
-/** The position of the address, read by the rules. */
-export const reading = computed<PlayReading>(() => readPlay(played.value.fen, played.value.moves));
+/** The state of `web/src/game/` in its former form, for parts that do not use `usePage` yet. */
+const { game } = thePage;
 
-/** The game on the board; an empty one where the address cannot be read. */
-export const play = computed<Play>(() => playOf(reading.value));
+export const play = computed<Play>(() => ({
+  positions: game.line.value.map(({ position }) => position),
+  moves: game.line.value.flatMap(({ move }) => move ?? []),
+  warnings: game.warnings.value,
+  refused: game.refused.value?.kind === "moves" ? faultsOf(game.refused.value)[0] : undefined,
+}));
 
-/** How many of its moves have been played. */
-export const ply = computed(() => Math.min(played.value.ply, play.value.moves.length));
-
-/** The position on the board. */
-export const position = computed<Position>(() => {
-  const { positions } = play.value;
-  return positions[ply.value] ?? firstOf(positions);
+export const reading = computed<PlayReading>(() => {
+  const link = refusedLink.value;
+  return link ? { ...link, kind: "faults" } : { kind: "play", play: play.value };
 });
 
-/** The error in the FEN that was entered, until a valid one is entered. */
-export const refusedFen = signal<Refused | undefined>(undefined);
+export const ply = computed(() => game.at.value.ply);
+export const position = computed(() => game.at.value.position);
 
-/** The same of the address's own. */
-export const refusedLink = computed<Refused | undefined>(() =>
-  reading.value.kind === "faults" ? { ...reading.value, text: shownText(played.value.fen) } : undefined,
-);
+const refusedInput = computed(() => refusedFrom("input"));
 
-/** Cuts an entered FEN for an error message. A valid FEN has 90 characters at most. */
-const shownText = (text: string) => text.slice(0, 200);
+export const refusedFen = {
+  get value(): ReturnType<typeof refusedFrom> {
+    return refusedInput.value;
+  },
+  set value(_: ReturnType<typeof refusedFrom>) {
+    if (game.refused.peek()?.from === "input") {
+      game.refused.value = undefined;
+    }
+  },
+};
 
-type Refused = { readonly text: string } & Extract<PlayReading, { kind: "faults" }>;
+export const refusedLink = computed(() => refusedFrom("link"));
 
-function playOf(read: PlayReading): Play {
-  const known = read.kind === "play" ? read : readPlay(startPlace.fen, []);
-  if (known.kind === "faults") {
-    throw new Error("the start position can be read");
-  }
-  return known.play;
+function refusedFrom(from: Refused["from"]) {
+  const refused = game.refused.value;
+  return refused?.kind === "fen" && refused.from === from
+    ? {
+        kind: "faults" as const,
+        text: refused.text,
+        faults: faultsOf(refused),
+        suggestedFen: refused.suggestedFen,
+      }
+    : undefined;
 }
 
-function firstOf(positions: readonly Position[]): Position {
-  const [first] = positions;
-  if (first === undefined) {
-    throw new Error("a game has a position");
-  }
-  return first;
+function faultsOf({ faults }: Refused): readonly PositionFault[] {
+  return faults.filter((fault) => "field" in fault);
 }
 
-/** Goes to a position that was given as a FEN, or notes what is wrong with it. */
-export function takeFen(text: string): PlayReading {
-  const read = readPlay(text, []);
-  if (read.kind === "faults") {
-    refusedFen.value = { ...read, text: shownText(text) };
-  } else {
-    refusedFen.value = undefined;
-    // The FEN as `src/chess/` writes it, so that Chess960 stays Chess960 in the link.
-    const fen = firstOf(read.play.positions).fen;
-    goTo({ fen: fen === startFen() ? startPlace.fen : fen, moves: [], ply: 0 });
-  }
-  return read;
+export function takeFen(text: string): { readonly kind: "faults" | "play" } {
+  return { kind: game.takeFen(text).kind === "faults" ? "faults" : "play" };
 }
 
-const startFen = () => firstOf(playOf(readPlay(startPlace.fen, [])).positions).fen;
-
-/** Plays moves in UCI or SAN from the position on the board; those that followed stay only if they are the same. */
-export function playMoves(texts: readonly string[]): Play {
-  // If the address cannot be read, the board shows the start position.
-  const fen = reading.value.kind === "play" ? played.value.fen : startPlace.fen;
-  const sans = play.value.moves.map(({ san }) => san);
-  const before = sans.slice(0, ply.value);
-  const next = playOf(readPlay(fen, [...before, ...texts]));
-  const now = next.moves.map(({ san }) => san);
-  const isSame = now.every((san, index) => san === sans[index]);
-  if (now.length > before.length) {
-    change({ fen, moves: isSame ? sans : now, ply: now.length });
-  }
-  return next;
+export function playMoves(texts: readonly string[]): Pick<Play, "refused"> {
+  return game.play(texts);
 }
 
-/** Goes back or forward in the game; as far as it goes. */
 export function goToPly(to: number): void {
-  change({ ply: Math.min(Math.max(to, 0), play.value.moves.length) });
+  const node = game.line.peek()[to];
+  if (node) {
+    game.goTo(node);
+  }
 }
 
-export function flip(): void {
-  change({ orientation: played.value.orientation === "white" ? "black" : "white" });
-}
+export const { flip } = game;

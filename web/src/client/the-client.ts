@@ -1,3 +1,3 @@
-import { createClientState } from "./client.ts";
+import { thePage } from "../the-page.ts";
 
-export const client = createClientState();
+export const { client } = thePage;

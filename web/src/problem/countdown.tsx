@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
-import { failureOf } from "../client/problem.ts";
 import type { Wait } from "../client/keep-asking.ts";
+import { failureOf } from "../client/problem.ts";
 import { texts } from "../texts.ts";
 import { duration } from "./problem-words.ts";
 

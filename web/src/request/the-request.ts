@@ -1,4 +1,3 @@
-import { client } from "../client/the-client.ts";
-import { createRequestState } from "./request.ts";
+import { thePage } from "../the-page.ts";
 
-export const request = createRequestState(client);
+export const { request } = thePage;

@@ -1,0 +1,180 @@
+import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import type { PositionFault, Warning } from "../../../src/chess/position.ts";
+import type { Fault } from "../../../src/errors/errors.ts";
+import {
+  type FenReading,
+  type Game,
+  type GameNode,
+  gameFromFen,
+  lineAfter,
+  mainlineOf,
+  nodeOf,
+  pathTo,
+  play,
+  promote,
+  remove,
+} from "./game.ts";
+import { gameFromPgn, type PgnReading, pgnOfGame } from "./pgn.ts";
+
+/** A text that could not be read. */
+export interface Refused {
+  /** `moves`: the game was read up to its first illegal move. */
+  readonly kind: "fen" | "pgn" | "moves";
+  readonly from: "input" | "link";
+  /** The text, cut at 200 characters if it is a FEN. */
+  readonly text: string;
+  readonly faults: readonly (PositionFault | Fault)[];
+  readonly suggestedFen?: string | undefined;
+}
+
+/** A game, the node on the board, and the moment before the last edit. */
+export interface Moment {
+  readonly game: Game;
+  /** The id of the node on the board. */
+  readonly at: string;
+  /** The PGN whose review was requested; undefined if none was. */
+  readonly reviewed: string | undefined;
+  readonly before: Moment | undefined;
+}
+
+export type Step = "first" | "back" | "forward" | "last";
+
+/** The one game of the page. */
+export type GameState = ReturnType<typeof createGameState>;
+
+/** A valid FEN has 90 characters at most. */
+const shownFenMaxCharacters = 200;
+
+export function createGameState() {
+  const moment = signal<Moment>(startMoment());
+  const orientation = signal<"white" | "black">("white");
+  const refused = signal<Refused | undefined>(undefined);
+  const game = computed(() => moment.value.game);
+  const path = computed(() => pathTo(game.value, moment.value.at));
+  const at = computed(() => path.value.at(-1) ?? game.value.start);
+  const line = computed(() => [...path.value, ...lineAfter(at.value)]);
+
+  /** Replaces the game; {@link undo} brings the game before back. */
+  function edit(next: Omit<Moment, "before">): void {
+    batch(() => {
+      moment.value = { ...next, before: moment.peek() };
+      refused.value = undefined;
+    });
+  }
+
+  function goTo({ id }: Pick<GameNode, "id">): void {
+    if (id !== moment.peek().at) {
+      moment.value = { ...moment.peek(), at: id };
+    }
+  }
+
+  return {
+    /** All that an edit or a step changes. Set it to return to an earlier moment. */
+    moment: moment as Signal<Moment>,
+    game: game as ReadonlySignal<Game>,
+    /** The node on the board. */
+    at: at as ReadonlySignal<GameNode>,
+    /** The nodes from the start to the board. */
+    path: path as ReadonlySignal<readonly GameNode[]>,
+    /** The line that is stepped through: {@link path}, and the nodes that follow. */
+    line: line as ReadonlySignal<readonly GameNode[]>,
+    orientation,
+    /** The last text that could not be read, until the next edit. */
+    refused,
+    /** The corrections of the FEN or PGN. */
+    warnings: computed<readonly Warning[]>(() => game.value.warnings),
+    canUndo: computed(() => moment.value.before !== undefined),
+    reviewed: computed(() => moment.value.reviewed),
+
+    goTo,
+
+    step(step: Step): void {
+      const nodes = line.peek();
+      const { ply } = at.peek();
+      const to = { first: 0, back: ply - 1, forward: ply + 1, last: nodes.length - 1 }[step];
+      const node = nodes[to];
+      if (node) {
+        goTo(node);
+      }
+    },
+
+    /** Plays moves in UCI or SAN on the board. Returns the error of the first illegal move, which is not played. */
+    play(texts: readonly string[]): { readonly played: number; readonly refused: PositionFault | undefined } {
+      const before = at.peek();
+      const next = play(game.peek(), before, texts);
+      if (next.game !== game.peek()) {
+        edit({ ...moment.peek(), game: next.game, at: next.at.id });
+      } else {
+        goTo(next.at);
+      }
+      return { played: next.at.ply - before.ply, refused: next.refused };
+    },
+
+    promote(node: GameNode): void {
+      edit({ ...moment.peek(), game: promote(game.peek(), node) });
+    },
+
+    /** Removes a move and all that follows it. */
+    remove(node: GameNode): void {
+      const next = remove(game.peek(), node);
+      edit({ ...moment.peek(), game: next, at: nodeOf(next, moment.peek().at).id });
+    },
+
+    undo(): void {
+      const { before } = moment.peek();
+      if (before) {
+        moment.value = before;
+      }
+    },
+
+    /** Begins a game from a FEN, or sets {@link refused}. */
+    takeFen(text: string, moves: readonly string[] = [], from: Refused["from"] = "input"): FenReading {
+      const reading = gameFromFen(text, moves);
+      batch(() => {
+        if (reading.kind === "game") {
+          const [start, ...played] = mainlineOf(reading.game);
+          edit({ game: reading.game, at: (played.at(-1) ?? start)?.id ?? "", reviewed: undefined });
+        }
+        const faults = reading.kind === "faults" ? reading.faults : reading.refused ? [reading.refused] : [];
+        if (faults.length > 0) {
+          refused.value = {
+            kind: reading.kind === "faults" ? "fen" : "moves",
+            from,
+            text: text.slice(0, shownFenMaxCharacters),
+            faults,
+            suggestedFen: reading.kind === "faults" ? reading.suggestedFen : undefined,
+          };
+        }
+      });
+      return reading;
+    },
+
+    /** Begins with a game from a PGN at its first position, or sets {@link refused}. */
+    takePgn(text: string, from: Refused["from"] = "input"): PgnReading {
+      const reading = gameFromPgn(text);
+      if (reading.kind === "game") {
+        edit({ game: reading.game, at: "", reviewed: undefined });
+      } else {
+        refused.value = { kind: "pgn", from, text, faults: reading.faults };
+      }
+      return reading;
+    },
+
+    /** Requests the review of the game. @param text of the game as it was pasted */
+    review(text = pgnOfGame(game.peek())): void {
+      moment.value = { ...moment.peek(), reviewed: text };
+    },
+
+    flip(): void {
+      orientation.value = orientation.peek() === "white" ? "black" : "white";
+    },
+  };
+}
+
+function startMoment(): Moment {
+  const reading = gameFromFen("startpos");
+  if (reading.kind === "faults") {
+    throw new Error("the start position can be read");
+  }
+  return { game: reading.game, at: "", reviewed: undefined, before: undefined };
+}

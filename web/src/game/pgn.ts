@@ -1,0 +1,143 @@
+import { ChildNode, makePgn, Node, type PgnNodeData } from "chessops/pgn";
+import { inOneGo } from "../../../src/chess/in-one-go.ts";
+import { standardStart } from "../../../src/chess/validate-position.ts";
+import { type Fault, KibitzError } from "../../../src/errors/errors.ts";
+import { moveOfPgn, gameFromPgn as playPgn } from "../../../src/game/game.ts";
+import { readSentGame } from "../../../src/game/read-sent-game.ts";
+import { childOf, type Game, type GameNode, mainlineOf, playLine, resultOf, startNode } from "./game.ts";
+
+export type PgnReading =
+  | { readonly kind: "game"; readonly game: Game }
+  /** The faults have the same words and places as those of the service. */
+  | { readonly kind: "faults"; readonly faults: readonly Fault[] };
+
+/**
+ * Reads the PGN of one game as the service reads it. In variations, which the service does not play, an illegal move ends the variation
+ * with a warning.
+ */
+export function gameFromPgn(text: string): PgnReading {
+  try {
+    return { kind: "game", game: readGame(text) };
+  } catch (error) {
+    if (error instanceof KibitzError) {
+      return { kind: "faults", faults: error.faults };
+    }
+    throw error;
+  }
+}
+
+function readGame(text: string): Game {
+  const played = inOneGo(playPgn(inOneGo(readSentGame(text))));
+  const [first, ...after] = played.positions;
+  if (first === undefined) {
+    throw new Error("a game has a start");
+  }
+  const cut: string[] = [];
+
+  /** Builds the lines that follow a node in the PGN. `known` are the main line's moves, which have been played. */
+  function withLines(node: GameNode, written: Node<PgnNodeData>, isMain: boolean): GameNode {
+    const children: GameNode[] = [];
+    for (const [index, child] of written.children.entries()) {
+      const made = nodeFrom(node, child, isMain && index === 0);
+      const same = children.findIndex(({ id }) => id === made?.id);
+      if (made && same === -1) {
+        children.push(made);
+      } else if (made) {
+        children[same] = merged(children[same] ?? made, made);
+      }
+    }
+    return { ...node, children };
+  }
+
+  function nodeFrom(
+    parent: GameNode,
+    written: ChildNode<PgnNodeData>,
+    isMain: boolean,
+  ): GameNode | undefined {
+    const { san, startingComments = [], comments = [], nags = [] } = written.data;
+    const line = isMain ? undefined : playLine(parent.position, [san], moveOfPgn);
+    const move = isMain ? played.moves[parent.ply] : line?.moves[0];
+    const position = isMain ? after[parent.ply] : line?.positions[0];
+    if (move === undefined || position === undefined) {
+      cut.push(san);
+      return undefined;
+    }
+    const node = { ...childOf(parent, move, position), startingComments, comments, nags };
+    return withLines(node, written, isMain);
+  }
+
+  const start = { ...startNode(first), comments: played.tree.comments ?? [] };
+  const tree = withLines(start, played.tree.moves, true);
+  const warnings = cut.map((san) => ({
+    code: "pgn_corrected" as const,
+    field: "pgn" as const,
+    message: `A variation was cut before '${san}', which is not a legal move there.`,
+  }));
+  const { tags, result } = played;
+  return { tags, start: tree, result, warnings: [...played.warnings, ...warnings] };
+}
+
+/** Two nodes of the same move as one. */
+function merged(first: GameNode, second: GameNode): GameNode {
+  const children = [...first.children];
+  for (const child of second.children) {
+    const same = children.findIndex(({ id }) => id === child.id);
+    const known = children[same];
+    if (known === undefined) {
+      children.push(child);
+    } else {
+      children[same] = merged(known, child);
+    }
+  }
+  return {
+    ...first,
+    comments: [...first.comments, ...second.comments],
+    nags: [...first.nags, ...second.nags],
+    children,
+  };
+}
+
+/** Writes a game with its variations, comments and glyphs; without tags if it has none and begins at the usual start. */
+export function pgnOfGame(game: Game): string {
+  const { start, tags } = game;
+  const { fen, chess960 } = start.position;
+  const result = resultOf(game);
+  const headers = new Map(tags);
+  if (fen !== standardStart) {
+    headers.set("FEN", fen).set("SetUp", "1");
+  }
+  if (chess960) {
+    headers.set("Variant", "Chess960");
+  }
+  if (headers.size > 0) {
+    headers.set("Result", result);
+  }
+  const text = makePgn({ headers, comments: [...start.comments], moves: withMoves(new Node(), start) });
+  // Without a tag Result, chessops writes `*`.
+  return `${text.trimEnd().replace(/\*$/, result)}\n`;
+}
+
+/** Writes the main line alone, without comments. */
+export function mainlinePgn(game: Game): string {
+  const bare = mainlineOf(game).reduceRight<GameNode | undefined>(
+    (child, node) => ({ ...node, comments: [], nags: [], children: child ? [child] : [] }),
+    undefined,
+  );
+  return pgnOfGame({ ...game, start: bare ?? game.start });
+}
+
+function withMoves<T extends Node<PgnNodeData>>(into: T, { children }: GameNode): T {
+  into.children = children.map((child) => {
+    const { move, startingComments, comments, nags } = child;
+    return withMoves(
+      new ChildNode({
+        san: move?.san ?? "",
+        startingComments: [...startingComments],
+        comments: [...comments],
+        nags: [...nags],
+      }),
+      child,
+    );
+  });
+  return into;
+}

@@ -1,0 +1,45 @@
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import { type Client, createClientState } from "./client/client.ts";
+import { type Address, createAddress } from "./create-address.ts";
+import { createGameState, type GameState } from "./game/create-game.ts";
+import { createRequestState, type RequestState } from "./request/request.ts";
+
+/** All state of the page. `main.tsx` makes it once; each test makes its own. */
+export interface Page {
+  /** The game on the board, in both views. */
+  readonly game: GameState;
+  /** The view that is open, the address and the browser's history. */
+  readonly address: Address;
+  readonly client: Client;
+  readonly request: RequestState;
+  dispose(): void;
+}
+
+export function createPage(): Page {
+  const client = createClientState();
+  const request = createRequestState(client);
+  const game = createGameState();
+  const address = createAddress({ game, settings: request.settings });
+  return {
+    game,
+    address,
+    client,
+    request,
+    dispose() {
+      address.dispose();
+      client.dispose();
+    },
+  };
+}
+
+export const PageContext = createContext<Page | undefined>(undefined);
+
+/** The state of the page that a component is part of. */
+export function usePage(): Page {
+  const page = useContext(PageContext);
+  if (page === undefined) {
+    throw new Error("the component is not inside a PageContext");
+  }
+  return page;
+}
