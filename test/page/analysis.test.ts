@@ -163,14 +163,17 @@ describeWith("chromium")("the analysis", () => {
     await expect.poll(() => page.url()).toContain("#fen=6k1/5ppp/8/8/8/8/5PPP/4R1K1_w_-_-_0_1");
   });
 
-  test("a FEN that is pasted into the review opens the analysis, and a PGN opens the review", async () => {
+  test("a FEN that is pasted into the review opens the analysis, and a PGN that is pasted there is analysed", async () => {
     const { page, fen } = await open("#review");
     await page.getByRole("heading", { name: "Game review" }).waitFor();
     await paste(page, mateInOne);
     await page.getByRole("gridcell", { name: "e1, White rook" }).waitFor();
     expect(await fen.inputValue()).toBe(mateInOne);
     await paste(page, "1. e4 e5 2. Nf3 *");
-    await page.getByRole("heading", { name: "Game review" }).waitFor();
+    await expect
+      .poll(() => page.getByRole("list", { name: "Moves" }).getByRole("button").allTextContents())
+      .toEqual(["Start", "e4", "e5", "Nf3"]);
+    await page.getByRole("heading", { name: "Analysis" }).waitFor();
   });
 
   test("a file with a FEN can be dropped anywhere on the page", async () => {

@@ -189,7 +189,8 @@ describeWith("chromium")("the review of a game", () => {
     await page.getByText("2 games in this text").waitFor();
     await page.getByRole("link", { name: "Analysis" }).click();
     await bring(page, "drop", "kbz_0123456789abcdef");
-    await page.getByText("There is no game in it.").and(page.locator(".game-refusal")).waitFor();
+    await page.getByRole("alert").filter({ hasText: "games.pgn contains no chess game." }).waitFor();
+    await page.getByRole("heading", { name: "Analysis" }).waitFor();
   });
 
   test("the review says where a game cannot be read, and marks the place", async () => {

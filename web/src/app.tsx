@@ -34,6 +34,7 @@ export function App() {
           <ColoursSwitch />
         </div>
       </header>
+      <Notice />
       <main class="shell-main" tabIndex={-1}>
         {view === "analysis" ? <Analysis /> : <Review />}
       </main>
@@ -45,6 +46,23 @@ export function App() {
         <a href="assets/licences.txt">{texts.licences}</a>
       </footer>
       <LiveRegion />
+    </div>
+  );
+}
+
+/** The message about a pasted text. */
+function Notice() {
+  const { notice, dismiss } = usePage().pasted;
+  return (
+    <div class="shell-notice" role="alert">
+      {notice.value && (
+        <p>
+          {notice.value}{" "}
+          <button type="button" class="quiet" onClick={dismiss}>
+            Close
+          </button>
+        </p>
+      )}
     </div>
   );
 }

@@ -6,12 +6,11 @@ import { App } from "./app.tsx";
 import { PageContext } from "./page.ts";
 import { forbidMarkup } from "./parts/forbid-markup.ts";
 import { keepFocus } from "./parts/keep-focus.ts";
-import { takeFromPage } from "./pasted.ts";
 import { thePage } from "./the-page.ts";
 
 forbidMarkup();
 thePage.address.begin();
-takeFromPage();
+thePage.pasted.listen();
 keepFocus();
 const place = document.querySelector("#page") ?? document.body;
 place.replaceChildren();

@@ -2,6 +2,7 @@ import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { type Client, createClientState } from "./client/client.ts";
 import { type Address, createAddress } from "./create-address.ts";
+import { createPasted, type Pasted } from "./create-pasted.ts";
 import { createGameState, type GameState } from "./game/create-game.ts";
 import { createRequestState, type RequestState } from "./request/request.ts";
 
@@ -13,6 +14,7 @@ export interface Page {
   readonly address: Address;
   readonly client: Client;
   readonly request: RequestState;
+  readonly pasted: Pasted;
   dispose(): void;
 }
 
@@ -21,12 +23,15 @@ export function createPage(): Page {
   const request = createRequestState(client);
   const game = createGameState();
   const address = createAddress({ game, settings: request.settings });
+  const pasted = createPasted({ game, address });
   return {
     game,
     address,
     client,
     request,
+    pasted,
     dispose() {
+      pasted.dispose();
       address.dispose();
       client.dispose();
     },

@@ -61,3 +61,12 @@ test.each([
 ])("the downloaded file of %j is named %s", (tags, name) => {
   expect(fileNameOf(new Map(Object.entries(tags)))).toBe(name);
 });
+
+test("the page can do other work while a large text is split", async () => {
+  let turns = 0;
+  const timer = setInterval(() => turns++, 0);
+  const games = await foundGames('[White "A"]\r\n\r\n1. e4 e5 *\r\n\r\n'.repeat(80_000));
+  clearInterval(timer);
+  expect(games).toHaveLength(80_000);
+  expect(turns).toBeGreaterThan(5);
+});

@@ -5,7 +5,6 @@ import { BoardView } from "../board/board-view.tsx";
 import { EvaluationBar } from "../board/evaluation-bar.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { pasted } from "../pasted.ts";
 import { RequestForm } from "../request/request-form.tsx";
 import { texts } from "../texts.ts";
 import { analyseByItself } from "./auto.ts";
@@ -18,7 +17,7 @@ import { scoreNow } from "./score-now.ts";
 import { SearchPanel } from "./search-panel.tsx";
 import { SetUpPanel } from "./set-up-panel.tsx";
 import { ShownBoard } from "./shown-board.tsx";
-import { flip, position, takeFen } from "./state.ts";
+import { flip, position } from "./state.ts";
 import "./analysis.css";
 
 const words = texts.analysis;
@@ -34,14 +33,6 @@ export function Analysis() {
       }
     };
   }, []);
-  useEffect(() => {
-    const given = pasted.value;
-    if (given?.kind === "fen") {
-      pasted.value = undefined;
-      isSetUp.value = false;
-      takeFen(given.text);
-    }
-  }, [pasted.value]);
 
   return (
     <section aria-labelledby="analysis-title">

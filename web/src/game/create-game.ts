@@ -25,6 +25,8 @@ export interface Refused {
   readonly text: string;
   readonly faults: readonly (PositionFault | Fault)[];
   readonly suggestedFen?: string | undefined;
+  /** A PGN that can be read, such as the game up to the error. */
+  readonly suggestedPgn?: string | undefined;
 }
 
 /** A game, the node on the board, and the moment before the last edit. */
@@ -155,7 +157,8 @@ export function createGameState() {
       if (reading.kind === "game") {
         edit({ game: reading.game, at: "", reviewed: undefined });
       } else {
-        refused.value = { kind: "pgn", from, text, faults: reading.faults };
+        const { faults, suggestedPgn } = reading;
+        refused.value = { kind: "pgn", from, text, faults, suggestedPgn };
       }
       return reading;
     },

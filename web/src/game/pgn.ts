@@ -9,7 +9,12 @@ import { childOf, type Game, type GameNode, mainlineOf, playLine, resultOf, star
 export type PgnReading =
   | { readonly kind: "game"; readonly game: Game }
   /** The faults have the same words and places as those of the service. */
-  | { readonly kind: "faults"; readonly faults: readonly Fault[] };
+  | {
+      readonly kind: "faults";
+      readonly faults: readonly Fault[];
+      /** A PGN that can be read, such as the game up to the error. */
+      readonly suggestedPgn: string | undefined;
+    };
 
 /**
  * Reads the PGN of one game as the service reads it. In variations, which the service does not play, an illegal move ends the variation
@@ -20,10 +25,16 @@ export function gameFromPgn(text: string): PgnReading {
     return { kind: "game", game: readGame(text) };
   } catch (error) {
     if (error instanceof KibitzError) {
-      return { kind: "faults", faults: error.faults };
+      const { faults } = error;
+      return { kind: "faults", faults, suggestedPgn: suggestionOf(faults) };
     }
     throw error;
   }
+}
+
+function suggestionOf([fault]: readonly Fault[]): string | undefined {
+  const [suggestion]: unknown[] = Array.isArray(fault?.allowed?.examples) ? fault.allowed.examples : [];
+  return typeof suggestion === "string" ? suggestion : undefined;
 }
 
 function readGame(text: string): Game {

@@ -1,33 +1,43 @@
 import { createScanner } from "../../../src/game/pgn-scanner.ts";
 import { splitGames } from "../../../src/game/split-games.ts";
 
-/** A game of a text that may have several. */
+/** One game of a text. */
 export interface FoundGame {
-  /** Its place in the text: 1 for the first. */
+  /** From 1. */
   readonly number: number;
-  /** Its own part of the text. */
+  /** The part of the text that is this game. */
   readonly text: string;
   /** All tags of the PGN by their names. */
   readonly tags: ReadonlyMap<string, string>;
 }
 
+/** The characters that are split in one time slice: about ten milliseconds. */
+const sliceCharacters = 256 * 1024;
+
 /**
- * The games of a text, taken apart as the service's own command line does. Lines end as in a text field, so that places in
- * what is sent are places in what is seen.
+ * Splits a text into its games as the command line does, in time slices, so that the page does not freeze. Lines end as in a text field,
+ * so that an offset in a game is the same in its field.
  */
 export async function foundGames(text: string): Promise<readonly FoundGame[]> {
   const games: FoundGame[] = [];
-  for await (const source of splitGames(inOnePiece(text.replaceAll(/\r\n?/g, "\n")))) {
+  for await (const source of splitGames(inSlices(text))) {
     games.push({ number: games.length + 1, text: source.text, tags: tagsOf(source.text) });
   }
   return games;
 }
 
-async function* inOnePiece(text: string): AsyncGenerator<string, void> {
-  yield text;
+/** Slices that end at the end of a line. */
+async function* inSlices(text: string): AsyncGenerator<string, void> {
+  for (let begin = 0; begin < text.length; ) {
+    const newline = text.indexOf("\n", begin + sliceCharacters);
+    const end = newline === -1 ? text.length : newline + 1;
+    yield text.slice(begin, end).replaceAll(/\r\n?/g, "\n");
+    begin = end;
+    await new Promise((resolve) => setTimeout(resolve));
+  }
 }
 
-/** Up to whatever comes behind them. */
+/** The tags at the beginning of a game. */
 function tagsOf(text: string): ReadonlyMap<string, string> {
   const scanner = createScanner(text);
   const tags = new Map<string, string>();
@@ -40,13 +50,13 @@ function tagsOf(text: string): ReadonlyMap<string, string> {
   }
 }
 
-/** The value of a tag; undefined where it is not there or says that nobody knows: `?`, `????.??.??`. */
+/** The value of a tag; undefined if it is missing or unknown: `?`, `????.??.??`. */
 export function known(tags: ReadonlyMap<string, string>, name: string): string | undefined {
   const value = tags.get(name)?.trim() ?? "";
   return /^[?.]*$/.test(value) ? undefined : value;
 }
 
-/** The games in which each of the words stands in a tag, whatever their case. */
+/** The games whose tags contain each of the words, in any case. */
 export function gamesWith(words: string, games: readonly FoundGame[]): readonly FoundGame[] {
   const parts = words.toLowerCase().split(/\s+/);
   return games.filter(({ tags }) => {
@@ -55,7 +65,7 @@ export function gamesWith(words: string, games: readonly FoundGame[]): readonly 
   });
 }
 
-/** A name for the file of a game that every system takes: `Morphy-Isouard-1858.pgn`. */
+/** A file name for a game that is valid on every system: `Morphy-Isouard-1858.pgn`. */
 export function fileNameOf(tags: ReadonlyMap<string, string>): string {
   const date = known(tags, "Date")?.replaceAll(/\.\?\?/g, "");
   const parts = [known(tags, "White"), known(tags, "Black"), date].flatMap((part) => {

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { describeWith } from "../support/needs.ts";
+import { analysisOf, paste, withClipboard } from "./support/analysis-page.ts";
+import { usePage } from "./support/open-page.ts";
+
+const fen = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1";
+const underscored = fen.replaceAll(" ", "_");
+
+describeWith("chromium")("texts that are pasted on the page", () => {
+  const kibitz = usePage();
+  const open = async (address = "#depth=3") => {
+    const page = await kibitz.open({ address, ...withClipboard });
+    return { page, ...analysisOf(page), notice: page.getByRole("alert") };
+  };
+
+  test("a FEN is found in quotes, after its name, with underscores, and in the links of other sites", async () => {
+    const { page, fen: field } = await open();
+    for (const text of [
+      `"${fen}"`,
+      `FEN: ${fen}`,
+      underscored,
+      `https://lichess.org/analysis/${underscored}?color=white`,
+      `https://lichess.org/editor/${underscored}`,
+    ]) {
+      await paste(page, text);
+      await expect.poll(() => field.inputValue(), { message: text }).toBe(fen);
+      await paste(page, "startpos");
+      await expect.poll(() => field.inputValue()).toMatch(/^rnbqkbnr/);
+    }
+  });
+
+  test("of two pasted positions the first is shown, and the page says so", async () => {
+    const { page, fen: field, notice } = await open();
+    await paste(page, `${fen}\n8/8/8/4k3/8/8/4P3/4K3 w - - 0 1`);
+    await notice.filter({ hasText: "The text has 2 positions. This is the first." }).waitFor();
+    expect(await field.inputValue()).toBe(fen);
+    await page.getByRole("button", { name: "Close" }).click();
+    await expect.poll(() => notice.textContent()).toBe("");
+  });
+
+  test("a pasted link to the page brings the position in it back, and Back leads to the position before", async () => {
+    const { page, moves } = await open();
+    await paste(page, `${kibitz.url}/#moves=e4_e5_Nf3&ply=2`);
+    await page.getByRole("gridcell", { name: "e5, Black pawn" }).waitFor();
+    expect(await moves.allTextContents()).toEqual(["Start", "e4", "e5", "Nf3"]);
+    await page.getByRole("gridcell", { name: "g1, White knight" }).waitFor();
+    await page.goBack();
+    await page.getByRole("gridcell", { name: "e2, White pawn" }).waitFor();
+  });
+
+  test("a pasted text or link that cannot be used is answered with a message that goes with the next move", async () => {
+    const { page, move, notice } = await open();
+    await paste(page, "Who is better here?");
+    await notice.filter({ hasText: "The pasted text has no position or game." }).waitFor();
+    await paste(page, "https://lichess.org/AbCdEfGh");
+    await notice.filter({ hasText: "Copy the game there as PGN" }).waitFor();
+    await move.fill("e4");
+    await move.press("Enter");
+    await expect.poll(() => notice.textContent()).toBe("");
+  });
+});

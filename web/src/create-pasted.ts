@@ -1,0 +1,146 @@
+import { computed, type Signal, signal } from "@preact/signals";
+import type { Address } from "./create-address.ts";
+import type { GameState } from "./game/create-game.ts";
+import type { Game } from "./game/game.ts";
+import { readPasted } from "./pasted-text.ts";
+
+/** What was pasted or dropped for a part of the page, until that part takes it. */
+export type Waiting =
+  /** The games of a text, which may be invalid. */
+  | { readonly kind: "pgn"; readonly text: string }
+  /** A file that may have games. */
+  | { readonly kind: "file"; readonly file: File }
+  | { readonly kind: "key" };
+
+export type Pasted = ReturnType<typeof createPasted>;
+
+/** The beginning of a file that decides what the file is, in bytes. */
+const beginningMaxBytes = 10_000;
+
+/** Takes texts and files that are pasted or dropped on the page. */
+export function createPasted({ game, address }: { readonly game: GameState; readonly address: Address }) {
+  const waiting: Signal<Waiting | undefined> = signal();
+  /** The last message, which holds for one game. */
+  const told = signal<{ readonly message: string; readonly game: Game } | undefined>(undefined);
+
+  function tell(message: string | undefined): void {
+    told.value = message === undefined ? undefined : { message, game: game.game.peek() };
+  }
+
+  /** Shows a text in the view that it is for. */
+  function take(text: string): void {
+    const read = readPasted(text);
+    tell(undefined);
+    switch (read?.kind) {
+      case "fen":
+        address.show("analysis");
+        game.takeFen(read.text);
+        if (read.count > 1) {
+          tell(`The text has ${read.count} positions. This is the first.`);
+        }
+        break;
+      case "pgn":
+        takeGames(read.text);
+        break;
+      case "link":
+        address.open(read.text);
+        break;
+      case "key":
+        waiting.value = { kind: "key" };
+        break;
+      case "foreign link":
+        tell(
+          "This page opens no other sites. Copy the game there as PGN, or the position as FEN, and paste it here.",
+        );
+        break;
+      case undefined:
+        tell("The pasted text has no position or game. Paste a FEN, a PGN, or a link to an analysis.");
+    }
+  }
+
+  /** Analyses a game that is pasted into the analysis. The review takes several games, and explains why a game cannot be read. */
+  function takeGames(text: string): void {
+    if (address.view.peek() !== "review" && game.takePgn(text).kind === "game") {
+      address.show("analysis");
+    } else {
+      game.refused.value = undefined;
+      waiting.value = { kind: "pgn", text };
+      address.show("review");
+    }
+  }
+
+  async function takeFile(file: File): Promise<void> {
+    const beginning = await file
+      .slice(0, beginningMaxBytes)
+      .text()
+      .catch(() => undefined);
+    const kind = beginning === undefined ? undefined : readPasted(beginning)?.kind;
+    if (kind === "pgn") {
+      tell(undefined);
+      waiting.value = { kind: "file", file };
+      address.show("review");
+    } else if (kind === "fen" && beginning !== undefined) {
+      take(beginning);
+    } else {
+      tell(`${file.name} contains no chess game.`);
+    }
+  }
+
+  function onPaste({ target, clipboardData }: ClipboardEvent): void {
+    const text = clipboardData?.getData("text/plain") ?? "";
+    const file = clipboardData?.files[0];
+    if (isField(target)) {
+      return;
+    }
+    if (text.trim() !== "") {
+      take(text);
+    } else if (file) {
+      void takeFile(file);
+    }
+  }
+
+  /** Without this the browser would leave the page and show the file. */
+  function onDragOver(event: DragEvent): void {
+    event.preventDefault();
+  }
+
+  function onDrop(event: DragEvent): void {
+    const file = event.dataTransfer?.files[0];
+    const text = event.dataTransfer?.getData("text/plain") ?? "";
+    if (file === undefined && isField(event.target)) {
+      return;
+    }
+    event.preventDefault();
+    if (file) {
+      void takeFile(file);
+    } else if (text.trim() !== "") {
+      take(text);
+    }
+  }
+
+  const ended = new AbortController();
+  return {
+    waiting,
+    /** Why a text was not taken, or only in part; until the game changes. */
+    notice: computed(() => (told.value?.game === game.game.value ? told.value.message : undefined)),
+    take,
+    dismiss: () => tell(undefined),
+
+    /** Takes what is pasted outside of fields, and what is dropped anywhere. */
+    listen(): void {
+      document.addEventListener("paste", onPaste, ended);
+      document.addEventListener("dragover", onDragOver, ended);
+      document.addEventListener("drop", onDrop, ended);
+    },
+
+    dispose: () => ended.abort(),
+  };
+}
+
+/** Fields that take text, unlike boxes and buttons. */
+const fields =
+  "input:not([type=checkbox], [type=radio], [type=range]), textarea, [contenteditable]:not([contenteditable=false])";
+
+function isField(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest(fields) !== null;
+}

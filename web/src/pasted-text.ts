@@ -1,0 +1,98 @@
+import { readWord } from "../../src/game/read-word.ts";
+
+/** A text that was pasted or dropped, as far as the page can use it. */
+export type PastedText =
+  /** The FEN may be invalid: its reader explains why. `count` is the number of positions in the text; the FEN is the first. */
+  | { readonly kind: "fen"; readonly text: string; readonly count: number }
+  /** The text may have several games, and none may be valid. */
+  | { readonly kind: "pgn"; readonly text: string }
+  /** A link to this page: its fragment. */
+  | { readonly kind: "link"; readonly text: string }
+  | { readonly kind: "key"; readonly text: string }
+  /** A link to a page that the address itself does not describe, such as a game on another site. */
+  | { readonly kind: "foreign link" };
+
+/** The placement of a FEN, well-formed or not: ranks between slashes, and nothing of a PGN. */
+const boardLike = /^[\w~?*.[\]-]+(?:\/[\w~?*.[\]-]*){3,}$/;
+
+/** A FEN in a text: eight ranks, the side to move, and the other fields as far as they are there. */
+const fenInText =
+  /(?<![\w/])[1-8pnbrqkPNBRQK]{1,8}(?:\/[1-8pnbrqkPNBRQK]{1,8}){7}[ \t]+[wb](?:[ \t]+(?:-|[A-Ha-hKQkq]{1,4})(?:[ \t]+(?:-|[a-h][36])(?:[ \t]+\d{1,4}[ \t]+\d{1,4})?)?)?(?!\w)/g;
+
+const tagLine = /^[ \t]*\[\w+[ \t]+"/m;
+/** With a move behind it, of whatever language: other lists are numbered as well. */
+const numberedMove = /(?:^|[\s)}])\d{1,3}\s{0,3}[.…]{1,3}\s{0,3}\S{0,5}?(?:[a-h][1-8]|[O0]-[O0])/;
+
+/** The beginning of a text that is searched for moves and positions, in characters. */
+const searchedMax = 10_000;
+
+/** Reads a pasted or dropped text; undefined if the page cannot use it. */
+export function readPasted(text: string): PastedText | undefined {
+  const trimmed = text.trim();
+  if (/\bkbz_/.test(trimmed)) {
+    return /^(?:Bearer\s+)?kbz_\S*$/i.test(trimmed) ? { kind: "key", text: trimmed } : undefined;
+  }
+  if (/^https?:\/\/\S+$/i.test(trimmed)) {
+    return readLink(trimmed);
+  }
+  if (/^#(?:fen|moves|analysis|review)(?:[=&]|$)/.test(trimmed)) {
+    return { kind: "link", text: trimmed };
+  }
+  const single = trimmed.length > searchedMax || /[\r\n]/.test(trimmed) ? undefined : plainFen(trimmed);
+  if (single === "startpos" || boardLike.test(single?.split(/\s+/, 1)[0] ?? "")) {
+    return { kind: "fen", text: single ?? "", count: 1 };
+  }
+  const beginning = trimmed.slice(0, searchedMax);
+  if (isGame(beginning)) {
+    return { kind: "pgn", text };
+  }
+  const fens = beginning.match(fenInText) ?? [];
+  return fens[0] === undefined ? undefined : { kind: "fen", text: fens[0], count: new Set(fens).size };
+}
+
+/** A FEN without the name, quotes and underscores that other programs write with it. */
+export function plainFen(text: string): string {
+  const plain = text
+    .trim()
+    .replace(/^(?:position[ \t]+)?fen[ \t]*[:=]?[ \t]*(?=\S)/i, "")
+    .replace(/^["'`“”„‘’«»]+|["'`“”‘’«»,;]+$/g, "")
+    .trim();
+  return /\s/.test(plain) ? plain : plain.replaceAll("_", " ").trim();
+}
+
+/** A link to this page, or to the analysis board or the editor of another site, whose address has the position. */
+function readLink(text: string): PastedText | undefined {
+  const { hash, pathname, searchParams, hostname } = new URL(text);
+  if (/^#(?:fen|moves|analysis|review)(?:[=&]|$)/.test(hash)) {
+    return { kind: "link", text: hash };
+  }
+  const path = decoded(pathname);
+  const pgn = /\/analysis\/pgn\/(.+)/.exec(path)?.[1]?.replaceAll(/[_+]/g, " ");
+  if (pgn !== undefined) {
+    return { kind: "pgn", text: pgn };
+  }
+  const inPath = /\/(?:analysis|editor)\/(?:[\w-]+\/)?((?:[\w~?*.[\]-]+\/){7}.+)/.exec(path)?.[1];
+  const fen = searchParams.get("fen") ?? inPath;
+  if (fen !== undefined) {
+    return { kind: "fen", text: plainFen(fen), count: 1 };
+  }
+  return /(?:^|\.)(?:lichess\.org|chess\.com|chess24\.com)$/.test(hostname)
+    ? { kind: "foreign link" }
+    : undefined;
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+function isGame(text: string): boolean {
+  return tagLine.test(text) || numberedMove.test(text) || countMoves(text) > 1;
+}
+
+function countMoves(text: string): number {
+  return text.split(/[\s(){}]+/).filter((word) => readWord(word)?.some(({ kind }) => kind === "move")).length;
+}
