@@ -10,7 +10,7 @@ fi
 # gen/, docs/metrics.md, the dashboard and the chart's copy of haproxy.cfg.
 npm run --silent generate
 # Sentences of summaries, which a test keeps as a snapshot.
-npx vitest run --project unit --update --reporter=dot test/chess/summary.test.ts
+npx vitest run --project unit --update --reporter=dot test/chess/score.test.ts
 # Answers in README.md, docs/ and docs/examples, and then the OpenAPI document, which has the examples.
 node tools/write-shown-answers.ts
 npm run --silent generate
