@@ -133,27 +133,96 @@ describeWith("chromium")("the board", () => {
       .waitFor({ state: "attached" });
   });
 
-  test("a position is set up piece by piece, by pointer and by key", async () => {
-    const { page, fen } = await open(`#analysis${depth}`);
+  const openSetUp = async (address: string) => {
+    const opened = await open(address);
+    const { page } = opened;
     await page.getByRole("button", { name: "Set up" }).click();
     const squares = page.getByRole("grid", { name: "Board, being set up" });
+    await squares.waitFor();
+    const button = (name: string) => page.getByRole("button", { name, exact: true });
     const at = (name: string) => squares.locator(`[data-square="${name}"]`);
-    await page.getByRole("button", { name: "Clear" }).click();
+    return { ...opened, squares, button, at };
+  };
+
+  test("a position is set up piece by piece, by pointer and by key", async () => {
+    const { page, fen, button, at } = await openSetUp(`#analysis${depth}`);
+    await button("Clear").click();
     await page.getByText("White has no king.").waitFor();
-    expect(await page.getByRole("button", { name: "Done" }).isDisabled()).toBe(true);
-    await drag(page, page.getByRole("button", { name: "White king" }), at("c1"));
-    await page.getByRole("button", { name: "Black king" }).click();
+    expect(await button("Done").isDisabled()).toBe(true);
+    await drag(page, button("White king"), at("c1"));
+    await button("Black king").click();
     await clickAt(page, at("e8"));
-    await page.getByRole("button", { name: "White rook" }).click();
+    await button("White rook").click();
     await at("b1").focus();
     await page.keyboard.press("Enter");
-    await page.getByRole("button", { name: "Move", exact: true }).click();
+    await clickAt(page, at("g4"));
+    await button("Remove").click();
+    await clickAt(page, at("g4"));
+    await button("Move").click();
     await drag(page, at("e8"), at("d8"));
     await page.getByRole("checkbox", { name: "White queenside" }).check();
     await page.getByText("This is a position of Chess960.").waitFor();
     await page.getByRole("radio", { name: "Black" }).check();
-    await page.getByRole("button", { name: "Done" }).click();
+    await button("Done").click();
     await fen.waitFor();
     expect(await fen.inputValue()).toBe("3k4/8/8/8/8/8/8/1RK5 b B - 0 1");
+  });
+
+  test("the position in the editor outlives Back, Escape, a look at the review and a reload, until it is cancelled", async () => {
+    const { page, squares, button, at } = await openSetUp(`#moves=e4${depth}`);
+    await button("Remove").click();
+    await clickAt(page, at("e4"));
+    const isThere = () => squares.getByRole("gridcell", { name: "e4, empty" }).waitFor();
+    const isClosed = () => squares.waitFor({ state: "detached" });
+    await isThere();
+    await page.goBack();
+    await isClosed();
+    await page.goForward();
+    await isThere();
+    await page.getByRole("link", { name: "Game review" }).click();
+    await page.goBack();
+    await isThere();
+    await page.reload();
+    await isThere();
+    await page.keyboard.press("Escape");
+    await isClosed();
+    await button("Set up").click();
+    await isThere();
+    await button("Cancel").click();
+    await isClosed();
+    await button("Set up").click();
+    await squares.getByRole("gridcell", { name: "e4, White pawn" }).waitFor();
+  });
+
+  test("the editor turns with its board, and the pieces to choose from turn with it", async () => {
+    const { page, button, at } = await openSetUp(`#analysis${depth}`);
+    const y = async (name: string) => (await button(name).boundingBox())?.y ?? Number.NaN;
+    expect(await y("Black king")).toBeLessThan(await y("White king"));
+    await button("Flip board").click();
+    await page.locator(".orientation-black").waitFor();
+    expect(await y("White king")).toBeLessThan(await y("Black king"));
+    expect((await at("a1").boundingBox())?.y).toBeLessThan((await at("a8").boundingBox())?.y ?? 0);
+    // Named, and beside each other.
+    expect([await button("Move").textContent(), await button("Remove").textContent()]).toEqual([
+      " Move",
+      " Remove",
+    ]);
+    expect(await y("Move")).toBe(await y("Remove"));
+  });
+
+  test("the editor reads a FEN, says which castling rights it drops, and knows the start positions of Chess960", async () => {
+    const { page, fen, at, button } = await openSetUp(`#analysis${depth}`);
+    await fen.fill("4k3/8/8/8/8/8/8/4K3 w KQkq - 0 1");
+    await page
+      .getByText(/castling/i)
+      .nth(1)
+      .waitFor();
+    expect(await at("e1").getAttribute("aria-label")).toBe("e1, White king");
+    await page.getByRole("spinbutton", { name: /Chess960/ }).fill("0");
+    expect(await fen.inputValue()).toBe("bbqnnrkr/pppppppp/8/8/8/8/PPPPPPPP/BBQNNRKR w KQkq - 0 1");
+    await button("Done").click();
+    await expect
+      .poll(() => fen.inputValue())
+      .toBe("bbqnnrkr/pppppppp/8/8/8/8/PPPPPPPP/BBQNNRKR w HFhf - 0 1");
   });
 });

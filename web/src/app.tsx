@@ -1,4 +1,5 @@
 import { Analysis } from "./analysis/analysis.tsx";
+import { SetUpPanel } from "./analysis/set-up-panel.tsx";
 import { LastCall } from "./call/last-call.tsx";
 import { usePage } from "./page.ts";
 import { ColoursSwitch } from "./parts/colours.tsx";
@@ -23,7 +24,9 @@ export function App() {
             <a
               key={name}
               href={addressOfView(name)}
-              {...(view === name && { "aria-current": "page" as const })}
+              {...((view === "review" ? "review" : "analysis") === name && {
+                "aria-current": "page" as const,
+              })}
             >
               {texts[name].title}
             </a>
@@ -36,7 +39,9 @@ export function App() {
       </header>
       <Notice />
       <main class="shell-main" tabIndex={-1}>
-        {view === "analysis" ? <Analysis /> : <Review />}
+        {view === "analysis" && <Analysis />}
+        {view === "set-up" && <SetUpPanel />}
+        {view === "review" && <Review />}
       </main>
       <div class="shell-call">
         <LastCall />

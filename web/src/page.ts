@@ -1,5 +1,6 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
+import { createSetUpState, type SetUpState } from "./analysis/create-set-up.ts";
 import { type Client, createClientState } from "./client/client.ts";
 import { type Address, createAddress } from "./create-address.ts";
 import { createPasted, type Pasted } from "./create-pasted.ts";
@@ -15,6 +16,7 @@ export interface Page {
   readonly client: Client;
   readonly request: RequestState;
   readonly pasted: Pasted;
+  readonly setUp: SetUpState;
   dispose(): void;
 }
 
@@ -30,6 +32,7 @@ export function createPage(): Page {
     client,
     request,
     pasted,
+    setUp: createSetUpState(game),
     dispose() {
       pasted.dispose();
       address.dispose();

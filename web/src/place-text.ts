@@ -46,7 +46,7 @@ export function fragmentOfPlace({ view, pgn, fen, moves, ply, orientation, setti
       ];
   const all = [...game, ["board", orientation === "black" ? "black" : ""], ...Object.entries(settings)];
   const written = all.flatMap(([name = "", text = ""]) => (text === "" ? [] : [`${name}=${escaped(text)}`]));
-  const isNamed = isReview || !/^(?:fen|moves)=/.test(written[0] ?? "");
+  const isNamed = view !== "analysis" || !/^(?:fen|moves)=/.test(written[0] ?? "");
   return [...(isNamed ? [addressOfView(view)] : []), ...written].join("&").replace(/^#?/, "#");
 }
 
@@ -58,7 +58,7 @@ export function placeFromFragment(fragment: string): Place {
     const [name = "", ...text] = part.split("=");
     texts[name] = unescaped(text.join("="));
   }
-  const view = parts[0] === "review" ? "review" : "analysis";
+  const view = parts[0] === "review" || parts[0] === "set-up" ? parts[0] : "analysis";
   const moves = (texts.moves ?? "").split(/[\s,]+/).filter((move) => move !== "");
   const pgn = view === "review" ? (texts.pgn?.trim() ?? "") : "";
   const written = /^\d{1,4}$/.test(texts.ply ?? "") ? Number(texts.ply) : undefined;

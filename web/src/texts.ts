@@ -125,8 +125,7 @@ export const texts = {
     title: "Set up a position",
     board: "Board, being set up",
     pieces: "What a click does",
-    hand: "Move",
-    eraser: "Remove",
+    tools: { move: "Move", remove: "Remove" },
     turn: "To move",
     castling: "Castling",
     rights: {
@@ -142,6 +141,7 @@ export const texts = {
     done: "Done",
     cancel: "Cancel",
     chess960: "This is a position of Chess960.",
+    chess960Start: (most: number) => `Chess960, 0 to ${most}`,
   },
   review: {
     title: "Game review",

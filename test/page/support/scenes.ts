@@ -61,7 +61,33 @@ export const problemScene: Scene = {
   },
 };
 
-export const scenes: readonly Scene[] = [analysisScene, reviewScene, problemScene];
+const setUpScene: Scene = {
+  name: "editor",
+  address: opera,
+  async reach(page) {
+    await page.getByRole("button", { name: "Set up" }).click();
+    await page.getByRole("grid", { name: "Board, being set up" }).waitFor();
+  },
+};
+
+const refusedFenScene: Scene = {
+  name: "refused FEN",
+  address: "#depth=2",
+  async reach(page) {
+    const fen = page.getByRole("textbox", { name: "FEN" });
+    await fen.fill("8/8/8/8/8/8/8/9 w");
+    await fen.press("Enter");
+    await page.getByText("This FEN cannot be read", { exact: true }).waitFor();
+  },
+};
+
+export const scenes: readonly Scene[] = [
+  analysisScene,
+  reviewScene,
+  problemScene,
+  setUpScene,
+  refusedFenScene,
+];
 
 /** Nothing moves any more. */
 async function isStill(page: Page): Promise<void> {

@@ -2,34 +2,14 @@ import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import type { UsedPage } from "./open-page.ts";
-import { type Scene, scenes } from "./scenes.ts";
-
-const unreadableFen: Scene = {
-  name: "view of a FEN that cannot be read",
-  address: "#depth=2",
-  async reach(page) {
-    const fen = page.getByRole("textbox", { name: "FEN" });
-    await fen.fill("8/8/8/8/8/8/8/9 w");
-    await fen.press("Enter");
-    await page.getByText("This FEN cannot be read", { exact: true }).waitFor();
-  },
-};
-
-const setUp: Scene = {
-  name: "view of a board that is being set up",
-  address: "#depth=2",
-  async reach(page) {
-    await page.getByRole("button", { name: "Set up" }).click();
-    await page.getByRole("grid", { name: "Board, being set up" }).waitFor();
-  },
-};
+import { scenes } from "./scenes.ts";
 
 /** Declares the tests of all scenes at a size of the window. */
 export function testAccessibility(
   kibitz: UsedPage,
   size: { readonly width: number; readonly height: number },
 ): void {
-  test.each([...scenes, unreadableFen, setUp])(
+  test.each(scenes)(
     `axe finds nothing wrong with the page's $name at ${size.width} px, light and dark, and it needs no scrolling sideways`,
     async ({ address, reach }) => {
       const page = await kibitz.open({ address, size, reducedMotion: true, ownTab: true });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import {
+  chess960SetUp,
   emptySetUp,
   enPassantSquares,
   fenOfSetUp,
@@ -28,6 +29,20 @@ test("an editor of positions knows which side a rook of Chess960 castles on", ()
 test("an editor of positions begins with the start position or an empty board", () => {
   expect(fenOfSetUp(startSetUp)).toBe("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1");
   expect(fenOfSetUp(emptySetUp)).toBe("8/8/8/8/8/8/8/8 w - - 0 1");
+});
+
+test.each([
+  [0, "BBQNNRKR"],
+  [518, "RNBQKBNR"],
+  [959, "RKRNNQBB"],
+])("an editor of positions knows start position %i of Chess960", (number, rank) => {
+  const black = rank.toLowerCase();
+  expect(chess960SetUp(number).board).toBe(`${black}/pppppppp/8/8/8/8/PPPPPPPP/${rank}`);
+});
+
+test("an editor of positions knows 960 start positions of Chess960", () => {
+  const boards = Array.from({ length: 960 }, (_, number) => chess960SetUp(number).board);
+  expect(new Set(boards).size).toBe(960);
 });
 
 test("an editor of positions offers en passant behind pawns that may just have gone two steps", () => {

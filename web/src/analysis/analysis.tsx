@@ -1,8 +1,8 @@
-import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { linkToHere, played } from "../address.ts";
 import { BoardView } from "../board/board-view.tsx";
 import { EvaluationBar } from "../board/evaluation-bar.tsx";
+import { usePage } from "../page.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { RequestForm } from "../request/request-form.tsx";
@@ -15,7 +15,6 @@ import { MoveField } from "./move-field.tsx";
 import { MoveList, MoveSteps, stepByKeys } from "./move-list.tsx";
 import { scoreNow } from "./score-now.ts";
 import { SearchPanel } from "./search-panel.tsx";
-import { SetUpPanel } from "./set-up-panel.tsx";
 import { ShownBoard } from "./shown-board.tsx";
 import { flip, position } from "./state.ts";
 import "./analysis.css";
@@ -24,7 +23,6 @@ const words = texts.analysis;
 
 /** A position on a board, and what the engine says of it while it searches. */
 export function Analysis() {
-  const isSetUp = useSignal(false);
   useEffect(() => {
     const ends = [analyseByItself(), tellChanges()];
     return () => {
@@ -40,24 +38,13 @@ export function Analysis() {
         {words.title}
       </h2>
       <LinkFault />
-      {isSetUp.value ? (
-        <SetUpPanel
-          onEnd={() => {
-            isSetUp.value = false;
-          }}
-        />
-      ) : (
-        <Play
-          onSetUp={() => {
-            isSetUp.value = true;
-          }}
-        />
-      )}
+      <Play />
     </section>
   );
 }
 
-function Play({ onSetUp }: { readonly onSetUp: () => void }) {
+function Play() {
+  const { address } = usePage();
   const latest = evaluations.value.at(-1);
   useEffect(stepByKeys, []);
   return (
@@ -76,7 +63,7 @@ function Play({ onSetUp }: { readonly onSetUp: () => void }) {
           <button type="button" class="quiet" aria-label={words.flip} title={words.flip} onClick={flip}>
             <Icon name="flip" /> Flip
           </button>
-          <button type="button" class="quiet" onClick={onSetUp}>
+          <button type="button" class="quiet" onClick={() => address.show("set-up")}>
             <Icon name="setUp" /> {words.setUp}
           </button>
           <CopyButton

@@ -1,12 +1,13 @@
-import { EMPTY_BOARD_FEN, INITIAL_BOARD_FEN } from "chessops/fen";
-import type { Color, SquareName } from "chessops/types";
+import { EMPTY_BOARD_FEN, INITIAL_BOARD_FEN, makeBoardFen, parseBoardFen } from "chessops/fen";
+import type { Color, Piece, SquareName } from "chessops/types";
 import { FILE_NAMES } from "chessops/types";
+import { parseSquare } from "chessops/util";
 import { piecesOf } from "../board/squares.ts";
 
 export const rightLetters = ["K", "Q", "k", "q"] as const;
 export type RightLetter = (typeof rightLetters)[number];
 
-/** A position that is being set up; need not be one that can be played. */
+/** A position in the editor. It may break the rules. */
 export interface SetUp {
   /** The first field of a FEN. */
   readonly board: string;
@@ -26,9 +27,41 @@ export const startSetUp: SetUp = {
 
 export const emptySetUp: SetUp = { board: EMPTY_BOARD_FEN, turn: "white", rights: {}, enPassant: "-" };
 
-/** @param fen well formed */
+export const chess960Max = 959;
+
+const knightPlaces = ["01", "02", "03", "04", "12", "13", "14", "23", "24", "34"];
+
+/** Returns a start position of Chess960. @param number of Scharnagl's scheme, from 0 to {@link chess960Max}; 518 is that of chess */
+export function chess960SetUp(number: number): SetUp {
+  const files = new Array<string>(8).fill("");
+  const free = () => files.flatMap((piece, file) => (piece === "" ? [file] : []));
+  let rest = number;
+  const next = (choices: number) => {
+    const choice = rest % choices;
+    rest = Math.floor(rest / choices);
+    return choice;
+  };
+  files[2 * next(4) + 1] = "b";
+  files[2 * next(4)] = "b";
+  files[free()[next(6)] ?? 0] = "q";
+  const [first, second] = [...(knightPlaces[rest] ?? "")].map((place) => free()[Number(place)] ?? 0);
+  files[first ?? 0] = "n";
+  files[second ?? 0] = "n";
+  for (const piece of "rkr") {
+    files[files.indexOf("")] = piece;
+  }
+  const rank = files.join("");
+  return { ...startSetUp, board: `${rank}/pppppppp/8/8/8/8/PPPPPPPP/${rank.toUpperCase()}` };
+}
+
+/** True if the pieces of a FEN can be put on a board. */
+export function hasBoard(fen: string): boolean {
+  return parseBoardFen(fen.trim().split(" ")[0] ?? "").isOk;
+}
+
+/** @param fen whose pieces can be read */
 export function setUpFromFen(fen: string): SetUp {
-  const [board = EMPTY_BOARD_FEN, turn, castling = "-", enPassant = "-"] = fen.split(" ");
+  const [board = EMPTY_BOARD_FEN, turn, castling = "-", enPassant = "-"] = fen.trim().split(/\s+/);
   const rights: Partial<Record<RightLetter, string>> = {};
   for (const letter of castling === "-" ? "" : castling) {
     rights[rightOf(letter, board)] = letter;
@@ -50,10 +83,20 @@ function rightOf(letter: string, board: string): RightLetter {
   return isWhite ? (isKingside ? "K" : "Q") : isKingside ? "k" : "q";
 }
 
-/** Clocks begin anew: what is set up has no past. */
+/** The clocks begin anew, because the position has no moves before it. */
 export function fenOfSetUp({ board, turn, rights, enPassant }: SetUp): string {
   const castling = rightLetters.map((right) => rights[right] ?? "").join("") || "-";
   return `${board} ${turn === "white" ? "w" : "b"} ${castling} ${enPassant} 0 1`;
+}
+
+/** Puts a piece on a square, or removes the piece that stands there. Returns the first field of a FEN. */
+export function boardWith(boardFen: string, square: SquareName, piece: Piece | undefined): string {
+  const board = parseBoardFen(boardFen).unwrap();
+  board.take(parseSquare(square));
+  if (piece) {
+    board.set(parseSquare(square), piece);
+  }
+  return makeBoardFen(board);
 }
 
 /** Squares behind a pawn that may just have gone two steps. */

@@ -34,7 +34,7 @@ export function Cursor({ label, fen, orientation, held, targets, onChoose, onRel
     if (next !== undefined) {
       setAt(next);
       place.current?.querySelector<HTMLElement>(`[data-square="${next}"]`)?.focus();
-    } else if (event.key === "Escape" && onChoose) {
+    } else if (event.key === "Escape" && held) {
       onRelease();
     } else if ((event.key === "Enter" || event.key === " ") && onChoose) {
       onChoose(at);

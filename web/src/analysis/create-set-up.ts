@@ -1,0 +1,43 @@
+import { computed, signal } from "@preact/signals";
+import type { GameState } from "../game/create-game.ts";
+import { enPassantSquares, type SetUp, setUpFromFen } from "./set-up.ts";
+
+const place = "kibitz-set-up";
+
+interface Kept {
+  /** The FEN of the board when the editor was opened. */
+  readonly from: string;
+  readonly setUp: SetUp;
+}
+
+/** The position in the editor. The tab keeps it, also over a reload, until another position is on the board. */
+export type SetUpState = ReturnType<typeof createSetUpState>;
+
+export function createSetUpState(game: GameState) {
+  const kept = signal<Kept | undefined>(readKept());
+  const now = computed(() => {
+    const { fen } = game.at.value.position;
+    return kept.value?.from === fen ? kept.value.setUp : setUpFromFen(fen);
+  });
+
+  return {
+    now,
+
+    change(part: Partial<SetUp>): void {
+      const next = { ...now.peek(), ...part };
+      const enPassant = enPassantSquares(next).find((square) => square === next.enPassant) ?? "-";
+      kept.value = { from: game.at.peek().position.fen, setUp: { ...next, enPassant } };
+      sessionStorage.setItem(place, JSON.stringify(kept.value));
+    },
+
+    /** Forgets all changes. */
+    reset(): void {
+      kept.value = undefined;
+      sessionStorage.removeItem(place);
+    },
+  };
+}
+
+function readKept(): Kept | undefined {
+  return JSON.parse(sessionStorage.getItem(place) ?? "null") ?? undefined;
+}
