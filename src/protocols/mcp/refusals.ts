@@ -29,9 +29,15 @@ export function refusalOfLongId({ id, params }: Plain) {
   }
   if (isTooLong(progressToken)) {
     const text = `\`params._meta.progressToken\` ${most} ${progressToken.length}.`;
-    return refusedAnswer(invalidParams, text, typeof id === "string" || typeof id === "number" ? id : null);
+    return refusedAnswer(invalidParams, text, idOf({ id }));
   }
   return undefined;
+}
+
+/** The id of a message, to repeat in its refusal; null if it has none that may be repeated. */
+export function idOf(message: unknown): string | number | null {
+  const { id } = Object(message) as Plain;
+  return typeof id === "number" || (typeof id === "string" && !isTooLong(id)) ? id : null;
 }
 
 function isTooLong(value: unknown): value is string {

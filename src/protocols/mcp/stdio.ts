@@ -2,7 +2,7 @@ import { type Readable, Transform, type Writable } from "node:stream";
 import { deserializeMessage } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Plain } from "../../text/plain-text.ts";
-import { invalidRequest, notJson, refusalOfLongId, refusedAnswer } from "./refusals.ts";
+import { idOf, invalidRequest, notJson, refusalOfLongId, refusedAnswer } from "./refusals.ts";
 import { createServer, type Peer } from "./server.ts";
 import { tidyMessage } from "./tidy-message.ts";
 
@@ -83,8 +83,11 @@ function readLine(line: string): string | Refused {
     const text = `A message is longer than ${lineMaxBytes} bytes, and is not read: send one position or game at a time.`;
     return refusedAnswer(invalidRequest, text);
   }
+  let id: string | number | null = null;
   try {
-    const message = JSON.stringify(tidyMessage(JSON.parse(line)));
+    const sent: unknown = JSON.parse(line);
+    id = idOf(sent);
+    const message = JSON.stringify(tidyMessage(sent));
     return refusalOfLongId(deserializeMessage(message) as unknown as Plain) ?? message;
   } catch (thrown) {
     const [code, text] =
@@ -94,6 +97,6 @@ function readLine(line: string): string | Refused {
             invalidRequest,
             'A line is no message of JSON-RPC: it has "jsonrpc": "2.0" and a method, and is no batch.',
           ];
-    return refusedAnswer(code, text);
+    return refusedAnswer(code, text, id);
   }
 }

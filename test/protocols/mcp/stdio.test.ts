@@ -64,12 +64,22 @@ test.each([
     -32602,
     "at most 256 characters, not 257",
   ],
-])(
+  ['{"jsonrpc":"2.0","id":8,"method":"ping","params":5}', -32600, "A line is no message of JSON-RPC", 8],
+  [
+    '{"jsonrpc":"2.0","id":"a","method":"ping","params":"x"}',
+    -32600,
+    "A line is no message of JSON-RPC",
+    "a",
+  ],
+  ['{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600, "A line is no message of JSON-RPC", null],
+] as const)(
   "the input line %s is refused over standard output, and the next message is answered",
-  async (line, code, text) => {
+  async (line, code, text, id?: unknown) => {
     const { input, errors, connection, answer } = open();
     input.write(`${line}\n${ping(7)}`);
-    expect(await answer()).toMatchObject({ error: { code, message: expect.stringContaining(text) } });
+    const refused = await answer();
+    expect(refused).toMatchObject({ error: { code, message: expect.stringContaining(text) } });
+    expect(refused.id).toBe(id === undefined ? refused.id : id);
     expect(await answer()).toEqual({ jsonrpc: "2.0", id: 7, result: {} });
     expect(errors).toEqual([expect.stringContaining(text)]);
     await connection.close();
