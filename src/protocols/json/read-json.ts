@@ -32,9 +32,13 @@ export async function readJsonText(
 }
 
 function notJson(contentType: string | undefined): KibitzError {
+  const isGrpc = contentType?.trim().toLowerCase().startsWith("application/grpc");
+  const elsewhere = isGrpc
+    ? " gRPC-Web is served as application/grpc-web and application/grpc-web+proto and application/grpc-web+json, at the paths of its calls: /chess.analysis.v1.AnalysisService/Evaluate."
+    : "";
   return new KibitzError(
     "unsupported_media_type",
-    `${contentType === undefined ? "The request has no Content-Type" : "The Content-Type is not JSON in UTF-8"}: add the header, in curl with -H 'Content-Type: application/json'.`,
+    `${contentType === undefined ? "The request has no Content-Type" : "The Content-Type is not JSON in UTF-8"}: add the header, in curl with -H 'Content-Type: application/json'.${elsewhere}`,
   );
 }
 

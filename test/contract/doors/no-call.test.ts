@@ -52,21 +52,20 @@ test.each([
   expect(refused.fields.get("allow")).toBeNull();
 });
 
-test.each(["grpc-web-text", "grpc-web-text+proto"])(
-  "a call by %s is 415 with the types of gRPC-Web that are served",
-  async (type) => {
-    const headers = { "X-Forwarded-For": `203.0.113.${++callers}`, "Content-Type": `application/${type}` };
-    const answer = await fetch(`${app.url}${service}/Evaluate`, {
-      method: "POST",
-      headers,
-      body: "AAAAAAA=",
-    });
-    expect([answer.status, await answer.text()]).toEqual([
-      415,
-      expect.stringContaining("gRPC-Web is served as application/grpc-web and application/grpc-web+proto"),
-    ]);
-  },
-);
+test.each([
+  ["grpc-web-text", `${service}/Evaluate`],
+  ["grpc-web-text+proto", `${service}/Evaluate`],
+  ["grpc-web-text", "/v1/eval"],
+])("a call by %s at %s is 415 with the types of gRPC-Web that are served", async (type, path) => {
+  const headers = { "X-Forwarded-For": `203.0.113.${++callers}`, "Content-Type": `application/${type}` };
+  const answer = await fetch(app.url + path, { method: "POST", headers, body: "AAAAAAA=" });
+  expect([answer.status, await answer.text()]).toEqual([
+    415,
+    expect.stringContaining(
+      "gRPC-Web is served as application/grpc-web and application/grpc-web+proto and application/grpc-web+json",
+    ),
+  ]);
+});
 
 test("a body of the wrong type counts as a refusal, and its answer has the rate windows", async () => {
   const headers = { "X-Forwarded-For": "198.51.100.1", "Content-Type": "text/plain" };
