@@ -94,6 +94,7 @@ export function validateSearchMoves(
         code: "illegal_move",
         message,
         ...(legal.length > 0 && { allowed: { enum: legal } }),
+        ...(reading.spelled && { instead: { search_moves: reading.spelled } }),
       })),
     );
   }

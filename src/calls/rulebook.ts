@@ -8,6 +8,7 @@ import { readSentGame } from "../game/read-sent-game.ts";
 import { type BeginWork, inTurns } from "../thread/event-loop.ts";
 import type { Call } from "./call.ts";
 
+export { readPastedFen } from "../chess/pasted-fen.ts";
 export type { MoveName };
 
 /** A start position, and the moves played from it. */

@@ -1,6 +1,7 @@
 import { type DescField, type DescMessage, getOption, type Message } from "@bufbuild/protobuf";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { readPastedFen } from "../chess/pasted-fen.ts";
 import type { Fault } from "../errors/errors.ts";
 import { fieldPathOf, isAtOrBelow, pointerStep } from "../text/json-pointer.ts";
 import { wordsOfEnum } from "./plain/enum-words.ts";
@@ -65,7 +66,12 @@ function faultFromViolation(violation: Violation, message: Message): Fault {
       allowed: { minimum, maximum },
     };
   }
-  return { pointer, code, message: `${name} ${complaintOf(violation, field, value)}.` };
+  const { moves = [] } = message as Message & { readonly moves?: readonly string[] };
+  // A FEN that is too long goes no further.
+  const instead =
+    field?.name === "fen" && ruleId === "string.max_len" ? readPastedFen(String(value), moves) : undefined;
+  const text = `${name} ${complaintOf(violation, field, value)}.`;
+  return { pointer, code, message: text, ...(instead && { instead: { ...instead } }) };
 }
 
 function codeOf(field: DescField | undefined, ruleId: string): Fault["code"] {

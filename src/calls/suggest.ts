@@ -30,8 +30,8 @@ export function createSuggest(
 
 /**
  * Adds to an error the nearest request that would be answered, if there is one: with misspelt keys corrected, numbers and booleans that
- * were sent as strings read, numbers moved into their range, a list cut to the length of the plan, a FEN completed, the game of a review
- * ended before its illegal move. If a violation cannot be corrected, or if the corrected request has others, nothing is suggested.
+ * were sent as strings read, numbers moved into their range, a list cut to the length of the plan, a FEN completed or without what was
+ * pasted with it, moves spelled properly, the game of a review ended before its illegal move. If a violation cannot be corrected, or if the corrected request has others, nothing is suggested.
  *
  * @param preflight rejects with a KibitzError if a request would be refused
  */
@@ -90,12 +90,12 @@ function rename(request: unknown, { pointer, meant = "" }: Fault): boolean {
   return delete holder[key];
 }
 
-function set(request: unknown, { pointer, allowed, endsList }: Fault): boolean {
-  const { holder, key } = placeOf(request, pointer);
-  if (endsList && Array.isArray(holder)) {
-    holder.length = Number(key);
-    return holder.length > 0;
+function set(request: unknown, { pointer, allowed, instead }: Fault): boolean {
+  if (instead && isHolder(request)) {
+    Object.assign(request, structuredClone(instead));
+    return true;
   }
+  const { holder, key } = placeOf(request, pointer);
   if (key === undefined || allowed === undefined || !isHolder(holder) || !Object.hasOwn(holder, key)) {
     return false;
   }

@@ -20,24 +20,29 @@ export function explainMove(
   place: string,
   chess960: boolean,
 ): { readonly message: string; readonly meant: readonly string[] } {
-  const meant = movesMeant(chess, text, chess960);
-  return { message: sentenceOf(text, whyNot(chess, text, meant), place, normalFen(chess, chess960)), meant };
+  const meant = meaningsOf(chess, text).map(({ move }) => uciFromMove(chess, move, chess960));
+  const message = sentenceOf(text, whyNotPlayed(chess, text, chess960), place, normalFen(chess, chess960));
+  return { message, meant };
 }
+
+/** Matches moves in another notation, which may be legal: with a number, blank, glyph or figurine. */
+const writtenOtherwise = /^\d+\.|\s|[!?]$|[^\0-~]/;
+const howWritten = ": each move is written by itself, in SAN (Nf3) or UCI (g1f3), without number or glyph";
 
 /** Explains why a text does not name one legal move, as the rest of a sentence that begins with the text. */
 export function whyNotPlayed(chess: Chess, text: string, chess960: boolean): string {
-  return whyNot(chess, text, movesMeant(chess, text, chess960));
-}
-
-/** Matches moves in another notation, which may be legal: with a number, blank, glyph or figurine, or in capitals. */
-const writtenOtherwise = /^\d+\.|\s|[!?]$|[^\0-~]|^(?:[A-H][1-8]){2}/;
-const howWritten = ": each move is written by itself, in SAN (Nf3) or UCI (g1f3), without number or glyph";
-
-function whyNot({ turn }: Chess, text: string, meant: readonly string[]): string {
-  const mover = turn === "white" ? "White" : "Black";
-  return meant.length > 1
-    ? `matches more than one legal move for ${mover}: ${meant.join(", ")}`
-    : `is not a legal move for ${mover}${writtenOtherwise.test(text) ? howWritten : ""}`;
+  const mover = chess.turn === "white" ? "White" : "Black";
+  const [meant, ...others] = meaningsOf(chess, text);
+  if (others.length > 0) {
+    const ucis = [meant, ...others].map((one) => one && uciFromMove(chess, one.move, chess960));
+    return `matches more than one legal move for ${mover}: ${ucis.join(", ")}`;
+  }
+  const how = meant
+    ? ` as it is written: send ${meant.spelling}`
+    : writtenOtherwise.test(text.trim())
+      ? howWritten
+      : "";
+  return `is not a legal move for ${mover}${how}`;
 }
 
 function sentenceOf(text: string, why: string, place: string, fen: string): string {
@@ -47,9 +52,26 @@ function sentenceOf(text: string, why: string, place: string, fen: string): stri
 /** A legal move of a position. Castling is always king takes own rook, in standard chess too. */
 export type LegalMove = NormalMove;
 
-/** The one legal move that a text in UCI or SAN names. */
+/** The one legal move that a text in UCI or SAN names. Ignores blanks around the text. */
 export function moveFromText(chess: Chess, text: string): LegalMove | undefined {
-  return moveFromUci(chess, text) ?? moveFromSan(chess, text);
+  const written = text.trim();
+  const move = moveFromUci(chess, written) ?? moveFromSan(chess, written);
+  // `bc4` may mean a pawn or a bishop.
+  return move && bishopOrPawn.test(written) && moveFromSan(chess, `B${written.slice(1)}`) ? undefined : move;
+}
+
+const bishopOrPawn = /^b[a-h][1-8][+#]?$/;
+
+/**
+ * Spells a move as {@link moveFromText} reads it, if the text can mean only one legal move: `Nf3` for `nf3`, `NF3`, `1.Nf3!` and `♘f3`,
+ * `e2e4` for `E2E4`. A text in UCI, such as `b1c3`, means nothing else, and `Bc4` is no move of a pawn.
+ */
+export function spellMove(chess: Chess, text: string): string | undefined {
+  if (moveFromText(chess, text)) {
+    return text.trim();
+  }
+  const [meant, another] = meaningsOf(chess, text);
+  return another ? undefined : meant?.spelling;
 }
 
 /** Reads UCI; castling may be written e1g1 or e1h1, whatever the variant. */
@@ -82,16 +104,70 @@ function moveFromSan(chess: Chess, text: string): LegalMove | undefined {
   return isCastling(chess, move) === san.startsWith("O") ? move : undefined;
 }
 
-/** The legal moves that a text in SAN may mean, in UCI; several if it does not say which of two pieces moves. */
-function movesMeant(chess: Chess, text: string, chess960: boolean): readonly string[] {
+interface Meaning {
+  readonly move: LegalMove;
+  /** The move as {@link moveFromText} reads it. */
+  readonly spelling: string;
+}
+
+/** The legal moves that a text may mean; several, for example, if it does not say which of two pieces moves. */
+function meaningsOf(chess: Chess, text: string): readonly Meaning[] {
+  const meanings = readingsOf(chess, text).flatMap((reading): readonly Meaning[] => {
+    const move = moveFromUci(chess, reading) ?? moveFromSan(chess, reading);
+    return move ? [{ move, spelling: reading }] : fullyWritten(chess, reading);
+  });
+  return [...new Map(meanings.map((one) => [makeUci(one.move), one])).values()];
+}
+
+/** The legal moves that a text in SAN may mean if it does not say which of two pieces moves. */
+function fullyWritten(chess: Chess, text: string): readonly Meaning[] {
   const [, role, file = "", rank = "", target] =
     /^([NBRQ])([a-h])?([1-8])?[-x]?([a-h][1-8])[+#]?$/.exec(text) ?? [];
   const origins = role === undefined ? [] : [...chess.board[chess.turn]].map(makeSquare);
   return origins.flatMap((origin) => {
+    const spelling = `${role}${origin}${target}`;
     const meant = origin.includes(file) && origin.includes(rank);
-    const move = meant ? moveFromSan(chess, `${role}${origin}${target}`) : undefined;
-    return move ? [uciFromMove(chess, move, chess960)] : [];
+    const move = meant ? moveFromSan(chess, spelling) : undefined;
+    return move ? [{ move, spelling }] : [];
   });
+}
+
+/** In characters: `123...Qa1xb2=Q++ e.p.!?`. */
+const longestMove = 40;
+const figurines = "♔♕♖♗♘♙♚♛♜♝♞♟";
+/** Matches a move with letters in any case, perhaps between a number and glyphs. */
+const looseMove =
+  /^(?:(\d{1,4})(\.{1,3}|…)\s*)?P?([KQRBN]?[A-H]?[1-8]?[-x:]?[A-H][1-8](?:[=/]?[QRBN]|\([QRBN]\))?|[O0]-?[O0](?:-?[O0])?)([+#]?)[+#]?(?:\s*e\.?p\.?)?\s*[!?]{0,2}$/i;
+
+/** The ways to read a text as a move in SAN or UCI. */
+function readingsOf({ turn, fullmoves }: Chess, text: string): readonly string[] {
+  const plain = text
+    .trim()
+    .slice(0, longestMove + 1)
+    .replaceAll(/[♔-♟]\ufe0e?/gu, (piece) => "KQRBN"[figurines.indexOf(piece.charAt(0)) % 6] ?? "")
+    .replaceAll(/[‐-―−]/g, "-")
+    .replaceAll("×", "x");
+  const [, number, dots, written = "", check = ""] = looseMove.exec(plain) ?? [];
+  // A number with one dot announces a move of White, one with three a move of Black.
+  const isNext =
+    number === undefined || (Number(number) === fullmoves && (dots === ".") === (turn === "white"));
+  if (written === "" || !isNext || plain.length > longestMove) {
+    return [];
+  }
+  const lower = written.toLowerCase();
+  const isBishop = /^B.*[a-h]/.test(written);
+  if (/^[o0]/.test(lower)) {
+    return [`${lower.replaceAll("-", "").length === 3 ? "O-O-O" : "O-O"}${check}`];
+  }
+  if (/^(?:[a-h][1-8]){2}[qrbn]?$/.test(lower)) {
+    return [isBishop ? `B${lower.slice(1)}` : lower];
+  }
+  const san = lower.replace(":", "x").replace(/[=/(]?([qrbn])\)?$/, (_, role) => `=${role.toUpperCase()}`);
+  const byPiece = `${san.charAt(0).toUpperCase()}${san.slice(1)}${check}`;
+  if (isBishop || /^[kqrn]/.test(san)) {
+    return [byPiece];
+  }
+  return san.startsWith("b") ? [`${san}${check}`, byPiece] : [`${san}${check}`];
 }
 
 /** To be called before the move is played. */

@@ -5,16 +5,16 @@ import type { Validation } from "./position.ts";
 /** The error for a request whose fields `fen` and `moves` were refused. */
 export function errorFromPositionFaults({
   faults,
-  suggestedFen,
+  suggested,
 }: Extract<Validation, { kind: "faults" }>): KibitzError {
-  const allowed = suggestedFen === undefined ? undefined : { examples: [suggestedFen] };
   return errorFromFaults(
     faults.map(({ field, index, code, message, offset, token = "" }) => ({
       pointer: index === undefined ? `/${field}` : `/${field}/${index}`,
       code,
       message,
       ...(offset !== undefined && { place: { offset, token: echo(token) } }),
-      ...(allowed && { allowed }),
+      ...(suggested && { instead: { ...suggested } }),
+      ...(suggested?.fen && { allowed: { examples: [suggested.fen] } }),
     })),
   );
 }

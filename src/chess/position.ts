@@ -79,7 +79,14 @@ export interface PositionInput {
   readonly chess960: boolean;
 }
 
-/** Faults come in the order of reading. `suggestedFen` is set if filling in missing fields gives a valid position. */
+/** Fields that a request would have instead of those that were refused. */
+export type SuggestedPosition = Partial<Pick<PositionInput, "fen" | "moves">>;
+
+/** Faults come in the order of reading. `suggested` is set if the position is valid with these fields. */
 export type Validation =
   | { readonly kind: "position"; readonly position: Position }
-  | { readonly kind: "faults"; readonly faults: readonly PositionFault[]; readonly suggestedFen?: string };
+  | {
+      readonly kind: "faults";
+      readonly faults: readonly PositionFault[];
+      readonly suggested?: SuggestedPosition;
+    };

@@ -1,14 +1,19 @@
 import type { Chess } from "chessops/chess";
 import { faultsMax } from "../errors/errors.ts";
 import { legalUcisOf } from "./legal-moves.ts";
-import { explainMove, moveFromText, uciFromMove } from "./moves.ts";
+import { explainMove, moveFromText, spellMove, uciFromMove } from "./moves.ts";
 import type { Position } from "./position.ts";
 
 /** Some of a position's legal moves, or the faults of the texts that should name them. */
 type SearchMovesReading =
   /** In the UCI that an engine expects for the position's variant, each move once, in alphabetical order. */
   | { readonly kind: "moves"; readonly ucis: readonly string[] }
-  | { readonly kind: "faults"; readonly faults: readonly SearchMoveFault[] };
+  | {
+      readonly kind: "faults";
+      readonly faults: readonly SearchMoveFault[];
+      /** All texts as they are read, if each means one legal move. */
+      readonly spelled?: readonly string[];
+    };
 
 interface SearchMoveFault {
   /** Index of the text, from 0. */
@@ -46,7 +51,11 @@ export function readSearchMoves(position: Position, texts: readonly string[], fi
       break;
     }
   }
-  return faults.length > 0 ? { kind: "faults", faults } : { kind: "moves", ucis: [...named].toSorted() };
+  if (faults.length === 0) {
+    return { kind: "moves", ucis: [...named].toSorted() };
+  }
+  const spelled = texts.flatMap((text) => spellMove(board, text) ?? []);
+  return { kind: "faults", faults, ...(spelled.length === texts.length && { spelled }) };
 }
 
 function uciFromText(chess: Chess, text: string, chess960: boolean): string | undefined {

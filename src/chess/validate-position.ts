@@ -9,7 +9,8 @@ import { quote } from "../text/plain-text.ts";
 import { type History, trackHistory } from "./history.ts";
 import { inOneGo } from "./in-one-go.ts";
 import { legalMovesOf } from "./legal-moves.ts";
-import { faultOfMove, moveFromText, normalFen, uciFromMove, whyNotPlayed } from "./moves.ts";
+import { faultOfMove, moveFromText, normalFen, spellMove, uciFromMove, whyNotPlayed } from "./moves.ts";
+import { readPastedFen } from "./pasted-fen.ts";
 import type {
   DrawClaim,
   Position,
@@ -20,7 +21,7 @@ import type {
   Validation,
   Warning,
 } from "./position.ts";
-import { type FenPart, type FenProblem, maxFenCharacters, readFen } from "./read-fen.ts";
+import { type FenPart, type FenProblem, readFen } from "./read-fen.ts";
 
 export { maxFenCharacters, standardStart } from "./read-fen.ts";
 
@@ -36,11 +37,17 @@ export function validatePosition(input: PositionInput): Validation {
 export function* validatePositionInSlices(input: PositionInput): Generator<void, Validation> {
   const reading = readFen(input.fen, input.chess960);
   if (reading.kind === "problems") {
-    const misspelt = misspeltFen(input.fen);
-    const refused = refusal("invalid_fen", misspelt ? [misspelt.problem] : reading.problems);
-    const fen = misspelt?.fen ?? reading.completed;
-    const corrected = fen === undefined ? undefined : yield* validatePositionInSlices({ ...input, fen });
-    return fen !== undefined && corrected?.kind === "position" ? { ...refused, suggestedFen: fen } : refused;
+    const pasted = readPastedFen(input.fen, input.moves);
+    const problem = pasted && problemOfPasted(input.fen, pasted.fen);
+    const refused = refusal("invalid_fen", problem ? [problem] : reading.problems);
+    const suggested = pasted ?? (reading.completed && { fen: reading.completed });
+    if (!suggested) {
+      return refused;
+    }
+    const corrected = yield* validatePositionInSlices({ ...input, ...suggested });
+    return corrected.kind === "position"
+      ? { ...refused, suggested }
+      : { ...refused, ...(corrected.suggested && { suggested: { ...suggested, ...corrected.suggested } }) };
   }
 
   const validation = validateSetup(reading.setup, reading);
@@ -51,40 +58,51 @@ export function* validatePositionInSlices(input: PositionInput): Generator<void,
   const { chess } = validation;
   const { chess960 } = reading;
   const history = trackHistory(chess, chess960);
+  let fault: PositionFault | undefined;
+  const moves: string[] = [];
   for (const [index, text] of input.moves.entries()) {
     if (index > 0 && index % movesAtOnce === 0) {
       yield;
     }
-    const move = moveFromText(chess, text);
+    let move = moveFromText(chess, text);
     if (move === undefined) {
-      const why = whyNotPlayed(chess, text, chess960);
-      return { kind: "faults", faults: [faultOfMove(text, index, why, normalFen(chess, chess960))] };
+      fault ??= faultOfMove(text, index, whyNotPlayed(chess, text, chess960), normalFen(chess, chess960));
+      const spelling = spellMove(chess, text);
+      move = spelling === undefined ? undefined : moveFromText(chess, spelling);
+      if (spelling === undefined || move === undefined) {
+        return { kind: "faults", faults: [fault] };
+      }
+      moves.push(spelling);
+    } else {
+      moves.push(text);
     }
     const uci = uciFromMove(chess, move, chess960);
     chess.play(move);
     history.add(uci);
+  }
+  if (fault) {
+    return { kind: "faults", faults: [fault], suggested: { moves } };
   }
   const position = positionFromBoard(chess, history, chess960);
   const warnings = [...reading.warnings, ...validation.warnings, ...position.warnings];
   return { kind: "position", position: { ...position, warnings } };
 }
 
-/** The FEN that a misspelt text means, for example a FEN copied from the address of a web page. */
-function misspeltFen(text: string): { readonly problem: FenProblem; readonly fen: string } | undefined {
-  const written = text.slice(0, maxFenCharacters).trim();
-  if (written.toLowerCase() === "startpos") {
-    const message = `For the start position, write startpos in lower case, not ${quote(written)}.`;
-    return { problem: { message, part: { text: written, offset: text.indexOf(written) } }, fen: "startpos" };
+/** Names the first part of a text that is not its FEN; undefined if the strict reader names it better. */
+function problemOfPasted(text: string, fen: string): FenProblem | undefined {
+  const written = text.trim();
+  if (/[^ -~]/.test(written) || written.startsWith(`${fen} moves`)) {
+    return undefined;
   }
-  return written.includes("_") && !written.includes(" ")
-    ? {
-        problem: {
-          message: "The fields of a FEN are separated by spaces, not by '_'.",
-          part: { text: "_", offset: text.indexOf("_") },
-        },
-        fen: written.replaceAll("_", " "),
-      }
-    : undefined;
+  const at = Math.max(
+    0,
+    written.split("").findIndex((sign, index) => sign !== fen[index]),
+  );
+  const [part = ""] = /^_|^\S+/.exec(written.slice(at)) ?? [];
+  return {
+    message: `Send the FEN alone, its fields separated by spaces: ${quote(fen)}.`,
+    part: { text: part, offset: text.indexOf(written) + at },
+  };
 }
 
 /** Validates a position on a board by the rules, and adds the warnings about its clock. The position keeps the board. */

@@ -12,8 +12,8 @@ export interface Fault {
   readonly allowed?: Readonly<Record<string, unknown>>;
   /** The place in the value. */
   readonly place?: Place;
-  /** True if the list is valid when it ends before this value: the shorter list is then suggested. */
-  readonly endsList?: true;
+  /** Fields that the request would have instead, if the fault is one of a request's own fields: they are suggested. */
+  readonly instead?: Readonly<Record<string, unknown>>;
   /** For an unknown key: the known key that it probably stands for. */
   readonly meant?: string;
 }

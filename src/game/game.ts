@@ -1,10 +1,16 @@
 import type { Chess } from "chessops/chess";
 import { extend, type Game as GameTree, Node, type PgnNodeData } from "chessops/pgn";
-import { faultOfMove, type LegalMove, type MoveDescription, moveFromText } from "../chess/moves.ts";
+import {
+  faultOfMove,
+  type LegalMove,
+  type MoveDescription,
+  moveFromText,
+  spellMove,
+} from "../chess/moves.ts";
 import { type OnPosition, type PlayedGame, playGame } from "../chess/play-game.ts";
 import type { Position, PositionInput, Validation, Warning } from "../chess/position.ts";
 import { errorFromPositionFaults } from "../chess/position-error.ts";
-import { standardStart, validatePosition } from "../chess/validate-position.ts";
+import { standardStart, validatePosition, validatePositionInSlices } from "../chess/validate-position.ts";
 import { errorFromFaults, type KibitzError } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 import { howToSendMany, pgnCorrected, pgnError } from "./pgn-error.ts";
@@ -49,7 +55,9 @@ export function* playMoves(
 ): Generator<void, PlayedGame> {
   const validation = yield* validateStart(fen, moves);
   if (validation.kind === "faults") {
-    throw errorFromPositionFaults(validation);
+    // The suggestion has the moves, too.
+    const whole = yield* validatePositionInSlices({ fen, moves, chess960: false });
+    throw errorFromPositionFaults(whole.kind === "faults" ? whole : validation);
   }
   const played = yield* playGame(validation.position, moves, onPosition);
   if (played.refused !== undefined) {
@@ -58,7 +66,13 @@ export function* playMoves(
     const why = `${played.refused}${removedRights(validation.position, text)}`;
     const { code, message } = faultOfMove(text, index, why, played.last.fen);
     const place = { ply: index + 1, token: echo(text) };
-    throw errorFromFaults([{ pointer: `/moves/${index}`, code, message, place, endsList: true }]);
+    const { chess960 } = validation.position;
+    const whole = yield* validatePositionInSlices({ fen, moves, chess960 });
+    const spelled = whole.kind === "faults" ? whole.suggested : undefined;
+    const instead = spelled ?? (index > 0 ? { moves: moves.slice(0, index) } : undefined);
+    throw errorFromFaults([
+      { pointer: `/moves/${index}`, code, message, place, ...(instead && { instead: { ...instead } }) },
+    ]);
   }
   return played;
 }
@@ -79,11 +93,7 @@ export function* playPgn(pgn: PgnGame, onPosition?: OnPosition): Generator<void,
   const next = pgn.moves[moves.length];
   const isForfeit = refused !== undefined && pgn.mayForfeit && moves.length === pgn.moves.length - 1;
   if (refused !== undefined && next !== undefined && !isForfeit) {
-    const isAmbiguous = moveFromText(played.last.board, next.san) !== undefined;
-    const why = isAmbiguous
-      ? "is a move of a pawn or of a bishop"
-      : `${refused}${removedRights(start, next.san)}`;
-    throw illegalMove(pgn, next, moves.length, why, fen);
+    throw illegalMove(pgn, next, moves.length, `${refused}${removedRights(start, next.san)}`, fen);
   }
   if (wrong !== undefined) {
     throw wrong.isTurn
@@ -113,11 +123,10 @@ interface PlayedPgn extends PlayedGame {
   readonly warnings: readonly Warning[];
 }
 
-/** Reads `bc4` as a move of a bishop if no pawn can make it. If both can, the text names no move. */
+/** Reads `bc4` as a move of a bishop if no pawn can make it. */
 export function moveOfPgn(chess: Chess, text: string): LegalMove | undefined {
-  const move = moveFromText(chess, text);
-  const bishop = bishopInLowerCase.test(text) ? moveFromText(chess, `B${text.slice(1)}`) : undefined;
-  return move && bishop && !text.startsWith("bx") ? undefined : (move ?? bishop);
+  const spelling = bishopInLowerCase.test(text) ? spellMove(chess, text) : text;
+  return spelling === undefined ? undefined : moveFromText(chess, spelling);
 }
 
 /** Matches no move in UCI. */

@@ -97,8 +97,8 @@ describe("moves", () => {
   });
 
   const howWritten = ": each move is written by itself, in SAN (Nf3) or UCI (g1f3), without number";
-  test.each(["1. e4", "1.e4", "e4 e5", "e2e4 ", "e4!", "e4?!", "\u2658f3", "E2E4"])(
-    "a move in the notation of another language or program is refused with its name: %j",
+  test.each(["e4 e5", "1.e5", "1...e4", "e5!", "\u2658f4", "\u0421f3"])(
+    "a text that is no legal move in another notation either is refused with the notation: %j",
     (move) => {
       const [fault] = faultsOf(startFen, { moves: [move] });
       expect(fault?.message).toContain(` is not a legal move for White${howWritten}`);

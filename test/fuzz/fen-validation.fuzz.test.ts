@@ -123,9 +123,9 @@ function check(input: PositionInput): void {
   if (validation.kind === "faults") {
     counts.refused++;
     checkRefusal(validation.faults, input);
-    if (validation.suggestedFen !== undefined) {
-      const again = validatePosition({ ...input, fen: validation.suggestedFen });
-      equal(again.kind, "position", `suggested ${validation.suggestedFen}`);
+    if (validation.suggested !== undefined) {
+      const again = validatePosition({ ...input, ...validation.suggested });
+      equal(again.kind, "position", `suggested ${JSON.stringify(validation.suggested)}`);
     }
     return;
   }

@@ -234,7 +234,7 @@ test.each([
   [
     "a b that is a pawn or a bishop",
     '[FEN "4k3/8/8/8/2p5/1P6/4B3/4K3 w - - 0 1"]\n\n1. bc4',
-    "'bc4' is a move of a pawn or of a bishop",
+    "'bc4' matches more than one legal move for White: b3c4, e2c4",
   ],
   ["two variants", '[Variant "Chess960"]\n[variant "Standard"]\n\n1. e4', "The tag Variant is given twice"],
   ["two results in its tags", '[Result "1-0"]\n[Result "0-1"]\n\n1. e4', "The tag Result is given twice"],

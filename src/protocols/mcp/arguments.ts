@@ -1,11 +1,11 @@
 import { GameService } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
-import type { MovesOfPgn, PlayedMoves } from "../../calls/rulebook.ts";
-import { errorFromFaults, type Fault } from "../../errors/errors.ts";
+import { type MovesOfPgn, type PlayedMoves, readPastedFen } from "../../calls/rulebook.ts";
+import { errorFromFaults, errorFromUnknown, type Fault } from "../../errors/errors.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
 import { didYouMean } from "../../text/nearest-name.ts";
 import { echo, nameOfJson, type Plain } from "../../text/plain-text.ts";
 import type { Caller } from "./caller.ts";
-import type { ObjectSchema } from "./schema.ts";
+import { movesMax, type ObjectSchema } from "./schema.ts";
 import { jsonIn } from "./tidy-message.ts";
 
 /**
@@ -22,7 +22,11 @@ export function readArguments(sent: Plain, { properties, required }: ObjectSchem
   }
   const read = Object.entries(sent).map(([name, value]) => [name, meantValue(value, properties[name]?.type)]);
   return Object.fromEntries(
-    read.filter(([name, value]) => value !== null && (required.includes(String(name)) || !isEmpty(value))),
+    read.filter(
+      ([name, value]) =>
+        value !== null &&
+        (required.includes(String(name)) || !isEmpty(value, properties[String(name)]?.type)),
+    ),
   );
 }
 
@@ -38,8 +42,77 @@ function meantValue(value: unknown, type: unknown): unknown {
   return read === null || (read !== undefined && isMeant) ? read : value;
 }
 
-function isEmpty(value: unknown): boolean {
-  return (typeof value === "string" && value.trim() === "") || (Array.isArray(value) && value.length === 0);
+/** True for an empty text or list. A list is no text: `{"fen": []}` hardly means the start position. */
+function isEmpty(value: unknown, type: unknown): boolean {
+  return typeof value === "string"
+    ? value.trim() === ""
+    : Array.isArray(value) && value.length === 0 && type !== "string";
+}
+
+/** Corrects a FEN that was pasted with its surroundings, and misspelt moves, if their meaning is certain. `notes` say what was changed. */
+export async function correctArguments(
+  sent: Plain,
+  caller: Caller,
+): Promise<{ readonly args: Plain; readonly notes: readonly string[] }> {
+  const own = Array.isArray(sent.moves) ? sent.moves : [];
+  const pasted = typeof sent.fen === "string" ? readPastedFen(sent.fen, own) : undefined;
+  const args: Plain = { ...sent, ...pasted };
+  const behind = pasted?.moves ? ", and the moves behind it as `moves`" : "";
+  const notes = pasted ? [`\`fen\` was read as ${pasted.fen}${behind}.`] : [];
+
+  const { moves = [], candidates = [] } = args;
+  if (
+    !isShortList(moves, movesMax) ||
+    !isShortList(candidates, 10) ||
+    [...moves, ...candidates].every(isPlain)
+  ) {
+    return { args, notes };
+  }
+  const { fen } = playedMovesOf(args);
+  const spelled = await spell({ fen, moves }, caller);
+  const after =
+    candidates.length > 0 ? await caller.look({ fen, moves: spelled }).catch(() => undefined) : undefined;
+  const named = await Promise.all(
+    candidates.map(
+      async (text) => (after && (await spell({ fen: after.fen, moves: [text] }, caller))[0]) ?? text,
+    ),
+  );
+  const changed = [...moves, ...candidates].flatMap((text, index) => {
+    const read = [...spelled, ...named][index]?.trim();
+    return read === text.trim() ? [] : `'${echo(text)}' as ${read}`;
+  });
+  const first = `${changed.slice(0, 10).join(", ")}${changed.length > 10 ? " and others" : ""}`;
+  return {
+    args: {
+      ...args,
+      ...(moves.length > 0 && { moves: spelled }),
+      ...(candidates.length > 0 && { candidates: named }),
+    },
+    notes: changed.length > 0 ? [...notes, `Moves were read otherwise than written: ${first}.`] : notes,
+  };
+}
+
+function isShortList(value: unknown, max: number): value is readonly string[] {
+  return Array.isArray(value) && value.length <= max && value.every((text) => typeof text === "string");
+}
+
+/** True for a move that is certainly spelled properly. */
+function isPlain(move: string): boolean {
+  return /^(?!b[a-hx])(?:[KQRBN]?[a-h]?[1-8]?x?[a-h][1-8](?:=?[QRBNqrbn])?|[O0]-[O0](?:-[O0])?)[+#]?$/.test(
+    move,
+  );
+}
+
+/** The moves as they are read, if each has one meaning; else as they are written. */
+async function spell(from: PlayedMoves, caller: Caller): Promise<readonly string[]> {
+  try {
+    await caller.look(from);
+    return from.moves;
+  } catch (thrown) {
+    // The call itself meets all other errors again.
+    const meant = errorFromUnknown(thrown).faults[0]?.instead?.moves;
+    return isShortList(meant, movesMax) && meant.length === from.moves.length ? meant : from.moves;
+  }
 }
 
 function unknownArgument(name: string, names: readonly string[]): Fault {

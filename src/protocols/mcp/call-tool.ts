@@ -3,10 +3,19 @@ import type { PlayedMoves, PlayedPosition } from "../../calls/rulebook.ts";
 import { errorFromUnknown, type KibitzError } from "../../errors/errors.ts";
 import { keysOfPointer } from "../../text/json-pointer.ts";
 import { durationText, type Plain } from "../../text/plain-text.ts";
-import { playedMovesOf, readArguments } from "./arguments.ts";
+import { correctArguments, playedMovesOf, readArguments } from "./arguments.ts";
 import type { Caller } from "./caller.ts";
 import { shaped } from "./schema.ts";
-import { boardOf, describePosition, halfMovesText, moveText, nearestMoves, textOf, turnOf } from "./text.ts";
+import {
+  boardOf,
+  describePosition,
+  halfMovesText,
+  moveText,
+  nearestMoves,
+  notesText,
+  textOf,
+  turnOf,
+} from "./text.ts";
 import type { Report, Tool } from "./tool.ts";
 import { playMoves } from "./tools/play-moves.ts";
 
@@ -27,8 +36,12 @@ export async function callTool(tool: Tool, sent: Plain, options: CallToolOptions
   let args = sent;
   try {
     args = readArguments(sent, tool.inputSchema);
-    const { text, structured } = await tool.call(args, options.caller, options.report);
-    const { fen } = structured;
+    const corrected = await correctArguments(args, options.caller);
+    args = corrected.args;
+    const answer = await tool.call(args, options.caller, options.report);
+    const text = textOf([notesText(corrected.notes, undefined), answer.text]);
+    const { fen, warnings = [] } = answer.structured;
+    const structured = { ...answer.structured, warnings: [...corrected.notes, ...(warnings as string[])] };
     const whole = shaped({ turn: turnOf(fen), board: boardOf(fen), ...structured }, tool.outputSchema);
     return { content: [{ type: "text", text }], structuredContent: whole as Record<string, unknown> };
   } catch (thrown) {

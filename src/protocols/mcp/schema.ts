@@ -73,7 +73,8 @@ export function boundsOf(name: "depth" | "multipv" | "nodes"): IntegerBounds {
   return boundsOfField(fields[name], { minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 }
 
-const { maximum: movesMax } = boundsOfList(fields.moves);
+/** The most moves of a position. */
+export const { maximum: movesMax } = boundsOfList(fields.moves);
 
 /** The schemas of arguments that several tools have. */
 export const argument = {

@@ -100,9 +100,9 @@ describe("errors that an agent can fix", () => {
     ],
     [
       "analyze_position",
-      { fen: "StartPos", depth: 2 },
-      ["invalid_fen", "write startpos in lower case"],
-      { name: "analyze_position", arguments: { fen: "startpos", depth: 2 } },
+      { fen: "4k3/8/8/8/8/8/8/4K3 w", depth: 2 },
+      ["invalid_fen", "The FEN has 2 fields"],
+      { name: "analyze_position", arguments: { fen: "4k3/8/8/8/8/8/8/4K3 w - - 0 1", depth: 2 } },
     ],
   ])(
     "an error that an agent can fix is a result that says how: %s %o",

@@ -36,7 +36,11 @@ export interface Game {
 /** A game from a FEN. `refused` explains the first illegal move: that move and the moves after it are not played. */
 export type FenReading =
   | { readonly kind: "game"; readonly game: Game; readonly refused: PositionFault | undefined }
-  | Extract<Validation, { kind: "faults" }>;
+  | {
+      readonly kind: "faults";
+      readonly faults: readonly PositionFault[];
+      readonly suggestedFen: string | undefined;
+    };
 
 /** The text of a comment without commands. */
 export function commentText(comment: string): string {
@@ -47,7 +51,9 @@ export function commentText(comment: string): string {
 export function gameFromFen(fen: string, moves: readonly string[] = []): FenReading {
   const reading = readStart(fen);
   if (reading.kind === "faults") {
-    return reading;
+    const { faults, suggested } = reading;
+    // A FEN without the moves behind it is another position.
+    return { kind: "faults", faults, suggestedFen: suggested?.moves ? undefined : suggested?.fen };
   }
   const { position } = reading;
   const game = gameFromStart(startNode(position), position.warnings);

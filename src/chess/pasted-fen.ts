@@ -1,0 +1,70 @@
+import type { SuggestedPosition } from "./position.ts";
+import { maxFenCharacters } from "./read-fen.ts";
+
+/** The longest text that is searched for a FEN, in characters: a FEN may be followed by the moves of a game. */
+const pastedMaxCharacters = 4000;
+
+/** Quotation marks, brackets, Markdown and blanks around a FEN, and full stops and commas behind it. */
+const mark = "\\s\"'`“”„‟«»‹›‘’‚*{}()<>[\\]\\\\.,";
+const withoutMarks = new RegExp(`[^${mark}](?:[\\s\\S]*[^${mark}])?`);
+/** Matches words before a FEN: `position fen`, `FEN:`, `"fen":`, and the tag `[FEN "`, also after a tag SetUp. */
+const before = new RegExp(
+  `^(?:setup\\b[^\\]]{0,9}\\][\\s[]*)?(?:(?:position\\s*:?\\s*)?(?:fen|epd)\\b|position\\b|setboard\\b)[${mark}:=]*`,
+  "i",
+);
+const plainFen = /^(?:[1-8kqrbnp]{1,8}\/){7}[1-8kqrbnp]{1,8}(?: [\w-]+){0,5}$/i;
+
+/**
+ * The FEN in a text that was pasted with its surroundings, and the moves behind it: `position fen …`, quotation marks, `[FEN "…"]`, `_`,
+ * `+` or line breaks between its fields, the address of an analysis at Lichess or chess.com.
+ *
+ * @param moves the moves of the request: moves in both places are not certainly one game
+ * @returns undefined for a text that is a FEN alone, or is not certainly one
+ */
+export function readPastedFen(
+  text: string,
+  moves: readonly string[],
+): (SuggestedPosition & { readonly fen: string }) | undefined {
+  const bare = text.length > pastedMaxCharacters ? "" : alone(text);
+  const [written = "", behind, ...more] = (fenOfAddress(bare) ?? bare)
+    .replaceAll(/\s/.test(bare) ? "%20" : /\+|%20/g, " ")
+    .replaceAll(/(?:[\s_\u200b\ufeff]|&nbsp;)+/g, " ")
+    .replaceAll("\\/", "/")
+    .replaceAll(/[‐-―−]/g, "-")
+    .trim()
+    .split(/ moves(?: |$)/);
+  const fen = written.toLowerCase() === "startpos" ? "startpos" : written;
+  const isFen = fen === "startpos" || (plainFen.test(fen) && fen.length <= maxFenCharacters);
+  const isCertain = more.length === 0 && (!behind || moves.length === 0);
+  if (!isFen || !isCertain || text.trim().replaceAll(/ +/g, " ") === fen) {
+    return undefined;
+  }
+  return behind ? { fen, moves: behind.split(" ") } : { fen };
+}
+
+/** The text without words and marks around it. */
+function alone(text: string): string {
+  let left = text;
+  // Words and marks may alternate a few times: **FEN:** `…`.
+  for (let round = 0; round < 4; round++) {
+    left = (withoutMarks.exec(left)?.[0] ?? "").replace(before, "");
+  }
+  return left;
+}
+
+/** The FEN in the address of a page about one position of standard chess; undefined if the text is no such address. */
+function fenOfAddress(text: string): string | undefined {
+  const [, path = "", query = ""] =
+    /^(?:https?:\/\/)?(?:[\w-]+\.)+[a-z]{2,6}(\/[^\s?#]*)(\?[^\s#]*)?(?:#\S*)?$/i.exec(text) ?? [];
+  const inPath = /^\/(?:analysis|editor)\/(?:standard\/|fromPosition\/)?(.*)$/i.exec(path)?.[1];
+  const found = /[?&]fen=([^&]*)/i.exec(query)?.[1] ?? inPath;
+  // Moves in an address lead to another position.
+  if (found === undefined || /[?&](?:move\w*|pgn)=./i.test(query)) {
+    return undefined;
+  }
+  try {
+    return decodeURIComponent(found);
+  } catch {
+    return undefined;
+  }
+}
