@@ -86,14 +86,18 @@ export function* playMoves(
 export function* playPgn(pgn: PgnGame, onPosition?: OnPosition): Generator<void, PlayedPgn> {
   const { start, warnings } = yield* startOf(pgn);
   const wrong = wrongNumberIn(pgn, start);
-  const texts = pgn.moves.map(({ san }) => san);
+  const texts = pgn.moves.map(({ san, isAfterN }) => (isAfterN ? `N ${san}` : san));
   const played = yield* playGame(start, texts.slice(0, wrong?.index), onPosition, moveOfPgn);
   const { moves, refused } = played;
   const { fen } = played.last;
   const next = pgn.moves[moves.length];
   const isForfeit = refused !== undefined && pgn.mayForfeit && moves.length === pgn.moves.length - 1;
   if (refused !== undefined && next !== undefined && !isForfeit) {
-    throw illegalMove(pgn, next, moves.length, `${refused}${removedRights(start, next.san)}`, fen);
+    const isKnight = next.isAfterN && moveFromText(played.last.board, `N${next.san}`);
+    const why = isKnight
+      ? `after 'N' is a move of a pawn behind the sign of a novelty, or N${next.san}: write N${next.san}, or $146 for the sign`
+      : `${refused}${removedRights(start, next.san)}`;
+    throw illegalMove(pgn, next, moves.length, why, fen);
   }
   if (wrong !== undefined) {
     throw wrong.isTurn
@@ -123,8 +127,12 @@ interface PlayedPgn extends PlayedGame {
   readonly warnings: readonly Warning[];
 }
 
-/** Reads `bc4` as a move of a bishop if no pawn can make it. */
-export function moveOfPgn(chess: Chess, text: string): LegalMove | undefined {
+/** Reads `bc4` as a move of a bishop if no pawn can make it. Refuses `N f6` if a knight can go there. */
+export function moveOfPgn(chess: Chess, written: string): LegalMove | undefined {
+  const text = written.replace("N ", "");
+  if (text !== written && moveFromText(chess, `N${text}`)) {
+    return undefined;
+  }
   const spelling = bishopInLowerCase.test(text) ? spellMove(chess, text) : text;
   return spelling === undefined ? undefined : moveFromText(chess, spelling);
 }

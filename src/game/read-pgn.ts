@@ -1,6 +1,7 @@
 import { ChildNode, type Game, Node, type PgnNodeData, parseVariant } from "chessops/pgn";
 import { pliesMax } from "../chess/play-game.ts";
 import type { Warning } from "../chess/position.ts";
+import { standardStart } from "../chess/validate-position.ts";
 import { echo } from "../text/plain-text.ts";
 import { howToSendMany, type PgnFault, type PgnSource, pgnCorrected, pgnError } from "./pgn-error.ts";
 import { createScanner, type Token } from "./pgn-scanner.ts";
@@ -38,6 +39,8 @@ export interface WrittenMove {
   readonly number: MoveNumber | undefined;
   /** Offset of the move number; `offset` if there is none. */
   readonly begins: number;
+  /** True directly after an `N` by itself, which is the sign of a novelty or the letter of a knight. */
+  readonly isAfterN: boolean;
 }
 
 /** The longest text of one game that is read, in characters. */
@@ -112,6 +115,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
   let moveCount = 0;
   let number: MoveNumber | undefined;
   let numberAt: number | undefined;
+  let isAfterN = false;
   let result: Result | undefined;
   let resultAt: number | undefined;
 
@@ -183,7 +187,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     line.parent.children.push(move);
     line.last = move;
     if (line === main) {
-      addToMainLine({ text, san, offset, number, begins: numberAt ?? offset });
+      addToMainLine({ text, san, offset, number, begins: numberAt ?? offset, isAfterN });
     }
   }
 
@@ -332,6 +336,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
       if (token.kind !== "comment") {
         mayForfeit = token.kind === "move" && line === main && /^0.0$/u.test(token.text);
       }
+      isAfterN = token.kind === "nag" && token.text === "N" && /\s/.test(source.text[token.offset - 1] ?? "");
     }
     if (--left === 0) {
       yield;
@@ -344,6 +349,14 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
   if (end < source.text.length) {
     const [token = ""] = /\[[ \t]*\w*/.exec(source.text.slice(end)) ?? [];
     throw refuseSecondGame(token, source.text.indexOf(token, end));
+  }
+  const setUp = tags.get("SetUp");
+  const fen = tags.get("FEN");
+  const isStandard = fen === undefined || fen.value.trim().startsWith(standardStart.replace(" 0 1", ""));
+  if (setUp?.value.trim() === "0" && !isStandard) {
+    const message =
+      'The tag SetUp says that the game begins at the standard start, and the tag FEN gives another: remove one of them, or write [SetUp "1"]';
+    throw refuse(message, "[SetUp", setUp.offset, { ply: 1 });
   }
   if (moves.length === 0) {
     // The place of the missing moves: a result may stand there, or the next game of a file.

@@ -236,6 +236,16 @@ test.each([
     '[FEN "4k3/8/8/8/2p5/1P6/4B3/4K3 w - - 0 1"]\n\n1. bc4',
     "'bc4' matches more than one legal move for White: b3c4, e2c4",
   ],
+  [
+    "an N before a square that a pawn and a knight can go to",
+    "1. e4 N f6",
+    "'f6' after 'N' is a move of a pawn behind the sign of a novelty, or Nf6",
+  ],
+  [
+    "a start that SetUp denies",
+    `[SetUp "0"]\n[FEN "${pawnEnding}"]\n\n1. e4`,
+    "The tag SetUp says that the game begins at the standard start",
+  ],
   ["two variants", '[Variant "Chess960"]\n[variant "Standard"]\n\n1. e4', "The tag Variant is given twice"],
   ["two results in its tags", '[Result "1-0"]\n[Result "0-1"]\n\n1. e4', "The tag Result is given twice"],
   ["another game of a shuffled start", '[Variant "Atomic960"]\n\n1. e4', "Standard and Chess960"],
