@@ -27,7 +27,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 const pageMayImport: Readonly<Record<string, readonly string[]>> = {
   texts: [],
   view: [],
-  "pasted-text": [],
+  "pasted-text": ["game"],
   "kind-of-text": ["pasted-text"],
   game: [],
   parts: ["texts"],

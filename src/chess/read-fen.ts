@@ -22,7 +22,7 @@ export interface FenProblem {
 
 /**
  * The content of the text, whether or not the rules of chess allow it. `setup.epSquare` is the square in the text. `completed` is the
- * FEN with its missing fields filled in, which may still be invalid.
+ * FEN with its missing fields filled in, without EPD operations and without an impossible en passant square; it may still be invalid.
  */
 type FenReading =
   | {
@@ -43,7 +43,7 @@ type FenReading =
 export function readFen(text: string, askedForChess960: boolean): FenReading {
   const split = splitFen(text);
   if (split.kind === "problem") {
-    return { kind: "problems", problems: [split.problem], completed: undefined };
+    return { kind: "problems", problems: [split.problem], completed: split.completed };
   }
   const { fields, end } = split;
   const fieldOr = (index: number, missing: string) => fields[index] ?? { text: missing, offset: end.offset };
@@ -60,6 +60,8 @@ export function readFen(text: string, askedForChess960: boolean): FenReading {
   const chess960 = askedForChess960 || namesRookFiles(castlingText);
   const castling = board.kind === "board" ? readCastling(castlingText, board.board, chess960) : undefined;
 
+  const epProblem = messageOfEnPassant(epField.text, turnText);
+
   const problems = [
     problemIn(end, messageOfShortage(fields.length)),
     ...(board.kind === "problems" ? board.problems : []),
@@ -68,16 +70,18 @@ export function readFen(text: string, askedForChess960: boolean): FenReading {
       castlingField,
       messageOfCastlingText(castlingText) ?? (castling?.kind === "problem" ? castling.problem : undefined),
     ),
-    problemIn(epField, messageOfEnPassant(epField.text, turnText)),
+    problemIn(epField, epProblem),
     problemIn(halfmovesField, messageOfClock("half-move clock", halfmovesField.text)),
     problemIn(fullmovesField, messageOfClock("move number", fullmoves)),
   ].filter((problem) => problem !== undefined);
 
   if (problems.length > 0 || board.kind !== "board" || castling?.kind !== "castling") {
-    const completed = [placement, turnField, castlingField, epField, halfmovesField, fullmovesField]
+    const possibleEp = epProblem === undefined ? epField : { text: "-" };
+    const completed = [placement, turnField, castlingField, possibleEp, halfmovesField, fullmovesField]
       .map(({ text }) => text)
       .join(" ");
-    return { kind: "problems", problems, completed: fields.length < 4 ? completed : undefined };
+    const isCompleted = fields.length < 4 || epProblem !== undefined;
+    return { kind: "problems", problems, completed: isCompleted ? completed : undefined };
   }
 
   const setup: Setup = {
@@ -299,7 +303,7 @@ export const maxFenCharacters = 128;
 /** `end` is the empty part behind the last field. */
 type FenSplit =
   | { kind: "fields"; fields: readonly FenPart[]; end: FenPart }
-  | { kind: "problem"; problem: FenProblem };
+  | { kind: "problem"; problem: FenProblem; completed: string | undefined };
 
 /** The start position, `startpos` in UCI. */
 export const standardStart = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
@@ -338,14 +342,17 @@ function splitFen(text: string): FenSplit {
   const operation = fields.findIndex((field) => field.text.endsWith(";"));
   if (operation >= 0) {
     const message = "The FEN is followed by EPD operations; send only its first four fields.";
-    return splitProblem(message, offsetOf(Math.min(operation, 4)));
+    const position = fields.slice(0, 4).map((field) => field.text);
+    const completed = operation < 4 ? undefined : position.join(" ");
+    return { ...splitProblem(message, offsetOf(Math.min(operation, 4))), completed };
   }
   if (fields.length > 6) {
     return splitProblem(`The FEN has ${fields.length} fields; a FEN has at most 6.`, offsetOf(6));
   }
   return { kind: "fields", fields, end: { text: "", offset: trimmed.length } };
 
-  function splitProblem(message: string, from: number, to = trimmed.length): FenSplit {
-    return { kind: "problem", problem: { message, part: { text: text.slice(from, to), offset: from } } };
+  function splitProblem(message: string, from: number, to = trimmed.length) {
+    const part = { text: text.slice(from, to), offset: from };
+    return { kind: "problem", problem: { message, part }, completed: undefined } as const;
   }
 }

@@ -78,6 +78,13 @@ describe("the text of a FEN", () => {
 
   test("EPD operations after a FEN are refused, and the message says what to leave out", () => {
     expect(refusalOf(`${board} w KQkq - bm e4; id "x";`)).toContain("EPD");
+    expect(suggestionOf(`${board} w KQkq - bm e4; id "x";`)).toBe(`${board} w KQkq -`);
+  });
+
+  test("a FEN without its impossible en passant square is suggested", () => {
+    expect(suggestionOf(`${board} w KQkq e4 0 1`)).toBe(`${board} w KQkq - 0 1`);
+    expect(suggestionOf(`${board} w KQkq e3 0 1`)).toBe(`${board} w KQkq - 0 1`);
+    expect(suggestionOf(`${board} x KQkq e4 0 1`)).toBeUndefined();
   });
 
   test("a seventh field of a FEN is refused", () => {

@@ -13,6 +13,11 @@ test.each([
     { settings: { "options.uci_elo": "1500", movetime_ms: "50" } },
     "#analysis&options.uci_elo=1500&movetime_ms=50",
   ],
+  [{ view: "review", settings: { depth: "20" } }, "#review&depth=20"],
+  [
+    { view: "review", pgn: '[White "A_B"]\n\n1. e4 e5 *', ply: 1, orientation: "black" },
+    "#review&pgn=%5BWhite_%22A%5FB%22%5D%0A%0A1._e4_e5_*&ply=1&board=black",
+  ],
   [{ fen: "no_fen & <b>" }, "#fen=no%5Ffen_%26_%3Cb%3E"],
 ] as const)("the place %j is written as %s, and read again", (part, fragment) => {
   const place: Place = { ...startPlace, ...part };

@@ -1,4 +1,5 @@
 import { readWord } from "../../src/game/read-word.ts";
+import { plainFen } from "./game/plain-fen.ts";
 
 /** A text that was pasted or dropped, as far as the page can use it. */
 export type PastedText =
@@ -48,16 +49,6 @@ export function readPasted(text: string): PastedText | undefined {
   }
   const fens = beginning.match(fenInText) ?? [];
   return fens[0] === undefined ? undefined : { kind: "fen", text: fens[0], count: new Set(fens).size };
-}
-
-/** A FEN without the name, quotes and underscores that other programs write with it. */
-export function plainFen(text: string): string {
-  const plain = text
-    .trim()
-    .replace(/^(?:position[ \t]+)?fen[ \t]*[:=]?[ \t]*(?=\S)/i, "")
-    .replace(/^["'`“”„‘’«»]+|["'`“”‘’«»,;]+$/g, "")
-    .trim();
-  return /\s/.test(plain) ? plain : plain.replaceAll("_", " ").trim();
 }
 
 /** A link to this page, or to the analysis board or the editor of another site, whose address has the position. */

@@ -15,6 +15,7 @@ import {
   remove,
 } from "./game.ts";
 import { gameFromPgn, type PgnReading, pgnOfGame } from "./pgn.ts";
+import { plainFen } from "./plain-fen.ts";
 
 /** A text that could not be read. */
 export interface Refused {
@@ -130,7 +131,8 @@ export function createGameState() {
     },
 
     /** Begins a game from a FEN, or sets {@link refused}. */
-    takeFen(text: string, moves: readonly string[] = [], from: Refused["from"] = "input"): FenReading {
+    takeFen(written: string, moves: readonly string[] = [], from: Refused["from"] = "input"): FenReading {
+      const text = plainFen(written);
       const reading = gameFromFen(text, moves);
       batch(() => {
         if (reading.kind === "game") {

@@ -56,7 +56,12 @@ export function gameFromFen(fen: string, moves: readonly string[] = []): FenRead
     return { kind: "faults", faults, suggestedFen: suggested?.moves ? undefined : suggested?.fen };
   }
   const { position } = reading;
-  const game = gameFromStart(startNode(position), position.warnings);
+  const game: Game = {
+    tags: new Map(),
+    start: startNode(position),
+    result: "*",
+    warnings: position.warnings.filter(isCorrection),
+  };
   const played = play(game, game.start, moves);
   return { kind: "game", game: played.game, refused: played.refused };
 }
@@ -77,9 +82,9 @@ function losesRights({ warnings }: Position): boolean {
   return warnings.some(({ code }) => code === "castling_rights_removed");
 }
 
-/** A game without moves. */
-export function gameFromStart(start: GameNode, warnings: readonly Warning[] = []): Game {
-  return { tags: new Map(), start, result: "*", warnings };
+/** Warnings about the clocks of a FEN do not concern the page, which asks with the moves. */
+function isCorrection({ code }: Warning): boolean {
+  return code !== "no_history" && code !== "fifty_move_horizon";
 }
 
 export function startNode(position: Position): GameNode {
