@@ -12,11 +12,10 @@ export function metricsPage(): string {
 
 <!-- Made by \`npm run generate\` from src/metrics/families.ts. -->
 
-\`kibitz serve\` answers \`GET /metrics\` on a port of its own: 9464 on this machine alone, unless
-[\`KIBITZ_METRICS_PORT\` and \`KIBITZ_METRICS_HOST\`](settings.md) say otherwise. If 9464 is taken, there are no metrics, and the log says
-so; if a port is named and cannot be opened, the start fails. The same port answers the [probes](running.md#probes-and-stopping) \`/healthz\`
-and \`/readyz\`. The answer is \`text/plain; version=0.0.4\`, unless \`Accept\` prefers OpenMetrics, as that of Prometheus does. OpenMetrics has
-exemplars: the traces of requests, if [this service](tracing.md) or the caller (by a sampled \`traceparent\`) keeps them.
+\`kibitz serve\` answers \`GET /metrics\` on a port of its own, by default 9464 on loopback
+([\`KIBITZ_METRICS_PORT\` and \`KIBITZ_METRICS_HOST\`](settings.md)). If the default port is taken, there are no metrics, and the log says so. If you name a
+port that cannot be opened, the start fails. The same port answers the [probes](running.md#probes-and-stopping). The format is
+\`text/plain; version=0.0.4\`, or OpenMetrics if \`Accept\` prefers it, as Prometheus does. OpenMetrics has exemplars, which lead to [traces](tracing.md).
 
 \`\`\`sh
 curl -s http://localhost:9464/metrics | grep ^kibitz_
@@ -29,14 +28,13 @@ scrape_configs:
       - targets: ["localhost:9464"]
 \`\`\`
 
-Times are in seconds and sizes in bytes. Every label has a short list of values: none of them is a caller's text.
+Times are in seconds and sizes in bytes. Labels have values from short lists, never a caller's text.
 
 ## Metrics of the service
 
 ${table(all.filter(isOurs))}
 
-Scale by \`kibitz_queue_expected_wait_seconds\`: it says how long the next search would wait. Neither the CPU nor the number of waiting
-searches does.
+Scale by \`kibitz_queue_expected_wait_seconds\`: it says how long the next search would wait. CPU time and the number of waiting searches do not.
 
 ## Metrics of the process and of Node.js
 
