@@ -90,6 +90,17 @@ const nags: Readonly<Record<string, number>> = {
   "⟪": 243,
 };
 
+const glyphs = new Map(
+  Object.entries(nags)
+    .toReversed()
+    .map(([written, nag]) => [nag, written]),
+);
+
+/** The glyphs of NAGs, one behind the other: `!` for 1. NAGs without a glyph have none. */
+export function glyphsOfNags(list: readonly number[]): string {
+  return list.map((nag) => glyphs.get(nag) ?? "").join("");
+}
+
 /** Longer glyphs first; letters only if they end the word. */
 const glyph = new RegExp(
   `^(?:${Object.keys(nags)

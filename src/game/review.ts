@@ -3,10 +3,10 @@ import type { Color, Position } from "../chess/position.ts";
 import { type Score, type ScoreValue, winPercentOfCp } from "../chess/score.ts";
 import { standardStart } from "../chess/validate-position.ts";
 import { centipawnsOf, gameAccuracy, mean, moveAccuracy, reviewMethod, standardStartCp } from "./accuracy.ts";
+import type { Opening } from "./find-opening.ts";
 import type { Game } from "./game.ts";
 import { adviseOn, type Judgement } from "./judgement.ts";
 import { openingKey } from "./opening-key.ts";
-import type { Opening } from "./openings.ts";
 import { createDivider, type Phase } from "./phases.ts";
 
 /** The evaluation of a position: from a search, or from the result if the game is over there. White's view. */

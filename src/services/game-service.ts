@@ -1,7 +1,8 @@
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { Implementation } from "../calls/call.ts";
 import { type MoveReviewMessage, messageFromMoveReview, messageFromReview } from "../calls/convert-review.ts";
-import { type Openings, readOpenings } from "../game/openings.ts";
+import type { Openings } from "../game/find-opening.ts";
+import { readOpenings } from "../game/openings.ts";
 import { atOnceOf, flowOf, type SearchingOptions } from "./many-searches.ts";
 import { reviewGame } from "./review-game.ts";
 

@@ -6,7 +6,7 @@ import type { ReviewedGame } from "../calls/convert-review.ts";
 import { createReorderBuffer } from "../calls/reorder-buffer.ts";
 import { KibitzError } from "../errors/errors.ts";
 import { annotate } from "../game/annotate.ts";
-import type { Openings } from "../game/openings.ts";
+import type { Openings } from "../game/find-opening.ts";
 import { createReviewer, type MoveReview } from "../game/review.ts";
 import { inTurns, type Turn } from "../thread/event-loop.ts";
 import { inSpan } from "../tracing/spans.ts";

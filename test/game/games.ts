@@ -5,7 +5,7 @@ import { describeMove } from "../../src/chess/moves.ts";
 import { type Score, type ScoreValue, scoreOfTerminal } from "../../src/chess/score.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { type Game, gameFromPgn } from "../../src/game/game.ts";
-import type { Opening } from "../../src/game/openings.ts";
+import type { Opening } from "../../src/game/find-opening.ts";
 import { readSentGame } from "../../src/game/read-sent-game.ts";
 import { createReviewer, type EvaluatedPosition, type GameReview } from "../../src/game/review.ts";
 

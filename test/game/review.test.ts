@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { gameAccuracy, mean } from "../../src/game/accuracy.ts";
-import type { Opening } from "../../src/game/openings.ts";
+import type { Opening } from "../../src/game/find-opening.ts";
 import { createReviewer, type GameReview } from "../../src/game/review.ts";
 import { evaluate, gameOf, review, scoreOf } from "./games.ts";
 
