@@ -42,6 +42,7 @@ const pageMayImport: Readonly<Record<string, readonly string[]>> = {
   page: ["analysis", "client", "create-address", "create-pasted", "game", "request", "review"],
   "the-page": ["page"],
   address: ["place-text", "the-page"],
+  moves: ["game", "page", "parts", "texts"],
   pasted: ["the-page"],
   call: ["client", "page", "parts", "pasted", "problem", "texts"],
 };

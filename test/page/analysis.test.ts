@@ -1,21 +1,9 @@
-import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { describeWith } from "../support/needs.ts";
-import { analysisOf, paste, settle, withClipboard } from "./support/analysis-page.ts";
+import { analysisOf, clickAt, paste, searchesOf, settle, withClipboard } from "./support/analysis-page.ts";
 import { usePage } from "./support/open-page.ts";
 
 const mateInOne = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1";
-
-/** Searches that the page has begun. */
-function searchesOf(page: Page): readonly string[] {
-  const searches: string[] = [];
-  page.on("request", (request) => {
-    if (request.url().endsWith("/StreamEvaluate")) {
-      searches.push(request.postData() ?? "");
-    }
-  });
-  return searches;
-}
 
 describeWith("chromium")("the analysis", () => {
   const kibitz = usePage();
@@ -24,19 +12,21 @@ describeWith("chromium")("the analysis", () => {
     return { page, ...analysisOf(page) };
   };
 
-  test("an analysis shows score, lines, chances, figures and the graph as it deepens", async () => {
-    const { page, lines, score, heard } = await open("#moves=e4_e5_Nf3&depth=8&multipv=2");
-    await page.getByText("Depth 8", { exact: true }).waitFor();
+  test("an analysis shows score, lines, chances, figures and the folded graph as it deepens", async () => {
+    const { page, lines, score, heard, state } = await open("#moves=e4_e5_Nf3&depth=8&multipv=2");
+    await state.getByText("Depth 8", { exact: true }).waitFor();
     expect(await lines.count()).toBe(2);
     expect(await score.getAttribute("aria-valuetext")).toMatch(/^[+−]?\d\.\d\d$/);
-    await page.getByText(/^8 \/ \d+/).waitFor();
     await page
       .getByText(/^\d+\.\d%$/)
       .first()
       .waitFor();
-    await page.getByRole("img", { name: /^Score by depth\. Depth 8: / }).waitFor();
+    const graph = page.getByRole("img", { name: /^Score by depth\. Depth 8: / });
+    expect(await graph.isVisible()).toBe(false);
+    await page.getByText(/^depth 8\/\d+ · .* nodes · .* · Stockfish/).click();
+    await graph.waitFor();
     await heard.filter({ hasText: /^Depth 8\. .*Best move/ }).waitFor();
-    expect(await page.locator(".board-arrow").count()).toBe(2);
+    expect(await page.locator(".cg-shapes line").count()).toBe(2);
   });
 
   test("an analysis shows on the board where a line leads, and plays the line at a click", async () => {
@@ -53,6 +43,26 @@ describeWith("chromium")("the analysis", () => {
     await page.getByText("Checkmate. White wins.", { exact: true }).waitFor();
   });
 
+  test("a line that comes in under a resting pointer does not change the board", async () => {
+    const { page, lines, state, moves } = await open("#moves=e4_c5_Nf3_Nc6&depth=6");
+    await state.getByText("Depth 6", { exact: true }).waitFor();
+    const move = lines.first().getByRole("button").nth(2);
+    const box = await move.boundingBox();
+    await page.mouse.move((box?.x ?? 0) + 6, (box?.y ?? 0) + 6, { steps: 3 });
+    await page.locator(".shown-board-preview").waitFor();
+    await page.mouse.down();
+    await page.mouse.up();
+    await expect.poll(() => moves.count()).toBe(7);
+    await state.getByText("Depth 6", { exact: true }).waitFor();
+    // Chromium tells the page of the element that is under the pointer now.
+    await settle(page);
+    expect(await page.locator(".shown-board-preview").count()).toBe(0);
+    await page.mouse.move((box?.x ?? 0) + 8, (box?.y ?? 0) + 6);
+    await page.locator(".shown-board-preview").waitFor();
+    await page.locator(".line-score").first().hover();
+    await page.locator(".shown-board-preview").waitFor({ state: "detached" });
+  });
+
   test.each([
     ["7k/8/6QK/8/8/8/8/8 b - - 0 1", "Stalemate. The game is drawn."],
     ["7k/8/7K/8/8/8/8/8 b - - 0 1", "Neither side can mate any more. The game is drawn."],
@@ -62,6 +72,22 @@ describeWith("chromium")("the analysis", () => {
     await page.locator(".search-outcome").filter({ hasText: words }).waitFor();
   });
 
+  test("a finished game shows its result, and neither a button to analyse it nor figures", async () => {
+    const { page, start, state } = await open(`#fen=${mateInOne.replaceAll(" ", "_")}&moves=Re8`);
+    await page.getByText("Checkmate. White wins.", { exact: true }).waitFor();
+    await state.getByText("Game over", { exact: true }).waitFor();
+    expect(await start.count()).toBe(0);
+    expect(await page.locator(".search-panel").textContent()).not.toMatch(/Depth|–(?!0)/);
+  });
+
+  test("castling rights that a FEN cannot have are named beside the board", async () => {
+    const { page } = await open("#fen=4k3/8/8/8/8/8/8/4K3_w_KQkq_-_0_1&depth=2");
+    await page
+      .getByRole("listitem")
+      .filter({ hasText: /[Cc]astling/ })
+      .waitFor();
+  });
+
   test("an analysis counts repetitions, because the page sends the moves", async () => {
     const shuffle = "Nf3_Nf6_Ng1_Ng8_".repeat(2).slice(0, -1);
     const { page } = await open(`#moves=${shuffle}&depth=2`);
@@ -69,10 +95,10 @@ describeWith("chromium")("the analysis", () => {
   });
 
   test("an analysis that is stopped keeps the lines that it has found", async () => {
-    const { page, stop, start, lines } = await open("#moves=e4_c5&depth=30");
+    const { stop, start, lines, state } = await open("#moves=e4_c5&depth=30");
     await lines.first().waitFor();
     await stop.click();
-    await page.getByText("Stopped", { exact: true }).and(page.locator(".search-state")).waitFor();
+    await state.getByText("Stopped", { exact: true }).waitFor();
     expect(await lines.count()).toBe(1);
     await start.waitFor();
   });
@@ -121,27 +147,20 @@ describeWith("chromium")("the analysis", () => {
     await expect.poll(() => page.evaluate("told")).toBe(2);
   });
 
-  test("a click on Analyse before a new setting has settled sends one request", async () => {
-    const { page, start } = await open("#moves=e4&depth=3");
-    await page.getByText("Depth 3", { exact: true }).waitFor();
+  test("the page asks about a link to settings alone, and about nothing before somebody chose a position", async () => {
+    const { page, state } = await open();
     const searches = searchesOf(page);
-    await start.waitFor();
-    // In one task, quicker than any machine settles.
-    await page.evaluate(`{
-      const field = document.querySelector("input[type=number], .request-form input");
-      field.value = "4";
-      field.dispatchEvent(new Event("input", { bubbles: true }));
-      document.querySelector(".search-buttons .first").click();
-    }`);
-    await page.getByText("Depth 4", { exact: true }).waitFor();
+    await state.getByText("Press Analyse, or play a move").waitFor();
     await settle(page);
-    expect(searches).toHaveLength(1);
+    expect(searches).toEqual([]);
+    const { lines } = await open("#depth=4&search_moves=e4_d4");
+    expect(await lines.first().getByRole("button").first().textContent()).toMatch(/^1\. [ed]4$/);
   });
 
-  test('the page sends no search before there is a position, nor if "Every position" is off', async () => {
-    const { page, move, start, lines } = await open();
+  test("nothing is asked while the engine is switched off, except by Analyse", async () => {
+    const { page, move, start, lines, engine } = await open();
     const searches = searchesOf(page);
-    await page.getByRole("checkbox", { name: "Every position" }).uncheck();
+    await engine.uncheck();
     await page.getByRole("spinbutton", { name: "Depth" }).fill("3");
     await move.fill("e4");
     await move.press("Enter");
@@ -153,9 +172,78 @@ describeWith("chromium")("the analysis", () => {
     expect(searches).toHaveLength(1);
   });
 
+  test("a search that is done goes on deeper, and keeps what it has shown meanwhile", async () => {
+    const { page, state, stop, lines } = await open("#moves=e4_e5&depth=5");
+    await state.getByText("Depth 5", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Deeper" }).click();
+    await state.getByText(/^Depth ([6-9]|1\d|2\d) …$/).waitFor();
+    expect(await lines.count()).toBe(1);
+    await stop.click();
+    await state.getByText("Stopped", { exact: true }).waitFor();
+  });
+
+  test("a search that ran out of time says so, and how deep it came", async () => {
+    const { state } = await open("#moves=e4_e5&depth=30&movetime_ms=100");
+    await state.getByText(/^Stopped at the time limit \(0\.1 s\), depth \d+ of 30$/).waitFor();
+  });
+
+  test("an answer of one depth has no graph by depth", async () => {
+    const { page } = await open("#moves=e4_e5&depth=1");
+    await page.getByText(/^depth 1\/\d+ · .* nodes/).click();
+    expect(await page.getByRole("img", { name: "Score by depth" }).count()).toBe(0);
+  });
+
+  test("an answer that ends without an evaluation is asked for again", async () => {
+    let asked = 0;
+    const page = await kibitz.open({
+      address: "#moves=e4&depth=2",
+      prepare: (page) =>
+        void page.route("**/StreamEvaluate", (route) => {
+          asked++;
+          const empty = { contentType: "application/connect+json", body: "\u0002\0\0\0\u0002{}" };
+          return asked === 1 ? route.fulfill(empty) : route.continue();
+        }),
+    });
+    await analysisOf(page).lines.first().waitFor();
+    expect(asked).toBe(2);
+  });
+
+  test("the opening of the moves is named", async () => {
+    const { page } = await open("#moves=e4_e5_Nf3_Nc6_Bc4&depth=2");
+    await page.getByText("C50 Italian Game", { exact: true }).waitFor();
+  });
+
+  test("a move is read in figurines, in German, with glyphs and in small letters", async () => {
+    const { engine, move, moves } = await open();
+    await engine.uncheck();
+    await move.fill("1. e4! e5 2. nf3 ♞c6 3. Lb5 Sf6?! O-O");
+    await move.press("Enter");
+    await expect.poll(() => moves.allTextContents()).toEqual(["e4", "e5", "Nf3", "Nc6", "Bb5", "Nf6", "O-O"]);
+  });
+
+  test("a refused move is forgotten as soon as the board has another position", async () => {
+    const { page, engine, move, square } = await open();
+    const fault = page.getByText("“Qh5” is not a legal move here.");
+    await engine.uncheck();
+    await move.fill("Qh5");
+    await move.press("Enter");
+    await fault.waitFor();
+    await clickAt(page, square("e2"));
+    await clickAt(page, square("e4"));
+    await fault.waitFor({ state: "detached" });
+    expect(await move.getAttribute("aria-invalid")).toBe("false");
+  });
+
+  test("a typed promotion without a piece asks for the piece", async () => {
+    const { page, move } = await open("#fen=8/4P1k1/8/8/8/8/8/4K3_w_-_-_0_1&depth=2");
+    await move.fill("e8");
+    await move.press("Enter");
+    await page.getByRole("button", { name: "e8=N" }).click();
+    await page.getByRole("gridcell", { name: "e8, White knight" }).waitFor();
+  });
+
   test("a FEN can be pasted anywhere on the page", async () => {
     const { page, fen, heard } = await open("#depth=3");
-    await page.getByRole("checkbox", { name: "Every position" }).uncheck();
     await paste(page, ` ${mateInOne}\n`);
     await page.getByRole("gridcell", { name: "e1, White rook" }).waitFor();
     expect(await fen.inputValue()).toBe(mateInOne);
@@ -172,7 +260,7 @@ describeWith("chromium")("the analysis", () => {
     await paste(page, "1. e4 e5 2. Nf3 *");
     await expect
       .poll(() => page.getByRole("list", { name: "Moves" }).getByRole("button").allTextContents())
-      .toEqual(["Start", "e4", "e5", "Nf3"]);
+      .toEqual(["e4", "e5", "Nf3"]);
     await page.getByRole("heading", { name: "Analysis" }).waitFor();
   });
 
@@ -210,5 +298,75 @@ describeWith("chromium")("the analysis", () => {
     await page.getByText("This FEN cannot be read", { exact: true }).waitFor();
     expect(await page.locator("main img").count()).toBe(0);
     expect(await page.title()).not.toBe("run");
+  });
+});
+describeWith("chromium")("the moves of a game", () => {
+  const kibitz = usePage();
+  const open = async (address: string) => {
+    const page = await kibitz.open({ address, ...withClipboard });
+    const used = analysisOf(page);
+    return { page, ...used, current: page.locator(".move[aria-current]") };
+  };
+
+  test("a move from an earlier position begins a variation, which can be promoted and deleted, and each change can be undone", async () => {
+    const { page, engine, move, moves, current } = await open("#moves=e4_e5_Nf3");
+    await engine.uncheck();
+    await page.getByRole("button", { name: "One move back" }).click();
+    await move.fill("Bc4 Nf6");
+    await move.press("Enter");
+    const variation = page.locator(".move-variation");
+    expect(await variation.textContent()).toBe("2. Bc4Nf6");
+    expect(await moves.allTextContents()).toEqual(["e4", "e5", "Nf3", "2. Bc4", "Nf6"]);
+    await page.getByRole("button", { name: "Make main line" }).click();
+    expect(await variation.textContent()).toBe("2. Nf3");
+    await moves.filter({ hasText: "Bc4" }).click();
+    await page.getByRole("button", { name: "Delete from here" }).click();
+    expect(await moves.allTextContents()).toEqual(["e4", "e5", "Nf3"]);
+    expect(await current.textContent()).toBe("e5");
+    await page.keyboard.press("Control+Z");
+    expect(await variation.textContent()).toBe("2. Nf3");
+    await page.getByRole("button", { name: "Undo" }).click();
+    expect(await variation.textContent()).toBe("2. Bc4Nf6");
+  });
+
+  test("comments, glyphs and variations of a PGN stand between its moves in two columns", async () => {
+    const pgn = "{Start} 1. e4 {best by test} e5! (1... c5 $6 2. Nf3 (2. c3)) 2. Nf3 *";
+    const { page, moves } = await open(`#review&pgn=${pgn.replaceAll(" ", "_")}`);
+    await page.getByRole("link", { name: "Analysis" }).click();
+    await page.getByText("best by test", { exact: true }).waitFor();
+    expect(await page.getByRole("list", { name: "Moves" }).textContent()).toBe(
+      "Start1e4best by test1…e5!1… c5?!2. Nf32. c32Nf3",
+    );
+    const [white, black] = await Promise.all([moves.nth(0).boundingBox(), moves.nth(1).boundingBox()]);
+    expect(black?.x).toBeGreaterThan((white?.x ?? 0) + (white?.width ?? 0) - 1);
+  });
+
+  test("keys step, flip the board, play the best move, undo and show what they do; the wheel over the board steps", async () => {
+    const { page, square, lines, current, moves } = await open("#moves=e4_e5_Nf3&depth=3");
+    await lines.first().waitFor();
+    await page.keyboard.press("Home");
+    await expect.poll(() => current.count()).toBe(0);
+    await page.keyboard.press("ArrowRight");
+    await expect.poll(() => current.textContent()).toBe("e4");
+    await square("e4").hover();
+    await page.mouse.wheel(0, 100);
+    await expect.poll(() => current.textContent()).toBe("e5");
+    await page.mouse.wheel(0, -100);
+    await expect.poll(() => current.textContent()).toBe("e4");
+    await page.keyboard.press("End");
+    await expect.poll(() => current.textContent()).toBe("Nf3");
+    const before = await square("a1").boundingBox();
+    await page.keyboard.press("f");
+    await expect.poll(async () => (await square("a1").boundingBox())?.y).toBeLessThan(before?.y ?? 0);
+    await lines.first().waitFor();
+    await page.keyboard.press("Space");
+    await expect.poll(() => moves.count()).toBe(4);
+    await page.keyboard.press("Control+Z");
+    await expect.poll(() => moves.count()).toBe(3);
+    await page.keyboard.press("?");
+    const help = page.getByRole("dialog", { name: "Keys" });
+    await help.getByText("Play the best move").waitFor();
+    await page.keyboard.press("Escape");
+    await help.waitFor({ state: "hidden" });
   });
 });

@@ -17,7 +17,7 @@ describeWith("chromium")("the board", () => {
     await drag(page, square("e2"), square("e5"));
     await drag(page, square("e2"), square("e4"));
     await moves.filter({ hasText: "e4" }).waitFor();
-    expect(await moves.allTextContents()).toEqual(["Start", "e4"]);
+    expect(await moves.allTextContents()).toEqual(["e4"]);
     expect(await fen.inputValue()).toBe("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1");
   });
 
@@ -52,7 +52,7 @@ describeWith("chromium")("the board", () => {
     await move.fill("1. e4 e7e5 Nf3 Ke4");
     await move.press("Enter");
     await page.getByRole("alert").filter({ hasText: "“Ke4” is no legal move here." }).waitFor();
-    expect(await moves.allTextContents()).toEqual(["Start", "e4", "e5", "Nf3"]);
+    expect(await moves.allTextContents()).toEqual(["e4", "e5", "Nf3"]);
     expect(await move.inputValue()).toBe("Ke4");
   });
 
@@ -96,7 +96,7 @@ describeWith("chromium")("the board", () => {
     await chess960.lines.first().waitFor();
   });
 
-  test("the board goes back and forward in a game, and a new move replaces the moves after it", async () => {
+  test("the board goes back and forward in a game", async () => {
     const { page, moves, move, board } = await open(`#moves=e4_e5_Nf3_Nc6${depth}`);
     await moves.filter({ hasText: "Nc6" }).waitFor();
     await page.keyboard.press("ArrowLeft");
@@ -106,13 +106,12 @@ describeWith("chromium")("the board", () => {
       .and(page.locator("[aria-current=step]"))
       .waitFor();
     await page.getByRole("button", { name: "One move forward" }).click();
-    expect(await moves.allTextContents()).toEqual(["Start", "e4", "e5", "Nf3", "Nc6"]);
+    expect(await moves.allTextContents()).toEqual(["e4", "e5", "Nf3", "Nc6"]);
     await page.keyboard.press("Home");
     await board.getByRole("gridcell", { name: "e2, White pawn" }).waitFor();
     await move.fill("d4");
     await move.press("Enter");
     await moves.filter({ hasText: "d4" }).waitFor();
-    expect(await moves.allTextContents()).toEqual(["Start", "d4"]);
   });
 
   test("the board is turned for the eye, for arrow keys and in the address", async () => {

@@ -15,7 +15,7 @@ const analyse = (page: Page) => page.getByRole("button", { name: "Analyse", exac
 /** The page of somebody who asks by the button only. */
 async function open(kibitz: UsedPage, options: OpenOptions = {}): Promise<Page> {
   const page = await kibitz.open(options);
-  await page.getByRole("checkbox", { name: "Every position" }).uncheck();
+  await page.getByRole("switch", { name: "Analyse automatically" }).uncheck();
   return page;
 }
 
@@ -156,7 +156,7 @@ describeWith("chromium")("the call behind the page", () => {
         searches.push(request.url());
       }
     });
-    await page.getByRole("checkbox", { name: "Every position" }).check();
+    await page.getByRole("switch", { name: "Analyse automatically" }).check();
     const sent = page.waitForRequest((request) => request.url().endsWith("StreamEvaluate"));
     await problem.getByRole("button", { name: "Analyse to depth 20 with 5 lines" }).click();
     // Behind the five bytes of its envelope.

@@ -1,8 +1,10 @@
+import { Chess } from "chessops/chess";
+import { makeUci } from "chessops/util";
 import { expect, test } from "vitest";
 import { describeWith } from "../support/needs.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { startRelay } from "../support/relay.ts";
-import { analysisOf, hasFocus, settle } from "./support/analysis-page.ts";
+import { analysisOf, hasFocus, searchesOf, settle } from "./support/analysis-page.ts";
 import { usePage, useServiceInProcess } from "./support/open-page.ts";
 
 describeWith("chromium")("the connection", () => {
@@ -36,7 +38,7 @@ describeWith("chromium")("the connection", () => {
 
   test("a user who does not want to wait for the next try after a lost connection can ask at once", async () => {
     await using way = await relayed();
-    const page = await kibitz.open({ base: way.base, address: "#depth=3" });
+    const page = await kibitz.open({ base: way.base });
     const { lines, start } = analysisOf(page);
     await page.getByRole("grid", { name: "Board" }).waitFor();
     way.relay.isRefusing = true;
@@ -51,7 +53,7 @@ describeWith("chromium")("the connection", () => {
 
   test("a search whose answer is slow says so, and can be stopped", async () => {
     await using way = await relayed();
-    const page = await kibitz.open({ base: way.base, address: "#depth=3" });
+    const page = await kibitz.open({ base: way.base });
     const { start, stop, lines } = analysisOf(page);
     await page.getByRole("grid", { name: "Board" }).waitFor();
     // Longer than the test needs to see it and to give it up. A new connection does not wait for it.
@@ -66,7 +68,7 @@ describeWith("chromium")("the connection", () => {
   });
 
   test("a search at a busy service shows its queue position", async () => {
-    const page = await kibitz.open({ address: "#depth=2" });
+    const page = await kibitz.open();
     const { start, lines } = analysisOf(page);
     await page.getByRole("grid", { name: "Board" }).waitFor();
     const controller = new AbortController();
@@ -104,13 +106,12 @@ describeWith("chromium")("a service that says to wait", () => {
   );
 
   test("a service that says to wait is not asked meanwhile, and when the countdown ends about the position on the board", async () => {
-    let asked = 0;
+    let searches: readonly string[] = [];
     const page = await kibitz.open({
       address: "#moves=e4&depth=2",
-      prepare: (page) =>
-        void page.on("request", (request) => {
-          asked += request.url().endsWith("/StreamEvaluate") ? 1 : 0;
-        }),
+      prepare: (page) => {
+        searches = searchesOf(page);
+      },
     });
     const { lines, move } = analysisOf(page);
     await lines.first().waitFor();
@@ -122,7 +123,7 @@ describeWith("chromium")("a service that says to wait", () => {
     await page.getByRole("gridcell", { name: "f3, White knight" }).waitFor();
     await settle(page);
     expect(await page.getByRole("timer").textContent()).toMatch(/^Goes on in \d+ s$/);
-    expect(asked).toBe(2);
+    expect(searches).toHaveLength(2);
     await lines.first().waitFor();
     await page
       .getByRole("toolbar", { name: /^Line 1/ })
@@ -132,16 +133,15 @@ describeWith("chromium")("a service that says to wait", () => {
 
   test("a service that said to wait is asked about every position again when its user has got a key", async () => {
     const page = await kibitz.open({ address: "#moves=e4&depth=2" });
-    const { lines, move, start } = analysisOf(page);
+    const { lines, move } = analysisOf(page);
     await lines.first().or(page.getByRole("timer")).waitFor();
     await move.fill("e5");
     await move.press("Enter");
     await page.getByRole("timer").waitFor();
     await page.getByRole("button", { name: "Get a free key", exact: true }).click();
     await page.getByText("Free plan").waitFor();
-    await start.click();
     await page.getByText("Depth 2", { exact: true }).waitFor();
-    const asked = page.waitForRequest((request) => request.url().endsWith("/StreamEvaluate"));
+    const asked = page.waitForRequest("**/StreamEvaluate");
     await move.fill("Nf3");
     await move.press("Enter");
     await asked;
@@ -151,3 +151,54 @@ describeWith("chromium")("a service that says to wait", () => {
       .waitFor();
   });
 });
+
+describeWith("chromium")("a person without a key", () => {
+  const kibitz = usePage(useServiceInProcess({ KIBITZ_ACCESS: "public" }));
+
+  test("a person without a key steps through 120 plies at two a second, and reads an evaluation at each rest", async () => {
+    const page = await kibitz.open({
+      address: `#moves=${aimlessGame(120)}&ply=0&depth=4`,
+      ownTab: true,
+      prepare: (page) => page.clock.install(),
+    });
+    const { lines, state } = analysisOf(page);
+    const read = async () => {
+      await page.clock.runFor(700);
+      await state.getByText("Depth 4", { exact: true }).waitFor();
+      await lines.first().waitFor();
+    };
+    await read();
+    const searches = searchesOf(page);
+    for (let ply = 1; ply <= 120; ply++) {
+      await page.keyboard.press("ArrowRight");
+      await page.clock.runFor(500);
+      if (ply % 10 === 0) {
+        await read();
+      }
+    }
+    for (let ply = 119; ply >= 0; ply--) {
+      await page.keyboard.press("ArrowLeft");
+      await page.clock.runFor(500);
+      if (ply % 10 === 0) {
+        // What is known is not asked again.
+        await state.getByText("Depth 4", { exact: true }).waitFor();
+      }
+    }
+    expect(searches).toHaveLength(12);
+  });
+});
+
+/** The moves of a game without a plan, as a link has them. */
+function aimlessGame(plies: number): string {
+  const chess = Chess.default();
+  const moves: string[] = [];
+  while (moves.length < plies) {
+    const legal = [...chess.allDests()].flatMap(([from, targets]) =>
+      [...targets].map((to) => ({ from, to })),
+    );
+    const move = legal[(moves.length * 7) % legal.length] ?? expect.fail("the game is over");
+    moves.push(makeUci(move));
+    chess.play(move);
+  }
+  return moves.join("_");
+}

@@ -17,7 +17,7 @@ describeWith("chromium")("what is seen", () => {
       const first = [
         page.getByText("Chess analysis by Stockfish"),
         page.getByRole("grid", { name: "Board" }),
-        page.getByText("Ready", { exact: true }),
+        page.getByText("Press Analyse, or play a move"),
         page.getByRole("button", { name: "Analyse", exact: true }),
       ];
       for (const part of first) {
@@ -106,10 +106,10 @@ describeWith("chromium")("what is seen", () => {
   test("nothing on the page moves while a search deepens, at 320 px and at 1280 px", async () => {
     for (const size of [telephone, { width: 1280, height: 800 }]) {
       const page = await kibitz.open({ address: "#moves=e4_e5&depth=13&multipv=2", size });
-      const { lines, start } = analysisOf(page);
+      const { lines } = analysisOf(page);
       const places = () =>
         Promise.all(
-          [".search-graph", ".move-list", ".request-form"].map(async (part) => {
+          [".search-figures", ".move-list", ".request-form"].map(async (part) => {
             const { y } = await boxOf(page.locator(part));
             return Math.round(y);
           }),
@@ -118,7 +118,6 @@ describeWith("chromium")("what is seen", () => {
       const before = await places();
       await lines.nth(1).waitFor();
       await page.evaluate(watchShifts);
-      await start.waitFor();
       await page.getByText("Depth 13", { exact: true }).waitFor();
       expect(await page.evaluate("window.shifted"), `${size.width} px`).toEqual([]);
       expect(await places(), `${size.width} px`).toEqual(before);

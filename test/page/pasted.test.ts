@@ -42,7 +42,7 @@ describeWith("chromium")("texts that are pasted on the page", () => {
     const { page, moves } = await open();
     await paste(page, `${kibitz.url}/#moves=e4_e5_Nf3&ply=2`);
     await page.getByRole("gridcell", { name: "e5, Black pawn" }).waitFor();
-    expect(await moves.allTextContents()).toEqual(["Start", "e4", "e5", "Nf3"]);
+    expect(await moves.allTextContents()).toEqual(["e4", "e5", "Nf3"]);
     await page.getByRole("gridcell", { name: "g1, White knight" }).waitFor();
     await page.goBack();
     await page.getByRole("gridcell", { name: "e2, White pawn" }).waitFor();

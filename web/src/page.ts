@@ -1,5 +1,6 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
+import { type AnalysisState, createAnalysis } from "./analysis/create-analysis.ts";
 import { createSetUpState, type SetUpState } from "./analysis/create-set-up.ts";
 import { type Client, createClientState } from "./client/client.ts";
 import { type Address, createAddress } from "./create-address.ts";
@@ -17,6 +18,8 @@ export interface Page {
   readonly request: RequestState;
   readonly pasted: Pasted;
   readonly setUp: SetUpState;
+  /** The analysis of the position on the board. */
+  readonly analysis: AnalysisState;
   dispose(): void;
 }
 
@@ -33,6 +36,7 @@ export function createPage(): Page {
     request,
     pasted,
     setUp: createSetUpState(game),
+    analysis: createAnalysis({ game, client, request }),
     dispose() {
       pasted.dispose();
       address.dispose();

@@ -16,6 +16,10 @@ export function analysisOf(page: Page) {
     score: page.getByRole("meter", { name: "Evaluation" }),
     start: page.getByRole("button", { name: "Analyse", exact: true }),
     stop: page.getByRole("button", { name: "Stop" }),
+    /** Switches the engine on and off. */
+    engine: page.getByRole("switch", { name: "Analyse automatically" }),
+    /** How the search is getting on. */
+    state: page.locator(".search-state"),
     /** What those who hear the page are told. */
     heard: page.getByRole("status"),
   };
@@ -52,9 +56,20 @@ export async function clickAt(page: Page, square: Locator, button: MouseButton =
   await drag(page, square, square, button);
 }
 
-/** Waits until the page has sent the search that it sends by itself, if it does: its own timer of 250 ms began earlier than this one. */
+/** Waits until the page has sent the search that it sends for a new position, if it does: its own timer of 600 ms began earlier. */
 export async function settle(page: Page): Promise<void> {
-  await page.evaluate("new Promise((resolve) => setTimeout(resolve, 350))");
+  await page.evaluate("new Promise((resolve) => setTimeout(resolve, 700))");
+}
+
+/** The bodies of the searches that a page sends from now on. */
+export function searchesOf(page: Page): readonly string[] {
+  const searches: string[] = [];
+  page.on("request", (request) => {
+    if (request.url().endsWith("/StreamEvaluate")) {
+      searches.push(request.postData() ?? "");
+    }
+  });
+  return searches;
 }
 
 /** Whether something has the focus: else keys and screen readers begin at the top again. */

@@ -1,30 +1,29 @@
 import { useEffect } from "preact/hooks";
-import { linkToHere, played } from "../address.ts";
 import { BoardView } from "../board/board-view.tsx";
 import { EvaluationBar } from "../board/evaluation-bar.tsx";
+import { listenToKeys } from "../moves/keys.ts";
+import { MoveList } from "../moves/move-list.tsx";
+import { MoveTools } from "../moves/move-tools.tsx";
+import { Steps } from "../moves/steps.tsx";
 import { usePage } from "../page.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { RequestForm } from "../request/request-form.tsx";
 import { texts } from "../texts.ts";
-import { analyseByItself } from "./auto.ts";
 import { FenField, LinkFault } from "./fen-field.tsx";
-import { tellChanges } from "./heard.ts";
-import { evaluations } from "./live.ts";
+import { announceChanges } from "./heard.ts";
 import { MoveField } from "./move-field.tsx";
-import { MoveList, MoveSteps, stepByKeys } from "./move-list.tsx";
-import { scoreNow } from "./score-now.ts";
 import { SearchPanel } from "./search-panel.tsx";
 import { ShownBoard } from "./shown-board.tsx";
-import { flip, position } from "./state.ts";
 import "./analysis.css";
 
 const words = texts.analysis;
 
 /** A position on a board, and what the engine says of it while it searches. */
 export function Analysis() {
+  const { game, analysis } = usePage();
   useEffect(() => {
-    const ends = [analyseByItself(), tellChanges()];
+    const ends = [analysis.follow(), announceChanges(game, analysis)];
     return () => {
       for (const end of ends) {
         end();
@@ -44,50 +43,44 @@ export function Analysis() {
 }
 
 function Play() {
-  const { address } = usePage();
-  const latest = evaluations.value.at(-1);
-  useEffect(stepByKeys, []);
+  const { game, analysis, address } = usePage();
+  const { percent, text } = analysis.score.value;
+  useEffect(() => listenToKeys({ game, playBest: analysis.playBest }), []);
   return (
     <BoardView
-      bar={
-        <EvaluationBar
-          percent={scoreNow.value.percent}
-          score={scoreNow.value.text}
-          orientation={played.value.orientation}
-        />
-      }
-      board={<ShownBoard lines={latest?.lines ?? []} />}
+      bar={<EvaluationBar percent={percent} score={text} orientation={game.orientation.value} />}
+      board={<ShownBoard />}
       tools={
         <>
-          <MoveSteps />
-          <button type="button" class="quiet" aria-label={words.flip} title={words.flip} onClick={flip}>
-            <Icon name="flip" /> Flip
-          </button>
+          <Steps />
           <button type="button" class="quiet" onClick={() => address.show("set-up")}>
             <Icon name="setUp" /> {words.setUp}
           </button>
           <CopyButton
             label={words.copyLink}
-            face="Link"
+            face={words.copyLink}
             icon="link"
             done={words.linkCopied}
             isQuiet
-            text={linkToHere}
+            text={address.link}
           />
           <CopyButton
             label={words.copyFen}
-            face="FEN"
+            face={words.copyFen}
             icon="copy"
             done={words.fenCopied}
             isQuiet
-            text={() => position.peek().fen}
+            text={() => game.at.peek().position.fen}
           />
         </>
       }
     >
       <SearchPanel />
       <div class="panel stack">
+        <Corrections />
+        <Opening />
         <MoveList />
+        <MoveTools />
         <MoveField />
         <FenField />
       </div>
@@ -95,5 +88,30 @@ function Play() {
         <RequestForm />
       </div>
     </BoardView>
+  );
+}
+
+/** The corrections of the FEN or PGN that change the game, such as castling rights that were removed. */
+function Corrections() {
+  const corrections = usePage().game.warnings.value.filter(({ code }) => code !== "ep_square_removed");
+  return corrections.length === 0 ? null : (
+    <ul class="corrections">
+      {corrections.map(({ message }) => (
+        <li key={message}>{message}</li>
+      ))}
+    </ul>
+  );
+}
+
+function Opening() {
+  const { game, analysis } = usePage();
+  const opening = analysis.opening.value;
+  if (game.game.value.start.children.length === 0) {
+    return <p class="quiet-text">{words.noMoves}</p>;
+  }
+  return (
+    <p class="opening">
+      <span class="quiet-text">{opening?.eco}</span> {opening?.name}
+    </p>
   );
 }

@@ -11,7 +11,7 @@ export function Chances({ wdl }: { readonly wdl: Wdl | undefined }) {
     ["loss", words.loss, wdl?.loss],
   ] as const;
   return (
-    <div class="chances">
+    <div class="chances" title={words.chancesHint}>
       <div class="chances-bar" aria-hidden="true">
         {parts.map(([kind, , permille]) => (
           <div
@@ -25,7 +25,7 @@ export function Chances({ wdl }: { readonly wdl: Wdl | undefined }) {
         {parts.map(([kind, name, permille]) => (
           <div key={kind}>
             <dt>{name}</dt>
-            <dd>{permille === undefined ? "–" : words.percent(permille)}</dd>
+            <dd>{permille === undefined ? "" : words.percent(permille)}</dd>
           </div>
         ))}
       </dl>

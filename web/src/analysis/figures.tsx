@@ -1,50 +1,47 @@
-import { Path, StopReason } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import { Path } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { EvaluateResponse } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { briefly } from "../parts/score-text.ts";
+import { Graph } from "../graph/graph.tsx";
+import { briefly, scoreText } from "../parts/score-text.ts";
 import { texts } from "../texts.ts";
 
 const words = texts.analysis;
 
-/** How the search went, in figures. Each has its place from the beginning. */
-export function Figures({ evaluation }: { readonly evaluation: EvaluateResponse | undefined }) {
-  const { search, engine } = evaluation ?? {};
-  const rows: readonly (readonly [string, string])[] = [
-    [words.depth, search ? words.depthOf(search.depth, search.seldepth) : ""],
-    [words.nodes, search ? briefly(search.nodes) : ""],
-    [words.speed, search && search.nps > 0n ? words.perSecond(briefly(search.nps)) : ""],
-    [words.time, search ? words.seconds(search.timeMs) : ""],
-    [
-      words.engine,
-      engine ? `${engine.name}${engine.path === Path.NATIVE ? `, ${texts.request.paths.native}` : ""}` : "",
-    ],
-  ];
-  const end = endOf(search?.stopReason);
-  const notes = [...(end ? [end] : []), ...(search?.cached ? [words.known] : [])].join(", ");
-  return (
-    <dl class="search-figures figures" aria-label={words.figures}>
-      {rows.map(([name, value], index) => (
-        // The last has a row of its own, with room for how it ended.
-        <div key={name} {...(index === rows.length - 1 && { class: "search-engine" })}>
-          <dt>{name}</dt>
-          <dd>
-            {value || "–"}
-            {index === rows.length - 1 && notes && <span class="quiet-text"> · {notes}</span>}
-          </dd>
-        </div>
-      ))}
-    </dl>
-  );
+interface FiguresProps {
+  /** Depth by depth. Cached answers have only one depth. */
+  readonly evaluations: readonly EvaluateResponse[];
 }
 
-function endOf(reason: StopReason | undefined): string | undefined {
-  switch (reason) {
-    case StopReason.MOVETIME:
-      return words.stopReasons.movetime;
-    case StopReason.SERVER_LIMIT:
-      return words.stopReasons.limit;
-    case StopReason.NODES:
-      return words.stopReasons.nodes;
-    default:
-      return undefined;
+/** How much the engine has searched, in one line, which unfolds the score by depth. */
+export function Figures({ evaluations }: FiguresProps) {
+  const { search, engine } = evaluations.at(-1) ?? {};
+  const parts = [
+    search && words.depthOf(search.depth, search.seldepth),
+    search && words.nodes(briefly(search.nodes)),
+    search && search.nps > 0n && words.perSecond(briefly(search.nps)),
+    search && words.seconds(search.timeMs),
+    search?.cached && words.cached,
+    engine && `${engine.name}${engine.path === Path.NATIVE ? `, ${texts.request.paths.native}` : ""}`,
+  ];
+  const figures = parts.filter(Boolean).join(" · ");
+  const points = evaluations.flatMap(({ score, search: at }) =>
+    score && at && at.depth > 0
+      ? [{ x: at.depth, y: score.winPercent, words: words.atDepth(at.depth, scoreText(score)) }]
+      : [],
+  );
+  const [first, last] = [points[0], points.at(-1)];
+  if (first === undefined || last === undefined || first === last) {
+    return <p class="search-figures quiet-text figures">{figures}</p>;
   }
+  return (
+    <details class="search-figures quiet-text figures">
+      <summary title={words.scoreByDepth}>{figures}</summary>
+      <Graph
+        label={`${words.scoreByDepth}. ${last.words}`}
+        points={points}
+        frame={{ x: [first.x, last.x], y: [0, 100] }}
+        base={0}
+        middle={50}
+      />
+    </details>
+  );
 }

@@ -1,20 +1,20 @@
 import { effect } from "@preact/signals";
 import type { EvaluateResponse } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { moveInWords } from "../board/words.ts";
+import type { GameState } from "../game/create-game.ts";
 import { announce } from "../parts/live-region.tsx";
 import { texts } from "../texts.ts";
-import { evaluations, search } from "./live.ts";
+import type { AnalysisState } from "./create-analysis.ts";
 import { outcomeInWords } from "./outcome.ts";
-import { play, ply, position } from "./state.ts";
 
 const words = texts.analysis;
 
-/** How long at least between two scores that are told while a search goes on, in milliseconds. */
+/** How long at least between two scores that are announced while a search goes on, in milliseconds. */
 const scoreEveryMs = 4000;
 
-/** Tells those who hear the page each move, and the score now and again and at the end. Returns what ends it. */
-export function tellChanges(): () => void {
-  const ends = [effect(tellMoves()), effect(tellScores())];
+/** Announces each move, and the score now and again and at the end. Returns a function that ends it. */
+export function announceChanges(game: GameState, analysis: AnalysisState): () => void {
+  const ends = [effect(announceMoves(game)), effect(announceScores(analysis))];
   return () => {
     for (const end of ends) {
       end();
@@ -22,54 +22,50 @@ export function tellChanges(): () => void {
   };
 }
 
-function tellMoves(): () => void {
-  let told = position.peek().fen;
+function announceMoves({ at }: GameState): () => void {
+  let announced = at.peek().position.fen;
   return () => {
-    const { fen } = position.value;
-    if (fen === told) {
+    const { move, position } = at.value;
+    if (position.fen === announced) {
       return;
     }
-    told = fen;
-    const last = play.value.moves[ply.value - 1];
-    const mover = position.value.turn === "white" ? "black" : "white";
+    announced = position.fen;
+    const mover = position.turn === "white" ? "black" : "white";
     const parts = [
-      last ? `${moveInWords(last, mover)}.` : words.toMove(texts.board.colours[position.value.turn]),
-      outcomeInWords(position.value) ?? "",
+      move ? `${moveInWords(move, mover)}.` : words.toMove(texts.board.colours[position.turn]),
+      outcomeInWords(position) ?? "",
     ];
     announce(parts.filter((part) => part !== "").join(" "));
   };
 }
 
-function tellScores(): () => void {
-  let toldAt = 0;
+function announceScores({ search, latest }: AnalysisState): () => void {
+  let announcedAt = 0;
   let before = search.peek().kind;
-  /** The last one that was told at its end. */
-  let toldAnswer: EvaluateResponse | undefined;
+  /** The last answer whose end was announced. */
+  let announced: EvaluateResponse | undefined;
   return () => {
     const state = search.value;
     const { kind } = state;
-    const latest = evaluations.value.at(-1);
+    const evaluation = latest.value;
     const hasChanged = kind !== before;
     before = kind;
-    if (state.kind === "stopped") {
-      if (hasChanged) {
-        announce(words.states.stopped);
-      }
-      return;
+    if (hasChanged && kind === "stopped") {
+      announce(words.states.stopped);
     }
-    if (state.kind === "queued" && hasChanged) {
+    if (hasChanged && state.kind === "queued") {
       announce(words.states.queued(state.place, Math.ceil(state.waitMs / 1000)));
     }
-    if (!latest) {
-      toldAnswer = undefined;
+    if (!evaluation) {
+      announced = undefined;
       return;
     }
     const now = performance.now();
-    const isNewAnswer = kind === "done" && latest !== toldAnswer;
-    if (isNewAnswer || (kind === "searching" && now - toldAt > scoreEveryMs)) {
-      toldAt = now;
-      toldAnswer = isNewAnswer ? latest : toldAnswer;
-      announce(words.heard(latest.search?.depth ?? 0, latest.summary));
+    const isNewAnswer = kind === "done" && evaluation !== announced;
+    if (isNewAnswer || (kind === "searching" && now - announcedAt > scoreEveryMs)) {
+      announcedAt = now;
+      announced = isNewAnswer ? evaluation : announced;
+      announce(words.heard(evaluation.search?.depth ?? 0, evaluation.summary));
     }
   };
 }

@@ -1,10 +1,9 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Line } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
-import type { Position } from "../../../src/chess/position.ts";
+import { moveNumber } from "../moves/move-number.ts";
+import { usePage } from "../page.ts";
 import { scoreText } from "../parts/score-text.ts";
 import { texts } from "../texts.ts";
-import { pointedAt } from "./preview.ts";
-import { playMoves } from "./state.ts";
 
 const words = texts.analysis;
 
@@ -12,16 +11,15 @@ interface LinesProps {
   readonly lines: readonly Line[];
   /** How many are to come, so that nothing moves when they do. */
   readonly wanted: number;
-  /** The position that the lines begin from. */
-  readonly position: Position;
 }
 
-/** The best lines, each of its moves to be looked at and played. */
-export function Lines({ lines, wanted, position }: LinesProps) {
+/** The best lines. Each move can be looked at and played. */
+export function Lines({ lines, wanted }: LinesProps) {
+  const hasMoved = usePointerMoves();
   return (
-    <ol class="lines" aria-label={words.lines} onPointerLeave={clearPreview}>
+    <ol class="lines" aria-label={words.lines}>
       {lines.map((line) => (
-        <LineRow key={line.rank} line={line} position={position} />
+        <LineRow key={line.rank} line={line} hasMoved={hasMoved} />
       ))}
       {Array.from({ length: Math.max(wanted - lines.length, 0) }, (_, index) => (
         <li key={`empty ${index}`} class="line line-empty" aria-hidden="true" />
@@ -30,16 +28,41 @@ export function Lines({ lines, wanted, position }: LinesProps) {
   );
 }
 
-function clearPreview() {
-  pointedAt.value = [];
+/** Returns a function that is true if the latest event of the pointer moved it: browsers send one, too, if a line comes in under it. */
+function usePointerMoves(): () => boolean {
+  const moved = useRef(false);
+  useEffect(() => {
+    let [x, y] = [Number.NaN, Number.NaN];
+    const onMove = ({ clientX, clientY }: PointerEvent) => {
+      moved.current = clientX !== x || clientY !== y;
+      [x, y] = [clientX, clientY];
+    };
+    document.addEventListener("pointermove", onMove, { capture: true });
+    return () => document.removeEventListener("pointermove", onMove, { capture: true });
+  }, []);
+  return () => moved.current;
 }
 
-function LineRow({ line, position }: { readonly line: Line; readonly position: Position }) {
+interface LineRowProps {
+  readonly line: Line;
+  hasMoved(): boolean;
+}
+
+function LineRow({ line, hasMoved }: LineRowProps) {
+  const { game, analysis } = usePage();
+  const { pointedAt } = analysis;
   const [at, setAt] = useState(0);
   const [isWhole, setIsWhole] = useState(false);
   const score = line.score ? scoreText(line.score) : "";
+  const { position } = game.at.value;
   const isBlack = line.score?.value.case !== undefined && line.score.value.value < 0;
 
+  const pointAt = (index: number) => {
+    pointedAt.value = { rank: line.rank, index };
+  };
+  const pointAway = () => {
+    pointedAt.value = undefined;
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step === undefined || event.ctrlKey || event.altKey || event.metaKey) {
@@ -56,29 +79,28 @@ function LineRow({ line, position }: { readonly line: Line; readonly position: P
       <span class={isBlack ? "line-score line-score-black" : "line-score"}>{score}</span>
       <div class="line-moves" role="toolbar" aria-label={words.line(line.rank, score)} onKeyDown={onKeyDown}>
         {line.san.map((san, index) => {
-          const number = numberBefore(position, index);
+          const number = moveNumber(position, index);
           return (
             <button
               key={index}
               type="button"
               class="line-move"
               tabIndex={index === Math.min(at, line.san.length - 1) ? 0 : -1}
-              onPointerEnter={() => {
-                pointedAt.value = line.moves.slice(0, index + 1);
-              }}
+              onPointerMove={() => hasMoved() && pointAt(index)}
+              onPointerLeave={pointAway}
               onFocus={({ currentTarget }) => {
                 setAt(index);
                 if (currentTarget.matches(":focus-visible")) {
-                  pointedAt.value = line.moves.slice(0, index + 1);
+                  pointAt(index);
                 }
               }}
-              onBlur={clearPreview}
+              onBlur={pointAway}
               onClick={() => {
-                clearPreview();
-                playMoves(line.moves.slice(0, index + 1));
+                pointAway();
+                game.play(line.moves.slice(0, index + 1));
               }}
             >
-              {number && <span class="line-number">{number} </span>}
+              {(index === 0 || number.endsWith(".")) && <span class="line-number">{number} </span>}
               {san}
             </button>
           );
@@ -102,11 +124,4 @@ function LineRow({ line, position }: { readonly line: Line; readonly position: P
       </button>
     </li>
   );
-}
-
-/** `12.` before White's moves, `12…` before Black's where it is the first. */
-function numberBefore({ board, turn }: Position, index: number): string {
-  const plies = index + (turn === "white" ? 0 : 1);
-  const number = board.fullmoves + Math.floor(plies / 2);
-  return plies % 2 === 0 ? `${number}.` : index === 0 ? `${number}…` : "";
 }

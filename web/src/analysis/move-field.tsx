@@ -1,32 +1,43 @@
 import { useSignal } from "@preact/signals";
+import { moveFromText } from "../../../src/chess/moves.ts";
+import { usePage } from "../page.ts";
 import { texts } from "../texts.ts";
-import { playMoves, ply } from "./state.ts";
+import { movesOfText } from "./moves-of-text.ts";
 
 const words = texts.analysis;
 
+interface RefusedMove {
+  readonly text: string;
+  /** The position that it was entered in: in another one the move may be legal. */
+  readonly fen: string;
+  /** The promotions that it may mean. */
+  readonly meant: readonly string[];
+}
+
 /** A move, or several, as text: SAN or UCI. */
 export function MoveField() {
+  const { game } = usePage();
   const text = useSignal("");
-  const refused = useSignal<string | undefined>(undefined);
-  const playText = () => {
-    // Numbers of moves are what people copy along.
-    const moves = text.value.split(/\s+|\d+\.+/).filter((move) => move !== "");
-    if (moves.length === 0) {
-      return;
-    }
-    const had = ply.peek();
-    const { refused: fault } = playMoves(moves);
+  const refused = useSignal<RefusedMove | undefined>(undefined);
+  const fault = refused.value?.fen === game.at.value.position.fen ? refused.value : undefined;
+  const play = (moves: readonly string[]) => {
+    const { played } = game.play(moves);
     // Legal moves are played on the board; the rest stays in the field, to be corrected.
-    const rest = fault ? moves.slice(ply.peek() - had) : [];
-    refused.value = rest[0] && words.noSuchMove(rest[0]);
-    text.value = rest.join(" ");
+    const [move, ...others] = moves.slice(played);
+    const { board, fen } = game.at.peek().position;
+    const meant = ["Q", "N", "R", "B"].map((piece) => `${move}=${piece}`);
+    refused.value =
+      move === undefined
+        ? undefined
+        : { text: move, fen, meant: meant.filter((promotion) => moveFromText(board, promotion)) };
+    text.value = move === undefined ? "" : [move, ...others].join(" ");
   };
   return (
     <form
       class="move-field"
       onSubmit={(event) => {
         event.preventDefault();
-        playText();
+        play(movesOfText(text.value));
       }}
     >
       <label for="move">{words.move}</label>
@@ -38,7 +49,7 @@ export function MoveField() {
         spellcheck={false}
         placeholder={words.moveHint}
         value={text.value}
-        aria-invalid={refused.value !== undefined}
+        aria-invalid={fault !== undefined}
         aria-describedby="move-fault"
         onInput={({ currentTarget }) => {
           text.value = currentTarget.value;
@@ -46,9 +57,14 @@ export function MoveField() {
         }}
       />
       <button type="submit">{words.play}</button>
-      <p id="move-fault" class="field-fault" role="alert">
-        {refused.value}
-      </p>
+      <div id="move-fault" class="field-fault row" role="alert">
+        {fault && (fault.meant.length > 0 ? words.promotion(fault.text) : words.noSuchMove(fault.text))}
+        {fault?.meant.map((move) => (
+          <button key={move} type="button" onClick={() => play([move])}>
+            {move}
+          </button>
+        ))}
+      </div>
     </form>
   );
 }

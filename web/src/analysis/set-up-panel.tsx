@@ -236,7 +236,7 @@ function Tools({ tool, onTool, onDrag }: ToolsProps) {
           <Icon name={name} /> {words.tools[name]}
         </button>
       ))}
-      <button type="button" class="set-up-tool quiet" aria-label={texts.analysis.flip} onClick={game.flip}>
+      <button type="button" class="set-up-tool quiet" aria-label={texts.moves.names.flip} onClick={game.flip}>
         <Icon name="flip" /> Flip
       </button>
       {pieces.map((piece) => {

@@ -3,28 +3,33 @@ import { isNormal, type Role, type SquareName } from "chessops/types";
 import { makeUci, parseSquare, parseUci } from "chessops/util";
 import { useMemo } from "preact/hooks";
 import type { Line } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
-import { played } from "../address.ts";
 import { type Arrow, Board } from "../board/board.tsx";
 import { positionInWords } from "../board/words.ts";
+import { stepByWheel } from "../moves/step-by-wheel.ts";
+import { usePage } from "../page.ts";
 import { texts } from "../texts.ts";
 import { outcomeInWords } from "./outcome.ts";
-import { shown } from "./preview.ts";
-import { playMoves } from "./state.ts";
 
-/** The board of the analysis: legal moves can be made on it, the best ones are drawn. */
-export function ShownBoard({ lines }: { readonly lines: readonly Line[] }) {
-  const { position, last, isPreview } = shown.value;
+/** The board of the analysis: legal moves can be made on it, and it shows the best ones. */
+export function ShownBoard() {
+  const { game, analysis } = usePage();
+  const { position, last, isPreview } = analysis.shown.value;
   const { board, chess960, fen, turn } = position;
   const targets = useMemo(() => chessgroundDests(board, { chess960 }), [fen]);
+  const onWheel = useMemo(() => stepByWheel(game), [game]);
+  const onMove = (from: SquareName, to: SquareName, promotion: Role | undefined) => {
+    const move = { from: parseSquare(from), to: parseSquare(to) };
+    game.play([makeUci(promotion ? { ...move, promotion } : move)]);
+  };
   return (
-    <div class={isPreview ? "shown-board shown-board-preview" : "shown-board"}>
+    <div class={isPreview ? "shown-board shown-board-preview" : "shown-board"} onWheel={onWheel}>
       <Board
         label={texts.board.name}
         fen={fen}
-        orientation={played.value.orientation}
+        orientation={game.orientation.value}
         lastMove={last && squaresOf(last.uci)}
         check={board.isCheck() ? turn : undefined}
-        arrows={isPreview ? [] : lines.flatMap(arrowOf)}
+        arrows={isPreview ? [] : (analysis.latest.value?.lines ?? []).flatMap(arrowOf)}
         use={isPreview ? { kind: "look" } : { kind: "play", turn, targets, chess960, onMove }}
       />
       <PositionInWords />
@@ -32,14 +37,9 @@ export function ShownBoard({ lines }: { readonly lines: readonly Line[] }) {
   );
 }
 
-function onMove(from: SquareName, to: SquareName, promotion: Role | undefined): void {
-  const move = { from: parseSquare(from), to: parseSquare(to) };
-  playMoves([makeUci(promotion ? { ...move, promotion } : move)]);
-}
-
 /** The whole position, for those who do not see it. */
 function PositionInWords() {
-  const { position } = shown.value;
+  const { position } = usePage().analysis.shown.value;
   const words = texts.analysis;
   const sentences = [
     words.toMove(texts.board.colours[position.turn]),

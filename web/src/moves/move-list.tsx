@@ -1,0 +1,188 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { glyphsOfNags } from "../../../src/game/read-word.ts";
+import { commentText, type GameNode, mainlineOf } from "../game/game.ts";
+import { usePage } from "../page.ts";
+import { texts } from "../texts.ts";
+import { moveNumber } from "./move-number.ts";
+import "./moves.css";
+
+const words = texts.moves;
+
+/** Something to show beside a move, such as its judgement and its evaluation. */
+export interface MoveNote {
+  readonly score: string;
+  /** The judgement: the sign behind the move, its class, and its words. It replaces the `?`, `??` and `?!` of the PGN. */
+  readonly judged?: { readonly sign: string; readonly name: string; readonly words: string } | undefined;
+}
+
+interface MoveListProps {
+  readonly noteOf?: (node: GameNode) => MoveNote | undefined;
+}
+
+/** The moves of the game in two columns, with comments and variations between them. */
+export function MoveList({ noteOf }: MoveListProps) {
+  const { game, at, goTo } = usePage().game;
+  const list = useRef<HTMLOListElement>(null);
+  const current = at.value;
+  useEffect(() => {
+    const { current: place } = list;
+    const button = place?.querySelector<HTMLElement>("[aria-current]");
+    if (place) {
+      // Scrolls the list only: `scrollIntoView` would move the page, too.
+      place.scrollTop = button ? button.offsetTop - (place.clientHeight - button.offsetHeight) / 2 : 0;
+    }
+  }, [current]);
+  const { start } = game.value;
+  const line = mainlineOf(game.value);
+  const move = (node: GameNode, isNumbered: boolean) => (
+    <MoveButton
+      key={node.id}
+      node={node}
+      note={noteOf?.(node)}
+      isNumbered={isNumbered}
+      isCurrent={node === current}
+      isTabStop={node === current || (current === start && node === line[1])}
+      onChoose={() => goTo(node)}
+    />
+  );
+  return (
+    <ol ref={list} class="move-list figures" aria-label={words.title}>
+      {start.comments.length > 0 && (
+        <li>
+          <Comments texts={start.comments} />
+        </li>
+      )}
+      {rowsOf(line).map(([first, second]) => {
+        const isBlack = first.node.position.turn === "white";
+        const hasNotes = isInterrupted(first);
+        const number = moveNumber(first.node.position).replace(/\D/, "");
+        return (
+          <li key={first.node.id} class="move-row">
+            <span class="move-number">{number}</span>
+            {isBlack && <span class="move-gap">…</span>}
+            {move(first.node, false)}
+            {hasNotes && <Notes {...first} move={move} />}
+            {hasNotes && second && (
+              <>
+                <span class="move-number">{number}</span>
+                <span class="move-gap">…</span>
+              </>
+            )}
+            {second && move(second.node, false)}
+            {second && <Notes {...second} move={move} />}
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+/** A move of the main line with the variations that replace it. */
+interface Entry {
+  readonly node: GameNode;
+  readonly variations: readonly GameNode[];
+}
+
+/** The full moves of a line that begins with the start. Only the first row may begin with a move of Black. */
+function rowsOf(line: readonly GameNode[]): readonly (readonly [Entry, Entry?])[] {
+  const rows: [Entry, Entry?][] = [];
+  for (const [index, node] of line.slice(1).entries()) {
+    const entry = { node, variations: line[index]?.children.slice(1) ?? [] };
+    const row = rows.at(-1);
+    if (row && node.position.turn === "white") {
+      row.push(entry);
+    } else {
+      rows.push([entry]);
+    }
+  }
+  return rows;
+}
+
+const isInterrupted = ({ node, variations }: Entry) =>
+  variations.length > 0 || node.comments.some((comment) => commentText(comment) !== "");
+
+type RenderMove = (node: GameNode, isNumbered: boolean) => ComponentChildren;
+
+function Notes({ node, variations, move }: Entry & { readonly move: RenderMove }) {
+  return isInterrupted({ node, variations }) ? (
+    <div class="move-notes">
+      <Comments texts={node.comments} />
+      {variations.map((variation) => (
+        <Variation key={variation.id} first={variation} move={move} />
+      ))}
+    </div>
+  ) : null;
+}
+
+/** A variation, with the variations of its own moves indented. */
+function Variation({ first, move }: { readonly first: GameNode; readonly move: RenderMove }) {
+  const parts: ComponentChildren[] = [<Comments key="before" texts={first.startingComments} />];
+  let others: readonly GameNode[] = [];
+  let isNumbered = true;
+  for (let node: GameNode | undefined = first; node; node = node.children[0]) {
+    parts.push(
+      move(node, isNumbered || node.position.turn === "black"),
+      <Comments key={`after ${node.id}`} texts={node.comments} />,
+      ...others.map((other) => <Variation key={other.id} first={other} move={move} />),
+    );
+    isNumbered = node.comments.length > 0 || others.length > 0;
+    others = node.children.slice(1);
+  }
+  return <div class="move-variation">{parts}</div>;
+}
+
+function Comments({ texts: comments }: { readonly texts: readonly string[] }) {
+  return (
+    <>
+      {comments.map(commentText).map(
+        (text) =>
+          text !== "" && (
+            <span key={text} class="move-comment">
+              {text}
+            </span>
+          ),
+      )}
+    </>
+  );
+}
+
+interface MoveButtonProps {
+  readonly node: GameNode;
+  readonly note: MoveNote | undefined;
+  readonly isNumbered: boolean;
+  readonly isCurrent: boolean;
+  /** One move is in the order of tabs; the arrow keys lead to the others. */
+  readonly isTabStop: boolean;
+  onChoose(): void;
+}
+
+/** The NAGs of `?`, `??` and `?!`. */
+const judgements = [2, 4, 6];
+
+function MoveButton({ node, note, isNumbered, isCurrent, isTabStop, onChoose }: MoveButtonProps) {
+  const judged = note?.judged;
+  const glyphs = glyphsOfNags(note ? node.nags.filter((nag) => !judgements.includes(nag)) : node.nags);
+  return (
+    <button
+      type="button"
+      class="quiet move"
+      tabIndex={isTabStop ? 0 : -1}
+      {...(isCurrent && { "aria-current": "step" as const })}
+      onClick={onChoose}
+    >
+      <span class={judged?.name}>
+        {isNumbered && <span class="move-number">{moveNumber(node.position)} </span>}
+        {node.move?.san}
+        {judged && (
+          <>
+            <span aria-hidden="true">{judged.sign}</span>
+            <span class="heard-only">, {judged.words}</span>
+          </>
+        )}
+        {glyphs}
+      </span>
+      {note && <span class="move-score quiet-text">{note.score}</span>}
+    </button>
+  );
+}
