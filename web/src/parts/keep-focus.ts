@@ -1,51 +1,25 @@
-/** Elements that can take the focus back: parts of the page that have a name. */
-const regions = "section, aside, main";
-
-interface Focused {
-  readonly element: Element;
-  /** The regions that it is in, the innermost first. */
-  readonly around: readonly HTMLElement[];
-}
-
 /**
- * If the focused element is removed, such as a button with the problem that it solves, moves the focus to the region around it,
- * so that keys and screen readers go on from there and not from the top of the page. Once on the page.
+ * If the focused element is removed or disabled, such as a button with the problem that it solves, focuses the region around it, so that
+ * keys and screen readers go on from there and not from the top of the page. Here for all parts, because many remove such a button.
  */
 export function keepFocus(): void {
-  let last: Focused | undefined;
+  let last: Element | undefined;
+  /** The regions around it, the innermost first. */
+  let around: readonly HTMLElement[] = [];
   document.addEventListener("focusin", ({ target }) => {
     if (target instanceof Element) {
-      last = { element: target, around: regionsAround(target) };
+      last = target;
+      const regions = [...document.querySelectorAll<HTMLElement>("section, aside, main")];
+      around = regions.filter((region) => region !== target && region.contains(target)).reverse();
     }
-  });
-  document.addEventListener("focusout", ({ target }) => {
-    // An element that lost the focus is still on the page later; a removed one is not.
-    queueMicrotask(() => {
-      if (last && last.element === target && !isGone(last.element)) {
-        last = undefined;
-      }
-    });
   });
   new MutationObserver(() => {
     const { activeElement, body } = document;
-    if (last && isGone(last.element) && (activeElement === body || activeElement === last.element)) {
-      focusRegion(last.around.find((region) => region.isConnected));
+    const isGone = last !== undefined && (!last.isConnected || last.matches(":disabled"));
+    if (isGone && (activeElement === body || activeElement === last)) {
+      focusRegion(around.find(({ isConnected }) => isConnected));
     }
   }).observe(document.body, { childList: true, subtree: true, attributeFilter: ["disabled"] });
-}
-
-function isGone(element: Element): boolean {
-  return !element.isConnected || element.matches(":disabled");
-}
-
-function regionsAround(element: Element): readonly HTMLElement[] {
-  const around: HTMLElement[] = [];
-  let region = element.parentElement?.closest<HTMLElement>(regions);
-  while (region) {
-    around.push(region);
-    region = region.parentElement?.closest<HTMLElement>(regions);
-  }
-  return around;
 }
 
 function focusRegion(region: HTMLElement | undefined): void {
