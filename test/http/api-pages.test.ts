@@ -72,7 +72,7 @@ test("every file that GET /docs names exists, over HTTP/1.1 and HTTP/2", async (
     return names.map((name) => new URL(name, base + path).pathname);
   };
   const files = await filesOf("/docs");
-  expect(files).toHaveLength(4);
+  expect(files).toHaveLength(5);
   expect(await filesOf("/docs/")).toEqual(files);
   for (const path of files) {
     const answer = await fetch(base + path);

@@ -14,7 +14,7 @@ test("every code of the catalogue has a page that explains it", async () => {
     expect(page.status).toBe(200);
     const text = await page.text();
     expect(text).toContain(`<h1>${title}</h1>`);
-    expect(text).toContain(`<code>${code}</code></a><br>HTTP ${status}<br>gRPC <code>${rpc}</code>`);
+    expect(text).toContain(`HTTP ${status} · gRPC <code>${rpc}</code> · code <code>${code}</code>`);
   }
 });
 
@@ -22,7 +22,7 @@ test("GET /problems lists every code of the catalogue", async () => {
   const { base } = await start();
   const list = await (await fetch(`${base}/problems`)).text();
   for (const code of errorCodes) {
-    expect(list).toContain(`href=".${problemTypeOf(code)}"`);
+    expect(list).toContain(`<a href=".${problemTypeOf(code)}"><code>${code}</code></a>`);
   }
 });
 
@@ -31,7 +31,8 @@ test("problem pages load nothing, run nothing and may be cached", async () => {
   const { headers } = await fetch(`${base}/problems/overloaded`, { headers: { accept: "text/html, */*" } });
   expect(Object.fromEntries(headers)).toMatchObject({
     "content-type": "text/html; charset=utf-8",
-    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
+    "content-security-policy":
+      "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
     "cache-control": "public, max-age=86400",
     vary: "Origin",
   });

@@ -1,11 +1,13 @@
 import { globSync, statSync } from "node:fs";
 import { request } from "node:http";
 import { fileURLToPath } from "node:url";
+import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { describeWith } from "../support/needs.ts";
 import { usePage } from "./support/open-page.ts";
 import { startPrefixProxy } from "./support/prefix-proxy.ts";
+import { violationsIn } from "./support/test-accessibility.ts";
 
 const built = fileURLToPath(new URL("../../dist/web", import.meta.url));
 
@@ -66,6 +68,41 @@ describeWith("chromium")("the page, as it is served", () => {
     expect(asked).toContain(`${base}chess.analysis.v1.AnalysisService/StreamEvaluate`);
     expect(asked).toContain(`${base}openapi.json`);
   });
+
+  test.each([
+    ["problems", "Error codes", []],
+    ["problems/invalid-fen", "Invalid FEN", []],
+    ["nothing/here", "Not found", []],
+    // Of Swagger UI: buttons inside buttons, parts outside of landmarks, tables that are landmarks, h3 after h1.
+    ["docs", "API reference", ["nested-interactive", "region", "landmark-unique", "heading-order"]],
+  ])(
+    "the page at /%s has the colours of the page, fits a telephone, passes axe, and leads back to the board",
+    async (address, title, ofLibrary) => {
+      const size = { width: 360, height: 740 };
+      const page = await kibitz.open({ address, size, ownTab: true, provoked: /status of 404/ });
+      expect(await page.title()).toBe(`Kibitz – ${title}`);
+      if (address === "docs") {
+        await page.locator("#operations-Analysis-getPrice .opblock-summary-control").click();
+        await page.locator("#operations-Analysis-getPrice .responses-table").waitFor();
+      }
+      await page.evaluate(axe.source);
+      const rules = Object.fromEntries(ofLibrary.map((id) => [id, { enabled: false }]));
+      for (const [colorScheme, ground] of [
+        ["light", "rgb(244, 243, 240)"],
+        ["dark", "rgb(27, 26, 24)"],
+      ] as const) {
+        await page.emulateMedia({ colorScheme });
+        expect(await page.evaluate("getComputedStyle(document.documentElement).backgroundColor")).toBe(
+          ground,
+        );
+        expect(await violationsIn(page, { rules }), colorScheme).toEqual([]);
+      }
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(size.width);
+      await page.getByRole("link", { name: "Kibitz", exact: true }).click();
+      await page.getByRole("grid", { name: "Board" }).waitFor();
+      expect(page.url()).toBe(`${kibitz.url}/`);
+    },
+  );
 
   test("the page is served under any name in the Host header", async () => {
     for (const host of ["kibitz.example", "[::1]:1", "a_b:80", "xn--bcher-kva.example"]) {

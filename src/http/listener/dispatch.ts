@@ -11,6 +11,7 @@ import {
   type NodeResponse,
   type RequestHandler,
 } from "../message.ts";
+import { answerNotFound } from "../pages/not-found.ts";
 import { sendProblem } from "../send-problem.ts";
 import { answerPreflight, type Cors } from "./cors.ts";
 
@@ -57,7 +58,7 @@ export function createDispatch({
     }
     if (res.headersSent) {
       cutShort(res);
-    } else {
+    } else if (!answerNotFound(req, res, error)) {
       sendProblem(req, res, error);
     }
   }

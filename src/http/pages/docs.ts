@@ -5,6 +5,7 @@ import { KibitzError } from "../../errors/errors.ts";
 import { contextOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import type { RequestHandler } from "../message.ts";
+import { htmlPage, siteStyle } from "./html-page.ts";
 import { answerGet, type Page, pageWithTag } from "./page.ts";
 
 interface ApiPagesOptions {
@@ -30,8 +31,9 @@ export function createApiPages({ plans, tools }: ApiPagesOptions): RequestHandle
     "/openapi.json": document,
     "/llms.txt": async () => pageWithTag("text/plain; charset=utf-8", await llmsText(await tools())),
     "/favicon.ico": icon,
-    "/docs": async () => pageWithTag(html, docsHtml(""), { "Content-Security-Policy": docsPolicy }),
+    "/docs": async () => pageWithTag(html, docsHtml("./"), { "Content-Security-Policy": docsPolicy }),
     "/docs/": async () => pageWithTag(html, docsHtml("../"), { "Content-Security-Policy": docsPolicy }),
+    "/docs/style.css": async () => pageWithTag("text/css; charset=utf-8", siteStyle + docsStyle),
     "/docs/favicon-32x32.png": icon,
     "/docs/start.js": async () => pageWithTag(script, docsScript),
     "/docs/swagger-ui-bundle.js": viewerFile("swagger-ui-bundle.js", script),
@@ -79,22 +81,50 @@ function viewerFile(name: string, contentType: string): () => Promise<Page> {
  *
  * @param root the path of the service, seen from the page
  */
-const docsHtml = (root: "" | "../"): string => `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Kibitz API</title>
-<link rel="icon" href="${root}docs/favicon-32x32.png">
+const docsHtml = (root: "./" | "../"): string =>
+  htmlPage({
+    title: "API reference",
+    root,
+    head: `<link rel="icon" href="${root}docs/favicon-32x32.png">
 <link rel="stylesheet" href="${root}docs/swagger-ui.css">
-<noscript>This page needs JavaScript. The document that it shows is <a href="${root}openapi.json">openapi.json</a>.</noscript>
-<main id="api"></main>
+<link rel="stylesheet" href="${root}docs/style.css">`,
+    main: `<noscript>This page needs JavaScript. The document that it shows is <a href="${root}openapi.json">openapi.json</a>.</noscript>
+<div id="api"></div>
 <script src="${root}docs/swagger-ui-bundle.js"></script>
-<script src="${root}docs/start.js"></script>
-</html>
+<script src="${root}docs/start.js"></script>`,
+  });
+
+/** The colours of the page for Swagger UI, whose own have too little contrast in places, light and dark. */
+const docsStyle = `
+.site-header { max-width: 1460px; padding-inline: 20px }
+.swagger-ui :not(a, a *, .opblock-summary-method, .btn.execute) { color: var(--text) !important }
+.swagger-ui :is(.info, .opblock) a, .swagger-ui .base-url { color: var(--accent) }
+.swagger-ui :is(.opblock, .scheme-container, .model-box, .version-stamp, .version, input, select, textarea, pre, code) { background: var(--surface) !important }
+.swagger-ui .opblock .opblock-section-header { background: var(--ground) }
+.swagger-ui .opblock .opblock-summary .opblock-summary-method, .swagger-ui .btn.execute { background: #1f6b50; color: #fff; text-shadow: none }
+.swagger-ui .opblock-get .opblock-summary .opblock-summary-method { background: #1a6897 }
+.swagger-ui .opblock-delete .opblock-summary .opblock-summary-method { background: #b3231f }
 `;
 
 /** Starts Swagger UI. In a file of its own, because the policy of the page forbids scripts inside it. */
-const docsScript = `const service = new URL("..", document.currentScript.src).href;
+const docsScript = `const dark = matchMedia("(prefers-color-scheme: dark)");
+const setColours = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+dark.addEventListener("change", setColours);
+setColours();
+// Swagger UI gives no names to these fields, and keys do not reach its scrolled examples.
+const names = { "#servers": "Server", ".examples-select-element": "Example", ".content-type": "Media type", ".body-param__text": "Request body" };
+const nameFields = () => {
+  for (const [selector, name] of Object.entries(names)) {
+    for (const field of document.querySelectorAll(selector + ":not([aria-label])")) {
+      field.setAttribute("aria-label", name);
+    }
+  }
+  for (const example of document.querySelectorAll("pre.microlight:not([tabindex])")) {
+    example.tabIndex = 0;
+  }
+};
+new MutationObserver(nameFields).observe(document.getElementById("api"), { childList: true, subtree: true });
+const service = new URL("..", document.currentScript.src).href;
 const origin = new URL("/", service).href;
 SwaggerUIBundle({
   url: service + "openapi.json",
@@ -103,6 +133,8 @@ SwaggerUIBundle({
   displayRequestDuration: true,
   tryItOutEnabled: true,
   defaultModelsExpandDepth: 0,
+  // Its colours have too little contrast.
+  syntaxHighlight: { activated: false },
   // Otherwise Swagger UI asks a server of its makers whether the document is valid.
   validatorUrl: null,
   // In the document, paths begin at the root, but a proxy may serve the service below a prefix.

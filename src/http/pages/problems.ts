@@ -4,6 +4,7 @@ import { problemTypeOf } from "../../errors/problem.ts";
 import { contextOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import type { RequestHandler } from "../message.ts";
+import { escapeHtml, staticPage, staticPolicy } from "./html-page.ts";
 import { answerGet, type Page } from "./page.ts";
 
 const indexPath = "/problems";
@@ -11,8 +12,8 @@ const indexPath = "/problems";
 /** `/problems`, and a page for each error code, to which the `type` of problem documents points. */
 export function createProblemPages(): RequestHandler {
   const pages = new Map([
-    [indexPath, pageOf("Problems", errorCodes, ".")],
-    ...errorCodes.map((code) => [problemTypeOf(code), pageOf(errorKind(code).title, [code], "..")] as const),
+    [indexPath, pageOf("Error codes", errorCodes, "./")],
+    ...errorCodes.map((code) => [problemTypeOf(code), pageOf(errorKind(code).title, [code], "../")] as const),
   ]);
 
   return (req, res) => {
@@ -31,48 +32,29 @@ export function createProblemPages(): RequestHandler {
 }
 
 /**
- * A table of errors. Nothing in it comes from a client.
+ * Explains errors. Nothing in it comes from a client.
  *
  * @param root the path of the service, seen from the page
  */
-function pageOf(title: string, codes: readonly ErrorCode[], root: "." | ".."): Page {
-  const rows = codes.map((code) => {
+function pageOf(title: string, codes: readonly ErrorCode[], root: "./" | "../"): Page {
+  const isIndex = root === "./";
+  const explained = codes.map((code) => {
     const { status, rpc, about, nextAction } = errorKind(code);
-    return `<tr>
-<td><a href="${root}${problemTypeOf(code)}"><code>${code}</code></a><br>HTTP ${status}<br>gRPC <code>${rpc}</code></td>
-<td>${escapeHtml(about)}</td>
-<td><code>${nextAction}</code>, unless the problem document names another action.<br>${escapeHtml(nextActions[nextAction])}</td>
-</tr>`;
+    const heading = `<h2><a href="${root}${problemTypeOf(code).slice(1)}"><code>${code}</code></a></h2>\n`;
+    return `${isIndex ? heading : ""}<p class="quiet">HTTP ${status} · gRPC <code>${rpc}</code>${isIndex ? "" : ` · code <code>${code}</code>`}</p>
+<p>${textOf(about)}</p>
+<p><code>${nextAction}</code>, unless the problem document names another action: ${textOf(nextActions[nextAction])}</p>`;
   });
   return {
     contentType: "text/html; charset=utf-8",
-    body: `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>${escapeHtml(title)} · Kibitz</title>
-<style>
-:root { color-scheme: light dark }
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 64rem; margin: 2rem auto; padding: 0 1rem }
-th, td { padding: .2rem 1rem .2rem 0; vertical-align: top; text-align: left }
-</style>
-<h1>${escapeHtml(title)}</h1>
-<table>
-<tr><th>Problem<th>Meaning<th>What to do</tr>
-${rows.join("\n")}
-</table>
-<p><a href="${root}${indexPath}">All problems</a></p>
-</html>
-`,
-    headers: {
-      "Cache-Control": "public, max-age=86400",
-      "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
-    },
+    body: staticPage({ title, root, main: explained.join("\n") }),
+    headers: { "Cache-Control": "public, max-age=86400", "Content-Security-Policy": staticPolicy },
   };
 }
 
-function escapeHtml(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+/** Text of the catalogue, in which code stands between backticks. */
+function textOf(text: string): string {
+  return escapeHtml(text).replaceAll(/`([^`]+)`/g, "<code>$1</code>");
 }
 
 const nextActions: Readonly<Record<NextAction, string>> = {

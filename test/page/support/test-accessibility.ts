@@ -26,8 +26,8 @@ export function testAccessibility(
   );
 }
 
-/** In a line each. */
-async function violationsIn(page: Page, options: axe.RunOptions): Promise<readonly string[]> {
+/** What axe finds, in a line each. `axe.source` has been evaluated in the page before. */
+export async function violationsIn(page: Page, options: axe.RunOptions): Promise<readonly string[]> {
   const { violations } = await page.evaluate<axe.AxeResults>(`axe.run(${JSON.stringify(options)})`);
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`),

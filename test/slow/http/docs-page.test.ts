@@ -69,7 +69,7 @@ describeWith("chromium")("the page of the API in Chromium", () => {
 
   test("the page of the API shows every call, loads only from this server, and breaks no rule of its own", async () => {
     const { page, asked, complaints } = opened();
-    expect(await page.title()).toBe("Kibitz API");
+    expect(await page.title()).toBe("Kibitz – API reference");
     const shown = await page.locator(".opblock").evaluateAll((blocks) => blocks.map(({ id }) => id));
     expect(shown).toEqual(operations.map((operation) => `operations-${operation}`));
     // One of each kind: with a body, with a query, with neither.
