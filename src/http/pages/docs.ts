@@ -97,6 +97,8 @@ const docsHtml = (root: "./" | "../"): string =>
 /** The colours of the page for Swagger UI, whose own have too little contrast in places, light and dark. */
 const docsStyle = `
 .site-header { max-width: 1460px; padding-inline: 20px }
+.swagger-ui { background: none !important }
+@media (min-width: 40rem) { .swagger-ui { overflow-wrap: break-word } }
 .swagger-ui :not(a, a *, .opblock-summary-method, .btn.execute) { color: var(--text) !important }
 .swagger-ui :is(.info, .opblock) a, .swagger-ui .base-url { color: var(--accent) }
 .swagger-ui :is(.opblock, .scheme-container, .model-box, .version-stamp, .version, input, select, textarea, pre, code) { background: var(--surface) !important }
