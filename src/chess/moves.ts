@@ -137,7 +137,7 @@ const longestMove = 40;
 const figurines = "♔♕♖♗♘♙♚♛♜♝♞♟";
 /** Matches a move with letters in any case, perhaps between a number and glyphs. */
 const looseMove =
-  /^(?:(\d{1,4})(\.{1,3}|…)\s*)?P?([KQRBN]?[A-H]?[1-8]?[-x:]?[A-H][1-8](?:[=/]?[QRBN]|\([QRBN]\))?|[O0]-?[O0](?:-?[O0])?)([+#]?)[+#]?(?:\s*e\.?p\.?)?\s*[!?]{0,2}$/i;
+  /^(?:(\d{1,4})(\.{1,3}|…)\s*)?P?([KQRBN]?[A-H]?[1-8]?[-x:]?[A-H][1-8](?:[=/]?[QRBN]|\([QRBN]\))?|[O0]-?[O0](?:-?[O0])?)([+#]?)[+#]?(?:\s*e\.?p\.?)?\s*[!?]{0,2}[.,;]?$/i;
 
 /** The ways to read a text as a move in SAN or UCI. */
 function readingsOf({ turn, fullmoves }: Chess, text: string): readonly string[] {

@@ -9,7 +9,7 @@ const mark = "\\s\"'`“”„‟«»‹›‘’‚*{}()<>[\\]\\\\.,";
 const withoutMarks = new RegExp(`[^${mark}](?:[\\s\\S]*[^${mark}])?`);
 /** Matches words before a FEN: `position fen`, `FEN:`, `"fen":`, and the tag `[FEN "`, also after a tag SetUp. */
 const before = new RegExp(
-  `^(?:setup\\b[^\\]]{0,9}\\][\\s[]*)?(?:(?:position\\s*:?\\s*)?(?:fen|epd)\\b|position\\b|setboard\\b)[${mark}:=]*`,
+  `^(?:setup\\b[^\\]]{0,9}\\][\\s[]*)?(?:(?:position[\\s:]*)?(?:fen|epd)\\b|position\\b|setboard\\b)[${mark}:=]*`,
   "i",
 );
 const plainFen = /^(?:[1-8kqrbnp]{1,8}\/){7}[1-8kqrbnp]{1,8}(?: [\w-]+){0,5}$/i;

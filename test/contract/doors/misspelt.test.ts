@@ -43,7 +43,7 @@ const pasted = (fen: string, moves?: readonly string[]) =>
 const certain: readonly (readonly [sent: Position, read: Position])[] = [
   spelled(["nf3"], ["Nf3"]),
   spelled(["e4", "e5", "nf3", "NC6", "bc4", "BC5", "o-o"], ["e4", "e5", "Nf3", "Nc6", "Bc4", "Bc5", "O-O"]),
-  spelled(["E4", "E7E5", "2.Ng1f3!", "2...n8c6"], ["e4", "e7e5", "Ng1f3", "N8c6"]),
+  spelled(["E4", "E7E5", "2.Ng1f3!", "2...n8c6,"], ["e4", "e7e5", "Ng1f3", "N8c6"]),
   spelled(["1. e4", "1... e5", "♘f3", "nc6?!", "Pd4"], ["e4", "e5", "Nf3", "Nc6", "d4"]),
   spelled(["A8(q)"], ["a8=Q"], promoting),
   spelled(["EXD8=n+"], ["exd8=N+"], promoting),
@@ -107,7 +107,7 @@ const uncertain: readonly Position[] = [
   { fen: `https://lichess.org/analysis/crazyhouse/${inAddress}` },
   { fen: `https://www.chess.com/analysis?fen=${sicilian.replaceAll(" ", "+")}&moveList=mCZR` },
   { fen: `[FEN "${sicilian}"] 1. Nf3` },
-  { fen: "x".repeat(5000) },
+  { fen: "x".repeat(200) },
 ];
 
 const limits = { depth: 1 };
