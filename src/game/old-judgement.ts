@@ -2,7 +2,7 @@ import type { ChildNode, PgnNodeData } from "chessops/pgn";
 
 /** The judgement of a move that an earlier analysis, of Lichess or of Kibitz, has written into a PGN. */
 interface OldJudgement {
-  /** As the comment has it. */
+  /** The part of the comment. */
   readonly text: string;
   /** The NAGs that this judgement may have brought with it. */
   readonly nags: readonly number[];

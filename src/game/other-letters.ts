@@ -19,7 +19,7 @@ const english = "KQRBN";
 /** The letter of a piece, in front of its squares or behind a promotion. */
 const pieceLetter = /(?<!\p{L})\p{Lu}(?=[a-h]?[1-8]?[-x:]?[a-h][1-8])|(?<=[a-h][18][=/]?)\p{Lu}(?!\p{L})/gu;
 
-/** Words that are translated in one time slice. */
+/** Words that are read in one time slice. */
 const wordsAtOnce = 100;
 
 interface InEnglish {
@@ -79,6 +79,7 @@ function* translated(text: string, letters: string): Generator<void, string | un
   const parts: string[] = [];
   let copied = 0;
   let moveCount = 0;
+  let left = wordsAtOnce;
   for (let tokens = scanner.read(); tokens !== undefined; tokens = scanner.read()) {
     for (const token of tokens) {
       if (token.kind !== "move" && token.kind !== "unexpected") {
@@ -91,9 +92,10 @@ function* translated(text: string, letters: string): Generator<void, string | un
       }
       parts.push(text.slice(copied, token.offset), word);
       copied = token.offset + word.length;
-      if (moveCount % wordsAtOnce === 0) {
-        yield;
-      }
+    }
+    if (--left === 0) {
+      yield;
+      left = wordsAtOnce;
     }
   }
   return parts.join("") + text.slice(copied);

@@ -4,8 +4,8 @@ import type { MoveDescription } from "../../src/chess/moves.ts";
 import { describeMove } from "../../src/chess/moves.ts";
 import { type Score, type ScoreValue, scoreOfTerminal } from "../../src/chess/score.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
-import { type Game, gameFromPgn } from "../../src/game/game.ts";
 import type { Opening } from "../../src/game/find-opening.ts";
+import { type Game, gameFromPgn } from "../../src/game/game.ts";
 import { readSentGame } from "../../src/game/read-sent-game.ts";
 import { createReviewer, type EvaluatedPosition, type GameReview } from "../../src/game/review.ts";
 

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { beforeAll, expect, test } from "vitest";
-import { openingKey } from "../../src/game/opening-key.ts";
 import type { Openings } from "../../src/game/find-opening.ts";
+import { openingKey } from "../../src/game/opening-key.ts";
 import { readOpenings } from "../../src/game/openings.ts";
 import { gameOf } from "./games.ts";
 

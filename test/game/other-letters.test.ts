@@ -1,4 +1,7 @@
 import { expect, test } from "vitest";
+import { inOneGo } from "../../src/chess/in-one-go.ts";
+import { suggestEnglish } from "../../src/game/other-letters.ts";
+import { readPgn } from "../../src/game/read-pgn.ts";
 import { errorOf, gameOf } from "./games.ts";
 
 function suggestionFor(text: string): unknown {
@@ -52,3 +55,14 @@ test.each(["Crazyhouse", "Three-check", "Atomic"])(
     );
   },
 );
+
+test("a long game is translated in time slices, and so is the reading that proves it legal", () => {
+  const text = `1. e4 ${"{a} ".repeat(10_000)} e5 2. Sf3`;
+  const slices = [
+    ...suggestEnglish(
+      errorOf(() => inOneGo(readPgn({ text }))),
+      { text },
+    ),
+  ];
+  expect(slices.length).toBeGreaterThan(190);
+});

@@ -47,7 +47,7 @@ describeWith("chromium")("the page, as it is served", () => {
     const again = await loaded();
     expect(answers).toContainEqual(["/", 200]);
     expect(atFirst.size).toBeGreaterThan(1);
-    // What a slow first visit was still waiting for is loaded now.
+    // By now the rest of a slow first visit is loaded.
     expect([...atFirst.keys()].map((name) => [name, again.get(name) ?? 0])).toEqual(
       [...atFirst.keys()].map((name) => [name, 0]),
     );
@@ -73,7 +73,7 @@ describeWith("chromium")("the page, as it is served", () => {
     ["problems", "Error codes", []],
     ["problems/invalid-fen", "Invalid FEN", []],
     ["nothing/here", "Not found", []],
-    // Of Swagger UI: buttons inside buttons, parts outside of landmarks, tables that are landmarks, h3 after h1.
+    // Swagger UI has buttons inside buttons, parts outside of landmarks, tables that are landmarks, and h3 after h1.
     ["docs", "API reference", ["nested-interactive", "region", "landmark-unique", "heading-order"]],
   ])(
     "the page at /%s has the colours of the page, fits a telephone, passes axe, and leads back to the board",
