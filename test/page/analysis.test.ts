@@ -25,7 +25,7 @@ describeWith("chromium")("the analysis", () => {
     expect(await graph.isVisible()).toBe(false);
     await page.getByText(/^depth 8\/\d+ · .* nodes · .* · Stockfish/).click();
     await graph.waitFor();
-    await heard.filter({ hasText: /^Depth 8\. .*Best move/ }).waitFor();
+    await heard.filter({ hasText: /Depth 8\. .*Best move/ }).waitFor();
     expect(await page.locator(".cg-shapes line").count()).toBe(2);
   });
 
@@ -348,7 +348,7 @@ describeWith("chromium")("the moves of a game", () => {
     await expect.poll(() => current.count()).toBe(0);
     await page.keyboard.press("ArrowRight");
     await expect.poll(() => current.textContent()).toBe("e4");
-    await square("e4").hover();
+    await page.locator(".board-drawn").hover();
     await page.mouse.wheel(0, 100);
     await expect.poll(() => current.textContent()).toBe("e5");
     await page.mouse.wheel(0, -100);

@@ -75,7 +75,7 @@ export const texts = {
     draw: "Draw",
     loss: "Black",
     percent: (permille: number) => `${(permille / 10).toFixed(1)}%`,
-    depthOf: (depth: number, seldepth: number) => `depth ${depth}/${seldepth}`,
+    depthOf: (depth: number, seldepth: number) => `depth ${depth}${seldepth > 0 ? `/${seldepth}` : ""}`,
     nodes: (nodes: string) => `${nodes} nodes`,
     perSecond: (nodes: string) => `${nodes}/s`,
     seconds: (ms: number) => `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`,

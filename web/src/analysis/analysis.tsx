@@ -19,75 +19,70 @@ import "./analysis.css";
 
 const words = texts.analysis;
 
-/** A position on a board, and what the engine says of it while it searches. */
+/** A position on a board, its evaluation while the engine searches, and the moves of the game. */
 export function Analysis() {
-  const { game, analysis } = usePage();
+  const { game, analysis, address } = usePage();
+  const { percent, text } = analysis.score.value;
   useEffect(() => {
-    const ends = [analysis.follow(), announceChanges(game, analysis)];
+    const ends = [
+      analysis.follow(),
+      announceChanges(game, analysis),
+      listenToKeys({ game, playBest: analysis.playBest }),
+    ];
     return () => {
       for (const end of ends) {
         end();
       }
     };
   }, []);
-
   return (
     <section aria-labelledby="analysis-title">
       <h2 id="analysis-title" class="heard-only">
         {words.title}
       </h2>
       <LinkFault />
-      <Play />
+      <BoardView
+        bar={<EvaluationBar percent={percent} score={text} orientation={game.orientation.value} />}
+        board={<ShownBoard />}
+        tools={
+          <>
+            <Steps />
+            <button type="button" class="quiet" onClick={() => address.show("set-up")}>
+              <Icon name="setUp" /> {words.setUp}
+            </button>
+            <CopyButton
+              label={words.copyLink}
+              face={words.copyLink}
+              icon="link"
+              done={words.linkCopied}
+              isQuiet
+              text={address.link}
+            />
+            <CopyButton
+              label={words.copyFen}
+              face={words.copyFen}
+              icon="copy"
+              done={words.fenCopied}
+              isQuiet
+              text={() => game.at.peek().position.fen}
+            />
+          </>
+        }
+      >
+        <SearchPanel />
+        <div class="panel stack">
+          <Corrections />
+          <Opening />
+          <MoveList />
+          <MoveTools />
+          <MoveField />
+          <FenField />
+        </div>
+        <div class="panel">
+          <RequestForm />
+        </div>
+      </BoardView>
     </section>
-  );
-}
-
-function Play() {
-  const { game, analysis, address } = usePage();
-  const { percent, text } = analysis.score.value;
-  useEffect(() => listenToKeys({ game, playBest: analysis.playBest }), []);
-  return (
-    <BoardView
-      bar={<EvaluationBar percent={percent} score={text} orientation={game.orientation.value} />}
-      board={<ShownBoard />}
-      tools={
-        <>
-          <Steps />
-          <button type="button" class="quiet" onClick={() => address.show("set-up")}>
-            <Icon name="setUp" /> {words.setUp}
-          </button>
-          <CopyButton
-            label={words.copyLink}
-            face={words.copyLink}
-            icon="link"
-            done={words.linkCopied}
-            isQuiet
-            text={address.link}
-          />
-          <CopyButton
-            label={words.copyFen}
-            face={words.copyFen}
-            icon="copy"
-            done={words.fenCopied}
-            isQuiet
-            text={() => game.at.peek().position.fen}
-          />
-        </>
-      }
-    >
-      <SearchPanel />
-      <div class="panel stack">
-        <Corrections />
-        <Opening />
-        <MoveList />
-        <MoveTools />
-        <MoveField />
-        <FenField />
-      </div>
-      <div class="panel">
-        <RequestForm />
-      </div>
-    </BoardView>
   );
 }
 

@@ -2,6 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { StopReason } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { EvaluateResponse } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { standardStart } from "../../../src/chess/validate-position.ts";
 import { type Openings, openingsFrom } from "../../../src/game/find-opening.ts";
 import type { Client } from "../client/client.ts";
 import { keepAsking, type Wait } from "../client/keep-asking.ts";
@@ -10,6 +11,7 @@ import type { GameState } from "../game/create-game.ts";
 import { type GameNode, playLine } from "../game/game.ts";
 import { scoreText } from "../parts/score-text.ts";
 import type { RequestState } from "../request/request.ts";
+import type { SearchRequest } from "../request/settings.ts";
 import { settleMsAfter } from "./settle.ts";
 
 /** How a search is getting on. */
@@ -42,7 +44,7 @@ export type AnalysisState = ReturnType<typeof createAnalysis>;
 const knownMax = 1000;
 
 /** The analysis of the position on the board. It asks nothing before {@link AnalysisState.follow} is called. */
-export function createAnalysis({ game, client, request, reviewed = () => undefined }: Deps) {
+export function createAnalysis({ game, client, request, reviewed }: Deps) {
   const isOn = signal(true);
   const search = signal<SearchState>({ kind: "idle" });
   const evaluations = signal<readonly EvaluateResponse[]>([]);
@@ -65,13 +67,15 @@ export function createAnalysis({ game, client, request, reviewed = () => undefin
   /** When the latest calls were made, for {@link settleMsAfter}. */
   let calls: readonly number[] = [];
   let running: AbortController | undefined;
+  let isLoading = false;
   /** The wait that the service has asked for. It holds for every position. */
   let limit: Wait | undefined;
 
   /** Shows what is known of the position on the board. Returns whether anything is. */
   function recall(): boolean {
-    const fromReview = reviewed(game.at.peek());
-    const answer = known.get(questionKey.peek()) ?? (fromReview && [fromReview]);
+    const inReview = reviewed?.(game.at.peek());
+    const isEnough = inReview !== undefined && isAnswerTo(request.search.peek(), inReview);
+    const answer = known.get(questionKey.peek()) ?? (isEnough ? [inReview] : undefined);
     if (answer) {
       evaluations.value = answer;
       search.value = { kind: "done" };
@@ -176,8 +180,9 @@ export function createAnalysis({ game, client, request, reviewed = () => undefin
   function follow(): () => void {
     const { fen } = game.game.peek().start.position;
     let isChosen =
-      game.path.peek().length > 1 || fen !== startFen || Object.keys(request.settings.peek()).length > 0;
+      game.path.peek().length > 1 || fen !== standardStart || Object.keys(request.settings.peek()).length > 0;
     let isFirst = true;
+    let key = client.key.peek();
     const ends = [
       effect(() => {
         questionKey.value;
@@ -196,18 +201,19 @@ export function createAnalysis({ game, client, request, reviewed = () => undefin
           });
         });
       }),
-      // The limits of a caller are not those of the next.
       effect(() => {
-        client.key.value;
-        limit = undefined;
-        const { kind } = search.peek();
-        if (kind === "waiting" || kind === "refused") {
-          void untracked(ask);
+        if (client.key.value !== key) {
+          // The limits of a caller are not those of the next.
+          key = client.key.value;
+          limit = undefined;
+          if (["waiting", "refused"].includes(search.peek().kind)) {
+            void untracked(ask);
+          }
         }
       }),
       effect(() => {
-        if (game.path.value.length > 1 && openings.peek() === undefined) {
-          void loadOpenings().catch(() => {});
+        if (game.path.value.length > 1) {
+          void loadOpenings();
         }
       }),
     ];
@@ -219,10 +225,14 @@ export function createAnalysis({ game, client, request, reviewed = () => undefin
     };
   }
 
-  /** Loads the table of openings, which has 60 kB, when somebody plays. Without it openings have no names. */
+  /** Loads the table of openings, which has 60 kB, when somebody plays. While it cannot be loaded, openings have no names. */
   async function loadOpenings(): Promise<void> {
-    const { default: rows } = await import("../../../gen/openings.json");
-    openings.value = openingsFrom(rows);
+    if (!isLoading && openings.peek() === undefined) {
+      isLoading = true;
+      const rows = await import("../../../gen/openings.json").catch(() => undefined);
+      openings.value = rows && openingsFrom(rows.default);
+      isLoading = false;
+    }
   }
 
   return {
@@ -299,9 +309,18 @@ export function createAnalysis({ game, client, request, reviewed = () => undefin
   };
 }
 
-const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
-
 const percents = { "1-0": 100, "0-1": 0, "1/2-1/2": 50 } as const;
+
+/** The depth of a search that names none. */
+const usualDepth = 14;
+
+/** True if a review has searched a position as deep as the settings ask, and they ask for nothing that a review does not have. */
+function isAnswerTo(
+  { depth = usualDepth, multipv = 1, ...others }: SearchRequest,
+  { search, lines }: EvaluateResponse,
+): boolean {
+  return Object.keys(others).length === 0 && (search?.depth ?? 0) >= depth && lines.length >= multipv;
+}
 
 /** True if there is a search to stop. */
 export function isUnderWay({ kind }: SearchState): boolean {

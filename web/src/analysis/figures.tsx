@@ -16,9 +16,9 @@ export function Figures({ evaluations }: FiguresProps) {
   const { search, engine } = evaluations.at(-1) ?? {};
   const parts = [
     search && words.depthOf(search.depth, search.seldepth),
-    search && words.nodes(briefly(search.nodes)),
+    search && search.nodes > 0n && words.nodes(briefly(search.nodes)),
     search && search.nps > 0n && words.perSecond(briefly(search.nps)),
-    search && words.seconds(search.timeMs),
+    search && search.nodes > 0n && words.seconds(search.timeMs),
     search?.cached && words.cached,
     engine && `${engine.name}${engine.path === Path.NATIVE ? `, ${texts.request.paths.native}` : ""}`,
   ];

@@ -52,7 +52,7 @@ export function SearchPanel() {
       )}
       {isShown && (
         <>
-          <Chances wdl={evaluation?.score?.wdl} />
+          {(!evaluation || evaluation.score?.wdl) && <Chances wdl={evaluation?.score?.wdl} />}
           <Lines
             lines={evaluation?.lines ?? []}
             wanted={isUnderWay(state) ? (request.search.value.multipv ?? 1) : 0}
