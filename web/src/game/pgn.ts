@@ -4,7 +4,16 @@ import { standardStart } from "../../../src/chess/validate-position.ts";
 import { type Fault, KibitzError } from "../../../src/errors/errors.ts";
 import { moveOfPgn, gameFromPgn as playPgn } from "../../../src/game/game.ts";
 import { readSentGame } from "../../../src/game/read-sent-game.ts";
-import { childOf, type Game, type GameNode, mainlineOf, playLine, resultOf, startNode } from "./game.ts";
+import {
+  childOf,
+  type Game,
+  type GameNode,
+  mainlineOf,
+  type PlayedLine,
+  playLine,
+  resultOf,
+  startNode,
+} from "./game.ts";
 
 export type PgnReading =
   | { readonly kind: "game"; readonly game: Game }
@@ -45,11 +54,14 @@ function readGame(text: string): Game {
   }
   const cut: string[] = [];
 
-  /** Builds the lines that follow a node in the PGN. `known` are the main line's moves, which have been played. */
-  function withLines(node: GameNode, written: Node<PgnNodeData>, isMain: boolean): GameNode {
+  /** Builds the lines after a node. `line` has the moves of the first of them from `index` on: each line is played in one go. */
+  function withLines(node: GameNode, written: Node<PgnNodeData>, line: Line, index: number): GameNode {
     const children: GameNode[] = [];
-    for (const [index, child] of written.children.entries()) {
-      const made = nodeFrom(node, child, isMain && index === 0);
+    for (const child of written.children) {
+      const made =
+        child === written.children[0]
+          ? nodeFrom(node, child, line, index)
+          : nodeFrom(node, child, playLine(node.position, sansFrom(child), moveOfPgn), 0);
       const same = children.findIndex(({ id }) => id === made?.id);
       if (made && same === -1) {
         children.push(made);
@@ -63,22 +75,21 @@ function readGame(text: string): Game {
   function nodeFrom(
     parent: GameNode,
     written: ChildNode<PgnNodeData>,
-    isMain: boolean,
+    { moves, positions }: Line,
+    index: number,
   ): GameNode | undefined {
     const { san, startingComments = [], comments = [], nags = [] } = written.data;
-    const line = isMain ? undefined : playLine(parent.position, [san], moveOfPgn);
-    const move = isMain ? played.moves[parent.ply] : line?.moves[0];
-    const position = isMain ? after[parent.ply] : line?.positions[0];
+    const [move, position] = [moves[index], positions[index]];
     if (move === undefined || position === undefined) {
       cut.push(san);
       return undefined;
     }
     const node = { ...childOf(parent, move, position), startingComments, comments, nags };
-    return withLines(node, written, isMain);
+    return withLines(node, written, { moves, positions }, index + 1);
   }
 
   const start = { ...startNode(first), comments: played.tree.comments ?? [] };
-  const tree = withLines(start, played.tree.moves, true);
+  const tree = withLines(start, played.tree.moves, { moves: played.moves, positions: after }, 0);
   const warnings = cut.map((san) => ({
     code: "pgn_corrected" as const,
     field: "pgn" as const,
@@ -86,6 +97,17 @@ function readGame(text: string): Game {
   }));
   const { tags, result } = played;
   return { tags, start: tree, result, warnings: [...played.warnings, ...warnings] };
+}
+
+type Line = Pick<PlayedLine, "moves" | "positions">;
+
+/** The moves of a variation from its first one, without the variations in it. */
+function sansFrom(first: ChildNode<PgnNodeData>): readonly string[] {
+  const sans = [first.data.san];
+  for (let [next] = first.children; next; [next] = next.children) {
+    sans.push(next.data.san);
+  }
+  return sans;
 }
 
 /** Two nodes of the same move as one. */
