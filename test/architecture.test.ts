@@ -41,7 +41,6 @@ const pageMayImport: Readonly<Record<string, readonly string[]>> = {
   "create-pasted": ["create-address", "game", "pasted-text"],
   page: ["analysis", "client", "create-address", "create-pasted", "game", "request", "review"],
   "the-page": ["page"],
-  address: ["place-text", "the-page"],
   moves: ["game", "page", "parts", "texts"],
   pasted: ["the-page"],
   call: ["client", "page", "parts", "pasted", "problem", "texts"],

@@ -1,8 +1,8 @@
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { describeWith } from "../support/needs.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";
-import { usePage, useServiceInProcess } from "./support/open-page.ts";
+import { type UsedPage, usePage, useServiceInProcess } from "./support/open-page.ts";
 
 const limits = {
   depth_max: 14,
@@ -21,38 +21,68 @@ describeWith("chromium")("the review of a game, within a plan", () => {
     }),
   );
 
-  async function review(depth: number, pgn: string): Promise<Page> {
-    const page = await kibitz.open({ address: "#review" });
-    await page.getByLabel("Depth").fill(String(depth));
-    await page.getByLabel("A game in PGN").fill(pgn);
-    await page.getByRole("button", { name: "Review the game" }).click();
-    return page;
-  }
-  const isDone = (page: Page) => page.getByRole("button", { name: "Download the PGN" }).waitFor();
+  const isDone = (page: Page) => page.getByRole("button", { name: "Download PGN" }).waitFor();
 
   // First, because a used-up window is refused before a game is read.
-  test("the review says that a game is longer than the plan allows", async () => {
-    const page = await review(4, "1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. c3 *");
-    await page.getByRole("heading", { name: /game of more than 3 moves/ }).waitFor();
-    await page.getByRole("button", { name: "Review the first 3 moves" }).waitFor();
+  test("a game beyond the plan is shown at once, and the page says which moves are reviewed", async () => {
+    const page = await review(kibitz, 4, long);
+    const problem = page.getByRole("region", { name: /free key|Upgrade needed/ });
+    await problem.waitFor();
+    expect(await isInWindow(problem)).toBe(true);
+    const moves = page.getByRole("list", { name: "Moves" }).getByRole("button");
+    expect(await moves.count()).toBe(7);
+    await page.keyboard.press("End");
+    await page.getByRole("grid", { name: "Position after 4. c3" }).waitFor();
+    await page.getByRole("button", { name: "Review the first 3 moves" }).click();
+    await isDone(page);
+    await page.getByText("Moves 1–3 of 4 are reviewed.").waitFor();
+    expect(await moves.count()).toBe(7);
   });
 
-  test("the review asks for as much as the plan allows, at a click, and says to wait when that is used up", async () => {
-    const page = await review(20, "1. e4 e5 2. Nf3 *");
-    await page.getByRole("heading", { name: /epth above 14/ }).waitFor();
+  test("the review asks for as much as the plan allows, at a click, and goes on by itself when the rate limit allows it", async () => {
+    const page = await review(kibitz, 20, "1. e4 e5 2. Nf3 *");
     await page.getByRole("button", { name: "Analyse to depth 14" }).click();
     await isDone(page);
 
-    for (const pgn of ["1. d4 *", "1. c4 *"]) {
-      const { status } = await fetch(`${kibitz.url}/v1/review`, {
+    for (let status = 0; status !== 429; ) {
+      ({ status } = await fetch(`${kibitz.url}/v1/review`, {
         method: "POST",
         headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ pgn, depth: 4 }),
-      });
-      expect(status).toBe(200);
+        body: JSON.stringify({ pgn: "1. d4 *", depth: 4 }),
+      }));
     }
-    const refused = await review(4, "1. f4 *");
-    await refused.getByRole("heading", { name: /^Too (fast|many requests)/ }).waitFor();
-    await refused.getByText(/^Goes on in \d+ (s|min)/).waitFor();
+    const refused = await review(kibitz, 4, "1. f4 *");
+    const countdown = refused.getByText(/^Goes on in \d+ (s|min)/);
+    await countdown.waitFor();
+    expect(await isInWindow(countdown)).toBe(true);
+    await refused.getByRole("grid", { name: "Start of the game" }).waitFor();
   });
 });
+
+describeWith("chromium")("the review of a game, where calls need a key", () => {
+  const kibitz = usePage(useServiceInProcess({ KIBITZ_ACCESS: "keys" }));
+
+  test("a game is shown without a key", async () => {
+    const page = await review(kibitz, 4, long);
+    await page.getByRole("button", { name: "Enter a key" }).waitFor();
+    await page.keyboard.press("End");
+    await page.getByRole("grid", { name: "Position after 4. c3" }).waitFor();
+    expect(await page.getByRole("list", { name: "Moves" }).getByRole("button").count()).toBe(7);
+  });
+});
+
+const long = "1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. c3 *";
+
+async function review(kibitz: UsedPage, depth: number, pgn: string): Promise<Page> {
+  const page = await kibitz.open({ address: "#review" });
+  await page.getByLabel("Depth").fill(String(depth));
+  await page.getByLabel("A game in PGN").fill(pgn);
+  await page.getByRole("button", { name: "Review the game" }).click();
+  return page;
+}
+
+async function isInWindow(part: Locator): Promise<boolean> {
+  const box = await part.boundingBox();
+  const height = part.page().viewportSize()?.height ?? 0;
+  return box !== null && box.y >= 0 && box.y + box.height <= height;
+}

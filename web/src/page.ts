@@ -7,6 +7,7 @@ import { type Address, createAddress } from "./create-address.ts";
 import { createPasted, type Pasted } from "./create-pasted.ts";
 import { createGameState, type GameState } from "./game/create-game.ts";
 import { createRequestState, type RequestState } from "./request/request.ts";
+import { createReview, type ReviewState } from "./review/create-review.ts";
 
 /** All state of the page. `main.tsx` makes it once; each test makes its own. */
 export interface Page {
@@ -20,6 +21,8 @@ export interface Page {
   readonly setUp: SetUpState;
   /** The analysis of the position on the board. */
   readonly analysis: AnalysisState;
+  /** The review of the game. */
+  readonly review: ReviewState;
   dispose(): void;
 }
 
@@ -29,6 +32,7 @@ export function createPage(): Page {
   const game = createGameState();
   const address = createAddress({ game, settings: request.settings });
   const pasted = createPasted({ game, address });
+  const review = createReview({ game, client, request });
   return {
     game,
     address,
@@ -36,8 +40,10 @@ export function createPage(): Page {
     request,
     pasted,
     setUp: createSetUpState(game),
-    analysis: createAnalysis({ game, client, request }),
+    review,
+    analysis: createAnalysis({ game, client, request, reviewed: review.evaluationOf }),
     dispose() {
+      review.dispose();
       pasted.dispose();
       address.dispose();
       client.dispose();

@@ -41,7 +41,7 @@ export const reviewScene: Scene = {
     await page.getByLabel("Depth").fill("8");
     await page.getByLabel("A game in PGN").fill(pgn);
     await page.getByRole("button", { name: "Review the game" }).click();
-    await page.getByRole("button", { name: "Download the PGN" }).waitFor();
+    await page.getByRole("button", { name: "Download PGN" }).waitFor();
     const graph = page.getByRole("slider", { name: "White’s chances" });
     await graph.press("End");
     for (let ply = 0; ply < 15; ply++) {

@@ -1,4 +1,4 @@
-import { useId, useRef } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { areaPath, type Frame, indexByKey, linePath, nearestPoint, percentOn, placeIn } from "./geometry.ts";
 import "./graph.css";
 import { Mark, type MarkShape } from "./mark.tsx";
@@ -7,8 +7,10 @@ import { Mark, type MarkShape } from "./mark.tsx";
 export interface GraphPoint {
   readonly x: number;
   readonly y: number;
-  /** The point in words: `12... Nf6, blunder: 34 %`. */
+  /** The point in words: `12… Nf6, blunder, 34%`. */
   readonly words: string;
+  /** The same in brief, shown under the pointer: `12… Nf6?? −1.30`. */
+  readonly tip?: string;
   readonly mark?: MarkShape;
 }
 
@@ -32,26 +34,24 @@ export interface GraphProps {
   readonly bands?: readonly GraphBand[];
   /** The index of the point that is looked at. */
   readonly current?: number | undefined;
-  /** Told what is chosen by pointer or key. Without it the graph is a picture. */
+  /** Called with the index of a point that the pointer or a key chooses. Without it the graph is a picture. */
   readonly onChoose?: (index: number) => void;
-  /** The same as a table, for those who would rather read: the head of its columns, and a row a point. */
-  readonly table?: {
-    readonly title: string;
-    readonly columns: readonly string[];
-    readonly rows: readonly (readonly string[])[];
-  };
 }
 
-/** A line of scores, of which a point can be chosen. As wide as its place; its height is the style sheet's. */
+/** A line of scores with points to choose. It fills its container's width; the style sheet sets its height. */
 export function Graph(props: GraphProps) {
-  const { label, points, current, onChoose, table } = props;
+  const { label, points, frame, current, onChoose } = props;
   const place = useRef<HTMLDivElement>(null);
+  const [pointed, setPointed] = useState<number>();
+  const [isFocused, setIsFocused] = useState(false);
   const chosen = current === undefined ? undefined : points[current];
+  const told = pointed === undefined ? (isFocused ? chosen : undefined) : points[pointed];
 
-  const chooseAt = ({ clientX }: PointerEvent) => {
+  const pointAt = ({ clientX, buttons }: PointerEvent) => {
     const box = place.current?.getBoundingClientRect();
-    const index = box && nearestPoint(points, props.frame, (clientX - box.left) / box.width);
-    if (index !== undefined && index !== current) {
+    const index = box && nearestPoint(points, frame, (clientX - box.left) / box.width);
+    setPointed(index);
+    if (index !== undefined && index !== current && buttons === 1) {
       onChoose?.(index);
     }
   };
@@ -65,36 +65,55 @@ export function Graph(props: GraphProps) {
     "aria-valuetext": chosen?.words,
     onPointerDown: (event: PointerEvent) => {
       place.current?.setPointerCapture(event.pointerId);
-      chooseAt(event);
+      pointAt(event);
     },
-    onPointerMove: (event: PointerEvent) => {
-      if (event.buttons === 1) {
-        chooseAt(event);
-      }
-    },
+    onPointerMove: pointAt,
+    onPointerLeave: () => setPointed(undefined),
+    onFocus: () => setIsFocused(true),
+    onBlur: () => setIsFocused(false),
     onKeyDown: (event: KeyboardEvent) => {
       const isPlain = !(event.altKey || event.ctrlKey || event.metaKey || event.shiftKey);
       const index = isPlain ? indexByKey(event.key, current ?? -1, points.length) : undefined;
       if (index !== undefined) {
         event.preventDefault();
         event.stopPropagation();
+        // A resting pointer must not hide the value of the point that the key chose.
+        setPointed(undefined);
         onChoose(index);
       }
     },
   };
   return (
-    <>
-      <div ref={place} class="graph" {...(slider ?? { role: "img" as const, "aria-label": label })}>
-        <Drawing {...props} />
-      </div>
-      {table && <PointsTable {...table} />}
-    </>
+    <div ref={place} class="graph" {...(slider ?? { role: "img" as const, "aria-label": label })}>
+      <Drawing {...props} pointed={pointed} />
+      {told?.tip && <Tip text={told.tip} {...placeIn(frame, told)} />}
+    </div>
+  );
+}
+
+/** The value of a point, in the half of the graph where the point is not. It never leaves the graph sideways. */
+function Tip({ text, left, top }: { readonly text: string; readonly left: number; readonly top: number }) {
+  return (
+    <p
+      class={`graph-tip graph-tip-${top < 50 ? "below" : "above"} figures`}
+      style={{ insetInlineStart: `${left}%`, transform: `translateX(-${left}%)` }}
+      aria-hidden="true"
+    >
+      {text}
+    </p>
   );
 }
 
 /** Paths are stretched to the place; what must keep its shape stands at percentages of it. */
-function Drawing({ points, frame, base, middle, bands = [], current }: GraphProps) {
-  const chosen = current === undefined ? undefined : points[current];
+function Drawing({
+  points,
+  frame,
+  base,
+  middle,
+  bands = [],
+  current,
+  pointed,
+}: GraphProps & { readonly pointed: number | undefined }) {
   const middleTop = middle === undefined ? undefined : `${100 - percentOn(frame.y, middle)}%`;
   return (
     <svg class="graph-drawing" width="100%" height="100%" aria-hidden="true">
@@ -136,51 +155,25 @@ function Drawing({ points, frame, base, middle, bands = [], current }: GraphProp
           )
         );
       })}
-      {chosen && <Cursor {...placeIn(frame, chosen)} />}
+      {[pointed, current].map((index, at) => {
+        const point = index === undefined ? undefined : points[index];
+        return point && <Cursor key={at} isPointed={at === 0} {...placeIn(frame, point)} />;
+      })}
     </svg>
   );
 }
 
-function Cursor({ left, top }: { readonly left: number; readonly top: number }) {
-  return (
-    <>
-      <line class="graph-cursor" x1={`${left}%`} x2={`${left}%`} y1="0" y2="100%" />
-      <circle class="graph-cursor-point" cx={`${left}%`} cy={`${top}%`} r="4.5" />
-    </>
-  );
+interface CursorProps {
+  readonly isPointed: boolean;
+  readonly left: number;
+  readonly top: number;
 }
 
-function PointsTable({ title, columns, rows }: NonNullable<GraphProps["table"]>) {
-  const id = useId();
+function Cursor({ isPointed, left, top }: CursorProps) {
   return (
-    <details class="graph-table">
-      <summary id={id}>{title}</summary>
-      <table aria-labelledby={id}>
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <th key={column} scope="col">
-                {column}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row[0]}>
-              {row.map((cell, index) =>
-                index === 0 ? (
-                  <th key={columns[index]} scope="row">
-                    {cell}
-                  </th>
-                ) : (
-                  <td key={columns[index]}>{cell}</td>
-                ),
-              )}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </details>
+    <g class={isPointed ? "graph-pointed" : "graph-current"}>
+      <line class="graph-cursor" x1={`${left}%`} x2={`${left}%`} y1="0" y2="100%" />
+      <circle class="graph-cursor-point" cx={`${left}%`} cy={`${top}%`} r="4.5" />
+    </g>
   );
 }

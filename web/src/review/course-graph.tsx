@@ -1,38 +1,37 @@
 import { Graph } from "../graph/graph.tsx";
 import { MarkSign } from "../graph/mark.tsx";
-import { texts } from "../texts.ts";
+import { usePage } from "../page.ts";
 import { bandsOf, courseOf, startPercent } from "./course.ts";
-import { blunder, inaccuracy, mistake } from "./judged.ts";
-import { goTo, place } from "./looked-at.ts";
-import type { PlayedGame } from "./played-game.ts";
-import { explained, progress } from "./run-review.ts";
+import { allJudged } from "./judged.ts";
 
 /** White's chances over the game, as far as they are known; a click or a key leads to a move. */
-export function CourseGraph({ game }: { readonly game: PlayedGame }) {
-  const { startFen, moves } = game;
-  const state = progress.value;
-  const start = startPercent(startFen, state.kind === "done" ? state.review.startEvaluation : undefined);
-  const points = courseOf(startFen, explained.value, start);
-  const current = points.findIndex(({ x }) => x === place.value.ply);
+export function CourseGraph() {
+  const { game, review } = usePage();
+  const state = review.progress.value;
+  const moves = review.moves.value;
+  if (moves.length === 0) {
+    return null;
+  }
+  const { fen } = game.game.value.start.position;
+  const start = startPercent(fen, state.kind === "done" ? state.review.startEvaluation : undefined);
+  const points = courseOf(review.line.value, moves, start);
+  const current = points.findIndex(({ x }) => x === review.branch.value.ply);
   return (
     <div class="review-course">
       <Graph
-        label={texts.review.graph}
+        label="White’s chances of winning over the game"
         points={points}
-        frame={{ x: [0, moves.length], y: [0, 100] }}
+        frame={{ x: [0, review.plies.value], y: [0, 100] }}
         base={0}
         middle={50}
-        bands={bandsOf(explained.value)}
+        bands={bandsOf(moves)}
         current={current === -1 ? undefined : current}
-        onChoose={(index) => {
-          // The graph itself says what is chosen in it.
-          goTo({ ply: points[index]?.x ?? 0, step: 0 }, { isTold: true });
-        }}
+        onChoose={(index) => review.goToPly(points[index]?.x ?? 0)}
       />
-      <ul class="review-legend quiet-text" aria-label={texts.review.legend}>
-        {[inaccuracy, mistake, blunder].map(({ name, mark, sign }) => (
+      <ul class="review-legend quiet-text" aria-label="Signs in the graph">
+        {allJudged.map(({ name, title, mark, sign }) => (
           <li key={name}>
-            <MarkSign shape={mark} /> {texts.review.judgements[name].title} {sign}
+            <MarkSign shape={mark} /> {title} {sign}
           </li>
         ))}
       </ul>

@@ -4,12 +4,13 @@ import type { MoveReview } from "../../../gen/chess/analysis/v1/game_pb.ts";
 import { winPercentOfCp } from "../../../src/chess/score.ts";
 import { centipawnsOf, standardStartCp } from "../../../src/game/accuracy.ts";
 import { openingKey } from "../../../src/game/opening-key.ts";
+import type { GameNode } from "../game/game.ts";
 import type { GraphBand, GraphPoint } from "../graph/graph.tsx";
-import { texts } from "../texts.ts";
-import { judgedOf, phaseNames, phaseOf } from "./judged.ts";
-import { moveNumber } from "./move-number.ts";
+import { scoreText } from "../parts/score-text.ts";
+import { judgedOf, phaseNames, phases } from "./judged.ts";
+import { numberedMove } from "./numbered-move.ts";
 
-/** White's chances at the start, 0 to 100; undefined while nobody has evaluated it. */
+/** White's chances at the start, 0 to 100; undefined while they are unknown. */
 export function startPercent(startFen: string, evaluation: Score | undefined): number | undefined {
   if (evaluation?.value.case === undefined) {
     const isStandardStart = openingKey(startFen) === openingKey(INITIAL_FEN);
@@ -20,26 +21,33 @@ export function startPercent(startFen: string, evaluation: Score | undefined): n
   return winPercentOfCp(centipawnsOf(isMate ? { kind: "mate", mate: value } : { kind: "cp", cp: value }));
 }
 
-/** White's chances over the plies of a game: `x` is the ply, 0 for the start, `y` 0 to 100. */
+/**
+ * White's chances over the plies of a game: `x` is the ply, 0 for the start, `y` 0 to 100.
+ *
+ * @param line the start and the reviewed moves @param start see {@link startPercent}
+ */
 export function courseOf(
-  startFen: string,
+  line: readonly GameNode[],
   moves: readonly MoveReview[],
   start: number | undefined,
 ): readonly GraphPoint[] {
   const points: GraphPoint[] =
-    start === undefined ? [] : [{ x: 0, y: start, words: texts.review.pointAtStart(Math.round(start)) }];
-  for (const move of moves) {
-    const judged = judgedOf(move);
-    points.push({
-      x: move.ply,
-      y: move.winPercent,
-      words: texts.review.point(
-        `${moveNumber(startFen, move.ply)} ${move.move?.san ?? ""}`,
-        judged && texts.review.judgements[judged.name].one,
-        Math.round(move.winPercent),
-      ),
-      ...(judged && { mark: judged.mark }),
-    });
+    start === undefined
+      ? []
+      : [{ x: 0, y: start, words: `Start of the game, White’s chances ${Math.round(start)}%`, tip: "Start" }];
+  for (const [index, node] of line.slice(1).entries()) {
+    const move = moves[index];
+    if (move) {
+      const judged = judgedOf(move);
+      const san = numberedMove(node);
+      points.push({
+        x: move.ply,
+        y: move.winPercent,
+        words: `${san}${judged ? `, ${judged.name}` : ""}, White’s chances ${Math.round(move.winPercent)}%`,
+        tip: `${san}${judged?.sign ?? ""} ${scoreText(move.evaluation)}`,
+        ...(judged && { mark: judged.mark }),
+      });
+    }
   }
   return points;
 }
@@ -47,10 +55,9 @@ export function courseOf(
 /** Returns the range of each phase, from the position in which its first move was played. */
 export function bandsOf(moves: readonly MoveReview[]): readonly GraphBand[] {
   return phaseNames.flatMap((name) => {
-    const plies = moves.filter((move) => phaseOf(move) === name).map(({ ply }) => ply);
+    const { phase, title } = phases[name];
+    const plies = moves.filter((move) => move.phase === phase).map(({ ply }) => ply);
     const [first, last] = [plies[0], plies.at(-1)];
-    return first === undefined || last === undefined
-      ? []
-      : [{ name: texts.review.phases[name], from: first - 1, to: last }];
+    return first === undefined || last === undefined ? [] : [{ name: title, from: first - 1, to: last }];
   });
 }

@@ -1,69 +1,68 @@
 import type { PhaseReview, PlayerReview } from "../../../gen/chess/analysis/v1/game_pb.ts";
-import { texts } from "../texts.ts";
-import { blunder, inaccuracy, mistake, phaseNames } from "./judged.ts";
-import { progress } from "./run-review.ts";
-import "./tables.css";
+import { usePage } from "../page.ts";
+import { allJudged, phaseNames } from "./judged.ts";
+import "./figures-table.css";
 
-const words = texts.review;
+const counts = { inaccuracy: "inaccuracies", mistake: "mistakes", blunder: "blunders" } as const;
 
 /** How well both sides played, in all and by phase; nothing before the review is done. */
 export function FiguresTable() {
-  const state = progress.value;
-  const players = state.kind === "done" ? state.review.players : undefined;
-  if (players === undefined) {
+  const state = usePage().review.progress.value;
+  if (state.kind !== "done") {
     return null;
   }
-  const { white, black } = players;
+  const { players, engine, search } = state.review;
+  const both = [players?.white, players?.black];
   const row = (title: string, cellOf: (player: PlayerReview) => string, isPart = false) => (
     <tr key={title} class={isPart ? "figures-part" : ""}>
       <th scope="row">{title}</th>
-      {[white, black].map((player, index) => (
-        <td key={index === 0 ? "white" : "black"}>{player ? cellOf(player) : words.none}</td>
+      {both.map((player, index) => (
+        <td key={index === 0 ? "white" : "black"}>{player ? cellOf(player) : ""}</td>
       ))}
     </tr>
   );
-  const judged = (
-    [
-      [inaccuracy, "inaccuracies"],
-      [mistake, "mistakes"],
-      [blunder, "blunders"],
-    ] as const
-  ).map(([{ name, sign }, field]) =>
-    row(`${words.judgements[name].many} ${sign}`, (player) => String(player[field])),
-  );
   // If the game has one phase only, its figures would repeat those of the game.
-  const played = phaseNames.filter((name) => [white, black].some((player) => player?.phases?.[name]));
+  const played = phaseNames.filter((name) => both.some((player) => player?.phases?.[name]));
   return (
     <section class="figures-panel panel" aria-labelledby="figures-title">
-      <h3 id="figures-title">{words.figures}</h3>
+      <h3 id="figures-title">Accuracy and mistakes</h3>
       <table class="figures-table figures" aria-labelledby="figures-title">
         <thead>
           <tr>
             <td />
-            <th scope="col">{words.white}</th>
-            <th scope="col">{words.black}</th>
+            <th scope="col">White</th>
+            <th scope="col">Black</th>
           </tr>
         </thead>
         <tbody>
-          {row(words.accuracy, accuracyOf)}
+          {both.some((player) => player?.accuracy !== undefined) && row("Accuracy", accuracyOf)}
           {played.length > 1 &&
             played.map((name) =>
               row(
-                words.accuracyIn(words.phases[name]),
-                ({ phases }) => (phases?.[name] ? accuracyOf(phases[name]) : words.none),
+                `Mean of the moves in the ${name}`,
+                (player) => (player.phases?.[name] ? accuracyOf(player.phases[name]) : ""),
                 true,
               ),
             )}
-          {row(words.averageLoss, ({ averageCentipawnLoss: loss }) =>
-            loss === undefined ? words.none : words.centipawns(loss),
+          {row("Average loss", ({ averageCentipawnLoss: loss }) => (loss === undefined ? "" : `${loss} cp`))}
+          {allJudged.map(({ name, many, sign }) =>
+            row(`${many} ${sign}`, (player) => String(player[counts[name]])),
           )}
-          {judged}
         </tbody>
       </table>
+      {engine && search && (
+        <p class="quiet-text figures">
+          {[
+            engine.name,
+            ...(search.limits?.depth === undefined ? [] : [`depth ${search.limits.depth}`]),
+            `${search.positions} positions${search.cached > 0 ? ` (${search.cached} from cache)` : ""}`,
+          ].join(", ")}
+        </p>
+      )}
     </section>
   );
 }
 
 function accuracyOf({ accuracy }: PlayerReview | PhaseReview): string {
-  return accuracy === undefined ? words.none : words.percent(accuracy.toFixed(1));
+  return accuracy === undefined ? "" : `${accuracy.toFixed(1)}%`;
 }

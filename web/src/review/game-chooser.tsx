@@ -1,19 +1,17 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { texts } from "../texts.ts";
+import { usePage } from "../page.ts";
 import { type FoundGame, gamesWith, known } from "./found-games.ts";
-import { chooseGame, found, text } from "./game-text.ts";
 
-const words = texts.review;
-
-/** More are found by their names. */
+/** More games are found by their names. */
 const shownMax = 50;
 
-/** More than can be seen at once are looked for. */
+/** With more games than this there is a field to find one. */
 const unfilteredMax = 8;
 
-/** The games of a text that has several; nothing of one that has not. */
+/** The games of a text that has several; nothing for one game. */
 export function GameChooser() {
+  const { found, read } = usePage().review.input;
   const filterId = useId();
   const filter = useSignal("");
   const title = useRef<HTMLElement>(null);
@@ -33,10 +31,10 @@ export function GameChooser() {
       open={isOpen}
       onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}
     >
-      <summary ref={title}>{words.games(games.length)}</summary>
+      <summary ref={title}>{games.length} games in this text</summary>
       {games.length > unfilteredMax && (
         <div class="field">
-          <label for={filterId}>{words.gamesFilter}</label>
+          <label for={filterId}>Find by name, event or date</label>
           <input
             id={filterId}
             type="search"
@@ -54,25 +52,30 @@ export function GameChooser() {
               game={game}
               onChoose={() => {
                 setIsOpen(false);
-                chooseGame(game);
+                read(game.text);
               }}
             />
           </li>
         ))}
       </ul>
-      {matching.length === 0 && <p>{words.gamesNone}</p>}
-      {matching.length > shownMax && <p class="quiet-text">{words.gamesMore(matching.length - shownMax)}</p>}
+      {matching.length === 0 && <p>None of them.</p>}
+      {matching.length > shownMax && (
+        <p class="quiet-text">{matching.length - shownMax} more: find them by name, event or date.</p>
+      )}
     </details>
   );
 }
 
 function GameButton({ game, onChoose }: { readonly game: FoundGame; onChoose(): void }) {
+  const { text } = usePage().review.input;
   const { number, tags } = game;
   const about = ["Event", "Date", "Result"].flatMap((name) => known(tags, name) ?? []);
   return (
     <button type="button" class="quiet" aria-pressed={game.text === text.value} onClick={onChoose}>
-      <span class="figures quiet-text">{words.gameNumber(number)}</span>
-      <span>{words.players(known(tags, "White") ?? words.white, known(tags, "Black") ?? words.black)}</span>
+      <span class="figures quiet-text">Game {number}</span>
+      <span>
+        {known(tags, "White") ?? "White"} – {known(tags, "Black") ?? "Black"}
+      </span>
       <span class="quiet-text">{about.join(", ")}</span>
     </button>
   );

@@ -1,21 +1,22 @@
 import { useEffect, useId, useRef } from "preact/hooks";
+import { usePage } from "../page.ts";
 import { announce } from "../parts/live-region.tsx";
 import { RequestForm } from "../request/request-form.tsx";
-import { texts } from "../texts.ts";
+import { linesMax } from "./create-review.ts";
 import { GameChooser } from "./game-chooser.tsx";
-import { chooseFile, fileMaxMegabytes, lines, refusal, takeText, text, textFault } from "./game-text.ts";
-import { isBoardShown } from "./looked-at.ts";
 import { FaultInText } from "./text-fault.tsx";
 import "./game-input.css";
 
-const words = texts.review;
-
 /** The input for a game (a text field, a file, or one of the games of a file), and the settings of its review. */
-export function GameInput() {
+export function GameInput({ isOpen }: { readonly isOpen: boolean }) {
+  const { refusal, fault } = usePage().review.input;
   return (
     <>
-      <details class="game-input panel" open={!isBoardShown.value || refusal.value !== undefined}>
-        <summary>{isBoardShown.value ? words.another : words.begin}</summary>
+      <details
+        class="game-input panel"
+        open={isOpen || refusal.value !== undefined || fault.value !== undefined}
+      >
+        <summary>{isOpen ? "A game to review" : "Another game"}</summary>
         <div class="game-input-parts">
           <GameField />
           <div class="game-settings">
@@ -29,30 +30,26 @@ export function GameInput() {
   );
 }
 
-const refusals = {
-  large: words.fileTooLarge(fileMaxMegabytes),
-  unreadable: words.fileUnreadable,
-  empty: words.fileWithoutGame,
-};
-
 function GameField() {
+  const { text, refusal, fault, takeText, takeFile } = usePage().review.input;
   const id = useId();
   const noteId = useId();
   const field = useRef<HTMLTextAreaElement>(null);
   const file = useRef<HTMLInputElement>(null);
-  const fault = textFault.value;
+  const wrong = fault.value;
   useEffect(() => {
-    if (fault && field.current) {
-      const { current } = field;
-      current.focus({ preventScroll: true });
-      current.setSelectionRange(fault.start, fault.end);
+    const { current } = field;
+    if (wrong && current) {
+      current.focus();
+      current.setSelectionRange(wrong.start, wrong.end);
       const lineHeight = Number.parseFloat(getComputedStyle(current).lineHeight);
-      current.scrollTop = (fault.line - 3) * lineHeight;
+      current.scrollTop = (wrong.line - 3) * lineHeight;
     }
-  }, [fault]);
+  }, [wrong]);
   useEffect(() => {
-    if (refusal.value) {
-      announce(refusals[refusal.value]);
+    if (refusal.value !== undefined) {
+      announce(refusal.value);
+      field.current?.scrollIntoView({ block: "nearest" });
     }
   }, [refusal.value]);
   return (
@@ -63,46 +60,47 @@ function GameField() {
         void takeText(text.value);
       }}
     >
-      <label for={id}>{words.field}</label>
+      <label for={id}>A game in PGN</label>
       <textarea
         ref={field}
         id={id}
-        rows={fault ? 8 : 5}
+        rows={wrong ? 8 : 5}
         spellcheck={false}
         autocomplete="off"
         value={text.value}
         aria-describedby={noteId}
-        aria-invalid={fault !== undefined}
+        aria-invalid={wrong !== undefined}
         onInput={({ currentTarget }) => {
           text.value = currentTarget.value;
+          refusal.value = undefined;
         }}
       />
       <div id={noteId}>
-        {fault ? (
-          <FaultInText text={text.value} fault={fault} />
+        {wrong ? (
+          <FaultInText text={text.value} fault={wrong} />
         ) : (
-          <p class={refusal.value ? "game-refusal" : "quiet-text"}>
-            {refusal.value ? refusals[refusal.value] : words.fieldHint}
+          <p class={refusal.value === undefined ? "quiet-text" : "game-refusal"}>
+            {refusal.value ?? "Paste it here, drop a file anywhere on the page, or open one."}
           </p>
         )}
       </div>
       <div class="row">
         <button type="submit" class="first" disabled={text.value.trim() === ""}>
-          {words.start}
+          Review the game
         </button>
         <button type="button" onClick={() => file.current?.click()}>
-          {words.openFile}
+          Open a file
         </button>
         <input
           ref={file}
           hidden
           type="file"
           accept=".pgn,.txt,application/x-chess-pgn,text/plain"
-          aria-label={words.openFile}
+          aria-label="Open a file"
           onChange={({ currentTarget }) => {
             const [chosen] = currentTarget.files ?? [];
             if (chosen) {
-              void chooseFile(chosen);
+              void takeFile(chosen);
             }
             currentTarget.value = "";
           }}
@@ -113,24 +111,22 @@ function GameField() {
 }
 
 function LinesField() {
+  const { settings, set } = usePage().request;
   const id = useId();
   return (
     <div class="field">
-      <label for={id}>{words.lines}</label>
+      <label for={id}>Alternatives per move</label>
       <select
         id={id}
-        value={lines.value}
-        onChange={({ currentTarget }) => {
-          lines.value = Number(currentTarget.value);
-        }}
+        value={Math.min(Number(settings.value.multipv ?? 1), linesMax)}
+        onChange={({ currentTarget: { value } }) => set("multipv", value === "1" ? "" : value)}
       >
-        {[1, 2, 3].map((count) => (
+        {[1, 2, linesMax].map((count) => (
           <option key={count} value={count}>
-            {count}
+            {count - 1}
           </option>
         ))}
       </select>
-      <p class="field-hint">{words.linesHint}</p>
     </div>
   );
 }

@@ -1,60 +1,69 @@
 import { GamePhase, Judgement, MoveLabel, type MoveReview } from "../../../gen/chess/analysis/v1/game_pb.ts";
+import type { MarkShape } from "../graph/mark.tsx";
 
-/** How bad a move was: the word for it, its sign behind a move, and its shape in the graph. */
+/** How bad a move was: the words for it, its sign behind a move, and its shape in the graph. */
 export interface Judged {
   readonly name: "inaccuracy" | "mistake" | "blunder";
+  readonly title: string;
+  readonly many: string;
   readonly sign: string;
-  readonly mark: "ring" | "triangle" | "diamond";
+  readonly mark: MarkShape;
 }
 
-export const inaccuracy: Judged = { name: "inaccuracy", sign: "?!", mark: "ring" };
-export const mistake: Judged = { name: "mistake", sign: "?", mark: "triangle" };
-export const blunder: Judged = { name: "blunder", sign: "??", mark: "diamond" };
-
 const judgements: ReadonlyMap<Judgement | undefined, Judged> = new Map([
-  [Judgement.INACCURACY, inaccuracy],
-  [Judgement.MISTAKE, mistake],
-  [Judgement.BLUNDER, blunder],
+  [
+    Judgement.INACCURACY,
+    { name: "inaccuracy", title: "Inaccuracy", many: "Inaccuracies", sign: "?!", mark: "ring" },
+  ],
+  [Judgement.MISTAKE, { name: "mistake", title: "Mistake", many: "Mistakes", sign: "?", mark: "triangle" }],
+  [Judgement.BLUNDER, { name: "blunder", title: "Blunder", many: "Blunders", sign: "??", mark: "diamond" }],
 ]);
+
+export const allJudged: readonly Judged[] = [...judgements.values()];
 
 /** Returns how a bad move is judged; undefined for other moves, and while it is unknown. */
 export function judgedOf(move: MoveReview | undefined): Judged | undefined {
   return judgements.get(move?.judgement);
 }
 
-/** The ply of the nearest judged move before or behind a ply; undefined where there is none. */
+/** The ply of the nearest judged move before or behind a ply; undefined if there is none. */
 export function nextJudged(
   moves: readonly MoveReview[],
   ply: number,
   direction: "before" | "behind",
 ): number | undefined {
-  const judged = moves.filter((move) => judgedOf(move) !== undefined).map((move) => move.ply);
-  return direction === "before"
-    ? judged.findLast((other) => other < ply)
-    : judged.find((other) => other > ply);
+  const plies = moves.filter((move) => judgedOf(move) !== undefined).map((move) => move.ply);
+  return direction === "before" ? plies.findLast((other) => other < ply) : plies.find((other) => other > ply);
 }
+
+/** The phases of a game by their names in the API. */
+export const phases = {
+  opening: { phase: GamePhase.OPENING, title: "Opening" },
+  middlegame: { phase: GamePhase.MIDDLEGAME, title: "Middlegame" },
+  endgame: { phase: GamePhase.ENDGAME, title: "Endgame" },
+} as const;
 
 export const phaseNames = ["opening", "middlegame", "endgame"] as const;
-export type PhaseName = (typeof phaseNames)[number];
 
-const phases: ReadonlyMap<GamePhase, PhaseName> = new Map([
-  [GamePhase.OPENING, "opening"],
-  [GamePhase.MIDDLEGAME, "middlegame"],
-  [GamePhase.ENDGAME, "endgame"],
+const labels: ReadonlyMap<MoveLabel, string> = new Map([
+  [MoveLabel.BOOK, "Book move"],
+  [MoveLabel.FORCED, "The only legal move"],
+  [MoveLabel.BEST, "Best move"],
+  [MoveLabel.ONLY_MOVE, "The only good move"],
 ]);
 
-export function phaseOf(move: MoveReview): PhaseName | undefined {
-  return phases.get(move.phase);
-}
-
-const labels: ReadonlyMap<MoveLabel, "book" | "forced" | "best" | "onlyMove"> = new Map([
-  [MoveLabel.BOOK, "book"],
-  [MoveLabel.FORCED, "forced"],
-  [MoveLabel.BEST, "best"],
-  [MoveLabel.ONLY_MOVE, "onlyMove"],
-]);
-
-/** Returns the labels of a move. Labels of a newer service that this page does not know are left out. */
-export function labelsOf(move: MoveReview): readonly ("book" | "forced" | "best" | "onlyMove")[] {
-  return move.labels.flatMap((label) => labels.get(label) ?? []);
+/**
+ * Returns the remarks on a move: its judgement with the better move, or else its labels, or else the better move alone. A label such as
+ * "Book move" beside a judgement would contradict it. Labels that this page does not know are left out.
+ */
+export function remarksOn(move: MoveReview): {
+  readonly comment: string;
+  readonly labels: readonly string[];
+} {
+  const judged = judgedOf(move);
+  const best = move.best?.move?.uci === move.move?.uci ? undefined : move.best?.move?.san;
+  const known = judged ? [] : move.labels.flatMap((label) => labels.get(label) ?? []);
+  const isBetterSaid = best !== undefined && known.length === 0;
+  const parts = [...(judged ? [`${judged.title}.`] : []), ...(isBetterSaid ? [`${best} was best.`] : [])];
+  return { comment: parts.join(" "), labels: known };
 }

@@ -1,94 +1,89 @@
 import { useEffect } from "preact/hooks";
-import type { GameReview } from "../../../gen/chess/analysis/v1/game_pb.ts";
+import { mainlineOf } from "../game/game.ts";
+import { usePage } from "../page.ts";
 import { announce } from "../parts/live-region.tsx";
 import { ProblemView } from "../problem/problem-view.tsx";
-import { texts } from "../texts.ts";
-import { startSuggested } from "./game-text.ts";
-import type { PlayedGame } from "./played-game.ts";
-import { asked, explained, progress, review, stop } from "./run-review.ts";
 
-const words = texts.review;
-
-/** How far the review is, and what can be done about it. */
-export function ReviewProgress({ game }: { readonly game: PlayedGame }) {
-  const state = progress.value;
-  const [done, all] = [explained.value.length, game.moves.length];
-  useTelling(all);
-  const again = () => {
-    if (asked.value) {
-      void review(asked.value);
-    }
-  };
+/** How far the review is, and what can be done about it; nothing if all moves are reviewed. */
+export function ReviewProgress() {
+  const { game, review } = usePage();
+  const { start, startSuggested, again, stop } = review;
+  const state = review.progress.value;
+  const [done, all] = [review.moves.value.length, review.plies.value];
+  useAnnouncements();
   switch (state.kind) {
-    case "waiting":
+    case "none":
       return (
-        <ProblemView
-          error={state.wait.error}
-          wait={state.wait}
-          onRetry={again}
-          onCancel={stop}
-          onSend={startSuggested}
-        />
+        <div class="review-progress row">
+          <button type="button" class="first" onClick={() => start()}>
+            Review this game
+          </button>
+        </div>
       );
     case "running":
       return (
-        <div class="review-progress panel row">
-          <progress max={all} value={done} aria-label={words.progress} />
+        <div class="review-progress row">
+          <progress max={all} value={done} aria-label="Reviewed moves" />
           <span class="figures">
             {state.queued
-              ? words.queued(state.queued.place, Math.ceil(state.queued.expectedWaitMs / 1000))
-              : words.running(done, all)}
+              ? `Place ${state.queued.place} in the queue, about ${Math.ceil(state.queued.expectedWaitMs / 1000)} s`
+              : `${done} of ${all} moves`}
           </span>
           <button type="button" onClick={stop}>
-            {words.stop}
+            Stop
           </button>
         </div>
       );
     case "stopped":
       return (
-        <div class="review-progress panel row">
-          <span class="figures">{words.stopped(done, all)}</span>
+        <div class="review-progress row">
+          <span class="figures">
+            Stopped after {done} of {all} moves
+          </span>
           <button type="button" onClick={again}>
-            {words.again}
+            Resume
           </button>
         </div>
       );
+    case "waiting":
+      return <ProblemView error={state.wait.error} wait={state.wait} onCancel={stop} onRetry={again} />;
     case "failed":
       return <ProblemView error={state.error} onRetry={again} onSend={startSuggested} />;
-    case "done":
-      return <Found review={state.review} />;
-    case "none":
+    case "done": {
+      const line = mainlineOf(game.game.value);
+      const [last, end] = [line[all], line.at(-1)];
+      return last && end && last !== end ? (
+        <p class="review-progress">
+          Moves 1–{movesTo(last)} of {movesTo(end)} are reviewed.
+        </p>
+      ) : null;
+    }
+    default:
       return null;
   }
 }
 
-/** With which engine, and how much of it was known before. */
-function Found({ review: { engine, search } }: { readonly review: GameReview }) {
-  return engine && search ? (
-    <div class="review-progress row">
-      <span class="quiet-text figures">
-        {words.found(engine.name, search.limits?.depth, search.positions, search.searched)}
-      </span>
-    </div>
-  ) : null;
+/** The number of full moves up to a node, counted from the start of the game. */
+function movesTo({ ply }: { readonly ply: number }): number {
+  return Math.ceil(ply / 2);
 }
 
-/** Says how far it is, four times on the way, and how it ends. */
-function useTelling(all: number): void {
+/** Says how far the review is, four times on the way, and how it ends. */
+function useAnnouncements(): void {
+  const { progress, moves, plies } = usePage().review;
   const state = progress.value;
-  const quarter = all === 0 ? 0 : Math.floor((explained.value.length / all) * 4);
+  const [done, all] = [moves.value.length, plies.value];
+  const quarter = all === 0 ? 0 : Math.floor((done / all) * 4);
   useEffect(() => {
     if (state.kind === "running" && quarter < 4) {
-      announce(quarter === 0 ? words.begun(all) : words.running(explained.value.length, all));
+      announce(quarter === 0 ? `The review of ${all} moves has begun.` : `${done} of ${all} moves`);
     }
   }, [state.kind, quarter]);
   useEffect(() => {
-    switch (state.kind) {
-      case "stopped":
-        announce(words.stopped(explained.value.length, all));
-        break;
-      case "done":
-        announce(state.review.summary);
+    if (state.kind === "stopped") {
+      announce(`Stopped after ${done} of ${all} moves`);
+    } else if (state.kind === "done") {
+      announce(state.review.summary);
     }
   }, [state.kind]);
 }

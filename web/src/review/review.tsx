@@ -1,47 +1,60 @@
-import { useEffect } from "preact/hooks";
-import { pasted } from "../pasted.ts";
-import { texts } from "../texts.ts";
+import { useEffect, useRef } from "preact/hooks";
+import { listenToKeys } from "../moves/keys.ts";
+import { usePage } from "../page.ts";
+import { announce } from "../parts/live-region.tsx";
 import { GameInput } from "./game-input.tsx";
-import { chooseFile, takeText } from "./game-text.ts";
-import { goByKey, shownGame } from "./looked-at.ts";
+import { judgedOf } from "./judged.ts";
+import { numberedMove } from "./numbered-move.ts";
 import { ReviewedGame } from "./reviewed-game.tsx";
+import { scoreWords } from "./score-words.ts";
 import "./review.css";
 
-/** A game, reviewed ply by ply. */
+/** The review of the game on the board, or the form to enter a game. */
 export function Review() {
+  const { game, review, analysis, pasted } = usePage();
+  const { waiting } = pasted;
+  const { takeText, takeFile } = review.input;
+  useEffect(() => listenToKeys({ game, mistakes: review.mistakes }), []);
   useEffect(() => {
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, []);
-  useEffect(() => {
-    const given = pasted.value;
+    const given = waiting.value;
     if (given?.kind === "pgn") {
-      pasted.value = undefined;
+      waiting.value = undefined;
       void takeText(given.text);
     } else if (given?.kind === "file") {
-      pasted.value = undefined;
-      void chooseFile(given.file);
+      waiting.value = undefined;
+      void takeFile(given.file);
     }
-  }, [pasted.value]);
+  }, [waiting.value]);
+  // Tried moves are evaluated; reviewed ones are known.
+  const isDone = review.progress.value.kind === "done";
+  useEffect(() => (isDone ? analysis.follow() : undefined), [isDone]);
+  useStepAnnouncements();
+  const hasGame = game.game.value.start.children.length > 0;
   return (
     <section class="review stack" aria-labelledby="review-title">
       <h2 id="review-title" class="heard-only">
-        {texts.review.title}
+        Game review
       </h2>
-      <GameInput />
-      {shownGame.value && <ReviewedGame game={shownGame.value} />}
+      {hasGame && <ReviewedGame />}
+      <GameInput isOpen={!hasGame} />
     </section>
   );
 }
 
-/** Elements that use the arrow keys themselves. */
-const withOwnKeys =
-  "input, textarea, select, [contenteditable], [role=slider], [role=grid], [role=radio], summary";
-
-function onKey(event: KeyboardEvent): void {
-  const isOwn = event.target instanceof Element && event.target.closest(withOwnKeys) !== null;
-  const isPlain = !(event.altKey || event.ctrlKey || event.metaKey);
-  if (!event.defaultPrevented && isPlain && !isOwn && shownGame.peek() !== undefined && goByKey(event)) {
-    event.preventDefault();
-  }
+/** Says which move is on the board now, unless the graph says so itself. */
+function useStepAnnouncements(): void {
+  const { game, review } = usePage();
+  const node = game.at.value;
+  const isFirst = useRef(true);
+  useEffect(() => {
+    if (isFirst.current) {
+      isFirst.current = false;
+    } else if (!document.activeElement?.matches("[role=slider]")) {
+      const move = review.reviewOf(node);
+      const parts = node.move
+        ? [numberedMove(node), judgedOf(move)?.name, scoreWords(move?.evaluation)]
+        : ["Start of the game"];
+      announce(`${parts.filter((part) => part !== undefined).join(", ")}.`);
+    }
+  }, [node.id]);
 }

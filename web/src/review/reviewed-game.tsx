@@ -1,65 +1,51 @@
-import { Board } from "../board/board.tsx";
 import { BoardView } from "../board/board-view.tsx";
-import { texts } from "../texts.ts";
+import { EvaluationBar } from "../board/evaluation-bar.tsx";
+import type { GameNode } from "../game/game.ts";
+import { MoveList, type MoveNote } from "../moves/move-list.tsx";
+import { MoveTools } from "../moves/move-tools.tsx";
+import { Steps } from "../moves/steps.tsx";
+import { usePage } from "../page.ts";
+import { scoreText } from "../parts/score-text.ts";
+import { CommentPanel } from "./comment-panel.tsx";
 import { CourseGraph } from "./course-graph.tsx";
+import { Export } from "./export.tsx";
 import { FiguresTable } from "./figures-table.tsx";
 import { GameHeader } from "./game-header.tsx";
-import { textFault } from "./game-text.ts";
-import { GlyphOnBoard } from "./glyph-on-board.tsx";
 import { judgedOf } from "./judged.ts";
-import { isBoardShown, orientation, place } from "./looked-at.ts";
-import { moveNumber } from "./move-number.ts";
-import { MovesTable } from "./moves-table.tsx";
-import type { PlayedGame } from "./played-game.ts";
-import { PlyPanel } from "./ply-panel.tsx";
+import { ReviewBoard } from "./review-board.tsx";
 import { ReviewProgress } from "./review-progress.tsx";
-import { explained } from "./run-review.ts";
-import { missedMove, positionAt } from "./shown-place.ts";
-import { Steps } from "./steps.tsx";
-import { TakeAway } from "./take-away.tsx";
+import { useScore } from "./use-score.ts";
 
-/** A game with as much of its review as has come. */
-export function ReviewedGame({ game }: { readonly game: PlayedGame }) {
-  if (textFault.value) {
-    // Stands beside the text.
-    return null;
-  }
-  if (!isBoardShown.value) {
-    return <ReviewProgress game={game} />;
-  }
-  const { ply, step } = place.value;
-  const { fen, move } = positionAt(game, explained.value, place.value);
-  const reviewed = explained.value[ply - 1];
-  const judged = step === 0 ? judgedOf(reviewed) : undefined;
-  const missed = step === 0 ? missedMove(reviewed) : undefined;
-  const words = texts.review;
-  const shown =
-    ply === 0 ? words.startPosition : `${moveNumber(game.startFen, ply)} ${game.moves[ply - 1]?.san ?? ""}`;
+/** The game on the board with as much of its review as has come. */
+export function ReviewedGame() {
+  const { game, review } = usePage();
+  const { percent, text } = useScore();
+  const noteOf = (node: GameNode): MoveNote | undefined => {
+    const move = review.reviewOf(node);
+    const judged = judgedOf(move);
+    return (
+      move && {
+        score: scoreText(move.evaluation),
+        judged: judged && { sign: judged.sign, name: judged.name, words: judged.title.toLowerCase() },
+      }
+    );
+  };
   return (
     <BoardView
-      board={
-        <>
-          <Board
-            label={ply === 0 ? words.startPosition : words.board(shown)}
-            fen={fen}
-            orientation={orientation.value}
-            lastMove={move && [move.from, move.to]}
-            arrows={missed ? [{ ...missed, rank: 1 }] : []}
-          />
-          {judged && move && (
-            <GlyphOnBoard judged={judged} square={move.to} orientation={orientation.value} />
-          )}
-        </>
-      }
-      tools={<Steps plies={game.moves.length} />}
+      bar={<EvaluationBar percent={percent} score={text} orientation={game.orientation.value} />}
+      board={<ReviewBoard />}
+      tools={<Steps mistakes={review.mistakes} />}
     >
-      <PlyPanel game={game} />
-      <CourseGraph game={game} />
-      <MovesTable game={game} />
-      <GameHeader game={game} />
-      <ReviewProgress game={game} />
+      <ReviewProgress />
+      <CommentPanel />
+      <CourseGraph />
+      <div class="panel">
+        <MoveList noteOf={noteOf} />
+        <MoveTools />
+      </div>
+      <GameHeader />
       <FiguresTable />
-      <TakeAway />
+      <Export />
     </BoardView>
   );
 }

@@ -1,20 +1,18 @@
 import { useEffect } from "preact/hooks";
+import { usePage } from "../page.ts";
 import { announce } from "../parts/live-region.tsx";
-import { texts } from "../texts.ts";
-import { startSuggested, type TextFault } from "./game-text.ts";
+import type { TextFault } from "./create-game-input.ts";
 import { lineAround } from "./text-place.ts";
 
 /** The error in a text: its message, and its line with the wrong part marked. */
 export function FaultInText({ text, fault }: { readonly text: string; readonly fault: TextFault }) {
-  const place = texts.review.faultAt(fault.line, fault.column);
-  useEffect(() => announce(`${place}: ${fault.message}`), [fault]);
+  const { read } = usePage().review.input;
+  useEffect(() => announce(fault.message), [fault]);
   const { suggested } = fault;
   const { before, marked, behind } = lineAround(text, fault);
   return (
     <div class="text-fault">
-      <p>
-        <strong>{place}:</strong> {fault.message}
-      </p>
+      <p>{fault.message}</p>
       <p class="text-fault-line">
         <code>
           {before}
@@ -22,9 +20,9 @@ export function FaultInText({ text, fault }: { readonly text: string; readonly f
           {behind}
         </code>
       </p>
-      {suggested && (
-        <button type="button" onClick={() => startSuggested(suggested)}>
-          {texts.review.upToThere}
+      {suggested !== undefined && (
+        <button type="button" onClick={() => read(suggested)}>
+          Review the game up to there
         </button>
       )}
     </div>

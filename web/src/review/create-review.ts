@@ -1,0 +1,267 @@
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { batch, computed, effect, type ReadonlySignal, signal, untracked } from "@preact/signals";
+import {
+  type Queued,
+  type Score,
+  ScoreSchema,
+  StopReason,
+} from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import {
+  type EvaluateResponse,
+  EvaluateResponseSchema,
+} from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import type { GameReview, MoveReview } from "../../../gen/chess/analysis/v1/game_pb.ts";
+import {
+  type ReviewGameRequest,
+  ReviewGameRequestSchema,
+} from "../../../gen/chess/analysis/v1/game_service_pb.ts";
+import { winPercentOfCp } from "../../../src/chess/score.ts";
+import { standardStartCp } from "../../../src/game/accuracy.ts";
+import type { Client } from "../client/client.ts";
+import { keepAsking, type Wait } from "../client/keep-asking.ts";
+import { messageFromPlain } from "../client/plain-json.ts";
+import type { GameState } from "../game/create-game.ts";
+import { type GameNode, mainlineOf, pathTo } from "../game/game.ts";
+import { gameFromPgn } from "../game/pgn.ts";
+import type { RequestState } from "../request/request.ts";
+import { settingsFromRequest } from "../request/settings.ts";
+import { createGameInput } from "./create-game-input.ts";
+import { nextJudged } from "./judged.ts";
+
+/** How far a review is. */
+export type Progress =
+  | { readonly kind: "none" }
+  | { readonly kind: "running"; readonly queued: Queued | undefined }
+  /** The connection was lost, or the service said to wait: the page asks again by itself. */
+  | { readonly kind: "waiting"; readonly wait: Wait }
+  | { readonly kind: "stopped" }
+  | { readonly kind: "failed"; readonly error: unknown }
+  | { readonly kind: "done"; readonly review: GameReview };
+
+type Direction = "before" | "behind";
+
+/** The review of the game on the board. */
+export type ReviewState = ReturnType<typeof createReview>;
+
+interface Deps {
+  readonly game: GameState;
+  readonly client: Client;
+  readonly request: RequestState;
+}
+
+function scoreOfCp(value: number): Score {
+  return create(ScoreSchema, { value: { case: "cp", value }, winPercent: winPercentOfCp(value) });
+}
+
+/** The most lines of a review. */
+export const linesMax = 3;
+
+/** The review follows `game.reviewed`, which a reload and the browser's Back bring back: answers come from the service's cache then. */
+export function createReview({ game, client, request }: Deps) {
+  const progress = signal<Progress>({ kind: "none" });
+  const moves = signal<readonly MoveReview[]>([]);
+  const asked = signal<ReviewGameRequest | undefined>(undefined);
+  let running = new AbortController();
+
+  /** The id of the node after each reviewed move. */
+  const ids = computed(() => {
+    let id = "";
+    return moves.value.map(({ move }) => {
+      id = `${id} ${move?.uci ?? ""}`.trim();
+      return id;
+    });
+  });
+  /** The start and the reviewed moves in the tree, also if another line was promoted. */
+  const line = computed(() => pathTo(game.game.value, ids.value.at(-1) ?? ""));
+  const reviewOf = ({ id, ply }: Pick<GameNode, "id" | "ply">) =>
+    ids.value[ply - 1] === id ? moves.value[ply - 1] : undefined;
+  /** The last node before the board that is in the reviewed game. */
+  const branch = computed(() => game.path.value.findLast((node) => reviewOf(node)) ?? game.game.value.start);
+
+  function requestOf(pgn: string): ReviewGameRequest {
+    const { depth, nodes, engine, path, multipv = 1 } = request.search.peek();
+    return create(ReviewGameRequestSchema, {
+      pgn,
+      ...(depth !== undefined && { depth }),
+      ...(nodes !== undefined && { nodes }),
+      ...(engine !== undefined && { engine }),
+      ...(path !== undefined && { path }),
+      ...(multipv > 1 && { lines: Math.min(multipv, linesMax) }),
+    });
+  }
+
+  /** Reviews a game in the place of the one before. Never rejects: {@link progress} has its errors. */
+  async function run(asking: ReviewGameRequest): Promise<void> {
+    running.abort();
+    const controller = new AbortController();
+    running = controller;
+    const { signal: stopped } = controller;
+    batch(() => {
+      asked.value = asking;
+      moves.value = [];
+      progress.value = { kind: "running", queued: undefined };
+    });
+    const onWait = (wait: Wait) => {
+      progress.value = { kind: "waiting", wait };
+    };
+    try {
+      const answer = keepAsking(() => client.games.reviewGame(asking, { signal: stopped }), {
+        signal: stopped,
+        onWait,
+      });
+      for await (const { event } of answer) {
+        switch (event.case) {
+          case "queued":
+            progress.value = { kind: "running", queued: event.value };
+            break;
+          case "move":
+            takeMove(event.value);
+            break;
+          case "review":
+            batch(() => {
+              moves.value = event.value.moves;
+              progress.value = { kind: "done", review: event.value };
+            });
+        }
+      }
+    } catch (error) {
+      if (running === controller) {
+        progress.value = stopped.aborted ? { kind: "stopped" } : { kind: "failed", error };
+      }
+    }
+  }
+
+  /** After a lost connection the service begins again with the first move. */
+  function takeMove(move: MoveReview): void {
+    batch(() => {
+      if (move.ply > moves.peek().length) {
+        moves.value = [...moves.peek(), move];
+      }
+      progress.value = { kind: "running", queued: undefined };
+    });
+  }
+
+  function forget(): void {
+    running.abort();
+    running = new AbortController();
+    batch(() => {
+      asked.value = undefined;
+      moves.value = [];
+      progress.value = { kind: "none" };
+    });
+  }
+
+  const endEffect = effect(() => {
+    const pgn = game.reviewed.value;
+    untracked(() => {
+      if (pgn === undefined) {
+        forget();
+      } else if (pgn !== asked.peek()?.pgn) {
+        void run(requestOf(pgn));
+      }
+    });
+  });
+
+  /** Requests a review, of the game on the board unless given, also if the same was requested before. */
+  function start(pgn?: string): void {
+    batch(() => {
+      asked.value = undefined;
+      game.review(pgn);
+      // The effect runs only if the text is another one.
+      const text = game.reviewed.peek();
+      if (text !== undefined) {
+        void run(requestOf(text));
+      }
+    });
+  }
+
+  const mistake = (direction: Direction) => nextJudged(moves.value, branch.value.ply, direction);
+
+  /** Shows the position after a reviewed move; 0 is the start. */
+  function goToPly(ply: number): void {
+    game.goTo({ id: ids.peek()[ply - 1] ?? "" });
+  }
+
+  /** Returns the evaluation that the review has of a position; undefined if it has none. */
+  function evaluationOf(node: GameNode): EvaluateResponse | undefined {
+    const state = progress.value;
+    // The service does not evaluate the standard start: it assumes a score.
+    const ofStart =
+      state.kind === "done" && node.ply === 0
+        ? (state.review.startEvaluation ?? scoreOfCp(standardStartCp))
+        : undefined;
+    const score = ofStart ?? reviewOf(node)?.evaluation;
+    const { best } = moves.value[node.ply] ?? {};
+    const lines = best?.score ? [{ rank: 1, score: best.score, moves: best.moves, san: best.san }] : [];
+    const depth = state.kind === "done" ? state.review.search?.limits?.depth : undefined;
+    const search = depth === undefined ? undefined : { depth, stopReason: StopReason.DEPTH, cached: true };
+    return score && create(EvaluateResponseSchema, { score, lines, ...(search && { search }) });
+  }
+
+  const input = createGameInput({ game, start });
+  return {
+    input,
+    progress: progress as ReadonlySignal<Progress>,
+    /** The reviewed moves so far, from the first. */
+    moves: moves as ReadonlySignal<readonly MoveReview[]>,
+    line,
+    reviewOf,
+    evaluationOf,
+    branch,
+    /** How many moves are to be reviewed: fewer than the game has if the plan allows no more. */
+    plies: computed(() => {
+      const reading = asked.value && gameFromPgn(asked.value.pgn ?? "");
+      return reading?.kind === "game" ? mainlineOf(reading.game).length - 1 : 0;
+    }),
+    start,
+
+    /** Requests the review that the service suggests, in plain JSON, with its settings. */
+    startSuggested(suggested: JsonObject): void {
+      const { pgn, lines, depth, nodes, engine, path } = messageFromPlain(ReviewGameRequestSchema, suggested);
+      batch(() => {
+        request.settings.value = {
+          ...request.settings.peek(),
+          ...settingsFromRequest({
+            ...(depth !== undefined && { depth }),
+            ...(nodes !== undefined && { nodes }),
+            ...(engine !== undefined && { engine }),
+            path,
+            ...(lines !== undefined && { multipv: lines }),
+          }),
+        };
+        start(pgn);
+      });
+    },
+
+    /** Requests the same review again. */
+    again(): void {
+      if (asked.peek()) {
+        start(asked.peek()?.pgn);
+      }
+    },
+
+    /** Ends the review that is under way; what is known of its moves stays. */
+    stop(): void {
+      running.abort();
+    },
+
+    goToPly,
+
+    /** The nearest judged moves before and behind the board. */
+    mistakes: {
+      has: (direction: Direction) => mistake(direction) !== undefined,
+      goTo(direction: Direction): void {
+        const ply = mistake(direction);
+        if (ply !== undefined) {
+          goToPly(ply);
+        }
+      },
+    },
+
+    dispose(): void {
+      input.dispose();
+      endEffect();
+      running.abort();
+    },
+  };
+}
