@@ -15,11 +15,11 @@ import { launchChromium } from "../test/page/support/launch-chromium.ts";
 import { analysisScene, type Scene, scenes } from "../test/page/support/scenes.ts";
 import { findChromium } from "../test/support/find-chromium.ts";
 import { quickestSettings } from "../test/support/quickest-settings.ts";
-import { startServer } from "../test/support/start-server.ts";
+import { type Server, startServer } from "../test/support/start-server.ts";
 
 const sizes = [
-  { width: 320, height: 640 },
-  { width: 768, height: 1024 },
+  { width: 360, height: 740 },
+  { width: 820, height: 1180 },
   { width: 1280, height: 800 },
   { width: 1920, height: 1080 },
 ] as const;
@@ -34,19 +34,10 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(root, "screenshots");
 mkdirSync(folder, { recursive: true });
 const dataDir = mkdtempSync(join(tmpdir(), "kibitz-screenshots-"));
-// The limits of every keyless caller without the request rate, so that some requests are refused and the others are answered.
-const plans = join(dataDir, "plans.json");
-writeFileSync(plans, JSON.stringify({ plans: [{ id: "keyless", limits: { rates: [] } }] }));
-
 await buildPage();
-const server = await startServer({
-  ...quickestSettings,
-  KIBITZ_PAGE: "on",
-  KIBITZ_ACCESS: "public",
-  KIBITZ_PLANS: plans,
-  KIBITZ_DEFAULT_ENGINE: "stockfish-19",
-  KIBITZ_DATA_DIR: dataDir,
-});
+// The limits of every keyless caller, with another request rate.
+const server = await startWith("unlimited", []);
+const limited = await startWith("limited", [{ name: "minute", quota: 1, window_s: 60, unit: "request" }]);
 const browser = await launchChromium();
 try {
   // This comes first, because a cached answer has no scores by depth. Times are hidden, so that the same page gives the same picture.
@@ -63,7 +54,7 @@ try {
   for (const colours of docsOnly ? [] : (["light", "dark"] as const)) {
     for (const size of sizes) {
       for (const scene of scenes) {
-        const file = join(folder, `${scene.name}-${size.width}-${colours}.png`);
+        const file = join(folder, `${scene.name.replaceAll(" ", "-")}-${size.width}-${colours}.png`);
         await shoot(browser, scene, colours, size, file);
         console.log(file);
       }
@@ -71,11 +62,25 @@ try {
   }
 } finally {
   await browser.close();
-  await server.stop();
+  await Promise.all([server.stop(), limited.stop()]);
   rmSync(dataDir, { recursive: true });
 }
 
 /** Speed and time are different in every picture. */
+function startWith(name: string, rates: readonly object[]): Promise<Server> {
+  const folder = join(dataDir, name);
+  const plans = join(dataDir, `${name}.json`);
+  writeFileSync(plans, JSON.stringify({ plans: [{ id: "keyless", limits: { rates } }] }));
+  return startServer({
+    ...quickestSettings,
+    KIBITZ_PAGE: "on",
+    KIBITZ_ACCESS: "public",
+    KIBITZ_PLANS: plans,
+    KIBITZ_DEFAULT_ENGINE: "stockfish-19",
+    KIBITZ_DATA_DIR: folder,
+  });
+}
+
 async function hideTimes(page: Page): Promise<void> {
   await page.locator(".search-figures summary").evaluate((figures) => {
     figures.textContent = (figures.textContent ?? "").replace(/ · [^·]*\/s · [^·]* s(?= ·|$)/, "");
@@ -84,14 +89,14 @@ async function hideTimes(page: Page): Promise<void> {
 
 async function shoot(
   browser: Browser,
-  { address, reach }: Scene,
+  { address, isLimited, reach }: Scene,
   colorScheme: "light" | "dark",
   viewport: { readonly width: number; readonly height: number },
   path: string,
   fullPage = true,
 ): Promise<void> {
   const page = await browser.newPage({ viewport, colorScheme, reducedMotion: "reduce" });
-  await page.goto(`${server.url}/${address}`);
+  await page.goto(`${(isLimited ? limited : server).url}/${address}`);
   await reach(page);
   // Wait until the pieces are drawn.
   await page.waitForLoadState("networkidle");

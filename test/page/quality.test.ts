@@ -1,9 +1,9 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { describeWith } from "../support/needs.ts";
-import { usePlansFile } from "../support/plans-file.ts";
+import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { analysisOf } from "./support/analysis-page.ts";
-import { usePage, useService } from "./support/open-page.ts";
+import { usePage, useService, useServiceInProcess } from "./support/open-page.ts";
 import { analysisScene } from "./support/scenes.ts";
 import { makeSlow } from "./support/slow-device.ts";
 import { testAccessibility } from "./support/test-accessibility.ts";
@@ -12,9 +12,11 @@ describeWith("chromium")("the page, for everybody", () => {
   // As everybody is limited, but for how often.
   const plans = usePlansFile({ id: "keyless", limits: { rates: [] } });
   const kibitz = usePage(useService({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans }));
+  const few = usePlansFile({ id: "keyless", limits: { rates: [rateOf("minute", 1, 60)] } });
+  const limited = usePage(useServiceInProcess({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: few }));
 
   // The wider one is tested at night.
-  testAccessibility(kibitz, { width: 320, height: 640 });
+  testAccessibility(kibitz, limited, { width: 320, height: 640 });
 
   test("the page is drawn after its document, one style sheet and one script, and its parts stay in place", async () => {
     const page = await kibitz.open({ ownTab: true, prepare: (page) => makeSlow(page) });

@@ -1,11 +1,14 @@
 import type { Page } from "playwright-core";
+import { analysisOf } from "./analysis-page.ts";
 
-/** What the page can show, each as a user comes to it: for pictures, and for what must hold whatever is shown. */
+/** A state of the page, reached as a user reaches it: for pictures, and for tests of what holds in every state. */
 export interface Scene {
   readonly name: string;
-  /** Behind the address of the page. */
+  /** The fragment of the page's address. */
   readonly address: string;
-  /** From the opened page to where all is there. */
+  /** True for a service that allows one request a minute. */
+  readonly isLimited?: boolean;
+  /** Goes from the opened page to the state. */
   reach(page: Page): Promise<void>;
 }
 
@@ -21,8 +24,14 @@ const pgn = `[Event "A night at the opera"]
 11. Bxb5+ Nbd7 12. O-O-O Rd8 13. Rxd7 Rxd7 14. Rd1 Qe6 15. Bxd7+ Nxd7 16. Qb8+ Nxb8 17. Rd8# 1-0
 `;
 
-/** Before the tenth move of that game. */
+/** The position before the tenth move of that game. */
 const opera = "#moves=e4_e5_Nf3_d6_d4_Bg4_dxe5_Bxf3_Qxf3_dxe5_Bc4_Nf6_Qb3_Qe7_Nc3_c6_Bg5_b5";
+
+const startScene: Scene = {
+  name: "start",
+  address: "",
+  reach: (page) => page.locator("cg-board piece").first().waitFor(),
+};
 
 export const analysisScene: Scene = {
   name: "analysis",
@@ -34,34 +43,27 @@ export const analysisScene: Scene = {
   },
 };
 
-export const reviewScene: Scene = {
-  name: "review",
-  address: "#review",
+const variationsScene: Scene = {
+  name: "variations",
+  address: `${opera}&depth=6`,
   async reach(page) {
-    await page.getByLabel("Depth").fill("8");
-    await page.getByLabel("A game in PGN").fill(pgn);
-    await page.getByRole("button", { name: "Review the game" }).click();
-    await page.getByRole("button", { name: "Download PGN" }).waitFor();
-    const graph = page.getByRole("slider", { name: "White’s chances" });
-    await graph.press("End");
-    for (let ply = 0; ply < 15; ply++) {
-      await graph.press("ArrowLeft");
+    const { move, moves } = analysisOf(page);
+    await moves.filter({ hasText: "b5" }).first().waitFor();
+    for (const text of ["h6 Bh4", "Na6"]) {
+      await page.getByRole("button", { name: "Bg5", exact: true }).click();
+      await move.fill(text);
+      await move.press("Enter");
+      await moves
+        .filter({ hasText: text.slice(0, 2) })
+        .first()
+        .waitFor();
     }
+    await page.getByText(/^Depth 6$/).waitFor();
     await isStill(page);
   },
 };
 
-/** A service that lets nobody ask for so many lines: any but an open one. */
-export const problemScene: Scene = {
-  name: "problem",
-  address: `${opera}&multipv=10`,
-  async reach(page) {
-    await page.getByRole("region", { name: "More than 5 lines needs a free key" }).waitFor();
-    await isStill(page);
-  },
-};
-
-const setUpScene: Scene = {
+const editorScene: Scene = {
   name: "editor",
   address: opera,
   async reach(page) {
@@ -74,22 +76,95 @@ const refusedFenScene: Scene = {
   name: "refused FEN",
   address: "#depth=2",
   async reach(page) {
-    const fen = page.getByRole("textbox", { name: "FEN" });
+    const { fen } = analysisOf(page);
     await fen.fill("8/8/8/8/8/8/8/9 w");
     await fen.press("Enter");
     await page.getByText("This FEN cannot be read", { exact: true }).waitFor();
   },
 };
 
+const rateLimitedScene: Scene = {
+  name: "rate limit",
+  address: `${opera}&depth=8`,
+  isLimited: true,
+  async reach(page) {
+    const { move, square } = analysisOf(page);
+    // Another state of the page may have used the request of this minute.
+    await page
+      .getByText(/^Depth 8$/)
+      .or(page.getByRole("timer"))
+      .waitFor();
+    await move.fill("Nxb5");
+    await move.press("Enter");
+    await square("b5").and(page.getByLabel("White knight")).waitFor();
+    await page.getByRole("timer").waitFor();
+    await isStill(page);
+  },
+};
+
+/** Services other than open ones allow fewer lines without a key. */
+const problemScene: Scene = {
+  name: "problem without a key",
+  address: `${opera}&multipv=10`,
+  async reach(page) {
+    await page.getByRole("region", { name: /key|Upgrade needed/ }).waitFor();
+    await isStill(page);
+  },
+};
+
+const apiScene: Scene = {
+  name: "API call",
+  address: `${opera}&depth=6`,
+  async reach(page) {
+    await page.getByText(/^Depth 6$/).waitFor();
+    await page.getByRole("heading", { name: /^API call$|^The call behind it$/ }).click();
+    await page.getByText("curl", { exact: true }).first().waitFor();
+    await isStill(page);
+  },
+};
+
+const runningReviewScene: Scene = {
+  name: "running review",
+  address: "#review",
+  async reach(page) {
+    await beginReview(page, 16);
+    await page.getByRole("progressbar").waitFor();
+    await page.locator(".board").waitFor();
+  },
+};
+
+export const reviewScene: Scene = {
+  name: "review",
+  address: "#review",
+  async reach(page) {
+    await beginReview(page, 8);
+    await page.getByRole("button", { name: /^Download/ }).waitFor();
+    await page.getByRole("button", { name: "Next mistake" }).click();
+    await page.getByRole("button", { name: "Next mistake" }).click();
+    await isStill(page);
+  },
+};
+
+async function beginReview(page: Page, depth: number): Promise<void> {
+  await page.getByLabel("Depth").fill(String(depth));
+  await page.getByLabel("A game in PGN").fill(pgn);
+  await page.getByRole("button", { name: "Review the game" }).click();
+}
+
 export const scenes: readonly Scene[] = [
+  startScene,
   analysisScene,
-  reviewScene,
-  problemScene,
-  setUpScene,
+  variationsScene,
+  editorScene,
   refusedFenScene,
+  rateLimitedScene,
+  problemScene,
+  apiScene,
+  runningReviewScene,
+  reviewScene,
 ];
 
-/** Nothing moves any more. */
+/** Waits until nothing moves. */
 async function isStill(page: Page): Promise<void> {
   await page.evaluate("Promise.all(document.getAnimations().map(({ finished }) => finished))");
 }

@@ -4,15 +4,25 @@ import { expect, test } from "vitest";
 import type { UsedPage } from "./open-page.ts";
 import { scenes } from "./scenes.ts";
 
-/** Declares the tests of all scenes at a size of the window. */
+/**
+ * Declares the tests of all scenes at a size of the window.
+ *
+ * @param limited a service that allows one request a minute
+ */
 export function testAccessibility(
   kibitz: UsedPage,
+  limited: UsedPage,
   size: { readonly width: number; readonly height: number },
 ): void {
   test.each(scenes)(
     `axe finds nothing wrong with the page's $name at ${size.width} px, light and dark, and it needs no scrolling sideways`,
-    async ({ address, reach }) => {
-      const page = await kibitz.open({ address, size, reducedMotion: true, ownTab: true });
+    async ({ address, reach, isLimited }) => {
+      const page = await (isLimited ? limited : kibitz).open({
+        address,
+        size,
+        reducedMotion: true,
+        ownTab: true,
+      });
       await reach(page);
       await page.evaluate(axe.source);
       expect(await violationsIn(page, {}), "light").toEqual([]);

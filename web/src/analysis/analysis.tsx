@@ -52,7 +52,7 @@ export function Analysis() {
             </button>
             <CopyButton
               label={words.copyLink}
-              face={words.copyLink}
+              face="Link"
               icon="link"
               done={words.linkCopied}
               isQuiet
@@ -60,7 +60,7 @@ export function Analysis() {
             />
             <CopyButton
               label={words.copyFen}
-              face={words.copyFen}
+              face="FEN"
               icon="copy"
               done={words.fenCopied}
               isQuiet

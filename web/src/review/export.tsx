@@ -21,11 +21,9 @@ export function Export() {
       <button type="button" onClick={() => download(pgn(), fileNameOf(game.game.peek().tags))}>
         Download PGN
       </button>
-      <CopyButton label="Copy the PGN" face="Copy PGN" text={pgn} />
+      <CopyButton label="Copy PGN" face="Copy PGN" text={pgn} />
       {/* A link has no room for a long game. */}
-      {link.includes("pgn=") && (
-        <CopyButton label="Copy a link to the review" face="Copy link" text={() => link} />
-      )}
+      {link.includes("pgn=") && <CopyButton label="Copy link" face="Copy link" text={() => link} />}
     </section>
   );
 }

@@ -1,7 +1,7 @@
 import { chessgroundDests } from "chessops/compat";
+import type { SquareName } from "chessops/types";
 import { makeUci, parseSquare } from "chessops/util";
 import { useMemo } from "preact/hooks";
-import type { SquareName } from "chessops/types";
 import { Board } from "../board/board.tsx";
 import { stepByWheel } from "../moves/step-by-wheel.ts";
 import { usePage } from "../page.ts";
