@@ -42,7 +42,7 @@ export function CommentPanel() {
             Back to the game
           </button>
         )}
-        <button type="button" class="quiet" onClick={() => address.show("analysis")}>
+        <button type="button" onClick={() => address.show("analysis")}>
           Analyse this position
         </button>
       </div>

@@ -9,7 +9,8 @@ export function CourseGraph() {
   const { game, review } = usePage();
   const state = review.progress.value;
   const moves = review.moves.value;
-  if (moves.length === 0) {
+  // A review that has begun keeps room for its graph, so that nothing moves when the first move is reviewed.
+  if (moves.length === 0 && state.kind !== "running") {
     return null;
   }
   const { fen } = game.game.value.start.position;
