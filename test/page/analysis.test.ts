@@ -208,6 +208,19 @@ describeWith("chromium")("the analysis", () => {
     expect(asked).toBe(2);
   });
 
+  test("a position of a reviewed game is not searched again, but a deeper search of it is", async () => {
+    const { page, state } = await open("#review&pgn=1._e4_e5_2._Nf3_*&ply=1&depth=4");
+    await page.getByRole("button", { name: "Download PGN" }).waitFor();
+    const searches = searchesOf(page);
+    await page.getByRole("link", { name: "Analysis" }).click();
+    await state.getByText("Depth 4", { exact: true }).waitFor();
+    await settle(page);
+    expect(searches).toEqual([]);
+    await page.getByRole("spinbutton", { name: "Depth" }).fill("5");
+    await state.getByText("Depth 5", { exact: true }).waitFor();
+    expect(searches).toHaveLength(1);
+  });
+
   test("the opening of the moves is named", async () => {
     const { page } = await open("#moves=e4_e5_Nf3_Nc6_Bc4&depth=2");
     await page.getByText("C50 Italian Game", { exact: true }).waitFor();

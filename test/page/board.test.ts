@@ -47,11 +47,11 @@ describeWith("chromium")("the board", () => {
     expect(await page.getByRole("gridcell", { selected: true }).count()).toBe(0);
   });
 
-  test("the field for moves takes SAN and UCI, and keeps text that is no legal move", async () => {
+  test("the field for moves takes SAN and UCI, and keeps text that is not a legal move", async () => {
     const { page, move, moves } = await open(`#analysis${depth}`);
     await move.fill("1. e4 e7e5 Nf3 Ke4");
     await move.press("Enter");
-    await page.getByRole("alert").filter({ hasText: "“Ke4” is no legal move here." }).waitFor();
+    await page.getByRole("alert").filter({ hasText: "“Ke4” is not a legal move here." }).waitFor();
     expect(await moves.allTextContents()).toEqual(["e4", "e5", "Nf3"]);
     expect(await move.inputValue()).toBe("Ke4");
   });

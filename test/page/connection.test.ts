@@ -169,14 +169,11 @@ describeWith("chromium")("a person without a key", () => {
         await lines.first().waitFor();
       }
     }
-    for (let ply = 119; ply >= 0; ply--) {
+    for (let ply = 119; ply >= 110; ply--) {
       await page.keyboard.press("ArrowLeft");
-      await page.clock.runFor(500);
-      if (ply % 10 === 0) {
-        // What is known is not asked again.
-        await state.getByText("Depth 4", { exact: true }).waitFor();
-      }
     }
+    // What is known is not asked again.
+    await state.getByText("Depth 4", { exact: true }).waitFor();
     expect(searches).toHaveLength(12);
   });
 });

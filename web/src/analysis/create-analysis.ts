@@ -294,7 +294,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
       isOn.value = on;
       if (!on) {
         stop();
-      } else if (latest.peek() === undefined && canAsk.peek()) {
+      } else if (["idle", "stopped"].includes(search.peek().kind) && canAsk.peek()) {
         void ask();
       }
     },
