@@ -78,8 +78,8 @@ function titleOf({ name, engineName }: EngineOption): string {
 }
 
 const titles: ReadonlyMap<string, string> = new Map([
-  ["skill_level", "Playing strength by level; the highest is full strength"],
-  ["uci_limit_strength", "Whether to play at the strength of uci_elo"],
-  ["uci_elo", "Playing strength in Elo; needs uci_limit_strength"],
-  ["uci_chess960", "Whether castling rights in the FEN are those of Chess960"],
+  ["skill_level", "Skill level (20 = full)"],
+  ["uci_limit_strength", "Limit strength to a rating"],
+  ["uci_elo", "Rating (Elo)"],
+  ["uci_chess960", "Chess960 castling"],
 ]);

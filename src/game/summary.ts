@@ -12,7 +12,7 @@ export function summarizeReview({ positions }: Pick<Game, "positions">, review: 
 function playedOf({ players: { white, black } }: GameReview): string {
   return white.accuracy === undefined || black.accuracy === undefined
     ? "The game is too short for accuracies"
-    : `White played with ${white.accuracy.toFixed(1)} % accuracy, Black with ${black.accuracy.toFixed(1)} %`;
+    : `White played with ${white.accuracy.toFixed(1)}% accuracy, Black with ${black.accuracy.toFixed(1)}%`;
 }
 
 function turnedOf(positions: readonly Position[], { moves }: GameReview): string {
@@ -29,8 +29,8 @@ function isGrave({ judgement }: MoveReview): boolean {
   return judgement === "mistake" || judgement === "blunder";
 }
 
-/** `12.` before a move of White, `12...` before a move of Black. */
+/** `12.` before a move of White, `12…` before a move of Black. */
 function numberOf(positions: readonly Position[], { ply }: MoveReview): string {
   const before = positions[ply - 1];
-  return `${before?.fen.split(" ").at(-1)}.${before?.turn === "black" ? ".." : ""}`;
+  return `${before?.fen.split(" ").at(-1)}${before?.turn === "black" ? "…" : "."}`;
 }

@@ -60,7 +60,7 @@ describe.concurrent.each(programs)("$name", (program: Program) => {
     expect(states.filter((line) => line.endsWith(" final"))).toEqual(states.slice(-1));
     expect(lines.filter((line) => line.startsWith("review: "))).toEqual([
       expect.stringMatching(
-        /^review: White played with .+ % accuracy, Black with .+ %; the game turned at 2\. g4 \(blunder\)\.$/,
+        /^review: White played with .+% accuracy, Black with .+%; the game turned at 2\. g4 \(blunder\)\.$/,
       ),
     ]);
     const refused = lines.findIndex((line) => line.includes("upgrade_needed"));

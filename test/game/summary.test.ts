@@ -14,7 +14,7 @@ test("a summary has both accuracies and the move that cost most, numbered by its
   const fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - 0 41";
   const black = `[FEN "${fen}"]\n\n41... e5 42. e4 Nf6 43. Nf3`;
   expect(summaryOf(black, after(0, 0, 0, 200, 20))).toMatch(
-    /^White played with \d\d\.\d % accuracy, Black with \d\d\.\d %; the game turned at 42\.\.\. Nf6 \(blunder\)\.$/,
+    /^White played with \d\d\.\d% accuracy, Black with \d\d\.\d%; the game turned at 42… Nf6 \(blunder\)\.$/,
   );
   expect(summaryOf("1. e4 e5 2. Nf3 Nc6", after(15, -135, 15, 15, 15))).toContain(
     "; the game turned at 1. e4 (mistake).",
@@ -23,7 +23,7 @@ test("a summary has both accuracies and the move that cost most, numbered by its
 
 test("a summary of a game without mistakes says so, whatever inaccuracies there were", () => {
   expect(summaryOf("1. e4 e5", after(15, 15, 90))).toMatch(
-    /Black with .* %; there were no mistakes or blunders\.$/,
+    /Black with .*%; there were no mistakes or blunders\.$/,
   );
 });
 

@@ -120,6 +120,7 @@ describeWith("chromium")("the address", () => {
     await page.getByRole("alert").filter({ hasText: "The link cannot be read" }).waitFor();
     expect(await page.locator("mark").textContent()).toBe("9");
     await page.getByRole("gridcell", { name: "e1, White king" }).waitFor();
+    expect(await page.evaluate("scrollY")).toBe(0);
   });
 
   test("after a link that cannot be read, the start position can be played from", async () => {

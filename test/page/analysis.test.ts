@@ -1,6 +1,14 @@
 import { expect, test } from "vitest";
 import { describeWith } from "../support/needs.ts";
-import { analysisOf, clickAt, paste, searchesOf, settle, withClipboard } from "./support/analysis-page.ts";
+import {
+  analysisOf,
+  clickAt,
+  isInWindow,
+  paste,
+  searchesOf,
+  settle,
+  withClipboard,
+} from "./support/analysis-page.ts";
 import { usePage } from "./support/open-page.ts";
 
 const mateInOne = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1";
@@ -292,7 +300,9 @@ describeWith("chromium")("the analysis", () => {
   test("a FEN that cannot be read is explained at the place where it goes wrong", async () => {
     const { page, fen } = await open("#depth=3");
     await paste(page, "rnbqkbnr/ppppxppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1");
-    await page.getByText("This FEN cannot be read", { exact: true }).waitFor();
+    const fault = page.getByRole("alert").filter({ hasText: "This FEN cannot be read" });
+    await fault.waitFor();
+    expect(await isInWindow(fault)).toBe(true);
     expect(await page.locator("mark").textContent()).toBe("x");
     await page.getByRole("listitem").filter({ hasText: "which is neither a piece" }).waitFor();
     expect(await fen.getAttribute("aria-invalid")).toBe("true");
@@ -302,6 +312,18 @@ describeWith("chromium")("the analysis", () => {
     await page.getByRole("gridcell", { name: "h1, White rook" }).waitFor();
     expect(await fen.evaluate((field) => field === field.ownerDocument.activeElement)).toBe(true);
     expect(await page.locator("mark").count()).toBe(0);
+  });
+
+  test.each([
+    ["underscores", "4k3/8/8/8/8/8/8/4K2R_w_K_-_0_1", "4k3/8/8/8/8/8/8/4K2R w K - 0 1"],
+    ["a wrong en passant square", "4k3/8/8/8/8/8/8/4K2R w K e3 0 1", "4k3/8/8/8/8/8/8/4K2R w K - 0 1"],
+    ["the operations of an EPD", "4k3/8/8/8/8/8/8/4K2R w K - bm Rh8;", "4k3/8/8/8/8/8/8/4K2R w K -"],
+  ])("a button corrects a FEN with %s", async (_, text, corrected) => {
+    const { page, fen } = await open("#depth=3");
+    await fen.fill(text);
+    await fen.press("Enter");
+    await page.getByRole("button", { name: `Use ${corrected}` }).click();
+    await page.getByRole("gridcell", { name: "h1, White rook" }).waitFor();
   });
 
   test("the page runs no script in a FEN", async () => {

@@ -8,14 +8,15 @@ import { type OpenOptions, type UsedPage, usePage, useServiceInProcess } from ".
 
 /** The API, shown: the call that was made, what came of it, and the ways out of what goes wrong. */
 
-const call = (page: Page) => page.getByRole("complementary", { name: "The call behind it" });
+const call = (page: Page) => page.getByRole("complementary", { name: "API call" });
 const depth = (page: Page) => page.getByRole("spinbutton", { name: "Depth" });
 const analyse = (page: Page) => page.getByRole("button", { name: "Analyse", exact: true });
 
-/** The page of somebody who asks by the button only. */
+/** The page of somebody who asks by the button only, with the panel of the API open. */
 async function open(kibitz: UsedPage, options: OpenOptions = {}): Promise<Page> {
   const page = await kibitz.open(options);
   await page.getByRole("switch", { name: "Analyse automatically" }).uncheck();
+  await call(page).getByRole("heading", { name: "API call" }).click();
   return page;
 }
 
@@ -46,34 +47,38 @@ describeWith("chromium")("the call behind the page", () => {
   test("the call behind the page is shown in five languages, from one to the next by arrow keys", async () => {
     const page = await open(kibitz);
     await ask(page, 2);
-    const tabs = call(page).getByRole("tablist", { name: "Languages" });
-    await tabs.getByRole("tab", { name: "curl", exact: true }).press("ArrowRight");
-    const shown: string[] = [];
-    for (const name of ["TypeScript", "Python", "Go", "grpcurl", "curl"]) {
-      await tabs.getByRole("tab", { name, exact: true, selected: true }).press("ArrowRight");
-      shown.push(name);
+    const languages = call(page).getByRole("group", { name: "Languages" });
+    await languages.getByRole("radio", { name: "curl", exact: true }).focus();
+    for (const name of ["TypeScript", "Python", "Go", "grpcurl"]) {
+      await page.keyboard.press("ArrowRight");
+      await call(page)
+        .getByRole("region", { name: `The call in ${name}` })
+        .waitFor();
     }
-    await tabs.getByRole("tab", { name: "TypeScript", selected: true }).press("End");
-    expect(await call(page).getByRole("tabpanel", { name: "grpcurl" }).textContent()).toContain(
-      "chess.analysis.v1.AnalysisService/StreamEvaluate",
-    );
-    expect(shown).toHaveLength(5);
+    await call(page).getByText("chess.analysis.v1.AnalysisService/StreamEvaluate").waitFor();
   });
 
-  test("the answer to the call is shown as a tree that opens, with the names of plain JSON", async () => {
+  test("the answer to the call is shown as JSON with the names of the API", async () => {
     const page = await open(kibitz);
     await ask(page, 2);
     await answered(page);
-    const answer = call(page).getByRole("region", { name: "Answer" });
-    expect(await answer.getByText("best_move").count()).toBe(0);
-    await answer.getByRole("heading", { name: "Answer" }).click();
-    await answer.getByText(/^evaluation: \d+ fields$/).click();
-    await answer.getByText(/^best_move: \d+ fields$/).click();
-    await answer.getByText(/^uci: "[a-h]\d[a-h]\d"$/).waitFor();
+    const answer = call(page).getByRole("region", { name: "Answer" }).last();
+    await answer.getByText('"best_move":').waitFor();
+    expect(JSON.parse((await answer.textContent()) ?? "")).toMatchObject({ evaluation: { turn: "white" } });
     // A caller's reply to the question which request it was.
     await call(page)
       .getByText(/Request [0-9a-f-]{36}/)
       .waitFor();
+  });
+
+  test("the panel of the API is folded until somebody opens it, and then open on the next visit, too", async () => {
+    const page = await kibitz.open();
+    const key = page.getByLabel("Key", { exact: true });
+    expect(await key.isVisible()).toBe(false);
+    await call(page).getByRole("heading", { name: "API call" }).click();
+    await key.waitFor();
+    await page.reload();
+    await key.waitFor();
   });
 
   test("the page shows how many requests its user has left", async () => {
@@ -107,11 +112,11 @@ describeWith("chromium")("the call behind the page", () => {
   test("the page sends the options of the engine as its schema has them", async () => {
     const page = await open(kibitz);
     await page.getByText("More settings").click();
-    await page.getByRole("spinbutton", { name: /Playing strength by level/ }).fill("5");
-    await page.getByRole("checkbox", { name: /strength of uci_elo/ }).waitFor();
+    await page.getByRole("spinbutton", { name: /Skill level/ }).fill("5");
+    await page.getByRole("checkbox", { name: /Limit strength/ }).waitFor();
     await ask(page, 2);
     await call(page)
-      .getByText(/"options": \{\s+"skill_level": 5\s+\}/)
+      .getByText(/"options": \{\s*"skill_level": 5\s*\}/)
       .waitFor();
   });
 
@@ -136,7 +141,7 @@ describeWith("chromium")("the call behind the page", () => {
     expect(searches).toEqual([]);
     expect(await analyse(page).isDisabled()).toBe(true);
     letGo();
-    await answered(page);
+    await page.getByText("Depth 2", { exact: true }).waitFor();
     expect(searches).toEqual([expect.stringContaining('"skill_level":5')]);
   });
 
@@ -170,8 +175,8 @@ describeWith("chromium")("the call behind the page", () => {
     await call(page).getByText("stopped", { exact: true }).waitFor();
   });
 
-  test("a button gets a key and makes the call again with it, and the key can be read nowhere on the page", async () => {
-    const page = await open(kibitz);
+  test("a button gets a key and makes the call again with it, and the page shows the key only once", async () => {
+    const page = await open(kibitz, withClipboard);
     await page.getByText("max. 20").waitFor();
     await page.getByRole("spinbutton", { name: "Lines" }).fill("6");
     await ask(page, 2);
@@ -183,30 +188,41 @@ describeWith("chromium")("the call behind the page", () => {
     await call(page)
       .getByText(/^2[0-3]\d of 240 requests left this minute$/)
       .waitFor();
-    await call(page).getByText("$KIBITZ_API_KEY").waitFor();
-    await call(page).getByRole("heading", { name: "Answer" }).click();
     const key = String(await page.evaluate('sessionStorage.getItem("kibitz-key")'));
+    const created = page.getByRole("main").getByRole("region", { name: "API key" });
+    await created.getByText(key).waitFor();
+    await created.getByText("gone when this tab is closed").waitFor();
+    await created.getByRole("button", { name: "Done" }).click();
     expect(key).toMatch(/^kbz_/);
     expect(await placesOf(page, key)).toEqual([]);
+    await call(page).getByRole("button", { name: "Copy curl" }).click();
+    await call(page).getByText("Copied").waitFor();
+    const copied = await page.evaluate("navigator.clipboard.readText()");
+    const { stdout: printed } = await promisify(execFile)("sh", ["-c", String(copied)]);
+    expect(copied).toContain(`export KIBITZ_API_KEY=${key}\n`);
+    expect(printed).toContain("event: done");
 
     await page.reload();
     await page.getByText("Free plan").waitFor();
+    expect(await placesOf(page, key)).toEqual([]);
     await page.getByRole("button", { name: "Forget it" }).click();
     await page.getByText("Calls are made without a key.").waitFor();
     expect(await hasFocus(page)).toBe(true);
-    expect(await page.evaluate("sessionStorage.length")).toBe(0);
+    expect(await page.evaluate('sessionStorage.getItem("kibitz-key")')).toBeNull();
   });
 
-  test("a key that is pasted beside its field is not sent, and the field is shown", async () => {
-    const page = await open(kibitz, withClipboard);
+  test("a key that is pasted beside its field is not sent before somebody says so", async () => {
+    const page = await kibitz.open(withClipboard);
     const sent: string[] = [];
-    page.on("request", (request) => sent.push(request.postData() ?? ""));
+    page.on("request", (request) => sent.push(request.postData() ?? "", JSON.stringify(request.headers())));
     await paste(page, "kbz_0123456789abcdef");
-    await page.getByText("That was a key: paste it here.").and(page.locator(".key p")).waitFor();
-    const field = page.getByLabel("Key", { exact: true });
-    expect(await field.evaluate((one) => one === one.ownerDocument.activeElement)).toBe(true);
-    await page.getByRole("heading", { name: "Analysis" }).waitFor();
+    const question = page.getByRole("main").getByRole("region", { name: "API key" });
+    await question.getByText("You pasted an API key.").waitFor();
     expect(sent.join()).not.toContain("kbz_");
+    const asked = page.waitForRequest(/GetKey/);
+    await page.keyboard.press("Enter");
+    expect((await asked).headers().authorization).toBe("Bearer kbz_0123456789abcdef");
+    await question.waitFor({ state: "detached" });
   });
 
   test("a text that is no key is not taken, and a wrong key can be corrected where it stands", async () => {
@@ -214,7 +230,7 @@ describeWith("chromium")("the call behind the page", () => {
     const field = page.getByLabel("Key", { exact: true });
     await field.fill("two words");
     await page.getByRole("button", { name: "Use this key" }).click();
-    await page.getByText("This is no key").waitFor();
+    await page.getByText("That is not a key: keys begin with kbz_").waitFor();
     await field.fill("kbz_wrong");
     await field.press("Enter");
     await page.getByRole("button", { name: "Forget it" }).waitFor();
@@ -239,9 +255,8 @@ describeWith("chromium")("the call behind the page", () => {
 describeWith("chromium")("the call behind the page of a service that answers only with a key", () => {
   const kibitz = usePage(useServiceInProcess({ KIBITZ_ACCESS: "keys" }));
 
-  test("the page of a service that answers only with a key says so, and shows where the key goes", async () => {
-    const page = await open(kibitz);
-    await page.getByText("This service answers only with a key.").waitFor();
+  test("the page of a service that answers only with a key says so, and opens the panel where the key goes", async () => {
+    const page = await kibitz.open();
     await ask(page, 2);
     const problem = page.getByRole("region", { name: "A key is needed" });
     await problem.getByRole("button", { name: "Enter a key" }).click();

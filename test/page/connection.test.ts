@@ -132,6 +132,7 @@ describeWith("chromium")("a service that says to wait", () => {
     await move.fill("e5");
     await move.press("Enter");
     await page.getByRole("timer").waitFor();
+    await page.getByRole("heading", { name: "API call" }).click();
     await page.getByRole("button", { name: "Get a free key", exact: true }).click();
     await page.getByText("Free plan").waitFor();
     await page.getByText("Depth 2", { exact: true }).waitFor();

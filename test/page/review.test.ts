@@ -86,7 +86,7 @@ describeWith("chromium")("the review of a game", () => {
     await page.evaluate(
       `globalThis.progress = new Set();
        new MutationObserver(() => {
-         const [told] = /\\d+ of 14 moves/.exec(document.querySelector("main").textContent) ?? [];
+         const [told] = /\\d+ of 14 positions/.exec(document.querySelector("main").textContent) ?? [];
          if (told) progress.add(told);
        }).observe(document.querySelector("main"), { subtree: true, childList: true, characterData: true });`,
     );
@@ -357,7 +357,7 @@ describeWith("chromium")("the review of a game", () => {
     await review(page, short);
     await page
       .getByRole("main")
-      .getByText(/^[1-9]\d* of 14 moves$/)
+      .getByText(/^[1-9]\d* of 14 positions$/)
       .waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
     await page
@@ -367,7 +367,7 @@ describeWith("chromium")("the review of a game", () => {
     await page.getByRole("button", { name: "Resume" }).click();
     await page
       .getByRole("main")
-      .getByText(/^[1-9]\d* of 14 moves$/)
+      .getByText(/^[1-9]\d* of 14 positions$/)
       .waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
   });
@@ -378,7 +378,7 @@ describeWith("chromium")("the review of a game", () => {
     await review(page, short);
     await page
       .getByRole("main")
-      .getByText(/^[1-9]\d* of 14 moves$/)
+      .getByText(/^[1-9]\d* of 14 positions$/)
       .waitFor();
     relay.isRefusing = true;
     relay.reset();

@@ -1,6 +1,7 @@
 import { Analysis } from "./analysis/analysis.tsx";
 import { SetUpPanel } from "./analysis/set-up-panel.tsx";
-import { LastCall } from "./call/last-call.tsx";
+import { ApiPanel } from "./call/api-panel.tsx";
+import { NewKey } from "./call/key-field.tsx";
 import { usePage } from "./page.ts";
 import { ColoursSwitch } from "./parts/colours.tsx";
 import { LiveRegion } from "./parts/live-region.tsx";
@@ -39,12 +40,13 @@ export function App() {
       </header>
       <Notice />
       <main class="shell-main" tabIndex={-1}>
+        <NewKey />
         {view === "analysis" && <Analysis />}
         {view === "set-up" && <SetUpPanel />}
         {view === "review" && <Review />}
       </main>
       <div class="shell-call">
-        <LastCall />
+        <ApiPanel />
       </div>
       <footer class="shell-footer">
         <a href="problems">{texts.problems}</a>

@@ -10,7 +10,7 @@ export type Waiting =
   | { readonly kind: "pgn"; readonly text: string }
   /** A file that may have games. */
   | { readonly kind: "file"; readonly file: File }
-  | { readonly kind: "key" };
+  | { readonly kind: "key"; readonly text: string };
 
 export type Pasted = ReturnType<typeof createPasted>;
 
@@ -46,7 +46,7 @@ export function createPasted({ game, address }: { readonly game: GameState; read
         address.open(read.text);
         break;
       case "key":
-        waiting.value = { kind: "key" };
+        waiting.value = { kind: "key", text };
         break;
       case "foreign link":
         tell(

@@ -34,6 +34,15 @@ async function middleOf(square: Locator): Promise<readonly [x: number, y: number
   return [box.x + box.width / 2, box.y + box.height / 2];
 }
 
+/** True if the whole element can be seen without scrolling. */
+export async function isInWindow(element: Locator): Promise<boolean> {
+  const box = await element.boundingBox();
+  const { width = 0, height = 0 } = element.page().viewportSize() ?? {};
+  return (
+    box !== null && box.x >= 0 && box.y >= 0 && box.x + box.width <= width && box.y + box.height <= height
+  );
+}
+
 /** Drags with the mouse, as a hand does: in steps. */
 export async function drag(
   page: Page,

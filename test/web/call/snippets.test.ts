@@ -19,19 +19,21 @@ const call: ShownCall = {
 };
 
 test("a snippet for curl reads as in the documentation", () => {
-  expect(snippets.curl.write(call)).toBe(
+  expect(snippets.curl.write(call, "")).toBe(
     `curl 'http://localhost:8080/v1/eval' \\
   -H 'Content-Type: application/json' \\
-  -d '{"fen":"startpos","depth":12}'`,
+  -d '{"fen": "startpos", "depth": 12}'`,
   );
 });
 
 describe.each(languages)("%s", (language) => {
-  const write = (more: Partial<ShownCall>) => snippets[language].write({ ...call, ...more });
+  const write = (more: Partial<ShownCall>) => snippets[language].write({ ...call, ...more }, "kbz_x");
 
   test(`a snippet for ${language} takes the key from the environment, and only if the page sent one`, () => {
     expect(write({ withKey: true })).toContain("KIBITZ_API_KEY");
     expect(write({})).not.toContain("KIBITZ_API_KEY");
+    const says = snippets[language].needs({ ...call, withKey: true }) + write({ withKey: true });
+    expect(says).toMatch(/export KIBITZ_API_KEY=kbz_x\n|Set the environment variable/m);
   });
 
   test(`a snippet for ${language} shows no invisible characters`, () => {
@@ -50,7 +52,7 @@ test.each(["", "it's", "'", "''", "a'b\"c`d$e\\f!g\nh", "'; rm -rf / #"])(
 );
 
 test.each([
-  [{ a: 'é"\\\n\u202e' }, '{"a":"é\\"\\\\\\n\\u202e"}'],
+  [{ a: 'é"\\\n\u202e' }, '{"a": "é\\"\\\\\\n\\u202e"}'],
   [["\u{e0041}"], '["\\udb40\\udc41"]'],
 ])("JSON in a snippet stays unchanged: %j", (value, text) => {
   expect(jsonText(value)).toBe(text);
@@ -71,7 +73,7 @@ test("a snippet breaks long requests into lines", () => {
 
 test("a snippet for grpcurl uses TLS if the page does, and says that gRPC has no path", () => {
   const behind = { ...call, prefix: "/kibitz", tls: true, host: "chess.example:443" };
-  expect(snippets.grpcurl.write(behind)).not.toContain("-plaintext");
+  expect(snippets.grpcurl.write(behind, "")).not.toContain("-plaintext");
   expect(snippets.grpcurl.needs(behind)).toContain("gRPC knows no paths such as /kibitz");
   expect(snippets.grpcurl.needs(call)).not.toContain("paths");
 });

@@ -1,45 +1,43 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { PositionFault } from "../../../src/chess/position.ts";
-import { kindOfText } from "../kind-of-text.ts";
-import { announce } from "../parts/live-region.tsx";
-import { take } from "../pasted.ts";
+import type { Refused } from "../game/create-game.ts";
+import { usePage } from "../page.ts";
+import { readPasted } from "../pasted-text.ts";
 import { texts } from "../texts.ts";
-import { faultPlace } from "./fault-place.ts";
-import { position, reading, refusedFen, refusedLink, takeFen } from "./state.ts";
 import "./fields.css";
 
 const words = texts.analysis;
 
-/** The position as a FEN, to be read, changed and copied. What is wrong with one is shown where it is wrong. */
+const fieldId = "fen";
+
+/** The position as a FEN, to be read, changed and copied. Marks the part of a refused FEN that is wrong. */
 export function FenField() {
+  const { game, pasted } = usePage();
   const field = useRef<HTMLInputElement>(null);
   // The text in the field while it is edited; undefined while the field shows the board.
   const draft = useSignal<string | undefined>(undefined);
-  const refused = refusedFen.value ?? refusedLink.value;
-  const { fen } = position.value;
+  const refused = game.refused.value?.kind === "fen" ? game.refused.value : undefined;
+  const { fen } = game.at.value.position;
   useEffect(() => {
     draft.value = refused?.text;
-    const [first] = refused?.faults ?? [];
-    if (refused && first) {
-      announce(`${words.cannotRead}. ${first.message}`);
-      const { from, to } = faultPlace(refused.text, first.message);
-      field.current?.focus();
-      field.current?.setSelectionRange(from, to);
+    if (refused && field.current) {
+      const { from, to } = wrongPart(refused);
+      // Set by hand: the selection must be made in the new text.
+      field.current.value = refused.text;
+      field.current.setSelectionRange(from, to);
     }
   }, [refused]);
   useEffect(() => {
-    // A change elsewhere on the page discards the error in this field.
-    draft.value = refusedLink.peek()?.text;
-    refusedFen.value = undefined;
+    // A change elsewhere on the page discards what was entered here.
+    draft.value = game.refused.peek()?.text;
   }, [fen]);
 
   const set = () => {
     const text = draft.value ?? fen;
-    if (kindOfText(text) === "pgn") {
+    if (readPasted(text)?.kind === "pgn") {
       draft.value = undefined;
-      take(text);
-    } else if (takeFen(text).kind === "play") {
+      pasted.take(text);
+    } else if (game.takeFen(text, [], "field").kind === "game") {
       draft.value = undefined;
     }
   };
@@ -51,58 +49,63 @@ export function FenField() {
         set();
       }}
     >
-      <label for="fen">{words.fen}</label>
+      <label for={fieldId}>{words.fen}</label>
       <input
         ref={field}
-        id="fen"
+        id={fieldId}
         type="text"
         autocomplete="off"
         autocapitalize="off"
         spellcheck={false}
         value={draft.value ?? fen}
         aria-invalid={refused !== undefined}
-        aria-describedby={refused ? "fen-fault" : undefined}
+        aria-describedby={refused && faultId}
         onInput={({ currentTarget }) => {
           draft.value = currentTarget.value;
         }}
         onKeyDown={({ key }) => {
           if (key === "Escape") {
             draft.value = undefined;
-            refusedFen.value = undefined;
+            game.refused.value = undefined;
           }
         }}
       />
       <button type="submit">{words.setFen}</button>
-      {refused && (
-        <Fault
-          text={refused.text}
-          faults={refused.faults}
-          suggestedFen={refused.suggestedFen}
-          onUse={(suggested) => {
-            takeFen(suggested);
-            field.current?.focus();
-          }}
-        />
-      )}
+      {refused?.from === "field" && <FenFault refused={refused} />}
     </form>
   );
 }
 
-interface FaultProps {
-  readonly text: string;
-  readonly faults: readonly PositionFault[];
-  readonly suggestedFen: string | undefined;
-  onUse(suggestedFen: string): void;
+/** The error of a FEN that was pasted, or of a link; the field shows the error of what was entered there. */
+export function PositionFault() {
+  const refused = usePage().game.refused.value;
+  switch (refused?.kind) {
+    case "fen":
+      return refused.from === "field" ? null : <FenFault refused={refused} />;
+    case "moves":
+      return (
+        <p class="fen-fault" role="alert">
+          {words.movesCut(refused.faults[0]?.message ?? "")}
+        </p>
+      );
+    default:
+      return null;
+  }
 }
 
-function Fault({ text, faults, suggestedFen, onUse }: FaultProps) {
-  const [first] = faults;
-  // If fields are missing, an error in another field says more.
-  const told = faults.find(({ message }) => !message.endsWith("are required.")) ?? first;
-  const { from, to } = faultPlace(text, told?.message ?? "");
+const faultId = "fen-fault";
+
+function FenFault({ refused }: { readonly refused: Refused }) {
+  const { game } = usePage();
+  const box = useRef<HTMLDivElement>(null);
+  const { text, faults, suggestedFen } = refused;
+  const { from, to } = wrongPart(refused);
+  const title = refused.from === "link" ? words.cannotReadLink : words.cannotRead;
+  useEffect(() => box.current?.scrollIntoView({ block: "nearest" }), [refused]);
+  const focusField = () => document.getElementById(fieldId)?.focus();
   return (
-    <div id="fen-fault" class="fen-fault">
-      <p class="fen-fault-title">{words.cannotRead}</p>
+    <div ref={box} id={faultId} class="fen-fault" role="alert">
+      <p class="fen-fault-title">{title}</p>
       <p class="fen-fault-text">
         <code>
           {text.slice(0, from)}
@@ -115,29 +118,33 @@ function Fault({ text, faults, suggestedFen, onUse }: FaultProps) {
           <li key={message}>{message}</li>
         ))}
       </ul>
-      {suggestedFen && (
-        <button type="button" onClick={() => onUse(suggestedFen)}>
-          {words.useInstead(suggestedFen)}
-        </button>
-      )}
+      <div class="row">
+        {suggestedFen && (
+          <button
+            type="button"
+            class="first"
+            onClick={() => {
+              game.takeFen(suggestedFen);
+              focusField();
+            }}
+          >
+            {texts.problem.useFen(suggestedFen)}
+          </button>
+        )}
+        {refused.from !== "field" && (
+          <button type="button" onClick={focusField}>
+            {words.correctFen}
+          </button>
+        )}
+      </div>
     </div>
   );
 }
 
-/** The error in a link, if it could not be read. */
-export function LinkFault() {
-  const read = reading.value;
-  if (read.kind === "faults") {
-    return (
-      <p class="link-fault" role="alert">
-        {words.cannotReadLink}
-      </p>
-    );
-  }
-  const { refused } = read.play;
-  return refused ? (
-    <p class="link-fault" role="alert">
-      {words.movesCut(refused.message)}
-    </p>
-  ) : null;
+/** The place of the first violation that names a part of the text; `to` is behind the part. */
+function wrongPart({ text, faults }: Refused): { readonly from: number; readonly to: number } {
+  const parts = faults.map((fault) => ("field" in fault ? fault : { offset: undefined, token: undefined }));
+  // A missing field has an empty part: another violation says more.
+  const { offset, token = "" } = parts.find((part) => part.token) ?? parts[0] ?? {};
+  return offset === undefined ? { from: 0, to: text.length } : { from: offset, to: offset + token.length };
 }

@@ -1,5 +1,5 @@
 import { rateLimitsFrom } from "../client/rate-limits.ts";
-import { client } from "../client/the-client.ts";
+import { usePage } from "../page.ts";
 import { duration } from "../problem/problem-words.ts";
 import { texts } from "../texts.ts";
 
@@ -10,7 +10,7 @@ const nearlyUsedUp = 0.1;
 
 /** The caller's remaining quotas, from the headers of the latest answer. */
 export function LimitsView({ headers }: { readonly headers: Headers }) {
-  const rates = client.account.limits.value?.rates ?? [];
+  const rates = usePage().client.account.limits.value?.rates ?? [];
   const shown = rateLimitsFrom(headers).flatMap(({ name, remaining, quota, windowS }) => {
     const unit = rates.find((rate) => rate.name === name)?.unit;
     const isUsual = unit === "request" || unit === "engine_ms";

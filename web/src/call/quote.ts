@@ -1,28 +1,48 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 
 /**
- * Texts of others as literals of shells and languages. What cannot be seen, or turns the direction of what is read, is
- * escaped, so that nobody copies other than they see.
+ * Texts of others as literals of shells and languages. Invisible characters, and those that change the direction of text, are
+ * escaped, so that nobody copies anything that they do not see.
  */
 
 /** The characters that fit in a line of a usual window. */
 const lineMaxCharacters = 92;
 
-/** Controls, formats such as those of direction, and the line ends that JSON lets pass. */
+/** Control and format characters, and the line separators that JSON allows in strings. */
 const unseen = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** JSON, in lines where it is long. JavaScript reads it as well. */
-export function jsonText(value: JsonValue, indent = ""): string {
-  const short = JSON.stringify(value);
-  const text =
-    short.length <= lineMaxCharacters
-      ? short
-      : JSON.stringify(value, null, 2).replaceAll("\n", `\n${indent}`);
-  return text.replace(unseen, (character) =>
+interface Syntax {
+  readonly step: string;
+  readonly words: Readonly<Record<string, string>>;
+  escape(character: string): string;
+}
+
+const json: Syntax = {
+  step: "  ",
+  words: {},
+  escape: (character) =>
     Array.from({ length: character.length }, (_, index) => `\\u${hex(character.charCodeAt(index), 4)}`).join(
       "",
     ),
-  );
+};
+
+const python: Syntax = {
+  step: "    ",
+  words: { true: "True", false: "False", null: "None" },
+  escape(character) {
+    const point = character.codePointAt(0) ?? 0;
+    return point > 0xffff ? `\\U${hex(point, 8)}` : `\\u${hex(point, 4)}`;
+  },
+};
+
+/** JSON, with line breaks if it is long. JavaScript reads it as well. */
+export function jsonText(value: JsonValue, indent = ""): string {
+  return literal(value, indent, json);
+}
+
+/** An expression of Python. */
+export function pythonText(value: JsonValue, indent = ""): string {
+  return literal(value, indent, python);
 }
 
 /** One word of a POSIX shell. */
@@ -31,38 +51,26 @@ export function shellWord(text: string): string {
 }
 
 /** A raw string of Go that holds JSON. The backquote that would end it can only stand in a string of the JSON. */
-export function goRawJson(json: string): string {
-  return `\`${json.replaceAll("`", "\\u0060")}\``;
+export function goRawJson(text: string): string {
+  return `\`${text.replaceAll("`", "\\u0060")}\``;
 }
 
-/** An expression of Python. */
-export function pythonText(value: JsonValue, indent = ""): string {
-  if (typeof value === "string") {
-    return JSON.stringify(value).replace(unseen, pythonEscape);
+function literal(value: JsonValue, indent: string, syntax: Syntax): string {
+  if (typeof value !== "object" || value === null) {
+    const text = JSON.stringify(value);
+    return syntax.words[text] ?? text.replace(unseen, syntax.escape);
   }
-  if (typeof value === "boolean") {
-    return value ? "True" : "False";
-  }
-  if (value === null) {
-    return "None";
-  }
-  if (typeof value === "number") {
-    return String(value);
-  }
-  const inner = `${indent}    `;
+  const inner = indent + syntax.step;
   const [open, close] = Array.isArray(value) ? "[]" : "{}";
   const items = Array.isArray(value)
-    ? value.map((item) => pythonText(item, inner))
-    : Object.entries(value).map(([key, item]) => `${pythonText(key)}: ${pythonText(item, inner)}`);
+    ? value.map((item) => literal(item, inner, syntax))
+    : Object.entries(value).map(
+        ([key, item]) => `${literal(key, inner, syntax)}: ${literal(item, inner, syntax)}`,
+      );
   const short = `${open}${items.join(", ")}${close}`;
   return short.length <= lineMaxCharacters && !short.includes("\n")
     ? short
-    : `${open}\n${items.map((item) => `${inner}${item},\n`).join("")}${indent}${close}`;
-}
-
-function pythonEscape(character: string): string {
-  const point = character.codePointAt(0) ?? 0;
-  return point > 0xffff ? `\\U${hex(point, 8)}` : `\\u${hex(point, 4)}`;
+    : `${open}\n${items.map((item) => inner + item).join(",\n")}\n${indent}${close}`;
 }
 
 function hex(number: number, digits: number): string {

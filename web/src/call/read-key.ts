@@ -1,10 +1,12 @@
-/** A key as it is pasted, perhaps with the word before it that the header has; undefined where it cannot be one. */
+const prefix = "kbz_";
+
+/** Reads a key as people paste it, perhaps with the word before it that the header has; undefined if it is no key. */
 export function readKey(text: string): string | undefined {
   const key = text.trim().replace(/^Bearer\s+/i, "");
-  return /^[!-~]{1,512}$/.test(key) ? key : undefined;
+  return /^kbz_\w{1,508}$/.test(key) ? key : undefined;
 }
 
-/** How a key is shown: enough to tell it from others, and nothing of what makes it one. */
+/** A key with its secret part hidden. */
 export function shownKey(key: string): string {
-  return `${/^[a-z]+_/.exec(key)?.[0] ?? ""}••••••••`;
+  return `${key.startsWith(prefix) ? prefix : ""}••••••••`;
 }

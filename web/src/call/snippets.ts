@@ -2,10 +2,11 @@ import { texts } from "../texts.ts";
 import { goRawJson, jsonText, pythonText, shellWord } from "./quote.ts";
 import type { ShownCall } from "./shown-call.ts";
 
-/** The call in a language: whole, to be copied and run as it is. The key comes from the environment. */
+/** The call in a language, complete: it runs as it is. */
 export interface Snippet {
   readonly name: string;
-  write(call: ShownCall): string;
+  /** @param key the shells export it; the other languages take it from the environment. */
+  write(call: ShownCall, key: string): string;
   /** Names the programs that the snippet needs. */
   needs(call: ShownCall): string;
 }
@@ -14,9 +15,9 @@ const { needs } = texts.call;
 
 export const snippets = {
   curl: { name: "curl", write: curl, needs: () => needs.curl },
-  typescript: { name: "TypeScript", write: typescript, needs: () => needs.typescript },
-  python: { name: "Python", write: python, needs: () => needs.python },
-  go: { name: "Go", write: go, needs: () => needs.go },
+  typescript: { name: "TypeScript", write: typescript, needs: (call) => needs.typescript + needsKey(call) },
+  python: { name: "Python", write: python, needs: (call) => needs.python + needsKey(call) },
+  go: { name: "Go", write: go, needs: (call) => needs.go + needsKey(call) },
   grpcurl: {
     name: "grpcurl",
     write: grpcurl,
@@ -26,25 +27,37 @@ export const snippets = {
 
 export type Language = keyof typeof snippets;
 
+function needsKey({ withKey }: ShownCall): string {
+  return withKey ? ` ${needs.key}` : "";
+}
+
 const eventStream = "text/event-stream";
 
-function curl({ url, body, events, withKey }: ShownCall): string {
-  return [
+function exportKey({ withKey }: ShownCall, key: string): string {
+  return withKey ? `export KIBITZ_API_KEY=${key}\n` : "";
+}
+
+function curl(call: ShownCall, key: string): string {
+  const { url, body, events, withKey } = call;
+  const command = [
     `curl ${events ? "-N " : ""}${shellWord(url)}`,
     `-H 'Content-Type: application/json'`,
     ...(events ? [`-H 'Accept: ${eventStream}'`] : []),
     ...(withKey ? [`-H "Authorization: Bearer $KIBITZ_API_KEY"`] : []),
     `-d ${shellWord(jsonText(body, "  "))}`,
   ].join(" \\\n  ");
+  return exportKey(call, key) + command;
 }
 
-function grpcurl({ host, tls, procedure, message, withKey }: ShownCall): string {
-  return [
+function grpcurl(call: ShownCall, key: string): string {
+  const { host, tls, procedure, message, withKey } = call;
+  const command = [
     `grpcurl${tls ? "" : " -plaintext"}`,
     ...(withKey ? [`-H "Authorization: Bearer $KIBITZ_API_KEY"`] : []),
     `-d ${shellWord(jsonText(message, "  "))}`,
     `${shellWord(host)} ${procedure}`,
   ].join(" \\\n  ");
+  return exportKey(call, key) + command;
 }
 
 function typescript({ url, body, events, withKey }: ShownCall): string {

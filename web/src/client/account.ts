@@ -31,8 +31,8 @@ export interface Account {
   readonly limits: ReadonlySignal<PlanLimits | undefined>;
   /** True if this service issues keys by itself. */
   readonly issuesKeys: ReadonlySignal<boolean>;
-  /** The key if this page has created it and still uses it: it is shown once. */
-  readonly created: ReadonlySignal<string | undefined>;
+  /** The key that this page has created, until somebody has seen it. */
+  readonly created: Signal<string | undefined>;
   /** Creates a key of the free plan and sends the next calls with it. Rejects with the error of the service. */
   create(): Promise<void>;
   /** Looks the key up again. */
@@ -48,7 +48,7 @@ interface Deps {
 
 export function createAccount({ keys, key, offer }: Deps): Account {
   const state = signal<KeyState>({ kind: "none" });
-  const issued = signal<string | undefined>();
+  const created = signal<string | undefined>();
   /** Ends the look-up that is under way, so that an older answer never replaces a newer one. */
   let running = new AbortController();
 
@@ -92,11 +92,11 @@ export function createAccount({ keys, key, offer }: Deps): Account {
         : offer.price.value?.plans.find(({ requiresKey }) => !requiresKey)?.limits,
     ),
     issuesKeys: computed(() => offer.price.value?.keyUrl !== undefined),
-    created: computed(() => (issued.value === key.value ? issued.value : undefined)),
+    created,
     async create() {
       const { key: secret } = await keys.createKey({}, aside);
       batch(() => {
-        issued.value = secret;
+        created.value = secret;
         key.value = secret;
       });
     },

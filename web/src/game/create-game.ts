@@ -21,7 +21,8 @@ import { plainFen } from "./plain-fen.ts";
 export interface Refused {
   /** `moves`: the game was read up to its first illegal move. */
   readonly kind: "fen" | "pgn" | "moves";
-  readonly from: "input" | "link";
+  /** `field`: the field for a FEN; `input`: pasted, dropped or suggested. */
+  readonly from: "field" | "input" | "link";
   /** The text, cut at 200 characters if it is a FEN. */
   readonly text: string;
   readonly faults: readonly (PositionFault | Fault)[];

@@ -3,7 +3,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Problem } from "../../../gen/chess/analysis/v1/problem_pb.ts";
 import type { Wait } from "../client/keep-asking.ts";
 import { failureOf } from "../client/problem.ts";
-import { client } from "../client/the-client.ts";
+import { usePage } from "../page.ts";
 import { announce } from "../parts/live-region.tsx";
 import { texts } from "../texts.ts";
 import { Countdown } from "./countdown.tsx";
@@ -32,6 +32,7 @@ interface ProblemViewProps {
 /** Explains the failure of a call, with a button for each way out. */
 export function ProblemView(props: ProblemViewProps) {
   const { error } = props;
+  const { client } = usePage();
   const titleId = useId();
   const view = useRef<HTMLElement>(null);
   const told = problemWords(error, client.account.limits.value);
@@ -72,7 +73,7 @@ interface WaysOutProps extends ProblemViewProps {
 }
 
 function WaysOut({ problem, wait, onCancel, onRetry, onSend }: WaysOutProps) {
-  const { key } = client;
+  const { account, key } = usePage().client;
   const retry = wait?.retry ?? onRetry;
   const needsKey = problem?.code === "api_key_required" || problem?.nextAction === "get_api_key";
   const suggested = problem?.suggestedRequest;
@@ -82,7 +83,7 @@ function WaysOut({ problem, wait, onCancel, onRetry, onSend }: WaysOutProps) {
       <div class="problem-ways">
         {problem && suggested && onSend && (
           <button type="button" class="first" onClick={() => onSend(suggested)}>
-            {suggestionWords(problem, client.account.limits.value)}
+            {suggestionWords(problem, account.limits.value)}
           </button>
         )}
         {problem?.nextAction === "get_api_key" && <GetKey onGot={retry} />}
@@ -125,7 +126,7 @@ function WaysOut({ problem, wait, onCancel, onRetry, onSend }: WaysOutProps) {
 }
 
 function GetKey({ onGot }: { onGot(): void }) {
-  const { account } = client;
+  const { account } = usePage().client;
   const [isAsking, setIsAsking] = useState(false);
   const [refusal, setRefusal] = useState<unknown>();
   if (!account.issuesKeys.value) {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { request } from "./the-request.ts";
+import { usePage } from "../page.ts";
 
 interface FieldProps {
   /** The name of the setting. */
@@ -37,6 +37,7 @@ interface NumberFieldProps extends FieldProps {
 
 /** The browser marks a number out of range; the service says why it refuses one. */
 export function NumberField({ minimum, maximum, usual, ...field }: NumberFieldProps) {
+  const { request } = usePage();
   const { name } = field;
   return (
     <Field {...field} kind="number">
@@ -59,6 +60,7 @@ interface ChoiceFieldProps extends FieldProps {
 }
 
 export function ChoiceField({ choices, usual = choices[0]?.[0] ?? "", ...field }: ChoiceFieldProps) {
+  const { request } = usePage();
   const { name } = field;
   const value = request.settings.value[name] ?? usual;
   const known = choices.some(([choice]) => choice === value);
@@ -83,6 +85,7 @@ export function ChoiceField({ choices, usual = choices[0]?.[0] ?? "", ...field }
 }
 
 export function TextField({ usual, ...field }: FieldProps) {
+  const { request } = usePage();
   const { name } = field;
   return (
     <Field {...field} kind="wide">
@@ -100,6 +103,7 @@ export function TextField({ usual, ...field }: FieldProps) {
 }
 
 export function CheckField({ usual = "", ...field }: FieldProps) {
+  const { request } = usePage();
   const { name } = field;
   return (
     <Field {...field} kind="check">

@@ -1,10 +1,9 @@
 import { type Engine, NetSize } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
-import { client } from "../client/the-client.ts";
+import { usePage } from "../page.ts";
 import { texts } from "../texts.ts";
 import { CheckField, ChoiceField, NumberField, TextField } from "./field.tsx";
 import type { OptionField } from "./option-fields.ts";
 import { type NumberName, optionPrefix, paths } from "./settings.ts";
-import { request } from "./the-request.ts";
 import "./request-form.css";
 
 const words = texts.request;
@@ -17,7 +16,10 @@ const folded: readonly SettingName[] = ["movetime_ms", "nodes", "path", "search_
 
 /** How to search: the usual settings in view, the others folded. */
 export function RequestForm({ only }: { readonly only?: readonly SettingName[] }) {
+  const { client, request } = usePage();
   const { engines, isMissing } = client.offer;
+  const isSet = (name: SettingName) =>
+    Object.keys(request.settings.value).some((one) => one === name || one.startsWith(`${name}.`));
   const isWanted = (name: SettingName) => only?.includes(name) ?? true;
   const more = folded.filter(isWanted);
   return (
@@ -50,11 +52,8 @@ export function RequestForm({ only }: { readonly only?: readonly SettingName[] }
   );
 }
 
-function isSet(name: SettingName): boolean {
-  return Object.keys(request.settings.value).some((one) => one === name || one.startsWith(`${name}.`));
-}
-
 function Setting({ name }: { readonly name: SettingName }) {
+  const { request } = usePage();
   switch (name) {
     case "engine":
       return <EngineField />;
@@ -73,7 +72,7 @@ function Setting({ name }: { readonly name: SettingName }) {
 }
 
 function EngineField() {
-  const offered = client.offer.engines.value;
+  const offered = usePage().client.offer.engines.value;
   const latest = offered?.engines.find(({ id }) => id === offered.latest);
   return (
     <ChoiceField
@@ -93,7 +92,7 @@ function nameOf({ name, id, paths: builds }: Engine): string {
 }
 
 function PathField() {
-  const builds = request.engine.value?.paths;
+  const builds = usePage().request.engine.value?.paths;
   const choices = Object.entries(paths).filter(
     ([word, path]) =>
       word === "auto" ||
@@ -110,7 +109,7 @@ function PathField() {
 }
 
 function Options() {
-  const options = request.options.value ?? [];
+  const options = usePage().request.options.value ?? [];
   return options.length === 0 ? null : (
     <fieldset class="options">
       <legend>{words.options}</legend>

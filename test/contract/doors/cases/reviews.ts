@@ -54,7 +54,7 @@ export const reviews: readonly AnswerCase[] = [
           deterministic: true,
         },
         summary: expect.stringMatching(
-          /^White played with .* % accuracy, Black with .*; the game turned at 2\. g4 \(blunder\)\.$/,
+          /^White played with .*% accuracy, Black with .*; the game turned at 2\. g4 \(blunder\)\.$/,
         ),
       },
     },

@@ -1,0 +1,45 @@
+import { useState } from "preact/hooks";
+import { usePage } from "../page.ts";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { texts } from "../texts.ts";
+import { shownKey } from "./read-key.ts";
+import type { ShownCall } from "./shown-call.ts";
+import { type Language, snippets } from "./snippets.ts";
+
+const languages = Object.keys(snippets) as readonly Language[];
+
+/** A call in the language of choice. The key is hidden in what is shown, and there in what is copied. */
+export function Code({ call }: { readonly call: ShownCall }) {
+  const [language, setLanguage] = useState<Language>("curl");
+  const { name, write, needs } = snippets[language];
+  const key = usePage().client.key.value;
+  return (
+    <div>
+      <fieldset class="languages">
+        <legend class="heard-only">{texts.call.languages}</legend>
+        {languages.map((one) => (
+          <label key={one}>
+            <input
+              class="heard-only"
+              type="radio"
+              name="language"
+              checked={one === language}
+              onChange={() => setLanguage(one)}
+            />
+            {snippets[one].name}
+          </label>
+        ))}
+      </fieldset>
+      <div class="code-panel">
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keys must reach an area that scrolls. */}
+        <section class="code-scroll" tabIndex={0} aria-label={texts.call.code(name)}>
+          <pre>
+            <code>{write(call, shownKey(key))}</code>
+          </pre>
+        </section>
+        <CopyButton label={texts.call.copyCode(name)} text={() => write(call, key)} />
+      </div>
+      <p class="code-needs quiet-text">{needs(call)}</p>
+    </div>
+  );
+}

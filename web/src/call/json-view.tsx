@@ -1,0 +1,31 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { texts } from "../texts.ts";
+import { jsonText } from "./quote.ts";
+
+/** The longest text that is shown, in characters; the review of a long game has ten times as many. */
+const shownMaxCharacters = 30_000;
+
+/** A name with its colon, a string, a number, or a word such as `null`. */
+const token = /("(?:[^"\\]|\\.)*")(:?)|-?\d[\d.eE+-]*|\b(?:true|false|null)\b/g;
+
+/** JSON with its names, strings and numbers in colours. */
+export function JsonView({ value }: { readonly value: JsonObject }) {
+  const text = jsonText(value);
+  const shown = text.slice(0, shownMaxCharacters);
+  const parts = [];
+  let end = 0;
+  for (const { 0: word, 1: quoted, 2: colon, index } of shown.matchAll(token)) {
+    const kind = quoted === undefined ? "value" : colon ? "name" : "string";
+    parts.push(shown.slice(end, index), <span class={`json-${kind}`}>{word}</span>);
+    end = index + word.length;
+  }
+  return (
+    <pre>
+      <code>
+        {parts}
+        {shown.slice(end)}
+        {text.length > shown.length && `\n${texts.call.cut}`}
+      </code>
+    </pre>
+  );
+}
