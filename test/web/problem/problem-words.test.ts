@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, test } from "vitest";
+import example from "../../../docs/examples/upgrade-needed.json" with { type: "json" };
 import { PlanLimitsSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import { FaultSchema, type Problem, ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
 import { messageFromPlain } from "../../../web/src/client/plain-json.ts";
@@ -12,12 +12,6 @@ import {
   problemWords,
   suggestionWords,
 } from "../../../web/src/problem/problem-words.ts";
-
-function exampleOf(name: string): Problem {
-  const text = readFileSync(new URL(`../../../docs/examples/${name}.json`, import.meta.url), "utf8");
-  const answer: JsonObject = JSON.parse(text).answer;
-  return messageFromPlain(ProblemSchema, answer);
-}
 
 /** The error that carries a problem. */
 const thrown = (value: Problem, headers?: Record<string, string>) =>
@@ -40,7 +34,7 @@ const beyondPlan = (pointers: Readonly<Record<string, number>>, nextAction = "ge
   });
 
 test.each([
-  [exampleOf("upgrade-needed"), "Depth above 20 needs a free key", "Analyse to depth 20"],
+  [messageFromPlain(ProblemSchema, example.answer), "Depth above 20 needs a free key", "Analyse to depth 20"],
   [
     beyondPlan({ "/depth": 20, "/multipv": 5 }),
     "Depth above 20 and more than 5 lines need a free key",

@@ -1,12 +1,11 @@
-import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import example from "../../../docs/examples/engines.json" with { type: "json" };
 import { optionFields } from "../../../web/src/request/option-fields.ts";
 
 test("every option of the engines becomes a field with the schema's title, bounds and default", () => {
-  const example = new URL("../../../docs/examples/engines.json", import.meta.url);
-  const [engine] = JSON.parse(readFileSync(example, "utf8")).answer.engines;
+  const [engine] = example.answer.engines;
   const field = { minimum: undefined, maximum: undefined, choices: [] };
-  expect(optionFields(engine.options_schema)).toMatchObject([
+  expect(optionFields(engine?.options_schema)).toMatchObject([
     { kind: "integer", name: "skill_level", minimum: 0, maximum: 20, usual: "20" },
     { ...field, kind: "boolean", name: "uci_limit_strength", usual: "false" },
     { kind: "integer", name: "uci_elo", minimum: 1320, maximum: 3190, usual: "1320" },

@@ -1,30 +1,39 @@
-import { signal } from "@preact/signals";
+import { useLayoutEffect, useState } from "preact/hooks";
 
-/** The latest announcement, and the number of announcements so far. */
-const said = signal({ text: "", times: 0 });
-let gathered: string[] = [];
+/** The event that carries a text to the live region. */
+const announcement = "kibitz-announcement";
 
-/**
- * Tells those who hear the page what has changed. What belongs to one change is told together; what is said while they still
- * listen replaces what was.
- */
+/** Says a text to people with a screen reader. Texts of one change are said together; later ones replace them. */
 export function announce(text: string): void {
-  if (gathered.length === 0) {
-    setTimeout(() => {
-      said.value = { text: gathered.join(" "), times: said.peek().times + 1 };
-      gathered = [];
-    });
-  }
-  gathered.push(text);
+  dispatchEvent(new CustomEvent(announcement, { detail: text }));
 }
 
-/** The live region that {@link announce} writes to. Use it once on the page. */
+/** The live region of {@link announce}. Use it once on the page. */
 export function LiveRegion() {
-  const { text, times } = said.value;
+  /** The latest announcement, and the number of announcements so far. */
+  const [said, setSaid] = useState({ text: "", times: 0 });
+  // Before the effects of other components, which may announce something at once.
+  useLayoutEffect(() => {
+    let gathered: string[] = [];
+    const gather = (event: Event) => {
+      if (event instanceof CustomEvent) {
+        gathered.push(String(event.detail));
+      }
+      if (gathered.length === 1) {
+        setTimeout(() => {
+          const text = gathered.join(" ");
+          gathered = [];
+          setSaid(({ times }) => ({ text, times: times + 1 }));
+        });
+      }
+    };
+    addEventListener(announcement, gather);
+    return () => removeEventListener(announcement, gather);
+  }, []);
   return (
     <p class="heard-only" role="status" aria-live="polite">
-      {/* Always a new node: the same text in the same one is no change, and nobody would hear it again. */}
-      <span key={times}>{text}</span>
+      {/* A new node each time: screen readers do not say the same text in the same node again. */}
+      <span key={said.times}>{said.text}</span>
     </p>
   );
 }
