@@ -186,14 +186,11 @@ export const texts = {
     range: (from: number, to: number) => `${grouped(from)} to ${grouped(to)}`,
   },
   problem: {
-    lost: {
-      title: "The service does not answer",
-      detail: "It may be stopped, or this device has no network.",
-    },
-    foreign: {
-      title: "Something else answered",
-      detail: (said: string) => `Not the service answered, but perhaps a proxy in front of it: ${said}`,
-    },
+    lost: "The service does not answer",
+    lostDetail: "It may be stopped, or this device has no network.",
+    foreign: "Something else answered",
+    foreignDetail: (said: string) => `Not the service answered, but perhaps a proxy in front of it: ${said}`,
+    illegalSearchMove: (move: string) => `“${move}” in “Only these moves” is not legal here.`,
     tooFast: (count: number, time: string) =>
       `Too fast: ${grouped(count)} positions ${time === "1 min 0 s" ? "a minute" : `in ${time}`}`,
     tooManyRequests: "Too many requests",

@@ -27,7 +27,7 @@ afterEach(() => {
 });
 
 /** A service that sends the given messages for each call, and throws the given errors. */
-function service(answers: readonly (readonly (string | Error)[])[], after?: Wait) {
+function service(answers: readonly (readonly (string | Error)[])[]) {
   const controller = new AbortController();
   const waits: Wait[] = [];
   let calls = 0;
@@ -39,7 +39,7 @@ function service(answers: readonly (readonly (string | Error)[])[], after?: Wait
       yield message;
     }
   }
-  const options = { signal: controller.signal, after, onWait: (wait: Wait) => void waits.push(wait) };
+  const options = { signal: controller.signal, onWait: (wait: Wait) => void waits.push(wait) };
   const messages = Array.fromAsync(keepAsking(ask, options));
   messages.catch(() => {});
   return { messages, waits, controller, calls: () => calls };
@@ -112,18 +112,6 @@ test("a network that is back does not end a wait that the service has named", as
   dispatchEvent(new Event("online"));
   await vi.advanceTimersByTimeAsync(0);
   expect(calls()).toBe(1);
-});
-
-test("a call that replaces a waiting one waits for the rest of the time that the service has named", async () => {
-  const first = service([[refusal({ retryable: true, retryAfterMs: 4000 })]]);
-  await vi.advanceTimersByTimeAsync(1000);
-  first.controller.abort();
-  const second = service([["a"]], first.waits[0]);
-  await vi.advanceTimersByTimeAsync(2900);
-  expect(second.calls()).toBe(0);
-  expect(second.waits[0]?.endsAt).toBe(first.waits[0]?.endsAt);
-  await vi.advanceTimersByTimeAsync(4000);
-  expect(await second.messages).toEqual(["a"]);
 });
 
 test.each([

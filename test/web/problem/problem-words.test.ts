@@ -3,15 +3,9 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import example from "../../../docs/examples/upgrade-needed.json" with { type: "json" };
 import { PlanLimitsSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
-import { FaultSchema, type Problem, ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
+import { type Problem, ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
 import { messageFromPlain } from "../../../web/src/client/plain-json.ts";
-import {
-  duration,
-  pageOf,
-  placeOfFault,
-  problemWords,
-  suggestionWords,
-} from "../../../web/src/problem/problem-words.ts";
+import { duration, pageOf, problemWords, suggestionWords } from "../../../web/src/problem/problem-words.ts";
 
 /** The error that carries a problem. */
 const thrown = (value: Problem, headers?: Record<string, string>) =>
@@ -22,6 +16,8 @@ const limits = create(PlanLimitsSchema, {
   concurrent: 2,
   rates: [{ name: "minute", quota: 60n, windowS: 60, unit: "request" }],
 });
+
+const caller = { limits, searchMoves: ["e4", "Zz"] };
 
 const beyondPlan = (pointers: Readonly<Record<string, number>>, nextAction = "get_api_key") =>
   create(ProblemSchema, {
@@ -58,7 +54,7 @@ test.each([
 ])(
   "the page says what the plan does not allow, and what it would ask instead: %#",
   (problem, title, button) => {
-    expect(problemWords(thrown(problem), limits)).toEqual({ title, detail: "" });
+    expect(problemWords(thrown(problem), caller)).toEqual({ title, details: [] });
     expect(suggestionWords(problem, limits)).toBe(button);
   },
 );
@@ -69,7 +65,7 @@ test("the page repeats the service's words about a field that it does not know",
     title: "Too much",
     detail: "Wit up to 3.",
   });
-  expect(problemWords(thrown(problem), limits)).toEqual({ title: "Too much", detail: "Wit up to 3." });
+  expect(problemWords(thrown(problem), caller)).toEqual({ title: "Too much", details: ["Wit up to 3."] });
   expect(suggestionWords(problem, limits)).toBe("Ask what the service suggests");
 });
 
@@ -84,24 +80,22 @@ test.each([
   ["quota_exhausted", {}, "The engine time of your plan is used up"],
 ])("the page says in few words that the caller has to wait: %s %j", (code, headers, title) => {
   const problem = create(ProblemSchema, { code, detail: "Try again in 24 s." });
-  expect(problemWords(thrown(problem, headers), limits)).toEqual({ title, detail: "" });
+  expect(problemWords(thrown(problem, headers), caller)).toEqual({ title, details: [] });
 });
 
 test("the page sends a caller who needs a key to the owner, if the service issues none", () => {
   const asking = (nextAction: string) =>
-    problemWords(thrown(create(ProblemSchema, { code: "api_key_required", nextAction })), limits)?.detail;
+    problemWords(thrown(create(ProblemSchema, { code: "api_key_required", nextAction })), caller)?.details[0];
   expect(asking("contact_operator")).toContain("Ask its owner for one");
-  expect(asking("get_api_key")).toBe("");
+  expect(asking("get_api_key")).toBeUndefined();
 });
 
 test("the page says in words that no service answers, and repeats what another program says", () => {
-  expect(problemWords(new TypeError("Failed to fetch"), undefined)?.title).toBe(
-    "The service does not answer",
-  );
-  expect(problemWords(new ConnectError("HTTP 404", Code.Unimplemented), undefined)?.detail).toContain(
+  expect(problemWords(new TypeError("Failed to fetch"), caller)?.title).toBe("The service does not answer");
+  expect(problemWords(new ConnectError("HTTP 404", Code.Unimplemented), caller)?.details[0]).toContain(
     "HTTP 404",
   );
-  expect(problemWords(new ConnectError("left", Code.Canceled), undefined)).toBeUndefined();
+  expect(problemWords(new ConnectError("left", Code.Canceled), caller)).toBeUndefined();
 });
 
 test("the button of a corrected FEN has the FEN, and that of a game says where it ends", () => {
@@ -112,14 +106,19 @@ test("the button of a corrected FEN has the FEN, and that of a game says where i
   expect(suggesting("/constructor", {})).toBe("Ask what the service suggests");
 });
 
-test.each([
-  ["/multipv", undefined, "Lines"],
-  ["/options/skill~1level", undefined, "options.skill/level"],
-  ["", undefined, ""],
-  // The message has the place.
-  ["/pgn", { line: 3, column: 12 }, ""],
-])("the page names the field of a violation: %s %j", (pointer, place, told) => {
-  expect(placeOfFault(create(FaultSchema, { pointer, ...place }))).toBe(told);
+test("the page lists the violations with the labels of its fields, and names the move that is not legal", () => {
+  const errors = [
+    { pointer: "/multipv", message: "Too few." },
+    { pointer: "/options/skill~1level", message: "Too many." },
+    { pointer: "/pgn", message: "Wrong (line 3, column 12).", line: 3 },
+    { pointer: "/search_moves/1", message: "'Zz' is no move (search_moves[1])." },
+  ];
+  expect(problemWords(thrown(create(ProblemSchema, { title: "Wrong", errors })), caller)?.details).toEqual([
+    "Lines: Too few.",
+    "options.skill/level: Too many.",
+    "Wrong (line 3, column 12).",
+    "“Zz” in “Only these moves” is not legal here.",
+  ]);
 });
 
 test.each([

@@ -12,8 +12,6 @@ export interface Wait {
 
 interface Options {
   readonly signal: AbortSignal;
-  /** The pause of an earlier call of the same kind: if the service has named its end, this call waits for it, too. */
-  readonly after?: Wait | undefined;
   onWait(wait: Wait): void;
 }
 
@@ -35,11 +33,8 @@ const timerMaxMs = 2 ** 31 - 1;
  */
 export async function* keepAsking<T>(
   ask: () => AsyncIterable<T>,
-  { signal, after, onWait }: Options,
+  { signal, onWait }: Options,
 ): AsyncGenerator<T, void> {
-  if (after && failureOf(after.error).kind === "problem" && after.endsAt > performance.now()) {
-    await untilRetry(after.error, after.endsAt, { signal, onWait });
-  }
   for (let failures = 0; ; failures++) {
     try {
       for await (const message of ask()) {

@@ -8,7 +8,7 @@ import { announce } from "../parts/live-region.tsx";
 import { texts } from "../texts.ts";
 import { Countdown } from "./countdown.tsx";
 import { focusKeyField } from "./focus-key-field.ts";
-import { pageOf, placeOfFault, problemWords, suggestionWords } from "./problem-words.ts";
+import { pageOf, problemWords, suggestionWords } from "./problem-words.ts";
 import "./problem-view.css";
 
 const words = texts.problem;
@@ -32,13 +32,16 @@ interface ProblemViewProps {
 /** Explains the failure of a call, with a button for each way out. */
 export function ProblemView(props: ProblemViewProps) {
   const { error } = props;
-  const { client } = usePage();
+  const { client, request } = usePage();
   const titleId = useId();
   const view = useRef<HTMLElement>(null);
-  const told = problemWords(error, client.account.limits.value);
+  const told = problemWords(error, {
+    limits: client.account.limits.value,
+    searchMoves: request.search.value.searchMoves ?? [],
+  });
   useEffect(() => {
     if (told) {
-      announce(`${told.title}. ${told.detail}`);
+      announce([told.title, ...told.details].join(". "));
       view.current?.scrollIntoView({ block: "nearest" });
     }
   }, [error]);
@@ -47,18 +50,14 @@ export function ProblemView(props: ProblemViewProps) {
   }
   const failure = failureOf(error);
   const problem = failure.kind === "problem" ? failure.problem : undefined;
-  const faults = problem?.errors ?? [];
   return (
     <section ref={view} class="problem" aria-labelledby={titleId}>
       <h3 id={titleId}>{told.title}</h3>
-      {told.detail !== "" && faults.length < 2 && <p>{told.detail}</p>}
-      {told.detail !== "" && faults.length > 1 && (
+      {told.details.length === 1 && <p>{told.details[0]}</p>}
+      {told.details.length > 1 && (
         <ul>
-          {faults.map((fault) => (
-            <li key={`${fault.pointer} ${fault.message}`}>
-              {placeOfFault(fault) && <b>{placeOfFault(fault)}: </b>}
-              {fault.message}
-            </li>
+          {told.details.map((detail) => (
+            <li key={detail}>{detail}</li>
           ))}
         </ul>
       )}

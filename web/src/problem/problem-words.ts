@@ -12,30 +12,35 @@ const words = texts.problem;
 export interface ProblemWords {
   readonly title: string;
   /** Empty if the title says everything. */
-  readonly detail: string;
+  readonly details: readonly string[];
 }
 
-/**
- * Returns what a caller reads about a failed call. Undefined if the page aborted it.
- *
- * @param limits of the caller's plan; undefined while they are unknown
- */
-export function problemWords(error: unknown, limits: PlanLimits | undefined): ProblemWords | undefined {
+/** What the page knows of the caller. */
+interface Caller {
+  /** The limits of the plan; undefined while they are unknown. */
+  readonly limits: PlanLimits | undefined;
+  /** The moves of the field "Only these moves". */
+  readonly searchMoves: readonly string[];
+}
+
+/** Returns what a caller reads about a failed call; undefined if the page aborted it. */
+export function problemWords(error: unknown, caller: Caller): ProblemWords | undefined {
   const failure = failureOf(error);
   switch (failure.kind) {
     case "aborted":
       return undefined;
     case "lost":
-      return words.lost;
+      return { title: words.lost, details: [words.lostDetail] };
     case "foreign":
-      return { title: words.foreign.title, detail: words.foreign.detail(failure.said) };
+      return { title: words.foreign, details: [words.foreignDetail(failure.said)] };
     case "problem":
-      return wordsOf(failure.problem, ConnectError.from(error).metadata, limits);
+      return wordsOf(failure.problem, ConnectError.from(error).metadata, caller);
   }
 }
 
-function wordsOf(problem: Problem, headers: Headers, limits: PlanLimits | undefined): ProblemWords {
-  const { code, title, detail, nextAction } = problem;
+function wordsOf(problem: Problem, headers: Headers, caller: Caller): ProblemWords {
+  const { code, title, detail, errors, nextAction } = problem;
+  const { limits, searchMoves } = caller;
   switch (code) {
     case "rate_limited": {
       const used = rateLimitsFrom(headers).find(({ remaining }) => remaining === 0);
@@ -45,23 +50,34 @@ function wordsOf(problem: Problem, headers: Headers, limits: PlanLimits | undefi
           used?.quota !== undefined && used.windowS !== undefined && unit === "request"
             ? words.tooFast(used.quota, duration(used.windowS * 1000))
             : words.tooManyRequests,
-        detail: "",
+        details: [],
       };
     }
     case "quota_exhausted":
-      return { title: words.engineTimeUsedUp, detail: "" };
+      return { title: words.engineTimeUsedUp, details: [] };
     case "concurrency_limited":
-      return { title: words.searchesRunning(limits?.concurrent), detail: "" };
+      return { title: words.searchesRunning(limits?.concurrent), details: [] };
     case "api_key_required":
-      return { title: words.keyRequired, detail: nextAction === "get_api_key" ? "" : words.keyOfOwner };
+      return { title: words.keyRequired, details: nextAction === "get_api_key" ? [] : [words.keyOfOwner] };
     case "upgrade_needed": {
       const excess = excessOf(problem, limits);
-      return excess.includes(undefined)
-        ? { title, detail }
-        : { title: words.beyondPlan(excess, nextAction === "get_api_key"), detail: "" };
+      return excess.length === 0 || excess.includes(undefined)
+        ? { title, details: [detail] }
+        : { title: words.beyondPlan(excess, nextAction === "get_api_key"), details: [] };
     }
     default:
-      return { title, detail };
+      return { title, details: errors.length === 0 ? [detail] : errors.map(wordsOfFault) };
+  }
+
+  function wordsOfFault({ pointer, message, line }: Fault): string {
+    const [name = "", ...path] = keysOf(pointer);
+    const move = name === "search_moves" ? searchMoves[Number(path[0])] : undefined;
+    if (move !== undefined) {
+      return words.illegalSearchMove(move);
+    }
+    // A message about a text names the place.
+    const isAlone = errors.length === 1 || line !== undefined;
+    return isAlone ? message : `${words.fields[name] ?? [name, ...path].join(".")}: ${message}`;
   }
 }
 
@@ -91,12 +107,6 @@ export function suggestionWords(problem: Problem, limits: PlanLimits | undefined
   }
   const value = memberOf(suggestedRequest, name);
   return name === "fen" && typeof value === "string" ? words.useFen(value) : words.sendSuggested;
-}
-
-/** Returns the label of the field that a violation is in; empty if the message names the place. */
-export function placeOfFault({ pointer, line }: Fault): string {
-  const [name = "", ...path] = keysOf(pointer);
-  return line === undefined ? (words.fields[name] ?? [name, ...path].join(".")) : "";
 }
 
 /** The address of the page that explains a kind of problem, beside this page; undefined if it is none of this service. */
