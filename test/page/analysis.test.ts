@@ -315,7 +315,6 @@ describeWith("chromium")("the analysis", () => {
   });
 
   test.each([
-    ["underscores", "4k3/8/8/8/8/8/8/4K2R_w_K_-_0_1", "4k3/8/8/8/8/8/8/4K2R w K - 0 1"],
     ["a wrong en passant square", "4k3/8/8/8/8/8/8/4K2R w K e3 0 1", "4k3/8/8/8/8/8/8/4K2R w K - 0 1"],
     ["the operations of an EPD", "4k3/8/8/8/8/8/8/4K2R w K - bm Rh8;", "4k3/8/8/8/8/8/8/4K2R w K -"],
   ])("a button corrects a FEN with %s", async (_, text, corrected) => {

@@ -146,11 +146,7 @@ describeWith("chromium")("the call behind the page", () => {
   });
 
   test("a call that asks for too much is made again as the service suggests, by a button", async () => {
-    const page = await open(kibitz);
-    await page.getByText("max. 20").waitFor();
-    await depth(page).fill("21");
-    await page.getByRole("spinbutton", { name: "Lines" }).fill("6");
-    await analyse(page).click();
+    const page = await kibitz.open({ address: "#moves=e4&depth=21&multipv=6" });
     const problem = page.getByRole("region", {
       name: "Depth above 20 and more than 5 lines need a free key",
     });
@@ -161,7 +157,6 @@ describeWith("chromium")("the call behind the page", () => {
         searches.push(request.url());
       }
     });
-    await page.getByRole("switch", { name: "Analyse automatically" }).check();
     const sent = page.waitForRequest((request) => request.url().endsWith("StreamEvaluate"));
     await problem.getByRole("button", { name: "Analyse to depth 20 with 5 lines" }).click();
     // Behind the five bytes of its envelope.
@@ -172,6 +167,7 @@ describeWith("chromium")("the call behind the page", () => {
     await settle(page);
     expect(searches).toHaveLength(1);
     await page.getByRole("button", { name: "Stop", exact: true }).click();
+    await call(page).getByRole("heading", { name: "API call" }).click();
     await call(page).getByText("stopped", { exact: true }).waitFor();
   });
 
@@ -256,8 +252,7 @@ describeWith("chromium")("the call behind the page of a service that answers onl
   const kibitz = usePage(useServiceInProcess({ KIBITZ_ACCESS: "keys" }));
 
   test("the page of a service that answers only with a key says so, and opens the panel where the key goes", async () => {
-    const page = await kibitz.open();
-    await ask(page, 2);
+    const page = await kibitz.open({ address: "#moves=e4&depth=2" });
     const problem = page.getByRole("region", { name: "A key is needed" });
     await problem.getByRole("button", { name: "Enter a key" }).click();
     const field = page.getByLabel("Key", { exact: true });

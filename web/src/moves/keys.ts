@@ -10,7 +10,7 @@ interface KeyUses {
 }
 
 /** Elements that use every key themselves. */
-const typing = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable], dialog";
+const typing = "input:not([type=checkbox]), textarea, select, [contenteditable], dialog";
 
 /** Elements that the space bar presses. */
 const pressable = "button, a, summary, input";
