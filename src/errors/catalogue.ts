@@ -1,9 +1,9 @@
 /**
- * All errors that callers can get. `problem.ts` translates them into `application/problem+json`,
+ * All errors that callers can get. `problem.ts` translates them into `application/problem+json`, and
  * `protocols/connect/errors.ts` into Connect and gRPC errors.
  */
 
-/** The next step of a client after an error, for programs that do not read English. */
+/** The step that a client should take after an error, for programs that cannot read the English message. */
 export type NextAction =
   | "fix_request"
   | "send_suggested_request"
@@ -29,7 +29,7 @@ type RpcCode =
   | "unavailable"
   | "unauthenticated";
 
-/** The consequences of an HTTP status, which most errors with that status have. */
+/** The RPC code and the next action that most errors with the same HTTP status have. */
 interface Consequences {
   readonly rpc: RpcCode;
   readonly nextAction: NextAction;
@@ -57,13 +57,16 @@ const consequences = {
 
 interface ErrorKind extends Consequences {
   readonly status: keyof typeof consequences;
-  /** A few words for people. */
+  /** Name of the error for people, in a few words. */
   readonly title: string;
-  /** For the page behind the problem's `type` URL: what it means and what to do. */
+  /** Meaning of the error and how to fix it, for the page behind the problem's `type` URL. */
   readonly about: string;
 }
 
-/** An error says what differs from the {@link consequences} of its status, and its title if that is not its code in words. */
+/**
+ * An entry of the catalogue. It names only what differs from the {@link consequences} of its status, and needs a title only if
+ * the title is not the code in words.
+ */
 type Entry = Pick<ErrorKind, "status" | "about"> & Partial<ErrorKind>;
 
 const catalogue = {
@@ -255,15 +258,15 @@ export type ErrorCode = keyof typeof catalogue;
 export const errorCodes = Object.keys(catalogue) as readonly ErrorCode[];
 
 /**
- * Why a request was rejected: because something is wrong with it or too much for the plan, or because its caller comes too early. An
- * unknown caller, and a failure of the server, are neither.
+ * Returns why a request was rejected: `wrong` if the request is invalid or exceeds the plan, `early` if the caller must wait,
+ * `other` if the API key is missing or invalid or the server failed.
  */
 export function refusalKind(code: ErrorCode): "wrong" | "early" | "other" {
   const { status } = errorKind(code);
   if (status === 429) {
     return "early";
   }
-  // gRPC has 501 for an unknown method, which is the caller's mistake.
+  // An unknown method or transfer coding has the status 501, but is a mistake of the client.
   const isMistake = code === "unimplemented" || (status >= 400 && status < 500 && status !== 401);
   return isMistake ? "wrong" : "other";
 }
@@ -274,7 +277,7 @@ export function errorKind(code: ErrorCode): ErrorKind {
   return { ...consequences[kind.status], title: titleOf(code), ...kind };
 }
 
-/** The code in words: `invalid_fen` is "Invalid FEN". */
+/** Returns a code in words: "Invalid FEN" for `invalid_fen`. */
 function titleOf(code: ErrorCode): string {
   const words = code
     .replaceAll("_", " ")

@@ -1,47 +1,47 @@
 import { withoutKeys } from "../text/plain-text.ts";
 import { type ErrorCode, errorKind, type NextAction } from "./catalogue.ts";
 
-/** One thing that is wrong with a request. */
+/** One violation: a part of a request that is invalid. */
 export interface Fault {
-  /** JSON Pointer (RFC 6901) to the value; a missing field has the pointer it would have. */
+  /** JSON Pointer (RFC 6901) to the invalid value. For a missing field, the pointer that the field would have. */
   readonly pointer: string;
-  /** `over_plan_limit` stands in errors that are `upgrade_needed`. */
+  /** Error code of the violation. `over_plan_limit` occurs only in `upgrade_needed` errors. */
   readonly code: ErrorCode | "over_plan_limit";
   readonly message: string;
   /** The allowed values, as a JSON Schema fragment. */
   readonly allowed?: Readonly<Record<string, unknown>>;
-  /** The place in the value. */
+  /** Place of the violation within the value. */
   readonly place?: Place;
-  /** Fields that the request would have instead, if the fault is one of a request's own fields: they are suggested. */
+  /** Fields to replace in the request so that the violation goes away. They are used for the suggested request. */
   readonly instead?: Readonly<Record<string, unknown>>;
-  /** For an unknown key: the known key that it probably stands for. */
+  /** The known key that an unknown key probably stands for. */
   readonly meant?: string;
 }
 
 /** A place in a FEN, in a list of moves or in the text of a game. */
 interface Place {
-  /** The text at this place, at most 64 characters; empty at the end of the text. */
+  /** The text at this place, at most 64 characters. Empty at the end of the text. */
   readonly token: string;
-  /** In a game: number of the wrong or missing move of the main line, from 1. */
+  /** Number of the wrong or missing move in the main line of a game, from 1. */
   readonly ply?: number;
-  /** In a FEN or PGN: offset from the beginning of the text or file, in UTF-16 units. */
+  /** Offset from the beginning of a FEN or PGN, in UTF-16 units. */
   readonly offset?: number;
-  /** In a PGN: from 1. */
+  /** Line in a PGN, from 1. */
   readonly line?: number;
-  /** In a PGN: from 1, in UTF-16 units. */
+  /** Column in a PGN, from 1, in UTF-16 units. */
   readonly column?: number;
-  /** Number of the game in its file, from 1. Set only if the file has several. */
+  /** Number of the game in its file, from 1. Set only if the file has several games. */
   readonly game?: number;
-  /** For an illegal move: the FEN of the position before it. */
+  /** FEN of the position before an illegal move. */
   readonly fen?: string;
 }
 
-/** Most faults that one error reports. */
+/** The maximum number of violations that one error reports. */
 export const faultsMax = 20;
 
 interface KibitzErrorOptions {
   readonly faults?: readonly Fault[];
-  /** Replaces the catalogue's action. */
+  /** Replaces the next action of the catalogue. */
   readonly nextAction?: NextAction;
   /** Time until a retry makes sense, in milliseconds. */
   readonly retryAfterMs?: number;
@@ -50,11 +50,11 @@ interface KibitzErrorOptions {
   readonly upgrade?: { readonly plan: string; readonly url: string };
   /** The plan and its exceeded limit, such as `keyless/minute`. */
   readonly quota?: string;
-  /** The underlying error: for the log, never for the caller. */
+  /** The underlying error, for the log. The client never sees it. */
   readonly cause?: unknown;
 }
 
-/** The one error that is thrown on purpose. Everything else that is thrown becomes `internal`. */
+/** The only error that the code throws on purpose. Every other thrown value becomes `internal`. */
 export class KibitzError extends Error {
   readonly code: ErrorCode;
   readonly faults: readonly Fault[];
@@ -63,11 +63,12 @@ export class KibitzError extends Error {
   readonly suggestedRequest: Readonly<Record<string, unknown>> | undefined;
   readonly upgrade: { readonly plan: string; readonly url: string } | undefined;
   readonly quota: string | undefined;
-  /** How many times this error counts in the caller's error quota. See {@link withCost}. */
+  /** The number of times that this error counts in the caller's error quota. See {@link withCost}. */
   cost: number;
 
   constructor(code: ErrorCode, detail: string, options: KibitzErrorOptions = {}) {
-    // A refusal needs no stack trace, and taking one is slower than most checks. An internal error has the trace of its cause.
+    // A rejection needs no stack trace, and capturing one is slower than most checks. An internal error has the trace of its
+    // cause.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(withoutKeys(detail), options.cause === undefined ? {} : { cause: options.cause });
@@ -91,32 +92,36 @@ export class KibitzError extends Error {
   }
 }
 
-/** The highest cost of one error: a few must not use up the error quota. */
+/** The maximum cost of one error. It keeps a few expensive errors from using up the error quota. */
 const costMax = 20;
 
-/** Raises the cost of an error that took `cost` times the work of a cheap check. Returns the same error. */
+/** Raises the cost of an error that took as much work as `cost` cheap checks. Returns the same error. */
 export function withCost(error: KibitzError, cost: number): KibitzError {
   error.cost = Math.min(Math.max(error.cost, Math.floor(cost)), costMax);
   return error;
 }
 
-/** Bytes that were read in vain for one unit of cost. */
+/** The number of bytes that cost one unit if they were read and the request was then rejected. */
 const bytesForOne = 8 * 1024;
 
-/** The cost of an error that was found by reading so many bytes. */
+/** Returns the cost of an error that was found by reading this number of bytes. */
 export function costOfBytes(count: number): number {
   return Math.min(Math.floor(1 + count / bytesForOne), costMax);
 }
 
-/** Moves that were played in vain for one unit of cost. */
+/** The number of moves that cost one unit if they were played and the request was then rejected. */
 const movesForOne = 50;
 
-/** The cost of an error that was found by playing so many moves. */
+/** Returns the cost of an error that was found by playing this number of moves. */
 export function costOfMoves(count: number): number {
   return 1 + count / movesForOne;
 }
 
-/** Makes the error for a request with faults. It has the code of the first one. @throws TypeError if `faults` is empty */
+/**
+ * Creates the error of a request with violations. The error has the code of the first violation.
+ *
+ * @throws TypeError if `faults` is empty
+ */
 export function errorFromFaults(
   faults: readonly Fault[],
   options: Omit<KibitzErrorOptions, "faults"> = {},
@@ -126,7 +131,7 @@ export function errorFromFaults(
     throw new TypeError("errorFromFaults needs a fault that has an error of its own");
   }
   const others = faults.length - 1;
-  // The search for faults stops at this number.
+  // Validation stops at this number of violations, so there may be more.
   const count = faults.length < faultsMax ? `are ${others}` : `are at least ${faultsMax - 1}`;
   const more = others === 0 ? "" : others === 1 ? " There is 1 more fault." : ` There ${count} more faults.`;
   return new KibitzError(first.code, `${first.message}${more}`, { ...options, faults });
@@ -139,7 +144,7 @@ export function refuseFaults(faults: readonly Fault[]): void {
   }
 }
 
-/** Makes a KibitzError of any thrown value: all other values become `internal`, with the value as the cause. */
+/** Converts any thrown value into a KibitzError. A value that is not one becomes `internal`, with the value as the cause. */
 export function errorFromUnknown(thrown: unknown): KibitzError {
   return thrown instanceof KibitzError
     ? thrown

@@ -2,7 +2,7 @@ import { uuidv7 } from "../request/context.ts";
 import { errorKind } from "./catalogue.ts";
 import type { Fault, KibitzError } from "./errors.ts";
 
-/** An error in the form of RFC 9457. All fields are always present; those without a value are `null`. */
+/** An error in the form of RFC 9457. All fields are always present; a field without a value is `null`. */
 export interface Problem {
   readonly type: string;
   readonly title: string;
@@ -21,13 +21,13 @@ export interface Problem {
 
 interface ProblemFault extends Pick<Fault, "pointer" | "code" | "message"> {
   readonly allowed: Fault["allowed"] | null;
-  /** Set for faults in a game. */
+  /** Number of the wrong or missing half-move, if the violation is in a game. */
   readonly ply: number | null;
-  /** Set for faults in a game or FEN. */
+  /** Text at the place of the violation, if the violation is in a game or a FEN. */
   readonly token: string | null;
-  /** Set for faults in a FEN or in the text of a game. */
+  /** Offset of the violation in UTF-16 units, if the violation is in a FEN or in the text of a game. */
   readonly offset: number | null;
-  /** Set for faults in the text of a game. */
+  /** Line of the violation, from 1, if the violation is in the text of a game. */
   readonly line: number | null;
   readonly column: number | null;
 }
@@ -35,7 +35,7 @@ interface ProblemFault extends Pick<Fault, "pointer" | "code" | "message"> {
 /** Media type of problem documents. */
 export const problemMediaType = "application/problem+json";
 
-/** Path of the page that explains a code. */
+/** Returns the path of the page that explains an error code. */
 export function problemTypeOf(code: string): string {
   return `/problems/${code.replaceAll("_", "-")}`;
 }
@@ -73,7 +73,7 @@ function problemFault({ pointer, code, message, allowed, place }: Fault): Proble
   };
 }
 
-/** The headers of an error over every protocol: when to retry, and how to authenticate. */
+/** Returns the headers that an error has in every protocol: Retry-After and WWW-Authenticate. */
 export function headersFromError(error: KibitzError): readonly (readonly [string, string])[] {
   const headers: (readonly [string, string])[] = [];
   if (error.retryAfterMs !== undefined) {
