@@ -1,9 +1,9 @@
-/** JSON Pointers (RFC 6901) name the place of a violation in a request. */
+/** JSON Pointers (RFC 6901), which name the place of a violation in a request. */
 
-/** A pointer repeats no more characters of a caller's key. */
+/** The maximum number of characters of a client's key that a pointer repeats. */
 const keyMaxCharacters = 64;
 
-/** One step of a pointer with its slash. A longer key is cut, like every echo of a caller's text. */
+/** Returns one step of a pointer, with its slash. A long key is cut, like all text of a client that is repeated. */
 export function pointerStep(key: string | number): string {
   if (typeof key === "number") {
     return `/${key}`;
@@ -13,7 +13,7 @@ export function pointerStep(key: string | number): string {
   return `/${short.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
-/** The keys of a pointer, outermost first. */
+/** Returns the keys of a pointer, outermost first. */
 export function keysOfPointer(pointer: string): string[] {
   return pointer
     .split("/")
@@ -21,12 +21,12 @@ export function keysOfPointer(pointer: string): string[] {
     .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** True if a pointer is `ancestor` or below it. */
+/** True if a pointer equals `ancestor` or is below it. */
 export function isAtOrBelow(pointer: string, ancestor: string): boolean {
   return pointer === ancestor || pointer.startsWith(`${ancestor}/`);
 }
 
-/** A pointer as people and google.rpc.BadRequest write it: `moves[3]` for `/moves/3`. */
+/** Returns a pointer in the notation of google.rpc.BadRequest: `moves[3]` for `/moves/3`. */
 export function fieldPathOf(pointer: string): string {
   return keysOfPointer(pointer).reduce(
     (path, key) => (/^\d+$/.test(key) ? `${path}[${key}]` : path ? `${path}.${key}` : key),

@@ -1,34 +1,34 @@
-/** How many arrays and objects may lie inside each other. */
+/** The maximum nesting of arrays and objects. */
 export const nestingMax = 32;
 
 /**
- * How many members the objects of one request may have together. The longest useful request has a few dozen, and Connect takes
- * six milliseconds to decode the 7000 that fit into 64 KiB.
+ * The maximum number of members of all objects in one request together. The longest useful request has a few dozen, and Connect
+ * takes six milliseconds to decode the 7000 members that fit into 64 KiB.
  */
 export const membersMax = 1000;
 
-/** Counts of a JSON text. They say how long it takes to parse, before anything parses it. */
+/** Counts of the parts of a JSON text. They predict how long the text takes to parse, before it is parsed. */
 export interface JsonCount {
-  /** Deepest nesting of arrays and objects. */
+  /** The deepest nesting of arrays and objects. */
   readonly levels: number;
-  /** Commas, colons and opening brackets. */
+  /** The number of commas, colons and opening brackets. */
   readonly parts: number;
-  /** Members of all objects: its colons. */
+  /** The number of members of all objects, which is the number of colons. */
   readonly members: number;
-  /** Elements of the arrays that are members of the outermost object. */
+  /** The number of elements of all arrays that are members of the outermost object. */
   readonly items: number;
-  /** Length of the longest of these items. */
+  /** Length of the longest of the counted `items`. */
   readonly itemLength: number;
-  /** Members of the item that has most. */
+  /** The number of members of the item that has the most members. */
   readonly itemMembers: number;
 }
 
-/** Counts a text in one scan, also if it is not JSON. */
+/** Counts the parts of a text in one scan. The text need not be valid JSON. */
 export function countJson(text: string): JsonCount {
   let [levels, parts, members, items, itemLength, itemMembers] = [0, 0, 0, 0, 0, 0];
   let depth = 0;
   let isInList = false;
-  /** The start of the current item, and the number of members before it. */
+  /** The start of the current item, and the number of members before that item. */
   let [itemAt, membersBefore] = [0, 0];
 
   function endItem(end: number): void {
@@ -78,7 +78,7 @@ export function countJson(text: string): JsonCount {
   return { levels, parts, members, items, itemLength, itemMembers };
 }
 
-/** Returns the index of the quote that ends the string at `start`. */
+/** Returns the index of the quote that ends the string that begins at `start`. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     if (!isEscaped(text, end)) {
@@ -88,7 +88,7 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** True if a quote belongs to the string: an odd number of backslashes stands before it. */
+/** True if a quote belongs to the string, because an odd number of backslashes stands before it. */
 function isEscaped(text: string, quote: number): boolean {
   let escapes = quote;
   while (text.charCodeAt(escapes - 1) === 0x5c) {

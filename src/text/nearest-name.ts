@@ -1,7 +1,9 @@
-/** Longer text is no typing error, and would take long to compare. */
+/**
+ * The longest text for which a similar name is looked for. Longer text is not a typing error, and comparing it would take long.
+ */
 const guessMaxCharacters = 32;
 
-/** The most similar name if it is one or two typing errors away, whatever its case and separators. */
+/** Returns the most similar name if it is at most two typing errors away. Case and separators do not count. */
 export function nearestName(written: string, names: readonly string[]): string | undefined {
   if (written.length > guessMaxCharacters) {
     return undefined;
@@ -15,10 +17,10 @@ export function nearestName(written: string, names: readonly string[]): string |
 }
 
 /**
- * The end of a message about an unknown name: asks whether the most similar name was meant.
+ * Returns the end of a message about an unknown name: "did you mean …?" if a known name is similar.
  *
  * @param otherwise the end of the message if no name is similar
- * @param show writes the name in the reader's notation
+ * @param show writes a name in the notation of the reader
  */
 export function didYouMean(
   written: string,
@@ -30,14 +32,14 @@ export function didYouMean(
   return meant === undefined ? otherwise : `did you mean ${show(meant)}?`;
 }
 
-/** Most people write `movetimeMs`, `MoveTime-MS` or `movetime_ms` for the same name. */
+/** Returns a name without case and separators: people write `movetimeMs`, `MoveTime-MS` and `movetime_ms` for the same name. */
 function withoutCase(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, "");
 }
 
 /**
- * Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, substitutions, and swaps of neighbours, which are
- * the most frequent typing error.
+ * Returns the Damerau-Levenshtein distance (optimal string alignment). It counts insertions, deletions, substitutions and swaps
+ * of neighbours, because swaps are the most frequent typing error.
  */
 function editDistance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];

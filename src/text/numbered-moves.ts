@@ -1,7 +1,7 @@
 /**
- * Moves with their numbers: `24... Kb6 25. b4 Qxf4`.
+ * Returns moves with their numbers: `24... Kb6 25. b4 Qxf4`.
  *
- * @param fen of the position before the first move
+ * @param fen FEN of the position before the first move
  */
 export function numbered(fen: string, sans: readonly string[]): string {
   const [, turn, , , , number] = fen.split(" ");
