@@ -1,23 +1,26 @@
 import { type ELDHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
 
-/** Resolves when the caller may do the next piece of its work. Rejects with the error that the work's check throws. */
+/** Resolves when a task may run its next step. Rejects with the error that the task's check throws. */
 export type Turn = () => Promise<void>;
 
 /**
- * Begins a piece of work. Await the returned {@link Turn} before each step of it.
+ * Begins a task of many steps. Await the returned {@link Turn} before each step.
  *
- * @param check runs before each time slice, and throws to end the work
+ * @param check runs before each time slice, and throws to end the task
  */
 export type BeginWork = (check?: () => void) => Turn;
 
-/** Time slice of one piece of work, in milliseconds. The step that exceeds it is short, so sliced work holds the thread for less than 3 ms. */
+/**
+ * Time slice of one task, in milliseconds. A step may exceed its slice, but steps are short, so a task holds the thread for less
+ * than 3 ms.
+ */
 const sliceMs = 1;
 
 /**
- * Shares the thread between pieces of work that consist of many steps and never wait: without time slices each would run in one go,
- * and block every other request. One time slice runs in each turn of the event loop. A piece of work uses its slice up before
- * the next one runs, so that few results are in memory half done.
+ * Shares the thread between tasks that consist of many steps and never wait. Without time slices, each task would run to its end
+ * and block every other request. Each turn of the event loop runs one time slice. A task uses up its slice before the next task
+ * runs, so that few half-finished results are in memory.
  */
 export function createTimeSlicer(now: () => number = () => performance.now()): BeginWork {
   let lastSlice: Promise<void> = Promise.resolve();
@@ -31,7 +34,7 @@ export function createTimeSlicer(now: () => number = () => performance.now()): B
     let lastTurn: Promise<void> = Promise.resolve();
     let endsAt = Number.NEGATIVE_INFINITY;
 
-    // Runs after the step before it has begun: that step may have used the slice up.
+    // Each step waits until the step before it has begun, because that step may have used up the slice.
     async function begin(): Promise<void> {
       if (now() >= endsAt) {
         await nextSlice();
@@ -47,7 +50,7 @@ export function createTimeSlicer(now: () => number = () => performance.now()): B
   };
 }
 
-/** Runs a generator to its end, and awaits its turn before each step. */
+/** Runs a generator to its end, and awaits `turn` before each step. */
 export async function inTurns<T>(pieces: Generator<void, T>, turn: Turn): Promise<T> {
   for (;;) {
     await turn();
@@ -58,27 +61,36 @@ export async function inTurns<T>(pieces: Generator<void, T>, turn: Turn): Promis
   }
 }
 
-/** Detects that the thread is overloaded: everything on it begins late. */
+/** Detects an overloaded thread, on which every callback runs late. */
 export interface EventLoopLag extends Disposable {
-  /** True if the event loop was late at every look in the last second. Call this for every request: it also starts the measurement. */
+  /**
+   * True if the event loop was late in every sample of the last second. Call this for every request, because it also starts the
+   * measurement.
+   */
   isLasting(): boolean;
 }
 
-/** Interval of the timer that Node measures with, in milliseconds. It is part of each sample: an idle event loop has samples of 20 ms. */
+/**
+ * Interval of the timer with which Node measures the delay, in milliseconds. Each sample includes it: on an idle event loop, a
+ * sample is 20 ms.
+ */
 const sampleMs = 20;
 /**
- * The thread is overloaded if every sample is above this, also the least: a queue does not become shorter then. One long wait says
- * nothing. CoDel (RFC 8289) looks at the delay of packets in this way.
+ * The thread is overloaded if even the smallest sample exceeds this limit, in milliseconds, because then its queue was never
+ * short. A single long delay does not prove overload. CoDel (RFC 8289) judges the delay of packets in the same way.
  */
 const lateMs = sampleMs + 50;
-/** How often the samples are evaluated. */
+/** Interval at which the samples are evaluated, in milliseconds. */
 const evaluateMs = 1000;
-/** With fewer samples, a few long pauses of the garbage collector or of the machine would look like overload. */
+/**
+ * The minimum number of samples for a decision. With fewer samples, a few long pauses of the garbage collector or of the machine
+ * would look like overload.
+ */
 const samplesMin = 5;
 
 /**
- * Measures the delay of the event loop while requests arrive. If none has arrived for a second, the measurement stops, because its
- * timer wakes the process fifty times a second.
+ * Measures the delay of the event loop while requests arrive. If no request has arrived for a second, the measurement stops,
+ * because its timer wakes the process fifty times a second.
  */
 export function createEventLoopLag(
   delays: ELDHistogram = monitorEventLoopDelay({ resolution: sampleMs }),
