@@ -5,25 +5,27 @@ import { echo } from "../text/plain-text.ts";
 import { traceCallEnd } from "../tracing/server-span.ts";
 import type { Log, LogFields } from "./log.ts";
 
-/** How a call ended. */
+/** The facts about a call that are known when it has ended. */
 export interface CallEnd {
   readonly code: string;
-  /** By `performance.now()`. */
+  /** Start of the call, as `performance.now()`. */
   readonly startedAt: number;
-  /** By `performance.now()`; now if undefined. */
+  /** End of the call, as `performance.now()`. Default: now. */
   readonly endedAt?: number | undefined;
-  /** The address by which the caller is counted. */
+  /** The address under which the caller is counted. */
   readonly address: string;
   readonly fields: CallFields;
 }
 
-/** Further fields that the line of a call may have. */
+/** The further fields that the log line of a call may have. */
 export type CallFields = Pick<
   LogFields,
   "method" | "request" | "key" | "limit" | "engine" | "depth" | "cached" | "queueMs" | "engineMs" | "err"
 >;
 
-/** Logs, counts and traces a call: once for each request, also if it was refused before it became a call. */
+/**
+ * Logs, counts and traces a call. Called once for each request, including requests that were rejected before they became a call.
+ */
 export type CallLine = (request: RequestContext, end: CallEnd) => void;
 
 export function createCallLine(
@@ -50,7 +52,7 @@ export function createCallLine(
     };
     log[code === "internal" ? "error" : level](line, "call");
     const { method, request, limit } = fields;
-    // A request that was refused before it became a call has a path, and the HTTP method as `method`.
+    // A request that was rejected before it became a call has a path, and its `method` is the HTTP method.
     const called = request === undefined ? method : undefined;
     meter?.call({ protocol, method: called, code, limit, seconds: exactMs / 1000, traceparent });
     traceCallEnd(context, end);
@@ -58,9 +60,10 @@ export function createCallLine(
 }
 
 /**
- * Logs and counts requests that were refused before they became a call. Call the result for every request when its answer has ended.
+ * Logs and counts requests that were rejected before they became a call. Call the returned function for every request after its
+ * answer has ended.
  *
- * @param addressOf the address by which a caller is counted
+ * @param addressOf returns the address under which a caller is counted
  */
 export function createRefusalLog(
   write: CallLine,
@@ -77,14 +80,15 @@ export function createRefusalLog(
   };
 }
 
-/** How much of a caller's address the log may show. */
+/** The form in which the log shows a caller's address. */
 type AddressForm = "none" | "truncated" | "hashed" | "full";
 
 const dayMs = 86_400_000;
 
 /**
- * Shows an address (IPv4, or IPv6 network) in a form. `truncated` is its network, 203.0.113.0/24 or 2001:db8:7::/48. `hashed`
- * distinguishes callers for a day without showing their addresses: its secret changes every day, and never leaves the process.
+ * Returns a function that shows an address (IPv4, or IPv6 network) in the given form. `truncated` shows the network, such as
+ * 203.0.113.0/24 or 2001:db8:7::/48. `hashed` distinguishes callers for a day without showing their addresses: its secret changes
+ * every day and never leaves the process.
  */
 export function createAddressShower(
   form: AddressForm,

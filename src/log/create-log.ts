@@ -8,7 +8,7 @@ interface Host {
   once(event: "exit", listener: () => void): unknown;
 }
 
-/** Logs JSON lines for programs, and readable lines on a terminal. */
+/** Creates the log. It writes JSON lines for programs, and readable lines on a terminal. */
 export async function createLog(
   level: LevelWithSilent,
   stream: { readonly fd: number; readonly isTTY?: boolean } = process.stdout,
@@ -24,19 +24,22 @@ export async function createLog(
   return stream.isTTY ? logToTerminal(stream.fd, options) : logToFile(stream.fd, options, host);
 }
 
-/** Bytes that wait for a slow reader or a full disk. Further lines are lost, so that memory stays bounded. */
+/**
+ * The maximum number of bytes that wait for a slow reader or a full disk. If more wait, new lines are dropped, so that memory
+ * stays bounded.
+ */
 const waitingMaxBytes = 4_000_000;
-/** How often a full pipe is tried again, each time after 100 ms. */
+/** The number of retries if the pipe is full. Each retry waits 100 ms. */
 const retriesMax = 10;
-/** How long to wait after another error, such as a full disk. */
+/** Delay before a retry after another error, such as a full disk, in milliseconds. */
 const retryMs = 1000;
 
-/** Writes in the background: a slow reader of the log must not slow the answers down. */
+/** Logs in the background, because a slow reader of the log must not slow the answers down. */
 function logToFile(fd: number, options: LoggerOptions, host: Host): Log {
   let lost = 0;
   let retries = 0;
   let timer: NodeJS.Timeout | undefined;
-  // `pino.destination` has an older version, which waits for ever at the end of the process if the disk is full.
+  // `pino.destination` uses an older version, which never returns at the end of the process if the disk is full.
   const file = new sonic.SonicBoom({
     fd,
     maxLength: waitingMaxBytes,
@@ -67,14 +70,14 @@ function logToFile(fd: number, options: LoggerOptions, host: Host): Log {
     try {
       file.flushSync();
     } catch {
-      // The disk is full or the reader is gone: the process ends all the same.
+      // The disk is full or the reader has closed the pipe: the process ends nevertheless.
     }
   });
   return log;
 }
 
 async function logToTerminal(fd: number, options: LoggerOptions): Promise<Log> {
-  // Imported only here: a server in a container has no terminal.
+  // Loaded only on a terminal: a server in a container has none.
   const { default: pretty } = await import("pino-pretty");
   const hooks: LoggerOptions["hooks"] = {
     logMethod(line, write) {
@@ -86,7 +89,7 @@ async function logToTerminal(fd: number, options: LoggerOptions): Promise<Log> {
   return pino({ ...options, hooks }, lines);
 }
 
-/** A call in the width of a terminal: `Evaluate (json): ok, 593 ms, stockfish-19 depth 14`. */
+/** Returns the short form of a call's line, for a terminal: `Evaluate (json): ok, 593 ms, stockfish-19 depth 14`. */
 function callText({
   protocol,
   method,
@@ -109,12 +112,12 @@ function callText({
   return `${method} ${request ?? `(${protocol})`}: ${details.join(", ")}`;
 }
 
-/** Only the fields that may be logged, whatever else a caller passes against the types. */
+/** Returns only the fields that may be logged, in case a caller passes others against the types. */
 function listed(fields: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => logFields.has(name)));
 }
 
-/** An error without what libraries attach to it: headers, metadata, requests. */
+/** Returns an error without the properties that libraries attach to it, such as headers, metadata and requests. */
 function described(thrown: unknown): unknown {
   if (!(thrown instanceof Error)) {
     return String(thrown);

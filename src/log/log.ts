@@ -8,17 +8,17 @@ interface FieldTypes {
 }
 
 /**
- * Everything that a log line may contain besides its message. The types and the log itself refuse any other field: no headers,
- * no bodies, no credentials; of a caller's text only its path, shortened, and positions, after validation.
+ * The only fields that a log line may have besides its message. The types and the log itself reject all others, so that no
+ * headers, bodies or credentials are logged. The only texts of a client are the shortened path and validated positions.
  */
 const fieldTypes = {
-  /** Id of the request, as in the answer. */
+  /** Id of the request, which its answer also has. */
   requestId: "string",
-  /** The request's place in its trace, under the names that log collectors look for. */
+  /** Ids of the trace and of the span of the request, under the names that log collectors expect. */
   trace_id: "string",
   span_id: "string",
   protocol: "string",
-  /** Name of an RPC, or the method of an HTTP request. */
+  /** Name of an RPC, or the HTTP method of a request. */
   method: "string",
   /** Path of a request without its query, shortened. */
   request: "string",
@@ -28,9 +28,9 @@ const fieldTypes = {
   address: "string",
   ms: "number",
   count: "number",
-  /** How a call ended: `ok`, `canceled` or a code of the error catalogue. */
+  /** Result of a call: `ok`, `canceled` or a code of the error catalogue. */
   code: "string",
-  /** The plan and the limit that refused the call: `keyless/minute`. */
+  /** The plan and the limit that rejected the call, such as `keyless/minute`. */
   limit: "string",
   depth: "number",
   cached: "boolean",
@@ -40,34 +40,34 @@ const fieldTypes = {
   index: "number",
   /** Id of an engine version. */
   engine: "string",
-  /** How the engine runs: `native` or `wasm`. */
+  /** The way in which the engine runs: `native` or `wasm`. */
   path: "string",
-  /** Why an engine failed. */
+  /** Kind of an engine's failure. */
   kind: "string",
   attempt: "number",
-  /** A validated position, in normal form. */
+  /** A validated position as a normalized FEN. */
   fen: "string",
   file: "string",
-  /** Message of a failure outside of the service: of the system, Redis, a file. */
+  /** Message of a failure outside of the service, such as in the operating system, in Redis or in a file. */
   error: "string",
-  /** A failure of the service itself. */
+  /** An error of the service itself. */
   err: "thrown",
   /** Address of a proxy that is not trusted. */
   proxy: "string",
-  /** User of the engines' sandbox, and which protections it has and lacks. */
+  /** User of the engines' sandbox, and the protections that it has and lacks. */
   user: "string",
   holds: "strings",
   lacks: "strings",
-  /** The settings, without secrets. */
+  /** The settings of the service, without secrets. */
   settings: "record",
   url: "string",
   startMs: "number",
-  /** Ids of the engine versions, the default one first. */
+  /** Ids of the engine versions, beginning with the default version. */
   engines: "strings",
-  /** Searches at a time. */
+  /** The number of searches that can run at a time. */
   slots: "number",
   access: "string",
-  /** Parts of the service that do not work as they should. */
+  /** The parts of the service that do not work as they should. */
   degraded: "strings",
 } as const satisfies Readonly<Record<string, keyof FieldTypes>>;
 
@@ -78,7 +78,7 @@ export type LogFields = {
 /** The names of {@link LogFields} at run time. */
 export const logFields: ReadonlySet<string> = new Set(Object.keys(fieldTypes));
 
-/** The part of a logger that modules get. */
+/** The methods of a logger that modules use. */
 export interface Log {
   debug(fields: LogFields, message: string): void;
   info(fields: LogFields, message: string): void;
@@ -86,5 +86,5 @@ export interface Log {
   error(fields: LogFields, message: string): void;
 }
 
-/** For callers that want no log. */
+/** A log that discards everything. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
