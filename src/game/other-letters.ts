@@ -6,18 +6,34 @@ import { createScanner } from "./pgn-scanner.ts";
 import { movesMax, readPgn, suggestionMaxCharacters } from "./read-pgn.ts";
 import { otherLetterIn, readWord } from "./read-word.ts";
 
-/** The letters of king, queen, rook, bishop and knight. A letter is the same piece in each of the languages, but not in English. */
-const languages = new Map([
-  ["German", "KDTLS"],
-  ["French", "RDTFC"],
-  ["Spanish or Italian", "RDTAC"],
-  ["Portuguese", "RDTBC"],
-  ["Dutch", "KDTLP"],
-]);
+/**
+ * The letters of king, queen, rook, bishop and knight. Most languages share letters, and some use one for different pieces: S is a
+ * knight in German and Polish, and a bishop in Czech.
+ */
+const languages: readonly (readonly [name: string, letters: readonly string[]])[] = [
+  ["German", [..."KDTLS"]],
+  ["French", [..."RDTFC"]],
+  ["Spanish or Italian", [..."RDTAC"]],
+  ["Portuguese", [..."RDTBC"]],
+  ["Dutch", [..."KDTLP"]],
+  ["Polish", [..."KHWGS"]],
+  ["Czech or Slovak", [..."KDVSJ"]],
+  ["Hungarian", [..."KVBFH"]],
+  ["Romanian", [..."RDTNC"]],
+  ["Finnish", [..."KDTLR"]],
+  ["Estonian", [..."KLVOR"]],
+  ["Icelandic", [..."KDHBR"]],
+  ["Turkish", [..."ŞVKFA"]],
+  ["Russian", ["Кр", "Ф", "Л", "С", "К"]],
+  ["Ukrainian", ["Кр", "Ф", "Т", "С", "К"]],
+  ["Bulgarian", [..."ЦДТОК"]],
+  ["Serbian", [..."КДТЛС"]],
+];
 const english = "KQRBN";
 
-/** The letter of a piece, in front of its squares or behind a promotion. */
-const pieceLetter = /(?<!\p{L})\p{Lu}(?=[a-h]?[1-8]?[-x:]?[a-h][1-8])|(?<=[a-h][18][=/]?)\p{Lu}(?!\p{L})/gu;
+/** The letters of a piece, in front of its squares or behind a promotion. */
+const pieceLetter =
+  /(?<!\p{L})(?:Кр|\p{Lu})(?=[a-h]?[1-8]?[-x:]?[a-h][1-8])|(?<=[a-h][18][=/]?)\p{Lu}(?!\p{L})/gu;
 
 /** Words that are read in one time slice. */
 const wordsAtOnce = 100;
@@ -30,7 +46,7 @@ interface InEnglish {
 
 /**
  * Translates the pieces of a game that was refused for the letter of a piece. Undefined unless all letters belong to one language and
- * all moves are legal: R is a rook, and the king of a Frenchman.
+ * all moves are legal: R is a rook, and the king of a Frenchman. Undefined, too, if the game means another one in another language.
  *
  * @param thrown the error of the game
  * @param end of the game, if another game follows in the text
@@ -46,18 +62,21 @@ export function* inEnglish(
   if (letter === undefined) {
     return undefined;
   }
+  const meant = new Map<string, string>();
   for (const [language, letters] of languages) {
     const text = letters.includes(letter) ? yield* translated(source.text, letters) : undefined;
-    if (text !== undefined) {
-      const message = `The pieces have ${language} letters, and were read as in English`;
-      const place = { offset: offset - (source.file?.offset ?? 0), ply };
-      const translation = { ...source, text };
-      return (yield* isLegal(translation, end))
-        ? { source: translation, warning: pgnCorrected(source, { message, ...place }) }
-        : undefined;
+    if (text !== undefined && !meant.has(text) && (yield* isLegal({ ...source, text }, end))) {
+      meant.set(text, language);
     }
   }
-  return undefined;
+  const [only, ...others] = meant;
+  if (only === undefined || others.length > 0) {
+    return undefined;
+  }
+  const [text, language] = only;
+  const message = `The pieces have ${language} letters, and were read as in English`;
+  const place = { offset: offset - (source.file?.offset ?? 0), ply };
+  return { source: { ...source, text }, warning: pgnCorrected(source, { message, ...place }) };
 }
 
 /** The error of a game that was sent, with the game in English letters as a suggestion if {@link inEnglish} finds it. */
@@ -74,7 +93,7 @@ export function* suggestEnglish(thrown: unknown, source: PgnSource, end?: number
 }
 
 /** Undefined if a word has no meaning in this language, or if there are more moves than one game may have. */
-function* translated(text: string, letters: string): Generator<void, string | undefined> {
+function* translated(text: string, letters: readonly string[]): Generator<void, string | undefined> {
   const scanner = createScanner(text);
   const parts: string[] = [];
   let copied = 0;
@@ -90,8 +109,9 @@ function* translated(text: string, letters: string): Generator<void, string | un
       if (moveCount > movesMax || readWord(word) === undefined) {
         return undefined;
       }
-      parts.push(text.slice(copied, token.offset), word);
-      copied = token.offset + word.length;
+      // Every offset stays the same if a piece has two letters.
+      parts.push(text.slice(copied, token.offset), word.padEnd(token.text.length));
+      copied = token.offset + token.text.length;
     }
     if (--left === 0) {
       yield;

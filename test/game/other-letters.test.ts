@@ -19,16 +19,21 @@ test.each([
   ["Spanish or Italian", "1. e4 e5 2. Cf3 Cc6 3. Ac4", "1. e4 e5 2. Nf3 Nc6 3. Bc4"],
   ["Portuguese", "1. e4 e5 2. Cf3 Cc6 3. Bc4", "1. e4 e5 2. Nf3 Nc6 3. Bc4"],
   ["Dutch", "1. e4 e5 2. Pf3 Pc6 3. Lc4", "1. e4 e5 2. Nf3 Nc6 3. Bc4"],
+  ["Polish", "1. e4 e5 2. Sf3 Sc6 3. Gb5 Hf6", "1. e4 e5 2. Nf3 Nc6 3. Bb5 Qf6"],
+  ["Czech or Slovak", "1. e4 e5 2. Jf3 Jc6 3. Sb5", "1. e4 e5 2. Nf3 Nc6 3. Bb5"],
+  ["Hungarian", "1. e4 e5 2. Hf3 Hc6 3. Fb5 Bb8", "1. e4 e5 2. Nf3 Nc6 3. Bb5 Rb8"],
+  ["Romanian", "1. e4 e5 2. Cf3 Cc6 3. Nb5", "1. e4 e5 2. Nf3 Nc6 3. Bb5"],
+  ["Russian", "1. e4 e5 2. Кf3 Крe7!? 3. Сb5", "1. e4 e5 2. Nf3 Ke7!?  3. Bb5"],
   ["several languages", "1. e4 e5 2. Dh5", "1. e4 e5 2. Qh5"],
   [
     "German, with Sf3 in its tags, comments and variations",
-    '[White "Sf3"]\n\n1. e4 {Sf3} (1. Sf3 {Sc6}) e5 2. S1e2 ; Sf3\nS8e7',
-    '[White "Sf3"]\n\n1. e4 {Sf3} (1. Nf3 {Sc6}) e5 2. N1e2 ; Sf3\nN8e7',
+    '[White "Sf3"]\n\n1. e4 {Sf3} (1. Sf3 {Sc6}) e5 2. S1f3 ; Sf3\nS8c6',
+    '[White "Sf3"]\n\n1. e4 {Sf3} (1. Nf3 {Sc6}) e5 2. N1f3 ; Sf3\nN8c6',
   ],
   [
     "German, with a promotion",
-    '[FEN "4k3/P7/8/8/8/8/6p1/4K3 w - - 0 1"]\n\n1. a8=D+ Kd7 2. Df3 g1S',
-    '[FEN "4k3/P7/8/8/8/8/6p1/4K3 w - - 0 1"]\n\n1. a8=Q+ Kd7 2. Qf3 g1N',
+    '[FEN "4k3/P7/8/8/8/8/6p1/4K3 w - - 0 1"]\n\n1. a8=D+ Kd7 2. Df3 g1S 3. Kd1 Sxf3',
+    '[FEN "4k3/P7/8/8/8/8/6p1/4K3 w - - 0 1"]\n\n1. a8=Q+ Kd7 2. Qf3 g1N 3. Kd1 Nxf3',
   ],
 ])("a refused game with the letters of %s is suggested in English letters", (_, text, english) => {
   expect(suggestionFor(text)).toBe(english);
@@ -38,7 +43,9 @@ test.each([
 test.each([
   ["an illegal move", "1. e4 e5 2. Sf3 Sc6 3. Lc4 La1"],
   ["letters of two languages", "1. e4 e5 2. Sf3 Nc6"],
-  ["a letter that no language has", "1. e4 e5 2. Sf3 Sc6 3. Wh5"],
+  ["a letter that no language has", "1. e4 e5 2. Sf3 Sc6 3. Xh5"],
+  ["moves of knights in German, and of bishops in Czech", "1. e4 e5 2. Se2 Se7"],
+  ["a move of a knight in Russian, and of a king in Serbian", "1. e4 e5 2. Кe2"],
   ["a word without meaning", "1. e4 e5 2. Sf3 hello"],
   ["a letter for pawns", "1. Pe4 Pe5"],
   ["a text of more than 64 KiB", `1. e4 e5 2. Sf3 {${"x".repeat(64 * 1024)}}`],
