@@ -341,10 +341,16 @@ function splitFen(text: string): FenSplit {
   }
   const operation = fields.findIndex((field) => field.text.endsWith(";"));
   if (operation >= 0) {
-    const message = "The FEN is followed by EPD operations; send only its first four fields.";
+    const [halfmoves, fullmoves] = fields.slice(4, 6).map((field) => field.text.replace(/;$/, ""));
+    const hasClocks = operation >= 5 && [halfmoves, fullmoves].every((clock = "") => /^\d+$/.test(clock));
+    const end = hasClocks ? offsetOf(5) + (fullmoves ?? "").length : offsetOf(Math.min(operation, 4));
+    const begins = end + (/^ */.exec(trimmed.slice(end))?.[0].length ?? 0);
     const position = fields.slice(0, 4).map((field) => field.text);
-    const completed = operation < 4 ? undefined : position.join(" ");
-    return { ...splitProblem(message, offsetOf(Math.min(operation, 4))), completed };
+    const isWhole =
+      operation >= 4 && (hasClocks || !fields.slice(4).some(({ text }) => /^(?:\d|hmvc$|fmvn$)/.test(text)));
+    const completed = [...position, ...(hasClocks ? [halfmoves, fullmoves] : [])].join(" ");
+    const message = "The FEN is followed by EPD operations; send only its first four fields, and its clocks.";
+    return { ...splitProblem(message, begins), completed: isWhole ? completed : undefined };
   }
   if (fields.length > 6) {
     return splitProblem(`The FEN has ${fields.length} fields; a FEN has at most 6.`, offsetOf(6));

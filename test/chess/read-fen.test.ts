@@ -81,6 +81,17 @@ describe("the text of a FEN", () => {
     expect(suggestionOf(`${board} w KQkq - bm e4; id "x";`)).toBe(`${board} w KQkq -`);
   });
 
+  test.each([
+    [`  ${board} w KQkq - 60 40 bm e4; id "x";`, `${board} w KQkq - 60 40`, 'bm e4; id "x";'],
+    [`${board} w KQkq - 60 40; bm e4;`, `${board} w KQkq - 60 40`, "; bm e4;"],
+    [`${board} w KQkq - 60 40;`, `${board} w KQkq - 60 40`, ";"],
+    [`${board} w KQkq - 60 bm e4;`, undefined, "60 bm e4;"],
+    [`${board} w KQkq - hmvc 60; fmvn 40;`, undefined, "hmvc 60; fmvn 40;"],
+  ])("the suggestion for %j keeps the clocks", (fen, suggested, token) => {
+    expect(suggestionOf(fen)).toBe(suggested);
+    expect(faultsOf(fen)).toMatchObject([{ token, offset: fen.indexOf(token) }]);
+  });
+
   test("a FEN without its impossible en passant square is suggested", () => {
     expect(suggestionOf(`${board} w KQkq e4 0 1`)).toBe(`${board} w KQkq - 0 1`);
     expect(suggestionOf(`${board} w KQkq e3 0 1`)).toBe(`${board} w KQkq - 0 1`);
