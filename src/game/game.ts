@@ -111,7 +111,9 @@ export function* playPgn(pgn: PgnGame, onPosition?: OnPosition): Generator<void,
         });
   }
   const read = isForfeit ? withForfeit(pgn) : pgn;
-  const bishops = pgn.moves.filter(({ san }, at) => san.startsWith("b") && moves[at]?.san.startsWith("B"));
+  const bishops = pgn.moves.filter(
+    ({ san, text }, at) => san.startsWith("b") && (text.startsWith("B") || moves[at]?.san.startsWith("B")),
+  );
   const corrected = bishops.slice(0, Math.max(0, warningsMax - read.warnings.length)).map((move) => {
     const ply = pgn.moves.indexOf(move) + 1;
     const message = `'${echo(move.text)}' was read as ${moves[ply - 1]?.san}`;

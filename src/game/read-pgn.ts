@@ -1,4 +1,5 @@
 import { ChildNode, type Game, Node, type PgnNodeData, parseVariant } from "chessops/pgn";
+import { readPastedFen } from "../chess/pasted-fen.ts";
 import { pliesMax } from "../chess/play-game.ts";
 import type { Warning } from "../chess/position.ts";
 import { standardStart } from "../chess/validate-position.ts";
@@ -55,7 +56,7 @@ const tagsMax = 200;
 /** The most nested variations: more than people can follow. */
 const nestingMax = 100;
 
-/** The tags that decide the game. They count in any case: some programs write `[fen "…"]`. */
+/** The tags that decide the game. They count in any case, also with signs: people write `[fen "…"]`, `[FEN: "…"]` and `[Set-Up "1"]`. */
 const decisiveTags = new Map(["FEN", "SetUp", "Variant", "Result"].map((name) => [name.toLowerCase(), name]));
 
 /** The value of the tag Result if both sides forfeited. */
@@ -140,11 +141,13 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     if (main.last || result !== undefined) {
       throw refuseSecondGame(token, offset);
     }
-    const decisive = decisiveTags.get(written.toLowerCase());
+    const decisive = decisiveTags.get(written.toLowerCase().replaceAll(/[_+#=:-]/g, ""));
     const name = decisive ?? written;
     const spelled = name === "Result" ? resultOf(text) : undefined;
+    // Moves behind the FEN are no moves of this game.
+    const pasted = name === "FEN" ? readPastedFen(text, ["behind"])?.fen : undefined;
     // No other spelling of `*` is changed, because a double forfeit has no spelling of its own.
-    const value = spelled === undefined || spelled === "*" ? text : spelled;
+    const value = pasted ?? (spelled === undefined || spelled === "*" ? text : spelled);
     if (decisive !== undefined && name !== "Result" && /^[\s?-]*$/.test(value)) {
       // Programs write an empty value for the standard start.
       return;
@@ -164,6 +167,9 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     }
     if (name !== written) {
       warn(`The tag ${written} was read as ${name}`, offset);
+    }
+    if (pasted !== undefined) {
+      warn(`The tag FEN was read as ${pasted}`, offset);
     }
     tags.set(name, { value, offset });
   }

@@ -111,12 +111,16 @@ const glyph = new RegExp(
 );
 /** Characters that no move, number or result contains. */
 const sign = /^[^\p{L}\p{N}\p{C}\p{Z}$[\]"*%:\\@.-]+/u;
-const number = /^(?:(\d{1,5})(?:([.…]+)|$)|([.…]+))/;
+/** `00` and `000` are castling. */
+const number = /^(?!0{2,3}$)(?:(\d{1,5})(?:([.…]+)|$)|([.…]+))/;
 /** Matches nearly every word of most games. */
 const plainMove = /^[NBRQK]?[a-h]?[1-8]?x?[a-h][1-8][+#]?$/;
 const nullMove = /^(?:--|Z0|0000|@@@@)(?=$|[!?$])/;
-const castling = /^([O0o]-[O0o](?:-[O0o])?)((?:[+#]+(?![-/=]))?)/;
+const castling = /^([O0o]-[O0o](?:-[O0o])?|[O0o]{2,3}(?![O0o-]))((?:[+#]+(?![-/=]))?)/;
 const promotion = /[=/]?([NBRQnbrq])$/;
+/** A move whose squares are capitals. A pawn captures with an `x`, because `DE5` may be the queen of a German. */
+const capitalMove =
+  /^([KQRBN]?(?:[A-H]?[1-8]?[-X:])?[A-H][1-8](?:[=/]?[QRBN])?|[KQRBN](?:[A-H]|[1-8])?[A-H][1-8]|[A-H][1-8][A-H][1-8][QRBN]?)(?![A-Z1-9])((?:[+#]+(?![-/=]))?)/;
 const pieceMove =
   /^((?:[a-h][1-8]?[-x:]?)?[a-h][18][=/]?[NBRQnbrq](?!(?!1[-/:])[a-z1-8])|[NBRQKnrqk]?[a-h]?[1-8]?[-x:]?[a-h][1-8])((?:[+#]+(?![-/=]))?)(?:e\.?p\.?)?/;
 
@@ -169,7 +173,10 @@ export function readWord(word: string): readonly WordToken[] | undefined {
   } else if (take(/^e\.?p\.?$/)) {
     return tokens;
   } else {
-    const san = sanOf(take(castling), "castling") ?? sanOf(take(pieceMove), "piece");
+    const san =
+      sanOf(take(castling), "castling") ??
+      sanOf(take(pieceMove), "piece") ??
+      sanOf(take(capitalMove), "capitals");
     if (san !== undefined) {
       tokens.push({ kind: "move", at: moveAt, ...san });
     }
@@ -194,20 +201,23 @@ export function readWord(word: string): readonly WordToken[] | undefined {
   return tokens;
 }
 
-function sanOf(match: readonly string[] | undefined, kind: "castling" | "piece") {
+function sanOf(match: readonly string[] | undefined, kind: "castling" | "piece" | "capitals") {
   const [, move, signs = ""] = match ?? [];
   if (move === undefined) {
     return undefined;
   }
-  const san =
-    kind === "castling"
-      ? move.replaceAll(/[0o]/g, "O")
-      : move
-          .replace(":", "x")
-          .replace(promotion, (_, piece) => `=${piece.toUpperCase()}`)
-          // These letters are no files, so they can only be pieces. For b, the board decides.
-          .replace(/^[nrqk]/, (piece) => piece.toUpperCase());
-  const isCorrected = kind === "piece" && /^[nrqk]/.test(move);
+  if (kind === "castling") {
+    const san = move.replaceAll("-", "").length === 2 ? "O-O" : "O-O-O";
+    return { san: `${san}${signs.slice(0, 1)}`, isCorrected: !move.includes("-") };
+  }
+  // Without the x of `BXC4`, the board decides between a bishop and a pawn.
+  const written = kind === "capitals" ? move.toLowerCase().replace(/^bx/, "b") : move;
+  const san = written
+    .replace(":", "x")
+    .replace(promotion, (_, piece) => `=${piece.toUpperCase()}`)
+    // These letters are no files, so they can only be pieces. For b, the board decides.
+    .replace(/^[nrqk]/, (piece) => piece.toUpperCase());
+  const isCorrected = kind === "capitals" ? !move.startsWith("B") : /^[nrqk]/.test(move);
   return { san: `${san}${signs.slice(0, 1)}`, isCorrected };
 }
 

@@ -39,6 +39,60 @@ test.each<[what: string, text: string, read: Read]>([
     },
   ],
   [
+    "the tags FEN: and Set_Up, with signs",
+    `[Set_Up "1"]\n[FEN: "${pawnEnding}"]\n\n1. e4 *`,
+    {
+      moves: "e4",
+      tags: { SetUp: "1", FEN: pawnEnding, "FEN:": undefined },
+      warnings: ["Set_Up was read as SetUp", "FEN: was read as FEN"],
+    },
+  ],
+  [
+    "a FEN from an address in its tag",
+    `[FEN "https://lichess.org/editor/${pawnEnding.replaceAll(" ", "_")}"]\n\n1. e4 *`,
+    {
+      moves: "e4",
+      tags: { FEN: pawnEnding },
+      warnings: [`The tag FEN was read as ${pawnEnding} (ply 1, line 1, column 1).`],
+    },
+  ],
+  [
+    "a FEN with words around it in its tag",
+    `[FEN "position fen ${pawnEnding}"]\n\n1. e4 *`,
+    { moves: "e4", tags: { FEN: pawnEnding }, warnings: ["The tag FEN was read as"] },
+  ],
+  [
+    "moves in capitals",
+    "1. E4 (1. D4 D5) E5 2. NG1-F3!? NC6 3. BB5 A7A6 4. BXC6 DXC6 5. O-O",
+    {
+      moves: "e4 e5 Nf3 Nc6 Bb5 a6 Bxc6 dxc6 O-O",
+      warnings: ["'E4' was read as e4", "D4", "D5", "E5", "NG1-F3", "NC6", "A7A6", "DXC6", "BB5", "BXC6"],
+    },
+  ],
+  [
+    "a promotion in capitals",
+    '[FEN "3rk3/P3P3/8/8/8/8/8/4K2R w K - 0 1"]\n\n1. EXD8=Q+ KXD8 2. A8Q+#1-0',
+    { moves: "exd8=Q+ Kxd8 a8=Q+", result: "1-0", warnings: ["EXD8=Q+", "KXD8", "A8Q+"] },
+  ],
+  [
+    "a capture of a pawn on the b-file in capitals",
+    "1. B4 C5 2. BXC5",
+    { moves: "b4 c5 bxc5", warnings: ["C5", "B4", "'BXC5' was read as bxc5"] },
+  ],
+  [
+    "castling without dashes",
+    "1. d4 d5 2. Nc3 Nf6 3. Bf4 g6 4. Qd2 Bg7 5. 000 00 *",
+    {
+      moves: "d4 d5 Nc3 Nf6 Bf4 g6 Qd2 Bg7 O-O-O O-O",
+      warnings: ["'000' was read as O-O-O", "'00' was read as O-O"],
+    },
+  ],
+  [
+    "castling without dashes, glued to its number",
+    `${italian} 4.00! oo`.replace("Bc5", "Nf6 4. d3 Bc5").replace("4.00", "5.00"),
+    { moves: "e4 e5 Nf3 Nc6 Bc4 Nf6 d3 Bc5 O-O O-O", warnings: ["O-O", "O-O"] },
+  ],
+  [
     "the tag FEN twice with one value",
     `[FEN "${pawnEnding}"]\n[fen "${pawnEnding}"]\n\n1. e4`,
     { moves: "e4" },
@@ -236,6 +290,13 @@ test.each([
     '[FEN "4k3/8/8/8/2p5/1P6/4B3/4K3 w - - 0 1"]\n\n1. bc4',
     "'bc4' matches more than one legal move for White: b3c4, e2c4",
   ],
+  [
+    "a B in capitals that is a pawn or a bishop",
+    '[FEN "4k3/8/8/8/2p5/1P6/4B3/4K3 w - - 0 1"]\n\n1. BXC4',
+    "'BXC4' matches more than one legal move for White: b3c4, e2c4",
+  ],
+  ["a D in capitals that may be a queen", "1. D4 E5 2. DE5", "'DE5' is neither a move"],
+  ["moves behind the FEN of its tag", `[FEN "${pawnEnding} moves e2e4"]\n\n1. e4`, "followed by moves"],
   [
     "an N before a square that a pawn and a knight can go to",
     "1. e4 N f6",
