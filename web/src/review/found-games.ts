@@ -12,7 +12,7 @@ export interface FoundGame {
 }
 
 /** The characters that are split in one time slice: about ten milliseconds. */
-const sliceCharacters = 256 * 1024;
+const sliceCharacters = 128 * 1024;
 
 /**
  * Splits a text into its games as the command line does, in time slices, so that the page does not freeze. Lines end as in a text field,
