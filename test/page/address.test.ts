@@ -92,6 +92,12 @@ describeWith("chromium")("the address", () => {
     expect(await moves.allTextContents()).toEqual(["e4", "e5", "Nf3", "Nc6"]);
   });
 
+  test("a link to a review whose game cannot be read is explained where the game is entered", async () => {
+    const page = await kibitz.open({ address: "#review&pgn=1._f3_Ke2" });
+    await page.getByText("'Ke2' is not a legal move for Black").first().waitFor();
+    expect(page.url()).toContain("#review&pgn=1._f3_Ke2");
+  });
+
   test("the analysis is kept while the review is shown", async () => {
     const { page } = await open(`#fen=${endgame.replaceAll(" ", "_")}&depth=3`);
     await page.getByRole("gridcell", { name: "e5, Black king" }).waitFor();

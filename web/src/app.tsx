@@ -60,16 +60,12 @@ export function App() {
 /** The message about a pasted text. */
 function Notice() {
   const { notice, dismiss } = usePage().pasted;
-  return (
-    <div class="shell-notice" role="alert">
-      {notice.value && (
-        <p>
-          {notice.value}{" "}
-          <button type="button" class="quiet" onClick={dismiss}>
-            Close
-          </button>
-        </p>
-      )}
-    </div>
+  return notice.value === undefined ? null : (
+    <p class="shell-notice" role="alert">
+      {notice.value}
+      <button type="button" class="quiet" onClick={dismiss}>
+        Close
+      </button>
+    </p>
   );
 }

@@ -198,11 +198,6 @@ export function createAddress({ game, settings }: AddressedParts) {
       return new URL(fragment.value, location.href).href;
     },
 
-    /** Returns a link to a position in a game that is not on the page. */
-    linkTo(part: Partial<Place>): string {
-      return fragmentOfPlace({ ...placeNow(), ...part });
-    },
-
     /** Shows what the fragment of a link says, in a new entry. */
     open(link: string): void {
       batch(() => take(placeFromFragment(link)));
