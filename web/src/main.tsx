@@ -3,19 +3,19 @@ import "./style/tokens.css";
 import "./style/page.css";
 import "./style/shell.css";
 import { App } from "./app.tsx";
-import { PageContext } from "./page.ts";
+import { createPage, PageContext } from "./page.ts";
 import { forbidMarkup } from "./parts/forbid-markup.ts";
 import { keepFocus } from "./parts/keep-focus.ts";
-import { thePage } from "./the-page.ts";
 
 forbidMarkup();
-thePage.address.begin();
-thePage.pasted.listen();
+const page = createPage();
+page.address.begin();
+page.pasted.listen();
 keepFocus();
 const place = document.querySelector("#page") ?? document.body;
 place.replaceChildren();
 render(
-  <PageContext.Provider value={thePage}>
+  <PageContext.Provider value={page}>
     <App />
   </PageContext.Provider>,
   place,

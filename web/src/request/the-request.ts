@@ -1,3 +1,0 @@
-import { thePage } from "../the-page.ts";
-
-export const { request } = thePage;

@@ -1,4 +1,0 @@
-import { createPage } from "./page.ts";
-
-/** The state of the page, for parts that do not use `usePage` yet. */
-export const thePage = createPage();
