@@ -173,7 +173,7 @@ describeWith("chromium")("a person without a key", () => {
     for (let ply = 119; ply >= 110; ply--) {
       await page.keyboard.press("ArrowLeft");
     }
-    // What is known is not asked again.
+    // Known positions are not asked about again.
     await state.getByText("Depth 4", { exact: true }).waitFor();
     expect(searches).toHaveLength(12);
   });

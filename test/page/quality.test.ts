@@ -54,7 +54,7 @@ describeWith("chromium")("the page, for everybody", () => {
     await page.getByRole("button", { name: "Nxb5" }).first().waitFor();
     await page.getByRole("link", { name: "Game review" }).focus();
     await page.keyboard.press("Enter");
-    await page.getByLabel("A game in PGN").waitFor();
+    await page.getByRole("heading", { name: "Game review" }).waitFor();
   });
 
   test("a line is reached from the board and played by keyboard alone", async () => {
@@ -71,7 +71,7 @@ describeWith("chromium")("the page, for everybody", () => {
     await page.keyboard.press("ArrowRight");
     await page.locator(".shown-board-preview").waitFor();
     await page.keyboard.press("Enter");
-    await expect.poll(() => moves.count()).toBe(5);
+    await expect.poll(() => moves.count()).toBe(4);
   });
 
   test("the page animates nothing if its user wants reduced motion", async () => {
@@ -97,11 +97,11 @@ describeWith("chromium")("the page, for everybody", () => {
     const fen = page.getByRole("textbox", { name: "FEN" });
     const before = await fen.inputValue();
     await page.getByRole("link", { name: "Game review" }).click();
-    await page.getByLabel("A game in PGN").waitFor();
+    await page.getByRole("heading", { name: "Game review" }).waitFor();
     await page.goBack();
     expect(await fen.inputValue()).toBe(before);
     await page.goForward();
-    await page.getByLabel("A game in PGN").waitFor();
+    await page.getByRole("heading", { name: "Game review" }).waitFor();
     await page.goBack();
     await page.getByRole("link", { name: "API reference" }).first().click();
     await page.waitForURL("**/docs");

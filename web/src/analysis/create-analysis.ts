@@ -34,7 +34,7 @@ interface Deps {
   readonly game: GameState;
   readonly client: Client;
   readonly request: RequestState;
-  /** What a review has found of a position; undefined if it has not. */
+  /** The evaluation that a review has of a position; undefined if it has none. */
   readonly reviewed?: (node: GameNode) => EvaluateResponse | undefined;
 }
 
