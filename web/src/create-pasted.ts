@@ -4,7 +4,7 @@ import type { GameState } from "./game/create-game.ts";
 import type { Game } from "./game/game.ts";
 import { readPasted } from "./pasted-text.ts";
 
-/** What was pasted or dropped for a part of the page, until that part takes it. */
+/** A text or file that was pasted or dropped, until the part of the page that it is for takes it. */
 export type Waiting =
   /** The games of a text, which may be invalid. */
   | { readonly kind: "pgn"; readonly text: string }

@@ -15,7 +15,7 @@ export interface ProblemWords {
   readonly details: readonly string[];
 }
 
-/** What the page knows of the caller. */
+/** The part of the page's state that words depend on. */
 interface Caller {
   /** The limits of the plan; undefined while they are unknown. */
   readonly limits: PlanLimits | undefined;

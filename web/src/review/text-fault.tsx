@@ -22,7 +22,8 @@ export function FaultInText({ text, fault }: { readonly text: string; readonly f
       </p>
       {suggested !== undefined && (
         <button type="button" onClick={() => read(suggested)}>
-          Review the game up to there
+          {/* The other suggestion has English letters for the pieces. */}
+          {text.startsWith(suggested) ? "Review the game up to there" : "Review it in English letters"}
         </button>
       )}
     </div>
