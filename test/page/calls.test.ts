@@ -95,7 +95,7 @@ describeWith("chromium")("the call behind the page", () => {
     await page.getByText("max. 20").waitFor();
     await ask(page, 25);
     expect(await depth(page).evaluate((field) => field.matches(":invalid"))).toBe(true);
-    await page.getByRole("region", { name: "Depth above 20 needs a free key" }).waitFor();
+    await page.getByRole("region", { name: "A free key is needed for depth above 20" }).waitFor();
   });
 
   test("the page asks again what the service offers if it could not read it at first", async () => {
@@ -148,7 +148,7 @@ describeWith("chromium")("the call behind the page", () => {
   test("a call that asks for too much is made again as the service suggests, by a button", async () => {
     const page = await kibitz.open({ address: "#moves=e4&depth=21&multipv=6" });
     const problem = page.getByRole("region", {
-      name: "Depth above 20 and more than 5 lines need a free key",
+      name: "A free key is needed for depth above 20 and more than 5 lines",
     });
     await problem.getByRole("link", { name: "About upgrade_needed" }).waitFor();
     const searches: string[] = [];
@@ -176,7 +176,7 @@ describeWith("chromium")("the call behind the page", () => {
     await page.getByText("max. 20").waitFor();
     await page.getByRole("spinbutton", { name: "Lines" }).fill("6");
     await ask(page, 2);
-    const problem = page.getByRole("region", { name: "More than 5 lines needs a free key" });
+    const problem = page.getByRole("region", { name: "A free key is needed for more than 5 lines" });
     await problem.getByRole("button", { name: "Get a free key" }).click();
     await answered(page);
     await page.getByText("Free plan").waitFor();

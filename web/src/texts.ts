@@ -203,12 +203,8 @@ export const texts = {
           : `${{ 2: "Two", 3: "Three", 4: "Four" }[count] ?? grouped(count)} searches are already running from this network`,
     keyRequired: "A key is needed",
     keyOfOwner: "This server is for holders of a key. Ask its owner for one, then enter it here.",
-    beyondPlan: (excess: readonly (string | undefined)[], isFree: boolean) => {
-      const list = excess.join(" and ");
-      return isFree
-        ? `${list.charAt(0).toUpperCase()}${list.slice(1)} ${excess.length > 1 ? "need" : "needs"} a free key`
-        : `Your plan does not allow ${list}`;
-    },
+    beyondPlan: (excess: readonly (string | undefined)[], isFree: boolean) =>
+      `${isFree ? "A free key is needed for" : "Your plan does not allow"} ${excess.join(" and ")}`,
     /** The values beyond a plan, by the names of the API. */
     excess: {
       depth: (most) => `depth above ${most}`,

@@ -30,10 +30,14 @@ const beyondPlan = (pointers: Readonly<Record<string, number>>, nextAction = "ge
   });
 
 test.each([
-  [messageFromPlain(ProblemSchema, example.answer), "Depth above 20 needs a free key", "Analyse to depth 20"],
+  [
+    messageFromPlain(ProblemSchema, example.answer),
+    "A free key is needed for depth above 20",
+    "Analyse to depth 20",
+  ],
   [
     beyondPlan({ "/depth": 20, "/multipv": 5 }),
-    "Depth above 20 and more than 5 lines need a free key",
+    "A free key is needed for depth above 20 and more than 5 lines",
     "Analyse to depth 20 with 5 lines",
   ],
   [
@@ -48,7 +52,7 @@ test.each([
       errors: [{ pointer: "/pgn" }],
       suggestedRequest: { pgn: "1. e4" },
     }),
-    "A game of more than 60 moves needs a free key",
+    "A free key is needed for a game of more than 60 moves",
     "Review the first 60 moves",
   ],
 ])(
