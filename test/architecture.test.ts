@@ -39,7 +39,7 @@ const pageMayImport: Readonly<Record<string, readonly string[]>> = {
   "create-address": ["game", "place-text", "request", "view"],
   "create-pasted": ["create-address", "game", "pasted-text"],
   page: ["analysis", "client", "create-address", "create-pasted", "game", "request", "review"],
-  moves: ["game", "page", "parts", "texts"],
+  moves: ["board", "game", "page", "parts", "texts"],
   call: ["client", "page", "parts", "problem", "texts"],
 };
 /** They import all of the above, and not each other. */

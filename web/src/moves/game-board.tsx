@@ -1,0 +1,45 @@
+import { chessgroundDests } from "chessops/compat";
+import type { Role, SquareName } from "chessops/types";
+import { makeUci, parseSquare } from "chessops/util";
+import { useMemo } from "preact/hooks";
+import type { MoveDescription } from "../../../src/chess/moves.ts";
+import type { Position } from "../../../src/chess/position.ts";
+import { type Arrow, Board } from "../board/board.tsx";
+import { usePage } from "../page.ts";
+import { stepByWheel } from "./step-by-wheel.ts";
+import "./moves.css";
+
+interface GameBoardProps {
+  readonly label: string;
+  readonly position: Position;
+  /** The move that led to the position. */
+  readonly last: MoveDescription | undefined;
+  readonly arrows: readonly Arrow[];
+  /** True if the position is not the one that moves are played from. */
+  readonly isPreview?: boolean;
+}
+
+/** A board on which moves of the game can be played. The wheel of the mouse steps through the game. */
+export function GameBoard({ label, position, last, arrows, isPreview = false }: GameBoardProps) {
+  const { game } = usePage();
+  const { board, chess960, fen, turn } = position;
+  const targets = useMemo(() => chessgroundDests(board, { chess960 }), [fen]);
+  const onWheel = useMemo(() => stepByWheel(game), [game]);
+  const onMove = (from: SquareName, to: SquareName, promotion: Role | undefined) => {
+    const move = { from: parseSquare(from), to: parseSquare(to) };
+    game.play([makeUci(promotion ? { ...move, promotion } : move)]);
+  };
+  return (
+    <div class={isPreview ? "shown-board shown-board-preview" : "shown-board"} onWheel={onWheel}>
+      <Board
+        label={label}
+        fen={fen}
+        orientation={game.orientation.value}
+        lastMove={last && ([last.from, last.to] as SquareName[])}
+        check={board.isCheck() ? turn : undefined}
+        arrows={arrows}
+        use={isPreview ? { kind: "look" } : { kind: "play", turn, targets, chess960, onMove }}
+      />
+    </div>
+  );
+}
