@@ -22,7 +22,7 @@ export function Lines({ lines, wanted }: LinesProps) {
         <LineRow key={line.rank} line={line} hasMoved={hasMoved} />
       ))}
       {Array.from({ length: Math.max(wanted - lines.length, 0) }, (_, index) => (
-        <li key={`empty ${index}`} class="line line-empty" aria-hidden="true" />
+        <li key={`empty ${index}`} class="line" aria-hidden="true" />
       ))}
     </ol>
   );
