@@ -89,7 +89,7 @@ test.each([
     "Inaccuracy. e4 was best.",
     [],
   ],
-  ["a book move that was not the best", { labels: [MoveLabel.BOOK, 99] }, "", ["Book move"]],
+  ["a book move that was not the best", { labels: [MoveLabel.BOOK, 99 as MoveLabel] }, "", ["Book move"]],
   ["a move without a label", { labels: [] }, "e4 was best.", []],
   [
     "the best move",
@@ -98,11 +98,8 @@ test.each([
     ["Best move"],
   ],
 ])("the remarks on %s do not contradict each other", (_, fields, comment, labels) => {
-  const move = create(MoveReviewSchema, {
-    move: { uci: "f2f3", san: "f3" },
-    best: { move: { uci: "e2e4", san: "e4" } },
-    ...fields,
-  });
+  const best = { move: { uci: "e2e4", san: "e4" } };
+  const move = create(MoveReviewSchema, { best, ...fields, move: { uci: "f2f3", san: "f3" } });
   expect(remarksOn(move)).toEqual({ comment, labels });
 });
 
