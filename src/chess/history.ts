@@ -1,17 +1,22 @@
 import type { Chess } from "chessops/chess";
 import { normalFen, repetitionKey } from "./moves.ts";
 
-/** The moves of a game since the last capture or pawn move, because no earlier position can be repeated. */
+/**
+ * The moves of a game since its last capture or pawn move. Earlier moves do not matter, because no position before that move can
+ * be repeated.
+ */
 export interface History {
-  /** Normal FEN of the start of the history: after the last capture or pawn move, or the start of the game if there was none. */
+  /**
+   * The FEN, in normal form, of the position after the last capture or pawn move, or of the start of the game if there was none.
+   */
   readonly root: string;
-  /** UCI moves from `root` to the position on the board. */
+  /** The moves in UCI from `root` to the position on the board. */
   readonly moves: readonly string[];
-  /** The number of times that the position has occurred since `root`, this time included. */
+  /** The number of times that the position on the board has occurred since `root`, this time included. */
   readonly occurrences: number;
 }
 
-/** Tracks a game that begins with the position on the board, as a {@link History} that grows. */
+/** Tracks the {@link History} of a game that begins with the position on the board. */
 export function trackHistory(chess: Chess, chess960: boolean) {
   let root = normalFen(chess, chess960);
   let moves: string[] = [];
@@ -27,7 +32,7 @@ export function trackHistory(chess: Chess, chess960: boolean) {
     get occurrences(): number {
       return occurrences;
     },
-    /** Call this after each move has been played on the board. */
+    /** Adds a move to the history. Call this after the move has been played on the board. */
     add(uci: string): void {
       moves.push(uci);
       if (chess.halfmoves === 0) {

@@ -1,4 +1,7 @@
-/** Runs work that yields after each time slice to its end in one go: short work, or work in a process that serves nobody else. */
+/**
+ * Runs a generator to its end without a break, although it yields after each time slice. For short work, or for a process that
+ * serves no other requests.
+ */
 export function inOneGo<T>(slices: Generator<void, T>): T {
   let slice = slices.next();
   while (!slice.done) {

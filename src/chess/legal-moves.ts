@@ -4,7 +4,7 @@ import { SquareSet } from "chessops/squareSet";
 import { type LegalMove, uciFromMove } from "./moves.ts";
 import type { Position } from "./position.ts";
 
-/** All legal moves; none if the game is over by mate or stalemate. */
+/** Returns all legal moves of a position; none if the game is over by mate or stalemate. */
 export function legalMovesOf(chess: Chess): readonly LegalMove[] {
   const moves: LegalMove[] = [];
   for (const [from, targets] of chess.allDests()) {
@@ -19,19 +19,19 @@ export function legalMovesOf(chess: Chess): readonly LegalMove[] {
 
 const promotions = ["queen", "rook", "bishop", "knight"] as const;
 
-/** All legal moves, in the UCI that an engine expects for the position's variant. */
+/** Returns all legal moves in UCI, as an engine expects them: castling is e1g1 in standard chess and e1h1 in Chess960. */
 export function legalUcisOf({ board, chess960 }: Position): readonly string[] {
   return legalMovesOf(board).map((move) => uciFromMove(board, move, chess960));
 }
 
-/** The names of a move for people and for programs. */
+/** A move in SAN, for people, and in UCI, for programs. */
 export interface MoveName {
   readonly san: string;
-  /** Castling is e1g1, in Chess960 king takes rook, e1h1. */
+  /** The move in UCI: castling is e1g1 in standard chess, and e1h1 (king takes rook) in Chess960. */
   readonly uci: string;
 }
 
-/** The names of all legal moves, in the alphabetical order of SAN. */
+/** Returns all legal moves in SAN and UCI, in the alphabetical order of SAN. */
 export function nameLegalMoves({ board, chess960 }: Position): readonly MoveName[] {
   return legalMovesOf(board)
     .map((move) => ({ san: makeSan(board, move), uci: uciFromMove(board, move, chess960) }))

@@ -7,13 +7,23 @@ import { kingCastlesTo, makeSquare, makeUci, parseUci, squareFile } from "chesso
 import { quote } from "../text/plain-text.ts";
 import type { Position, PositionFault } from "./position.ts";
 
-/** @param why the words of {@link whyNotPlayed} @param fen the position before the move */
+/**
+ * Describes an illegal move in the field `moves` of a request.
+ *
+ * @param index the index of the move, from 0
+ * @param why the reason, in the words of {@link whyNotPlayed}
+ * @param fen the position before the move
+ */
 export function faultOfMove(text: string, index: number, why: string, fen: string): PositionFault {
   const message = sentenceOf(text, why, `moves[${index}]`, fen);
   return { code: "illegal_move", field: "moves", index, message };
 }
 
-/** Explains why a text names no legal move, and finds the moves that it may mean, in UCI. @param place of the text in the request */
+/**
+ * Explains why a text names no legal move, and finds the moves that the text may mean, in UCI.
+ *
+ * @param place the place of the text in the request, such as `search_moves[2]`
+ */
 export function explainMove(
   chess: Chess,
   text: string,
@@ -25,11 +35,11 @@ export function explainMove(
   return { message, meant };
 }
 
-/** Matches moves in another notation, which may be legal: with a number, blank, glyph or figurine. */
+/** Matches a move that may be legal but is written in another notation: with a number, blank, glyph or figurine. */
 const writtenOtherwise = /^\d+\.|\s|[!?]$|[^\0-~]/;
 const howWritten = ": each move is written by itself, in SAN (Nf3) or UCI (g1f3), without number or glyph";
 
-/** Explains why a text does not name one legal move, as the rest of a sentence that begins with the text. */
+/** Explains why a text does not name exactly one legal move. Returns the rest of a sentence that begins with the text. */
 export function whyNotPlayed(chess: Chess, text: string, chess960: boolean): string {
   const mover = chess.turn === "white" ? "White" : "Black";
   const [meant, ...others] = meaningsOf(chess, text);
@@ -49,10 +59,13 @@ function sentenceOf(text: string, why: string, place: string, fen: string): stri
   return `${quote(text)} ${why} (${place}, in the position ${fen}).`;
 }
 
-/** A legal move of a position. Castling is always king takes own rook, in standard chess too. */
+/** A legal move of a position. Castling is always stored as the king's move to the square of its rook, in standard chess too. */
 export type LegalMove = NormalMove;
 
-/** The one legal move that a text in UCI or SAN names. Ignores blanks around the text. */
+/**
+ * Returns the legal move that a text in UCI or SAN names; undefined if the text names none, or may name two. Ignores blanks
+ * around the text.
+ */
 export function moveFromText(chess: Chess, text: string): LegalMove | undefined {
   const written = text.trim();
   const move = moveFromUci(chess, written) ?? moveFromSan(chess, written);
@@ -63,8 +76,9 @@ export function moveFromText(chess: Chess, text: string): LegalMove | undefined 
 const bishopOrPawn = /^b[a-h][1-8][+#]?$/;
 
 /**
- * Spells a move as {@link moveFromText} reads it, if the text can mean only one legal move: `Nf3` for `nf3`, `NF3`, `1.Nf3!` and `♘f3`,
- * `e2e4` for `E2E4`. A text in UCI, such as `b1c3`, means nothing else, and `Bc4` is no move of a pawn.
+ * Returns a spelling of the move that {@link moveFromText} reads, if the text can mean only one legal move: `Nf3` for `nf3`,
+ * `NF3`, `1.Nf3!` and `♘f3`, and `e2e4` for `E2E4`. Never reads a text in UCI, such as `b1c3`, as a bishop's move, nor `Bc4` as a
+ * pawn's move.
  */
 export function spellMove(chess: Chess, text: string): string | undefined {
   if (moveFromText(chess, text)) {
@@ -74,7 +88,7 @@ export function spellMove(chess: Chess, text: string): string | undefined {
   return another ? undefined : meant?.spelling;
 }
 
-/** Reads UCI; castling may be written e1g1 or e1h1, whatever the variant. */
+/** Reads a move in UCI. Castling may be written e1g1 or e1h1 in every variant. */
 function moveFromUci(chess: Chess, text: string): LegalMove | undefined {
   if (!/^([a-h][1-8]){2}[qrbnQRBN]?$/.test(text)) {
     return undefined;
@@ -93,7 +107,7 @@ function moveFromUci(chess: Chess, text: string): LegalMove | undefined {
   return legal ? { from: move.from, to } : undefined;
 }
 
-/** Reads SAN, with or without check signs, castling with letters or zeros. */
+/** Reads a move in SAN, with or without check signs. Castling may be written with letters or zeros. */
 function moveFromSan(chess: Chess, text: string): LegalMove | undefined {
   const san = /^0-0(-0)?[+#]?$/.test(text) ? text.replaceAll("0", "O") : text;
   const move = parseSan(chess, san);
@@ -106,11 +120,14 @@ function moveFromSan(chess: Chess, text: string): LegalMove | undefined {
 
 interface Meaning {
   readonly move: LegalMove;
-  /** The move as {@link moveFromText} reads it. */
+  /** The move, spelled so that {@link moveFromText} reads it. */
   readonly spelling: string;
 }
 
-/** The legal moves that a text may mean; several, for example, if it does not say which of two pieces moves. */
+/**
+ * Returns the legal moves that a text may mean. There are several, for example, if the text does not say which of two knights
+ * moves.
+ */
 function meaningsOf(chess: Chess, text: string): readonly Meaning[] {
   const meanings = readingsOf(chess, text).flatMap((reading): readonly Meaning[] => {
     const move = moveFromUci(chess, reading) ?? moveFromSan(chess, reading);
@@ -119,7 +136,10 @@ function meaningsOf(chess: Chess, text: string): readonly Meaning[] {
   return [...new Map(meanings.map((one) => [makeUci(one.move), one])).values()];
 }
 
-/** The legal moves that a text in SAN may mean if it does not say which of two pieces moves. */
+/**
+ * Returns the legal moves that a text in SAN may mean if it does not say which of two pieces moves. Each is spelled with its
+ * square of origin.
+ */
 function fullyWritten(chess: Chess, text: string): readonly Meaning[] {
   const [, role, file = "", rank = "", target] =
     /^([NBRQ])([a-h])?([1-8])?[-x]?([a-h][1-8])[+#]?$/.exec(text) ?? [];
@@ -132,10 +152,10 @@ function fullyWritten(chess: Chess, text: string): readonly Meaning[] {
   });
 }
 
-/** In characters: `123...Qa1xb2=Q++ e.p.!?`. */
+/** The length of the longest text that is read as a move, in characters. A long one is `123...Qa1xb2=Q++ e.p.!?`. */
 const longestMove = 40;
 const figurines = "♔♕♖♗♘♙♚♛♜♝♞♟";
-/** Matches a move with letters in any case, perhaps between a number and glyphs. */
+/** Matches a move in upper or lower case, with or without a number before it and glyphs behind it. */
 const looseMove =
   /^(?:(\d{1,4})(\.{1,3}|…)\s*)?P?([KQRBN]?[A-H]?[1-8]?[-x:]?[A-H][1-8](?:[=/]?[QRBN]|\([QRBN]\))?|[O0]-?[O0](?:-?[O0])?)([+#]?)[+#]?(?:\s*e\.?p\.?)?\s*[!?]{0,2}[.,;]?$/i;
 
@@ -148,7 +168,7 @@ function readingsOf({ turn, fullmoves }: Chess, text: string): readonly string[]
     .replaceAll(/[‐-―−]/g, "-")
     .replaceAll("×", "x");
   const [, number, dots, written = "", check = ""] = looseMove.exec(plain) ?? [];
-  // A number with one dot announces a move of White, one with three a move of Black.
+  // `1.` announces a move of White, and `1...` a move of Black.
   const isNext =
     number === undefined || (Number(number) === fullmoves && (dots === ".") === (turn === "white"));
   if (written === "" || !isNext || plain.length > longestMove) {
@@ -175,7 +195,7 @@ function isCastling(chess: Chess, move: LegalMove): boolean {
   return chess.board[chess.turn].has(move.to);
 }
 
-/** The square that ends a move in UCI. Castling is e1g1 in standard chess, e1h1 in Chess960. */
+/** Returns the square that ends a move in UCI: castling is e1g1 in standard chess and e1h1 in Chess960. */
 function targetSquare(chess: Chess, move: LegalMove, chess960: boolean): Square {
   if (chess960 || !isCastling(chess, move)) {
     return move.to;
@@ -188,7 +208,7 @@ export function uciFromMove(chess: Chess, move: LegalMove, chess960: boolean): s
   return makeUci({ ...move, to: targetSquare(chess, move, chess960) });
 }
 
-/** The rook of a castling that is written as a move of the king alone. A move of one square is an ordinary king move. */
+/** Returns the square of the rook if a king's move, such as e1g1, means castling. A king's move of one square never does. */
 function rookOfCastling(chess: Chess, from: Square, to: Square): Square | undefined {
   if (Math.abs(to - from) < 2) {
     return undefined;
@@ -198,27 +218,30 @@ function rookOfCastling(chess: Chess, from: Square, to: Square): Square | undefi
 }
 
 /**
- * Writes a position in the only form that Kibitz writes: six fields, the en passant square only if a capture on it is legal.
- * Castling is `KQkq` in standard chess and file letters (Shredder-FEN) in Chess960, so that a FEN from an answer
- * means the same when it is sent back alone.
+ * Writes the FEN of a position in normal form: six fields, with an en passant square only if a capture there is legal. Castling
+ * rights are `KQkq` in standard chess and file letters (Shredder-FEN) in Chess960, so that a client can send the FEN of an answer
+ * back without naming the variant.
  */
 export function normalFen(chess: Chess, chess960: boolean): string {
   const castling = chess960 ? shredderCastling(chess) : castlingOfStandard(chess);
   return `${placementFields(chess, castling)} ${clockOf(chess.halfmoves)} ${clockOf(chess.fullmoves)}`;
 }
 
-/** Equal for positions that count as a repetition: board, turn, castling rights, legal en passant. */
+/**
+ * Returns a text that is equal for positions that count as a repetition: board, side to move, castling rights and legal en
+ * passant square.
+ */
 export function repetitionKey(chess: Chess): string {
   return placementFields(chess, castlingOfStandard(chess));
 }
 
-/** Clocks of a FEN have at most four digits. */
+/** Limits a clock of a FEN to four digits. */
 function clockOf(moves: number): number {
   return Math.min(moves, 9999);
 }
 
 function placementFields(chess: Chess, castling: string): string {
-  // `epSquare` is set after every double step; toSetup() checks if a capture is legal.
+  // `epSquare` is set after every double step; toSetup() checks whether a capture is legal.
   const square = chess.epSquare === undefined ? undefined : chess.toSetup().epSquare;
   const enPassant = square === undefined ? "-" : makeSquare(square);
   return `${makeBoardFen(chess.board)} ${chess.turn === "white" ? "w" : "b"} ${castling} ${enPassant}`;
@@ -240,19 +263,21 @@ function shredderCastling(chess: Chess): string {
 
 type PromotionPiece = "queen" | "rook" | "bishop" | "knight";
 
-/** A move in the notations that people and programs read. */
+/** A move in UCI and SAN, with its properties. */
 export interface MoveDescription {
-  /** Castling is e1g1, in Chess960 king takes rook, e1h1; `from` and `to` agree with it. */
+  /**
+   * The move in UCI: castling is e1g1 in standard chess, and e1h1 (king takes rook) in Chess960. `from` and `to` agree with it.
+   */
   readonly uci: string;
   readonly san: string;
   readonly from: string;
   readonly to: string;
   readonly promotion: PromotionPiece | undefined;
   readonly capture: boolean;
-  /** True on mate too. */
+  /** True if the move gives check or mate. */
   readonly check: boolean;
   readonly castling: "kingside" | "queenside" | undefined;
-  /** Written as `Position.fen` is. */
+  /** The FEN of the position after the move, in the same normal form as `Position.fen`. */
   readonly fenAfter: string;
 }
 
@@ -260,12 +285,12 @@ export function isLegal(position: Position, uci: string): boolean {
   return moveFromUci(position.board, uci) !== undefined;
 }
 
-/** Undefined if the move is not legal. */
+/** Describes a move in UCI; undefined if the move is not legal. */
 export function describeMove(position: Position, uci: string): MoveDescription | undefined {
   return describeVariation(position, [uci], 1).first[0];
 }
 
-/** Describes the move after `uci`, such as an engine's ponder move. Undefined if one of the two is not legal. */
+/** Describes the move after `uci`, such as an engine's ponder move. Undefined if either move is not legal. */
 export function describeReply(
   position: Position,
   uci: string,
@@ -275,9 +300,9 @@ export function describeReply(
 }
 
 /**
- * Plays a line once for its notation. `moves` and `san` have the same length, and end before the first move that is not legal.
+ * Writes a line of moves in UCI (`moves`) and in SAN (`san`). Both lists end before the first move that is not legal.
  *
- * @param inFull number of moves that are described in full, in `first`
+ * @param inFull the number of moves, from the start of the line, that `first` describes in full
  */
 export function describeVariation(
   position: Position,
@@ -307,7 +332,7 @@ export function describeVariation(
   return { moves, san, first };
 }
 
-/** Plays the move on `chess` itself. */
+/** Describes a move and plays it on the board `chess`. */
 export function describeAndPlay(chess: Chess, move: LegalMove, chess960: boolean): MoveDescription {
   const before = {
     uci: uciFromMove(chess, move, chess960),

@@ -1,13 +1,18 @@
 import type { SuggestedPosition } from "./position.ts";
 import { maxFenCharacters } from "./read-fen.ts";
 
-/** The longest text that is searched for a FEN, in characters: a FEN may be followed by the moves of a game. */
+/** The longest text, in characters, in which Kibitz looks for a FEN. The moves of a game may follow the FEN. */
 const pastedMaxCharacters = 4000;
 
-/** Quotation marks, brackets, Markdown and blanks around a FEN, and full stops and commas behind it. */
+/**
+ * Characters that are often pasted with a FEN: quotation marks, brackets, Markdown, blanks, and full stops or commas behind it.
+ */
 const mark = "\\s\"'`“”„‟«»‹›‘’‚*{}()<>[\\]\\\\.,";
 const withoutMarks = new RegExp(`[^${mark}](?:[\\s\\S]*[^${mark}])?`);
-/** Matches words before a FEN: `position fen`, `FEN:`, `"fen":`, and the tag `[FEN "`, also after a tag SetUp. */
+/**
+ * Matches words that are often pasted before a FEN: `position fen`, `FEN:`, `"fen":`, and the tag `[FEN "`, also after a tag
+ * SetUp.
+ */
 const before = new RegExp(
   `^(?:setup\\b[^\\]]{0,9}\\][\\s[]*)?(?:(?:position[\\s:]*)?(?:fen|epd)\\b|position\\b|setboard\\b)[${mark}:=]*`,
   "i",
@@ -15,11 +20,11 @@ const before = new RegExp(
 const plainFen = /^(?:[1-8kqrbnp]{1,8}\/){7}[1-8kqrbnp]{1,8}(?: [\w-]+){0,5}$/i;
 
 /**
- * The FEN in a text that was pasted with its surroundings, and the moves behind it: `position fen …`, quotation marks, `[FEN "…"]`, `_`,
- * `+` or line breaks between its fields, the address of an analysis at Lichess or chess.com.
+ * Finds the FEN, and the moves behind it, in a text that was pasted with its surroundings: `position fen …`, quotation marks,
+ * `[FEN "…"]`, the address of an analysis at Lichess or chess.com, or a FEN with `_`, `+` or line breaks between its fields.
  *
- * @param moves the moves of the request: moves in both places are not certainly one game
- * @returns undefined for a text that is a FEN alone, or is not certainly one
+ * @param moves the moves of the request. If the text has moves too, nothing is found, because both may not be of one game
+ * @returns undefined if the text is nothing but a FEN, or if it does not certainly contain one
  */
 export function readPastedFen(
   text: string,
@@ -42,7 +47,7 @@ export function readPastedFen(
   return behind ? { fen, moves: behind.split(" ") } : { fen };
 }
 
-/** The text without words and marks around it. */
+/** Removes the words and marks around a FEN. */
 function alone(text: string): string {
   let left = text;
   // Words and marks may alternate a few times: **FEN:** `…`.
@@ -58,7 +63,7 @@ function fenOfAddress(text: string): string | undefined {
     /^(?:https?:\/\/)?(?:[\w-]+\.)+[a-z]{2,6}(\/[^\s?#]*)(\?[^\s#]*)?(?:#\S*)?$/i.exec(text) ?? [];
   const inPath = /^\/(?:analysis|editor)\/(?:standard\/|fromPosition\/)?(.*)$/i.exec(path)?.[1];
   const found = /[?&]fen=([^&]*)/i.exec(query)?.[1] ?? inPath;
-  // Moves in an address lead to another position.
+  // If the address has moves too, its page does not show the position of this FEN.
   if (found === undefined || /[?&](?:move\w*|pgn)=./i.test(query)) {
     return undefined;
   }

@@ -13,30 +13,32 @@ import { positionFromBoard } from "./validate-position.ts";
 /** The longest game that is read, in plies. This limits the searches of a review, and the moves of a request. */
 export const pliesMax = 600;
 
-/** A game that was played on one board. */
+/** The moves of a game that were played on one board, up to the first move that is not legal. */
 export interface PlayedGame {
   readonly start: Position;
   readonly moves: readonly MoveDescription[];
-  /** After the last of `moves`. */
+  /** The position after the last of `moves`. */
   readonly last: Position;
   /** The reason why the next move is not legal, in the words of {@link whyNotPlayed}; undefined if all moves were played. */
   readonly refused: string | undefined;
 }
 
-/** Takes the position after each move of a game. */
+/** A callback that receives the position after each move of a game. */
 export type OnPosition = (position: Position) => void;
 
-/** Moves that are played in one time slice: about a millisecond. */
+/** The number of moves that are played in one time slice, which takes about a millisecond. */
 const movesAtOnce = 20;
 
 /**
- * Plays moves in UCI or SAN on one board; stops at the first move that is not legal. Yields after each time slice.
+ * Plays moves in UCI or SAN on one board, up to the first move that is not legal. Yields after each time slice.
  *
- * The history of each position is short (see {@link trackHistory}), so that positions which games have in common are the same search. A
- * finished position has no history, because no engine searches it. A game may go on after a draw by the rules: older games did.
+ * The history of each position begins after the last capture or pawn move (see {@link trackHistory}), so that equal positions of
+ * different games are one search. The position of a finished game has no history, because no engine searches it. Moves after a
+ * draw by the rules are accepted, because older games have them.
  *
  * @param start a position without moves
- * @param onPosition without it, only the last position is made: a position takes two kilobytes
+ * @param onPosition receives each position. If it is absent, only the last position is made, because a position takes two
+ * kilobytes
  * @param readMove finds the move that a text names
  */
 export function* playGame(
@@ -53,7 +55,7 @@ export function* playGame(
 
   function currentPosition(): Position {
     const position = positionFromBoard(chess.clone(), history, chess960);
-    // The history of a game that is not over has 149 moves at most.
+    // This copies at most 149 moves: after 150 moves without a capture or pawn move, the game is over.
     return position.terminal
       ? { ...position, root: position.fen, moves: [] }
       : { ...position, moves: history.moves.slice() };

@@ -2,7 +2,7 @@ import { errorFromFaults, type KibitzError } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 import type { Validation } from "./position.ts";
 
-/** The error for a request whose fields `fen` and `moves` were refused. */
+/** Makes the error for a request whose `fen` or `moves` are invalid. */
 export function errorFromPositionFaults({
   faults,
   suggested,

@@ -2,29 +2,27 @@ import type { Chess } from "chessops/chess";
 
 export type Color = "white" | "black";
 
-/**
- * A valid position, ready for an engine: its FEN was read, checked by the rules of chess, and written in normal form.
- */
+/** A valid position, ready for an engine. Its FEN has been read, checked by the rules of chess, and written in normal form. */
 export interface Position {
-  /** Normal six-field FEN of the position analysed, after `moves`. */
+  /** The FEN of the position after `moves`, in normal form with six fields. */
   readonly fen: string;
   /**
-   * Normal FEN of the start of the history: after the last capture or pawn move, because no earlier position can be
-   * repeated, or the start of the game. Equals `fen` if there are no moves.
+   * The FEN, in normal form, of the position from which `moves` are played: after the last capture or pawn move, because no
+   * earlier position can be repeated, or at the start of the game. Equals `fen` if there are no moves.
    */
   readonly root: string;
-  /** UCI moves from `root` to `fen`, castling as an engine in the right mode expects it: e1g1, in Chess960 e1h1. */
+  /** The moves in UCI from `root` to `fen`. Castling is e1g1 in standard chess and e1h1 in Chess960, as engines expect. */
   readonly moves: readonly string[];
   readonly turn: Color;
   readonly chess960: boolean;
   readonly legalMoveCount: number;
   /** Set if the game is over by the rules of chess. No engine decides this. */
   readonly terminal: Terminal | undefined;
-  /** Undefined if the game is over. */
+  /** The draw that the side to move can claim; undefined if there is none, or if the game is over. */
   readonly drawClaim: DrawClaim | undefined;
-  /** Corrections of the input, and cautions about the answer. */
+  /** Warnings about corrections of the input, and about limits of the answer. */
   readonly warnings: readonly Warning[];
-  /** The position in chessops, for the notation of moves inside `chess/`. No move is played on it. */
+  /** The board in chessops, for the notation of moves inside `chess/`. Clone it before you play a move. */
   readonly board: Chess;
 }
 
@@ -37,7 +35,7 @@ export type TerminalReason =
 
 export interface Terminal {
   readonly reason: TerminalReason;
-  /** Undefined for every draw. */
+  /** The side that won; undefined if the game is a draw. */
   readonly winner: Color | undefined;
   readonly result: "1-0" | "0-1" | "1/2-1/2";
 }
@@ -64,25 +62,28 @@ export interface PositionFault {
   /** Index of the move, from 0; set only if `field` is `moves`. */
   readonly index?: number;
   readonly message: string;
-  /** The place of `token` in the FEN as it was sent, in UTF-16 units, from 0. Set if `field` is `fen`. */
+  /** The offset of `token` in the FEN as it was sent, in UTF-16 units, from 0. Set if `field` is `fen`. */
   readonly offset?: number;
   /** The part of the FEN at `offset`; empty at the end of a FEN that is too short. */
   readonly token?: string;
 }
 
 export interface PositionInput {
-  /** FEN, X-FEN or Shredder-FEN as the caller wrote it. */
+  /** The FEN, X-FEN or Shredder-FEN as the client wrote it. */
   readonly fen: string;
-  /** Moves played from `fen`, UCI or SAN. */
+  /** The moves played from `fen`, in UCI or SAN. */
   readonly moves: readonly string[];
-  /** True if the caller asks for Chess960; a Shredder-FEN is Chess960 anyway. */
+  /** True if the client asks for Chess960. A Shredder-FEN is read as Chess960 even if this is false. */
   readonly chess960: boolean;
 }
 
-/** Fields that a request would have instead of those that were refused. */
+/** Corrected fields of a request, to replace the invalid fields. */
 export type SuggestedPosition = Partial<Pick<PositionInput, "fen" | "moves">>;
 
-/** Faults come in the order of reading. `suggested` is set if the position is valid with these fields. */
+/**
+ * The result of validating a position. Errors are in the order in which the input was read. `suggested` is set if the position is
+ * valid with these fields.
+ */
 export type Validation =
   | { readonly kind: "position"; readonly position: Position }
   | {

@@ -10,19 +10,20 @@ import type { Warning } from "./position.ts";
 /** A part of a FEN as it was sent. */
 export interface FenPart {
   readonly text: string;
-  /** In UTF-16 units. */
+  /** The offset of the part in the FEN, in UTF-16 units. */
   readonly offset: number;
 }
 
-/** A sentence for the caller, and the part of the FEN that it is about. */
+/** An error in a FEN: a sentence for the client, and the part of the FEN at fault. */
 export interface FenProblem {
   readonly message: string;
   readonly part: FenPart;
 }
 
 /**
- * The content of the text, whether or not the rules of chess allow it. `setup.epSquare` is the square in the text. `completed` is the
- * FEN with its missing fields filled in, without EPD operations and without an impossible en passant square; it may still be invalid.
+ * The result of reading a FEN, before the rules of chess are applied. `setup.epSquare` is the en passant square as it was sent.
+ * `completed` is the FEN with its missing fields filled in, without EPD operations and without an impossible en passant square;
+ * it may still be invalid.
  */
 type FenReading =
   | {
@@ -30,7 +31,7 @@ type FenReading =
       setup: Setup;
       chess960: boolean;
       warnings: readonly Warning[];
-      /** The fields of the board and of the side to move. */
+      /** The part of the FEN that is the board; `turn` is the part that is the side to move. */
       placement: FenPart;
       turn: FenPart;
     }
@@ -109,7 +110,7 @@ function problemIn(part: FenPart, message: string | undefined): FenProblem | und
   return message === undefined ? undefined : { message, part };
 }
 
-/** Castling rights if the field is missing: kings and rooks on their home squares have not moved. */
+/** The castling rights that are suggested if the FEN has none: kings and rooks on their home squares count as unmoved. */
 function castlingAtHome(board: Board): string {
   const reading = readCastling("KQkq", board, false);
   const removed = reading.kind === "castling" ? reading.removed : "KQkq";
@@ -168,10 +169,13 @@ function warningOfClocks(fieldCount: number, fullmoves: string): Warning | undef
   return { code: "clocks_defaulted", message, field: "fen" };
 }
 
-/** There is at most one problem per rank. */
+/** The board of a FEN, or its problems: at most one for each rank. */
 type BoardReading = { kind: "board"; board: Board } | { kind: "problems"; problems: readonly FenProblem[] };
 
-/** Reads the first field of a FEN. The checks come first: chessops also reads "44" for eight empty squares, and "~" for promoted pieces. */
+/**
+ * Reads the board, the first field of a FEN. Checks the text before chessops reads it, because chessops also accepts "44" for
+ * eight empty squares, and "~" for promoted pieces.
+ */
 function readBoard(placement: FenPart): BoardReading {
   const problems = problemsOfBoard(placement);
   return problems.length > 0
@@ -197,7 +201,7 @@ function problemsOfBoard(placement: FenPart): readonly FenProblem[] {
   });
 }
 
-/** The message is the rest of a sentence that begins with the rank. */
+/** Returns the first problem of a rank. Its message is the rest of a sentence that begins with the rank. */
 function problemOfRank(part: FenPart): FenProblem | undefined {
   const { text: rank, offset } = part;
   const unexpected = /[^1-8KQRBNPkqrbnp]/.exec(rank);
@@ -220,7 +224,10 @@ function problemOfRank(part: FenPart): FenProblem | undefined {
   return undefined;
 }
 
-/** `rooks` are the squares of the rooks that may castle, `removed` the letters without a king and a rook in place. */
+/**
+ * The result of reading a castling field. `rooks` are the squares of the rooks that may castle. `removed` are the letters of the
+ * rights that do not exist, because the king or the rook is not in its place.
+ */
 type CastlingReading =
   | { kind: "castling"; rooks: SquareSet; removed: string }
   | { kind: "problem"; problem: string };
@@ -231,12 +238,12 @@ interface Right {
   readonly rook: Square;
 }
 
-/** Letters that name the file of a rook (Shredder-FEN) exist in Chess960 only. */
+/** True if a castling field names files of rooks (Shredder-FEN). Such letters exist in Chess960 only. */
 function namesRookFiles(castling: string): boolean {
   return /[A-Ha-h]/.test(castling);
 }
 
-/** Checks the text of a castling field, without the board. */
+/** Returns the error in the text of a castling field, if there is one. Does not look at the board. */
 function messageOfCastlingText(text: string): string | undefined {
   if (text === "-") {
     return undefined;
@@ -251,9 +258,9 @@ function messageOfCastlingText(text: string): string | undefined {
 }
 
 /**
- * Reads a castling field whose text is well formed. Standard: king on the e-file, rook in the corner. Chess960: a file
- * letter names the rook, `K` and `Q` mean the outermost rook on that side of the king (X-FEN), and the king, which
- * begins between its rooks, is not on the a- or h-file: Stockfish drops the right there, so Kibitz must, too.
+ * Reads a castling field whose text is well formed. In standard chess, the king must stand on the e-file and the rook in the
+ * corner. In Chess960, a file letter names the rook, `K` and `Q` mean the outermost rook on that side of the king (X-FEN), and a
+ * king on the a- or h-file has no rights: it cannot have begun between its rooks, and Stockfish drops such rights too.
  */
 function readCastling(text: string, board: Board, chess960: boolean): CastlingReading {
   const rights: Right[] = [];
@@ -300,15 +307,15 @@ function rookOnFile(file: string, rooks: SquareSet, color: Color): Square | unde
 /** The longest FEN that is read, in characters; a meaningful FEN has about 90 at most. */
 export const maxFenCharacters = 128;
 
-/** `end` is the empty part behind the last field. */
+/** The result of splitting a FEN into fields. `end` is the empty part behind the last field. */
 type FenSplit =
   | { kind: "fields"; fields: readonly FenPart[]; end: FenPart }
   | { kind: "problem"; problem: FenProblem; completed: string | undefined };
 
-/** The start position, `startpos` in UCI. */
+/** The FEN of the standard start position, which UCI calls `startpos`. */
 export const standardStart = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/** Splits a FEN into its one to six fields. A problem found here is reported alone. */
+/** Splits a FEN into one to six fields. If that fails, the problem is the only one that is reported. */
 function splitFen(text: string): FenSplit {
   if (text.length > maxFenCharacters) {
     const message = `The FEN has ${text.length} characters; the maximum is ${maxFenCharacters}.`;

@@ -1,31 +1,37 @@
 import type { Color, Terminal, TerminalReason } from "./position.ts";
 
-/** `lower`: the true value is this or better for the side whose view it is; `upper`: this or worse. */
+/**
+ * The precision of a score. `lower` means that the true score is this or better for the side in whose view it is given; `upper`
+ * means that it is this or worse.
+ */
 export type Bound = "exact" | "lower" | "upper";
 
-/** Chances per mille; they sum to 1000. */
+/** The chances of a win, a draw and a loss, per mille. They sum to 1000. */
 export interface Wdl {
   readonly win: number;
   readonly draw: number;
   readonly loss: number;
 }
 
-/** `cp` in centipawns. `mate` in moves, not plies: + the viewing side mates, − it is mated, 0 it is over. */
+/**
+ * A score in centipawns, or a forced mate in moves, not plies. `mate` is positive if the side in whose view it is given mates,
+ * negative if that side is mated, and 0 if the game is over by mate.
+ */
 export type ScoreValue =
   | { readonly kind: "cp"; readonly cp: number }
   | { readonly kind: "mate"; readonly mate: number };
 
-/** A score in the view of one side: an engine's score is in the view of the side to move, a caller's in White's view. */
+/** A score in the view of one side. Engines report scores in the view of the side to move; answers give them in White's view. */
 export interface Score {
   readonly value: ScoreValue;
   readonly bound: Bound;
-  /** Undefined for an engine that reports none. */
+  /** The chances of a win, a draw and a loss; undefined if the engine does not report them. */
   readonly wdl: Wdl | undefined;
 }
 
 const swappedBound = { exact: "exact", lower: "upper", upper: "lower" } as const;
 
-/** Turns a score from the view of the side to move, as engines report it, into White's view. */
+/** Converts a score from the view of the side to move, in which engines report it, to White's view. */
 export function scoreForWhite(score: Score, turn: Color): Score {
   if (turn === "white") {
     return score;
@@ -42,7 +48,8 @@ export function scoreForWhite(score: Score, turn: Color): Score {
 }
 
 /**
- * White's chances, 0 to 100 with one decimal, for a score in White's view. Mate is 100 or 0; a game that is over by mate (0) needs its `winner`.
+ * Returns White's winning chances, 0 to 100 with one decimal, for a score in White's view. A forced mate is 100 or 0. If the game
+ * is over by mate (`mate` is 0), `winner` is required.
  */
 export function winPercent(score: Score, winner?: Color): number {
   const { value } = score;
@@ -58,17 +65,21 @@ export function winPercent(score: Score, winner?: Color): number {
   return winner === "white" ? 100 : 0;
 }
 
-/** From −1 (lost) to 1 (won): Lichess's model, https://lichess.org/page/accuracy. */
+/**
+ * Converts centipawns to winning chances from −1 (lost) to 1 (won), by the model of Lichess: https://lichess.org/page/accuracy.
+ */
 export function winningChances(cp: number): number {
   return 2 / (1 + Math.exp(-0.00368208 * cp)) - 1;
 }
 
-/** Chances of winning of centipawns, 0 to 100. */
+/** Converts centipawns to winning chances from 0 to 100. */
 export function winPercentOfCp(cp: number): number {
   return 50 + 50 * winningChances(cp);
 }
 
-/** The score of a finished game, White's view: mate 0 with certainty for the winner, 0 centipawns for every draw. */
+/**
+ * Returns the score of a finished game in White's view: mate 0 with a certain win for the winner, or 0 centipawns for every draw.
+ */
 export function scoreOfTerminal(terminal: Terminal): Score & { readonly bound: "exact"; readonly wdl: Wdl } {
   if (terminal.winner === undefined) {
     return { value: { kind: "cp", cp: 0 }, bound: "exact", wdl: { win: 0, draw: 1000, loss: 0 } };
@@ -87,15 +98,15 @@ function opposite(number: number): number {
 }
 
 interface SummaryInput {
-  /** In White's view. */
+  /** The score in White's view. */
   readonly score: Score;
-  /** Undefined when the game is over. */
+  /** The best move in SAN; undefined if the game is over. */
   readonly bestMoveSan: string | undefined;
   readonly terminal: Terminal | undefined;
   readonly turn: Color;
 }
 
-/** The least lead of a side, in centipawns, for each word of the summary. */
+/** The lead in centipawns from which the summary calls a side slightly better, clearly better or winning. */
 const slightlyBetterCp = 25;
 const betterCp = 100;
 const winningCp = 300;
@@ -110,8 +121,9 @@ const draws: Record<Exclude<TerminalReason, "checkmate">, string> = {
 };
 
 /**
- * The answer in a sentence or two, for people and language models. Below 25 centipawns a position is equal, from 25 a
- * side is slightly better, from 100 clearly better, from 300 winning; Stockfish scales 100 to an even chance of winning.
+ * Summarizes a score in one or two sentences, for people and language models. A lead of less than 25 centipawns is equal, from 25
+ * slightly better, from 100 clearly better, and from 300 winning. Stockfish scales its scores so that a lead of 100 wins half of
+ * the games.
  */
 export function summarize(input: SummaryInput): string {
   const { score, bestMoveSan, terminal, turn } = input;
@@ -122,7 +134,7 @@ export function summarize(input: SummaryInput): string {
   if (bestMoveSan === undefined) {
     return sentence;
   }
-  // After "White mates in 3", a reader would take a move of Black for White's.
+  // After "White mates in 3", a reader would take a best move of Black for a move of White.
   const whose = ahead !== undefined && ahead !== turn ? ` for ${names[turn]}` : "";
   return `${sentence} Best move${whose}: ${bestMoveSan}.`;
 }

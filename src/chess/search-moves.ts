@@ -4,14 +4,14 @@ import { legalUcisOf } from "./legal-moves.ts";
 import { explainMove, moveFromText, spellMove, uciFromMove } from "./moves.ts";
 import type { Position } from "./position.ts";
 
-/** Some of a position's legal moves, or the faults of the texts that should name them. */
+/** The moves that a request names, or an error for each text that names no legal move. */
 type SearchMovesReading =
-  /** In the UCI that an engine expects for the position's variant, each move once, in alphabetical order. */
+  /** The moves in UCI, as an engine expects them for the variant. Each move is listed once, in alphabetical order. */
   | { readonly kind: "moves"; readonly ucis: readonly string[] }
   | {
       readonly kind: "faults";
       readonly faults: readonly SearchMoveFault[];
-      /** All texts as they are read, if each means one legal move. */
+      /** The corrected spelling of all texts; set if each text can mean only one legal move. */
       readonly spelled?: readonly string[];
     };
 
@@ -24,7 +24,7 @@ interface SearchMoveFault {
 }
 
 /**
- * Reads the moves to search, UCI or SAN. The result has one order and each move once, because Stockfish 19 searches moves in the
+ * Reads the moves to search, in UCI or SAN. Lists each move once and in a fixed order, because Stockfish 19 searches moves in the
  * order in which they are named, and another order can give another result.
  *
  * @param first the index of the first text in the request, for messages

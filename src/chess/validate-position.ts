@@ -25,7 +25,9 @@ import { type FenPart, type FenProblem, readFen } from "./read-fen.ts";
 
 export { maxFenCharacters, standardStart } from "./read-fen.ts";
 
-/** Moves that are played in one time slice: about a quarter of a millisecond, two at the worst. */
+/**
+ * The number of moves that are played in one time slice, which takes about a quarter of a millisecond, two milliseconds at worst.
+ */
 export const movesAtOnce = 50;
 
 /** Validates a position and its moves. Only this module makes a `Position`, so no other code needs to check one. */
@@ -33,7 +35,7 @@ export function validatePosition(input: PositionInput): Validation {
   return inOneGo(validatePositionInSlices(input));
 }
 
-/** {@link validatePosition} that yields after each time slice while it plays many moves. */
+/** Validates as {@link validatePosition} does, and yields after each time slice while it plays many moves. */
 export function* validatePositionInSlices(input: PositionInput): Generator<void, Validation> {
   const reading = readFen(input.fen, input.chess960);
   if (reading.kind === "problems") {
@@ -88,7 +90,10 @@ export function* validatePositionInSlices(input: PositionInput): Generator<void,
   return { kind: "position", position: { ...position, warnings } };
 }
 
-/** Names the first part of a text that is not its FEN; undefined if the strict reader names it better. */
+/**
+ * Returns the problem of a text that has more than a FEN: it names the first part that does not belong to the FEN. Undefined if
+ * the strict reader has a better message.
+ */
 function problemOfPasted(text: string, fen: string): FenProblem | undefined {
   const written = text.trim();
   if (/[^ -~]/.test(written) || written.startsWith(`${fen} moves`)) {
@@ -105,7 +110,10 @@ function problemOfPasted(text: string, fen: string): FenProblem | undefined {
   };
 }
 
-/** Validates a position on a board by the rules, and adds the warnings about its clock. The position keeps the board. */
+/**
+ * Makes the `Position` of a board: finds by the rules of chess whether the game is over, and adds warnings about the clock. The
+ * position keeps the board, so pass a board on which no more moves are played.
+ */
 export function positionFromBoard(
   chess: Chess,
   { root, moves, occurrences }: History,
@@ -157,15 +165,15 @@ type SetupValidation =
   | { kind: "chess"; chess: Chess; warnings: readonly Warning[] }
   | { kind: "problems"; problems: readonly FenProblem[] };
 
-/** The fields of a FEN that can be at fault in an illegal position. */
+/** The fields of a FEN that can be wrong in an illegal position. */
 interface SetupFields {
   readonly placement: FenPart;
   readonly turn: FenPart;
 }
 
 /**
- * Refuses positions that no engine searches: a king is missing or can be captured, a pawn stands on rank 1 or 8, or promotion cannot
- * explain the material. Accepts other positions that no game can reach, such as impossible checks.
+ * Rejects positions that no engine searches: a king is missing or can be captured, a pawn stands on rank 1 or 8, or promotion
+ * cannot explain the material. Accepts other positions that no game can reach, such as impossible checks.
  */
 function validateSetup(setup: Setup, fields: SetupFields): SetupValidation {
   const { board, epSquare } = setup;
@@ -253,7 +261,7 @@ function problemOfCheck(board: Board, turn: Color, fields: SetupFields): FenProb
   return { message, part: fields.turn };
 }
 
-/** The letter of the piece on an occupied square. */
+/** Returns the part of a FEN that is the letter of the piece on an occupied square. */
 function pieceOn(square: Square, { text, offset }: FenPart): FenPart {
   // A FEN lists the squares from a8 to h1.
   let squaresBefore = (7 - squareRank(square)) * 8 + squareFile(square);
@@ -276,15 +284,25 @@ interface Outcome {
   readonly drawClaim: DrawClaim | undefined;
 }
 
-/** Plies without capture or pawn move after which a draw may be claimed (FIDE 9.3), and after which the game is drawn (9.6.2). */
+/**
+ * The number of plies without a capture or pawn move after which a draw may be claimed (FIDE 9.3), and after which the game is
+ * drawn (9.6.2).
+ */
 const claimablePlies = 100;
 const drawnPlies = 150;
 
-/** Occurrences of a position after which a draw may be claimed (FIDE 9.2), and after which the game is drawn (9.6.1). */
+/**
+ * The number of occurrences of a position after which a draw may be claimed (FIDE 9.2), and after which the game is drawn
+ * (9.6.1).
+ */
 const claimableOccurrences = 3;
 const drawnOccurrences = 5;
 
-/** Finds by the rules whether the game is over; checkmate comes before every draw. @param occurrences of the position, this one included */
+/**
+ * Finds by the rules of chess whether the game is over. Checkmate comes before every draw.
+ *
+ * @param occurrences the number of times that the position has occurred, this time included
+ */
 function findOutcome(chess: Chess, occurrences: number): Outcome {
   const legalMoveCount = legalMovesOf(chess).length;
   const terminal = terminalOf(chess, legalMoveCount, occurrences);
