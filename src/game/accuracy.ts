@@ -2,40 +2,47 @@ import type { Color } from "../chess/position.ts";
 import { type ScoreValue, winPercentOfCp } from "../chess/score.ts";
 
 /**
- * The formulas of Lichess as they are in 2026: https://lichess.org/page/accuracy, and in its code `eval.scala` of
- * scalachess, `AccuracyPercent.scala` and `AccuracyCP.scala` of lila. Centipawns are in White's view unless another is
- * named; chances of winning are 0 to 100.
+ * The name of the formulas by which games are reviewed: those of Lichess in 2026. https://lichess.org/page/accuracy describes
+ * them; their code is `eval.scala` of scalachess, and `AccuracyPercent.scala` and `AccuracyCP.scala` of lila. Centipawns are in
+ * White's view unless another view is named; winning chances are from 0 to 100.
  */
 export const reviewMethod = "lichess-2026";
 
-/** Evaluation that is assumed for the standard start, in centipawns. */
+/** The evaluation that Lichess assumes for the standard start position, in centipawns. */
 export const standardStartCp = 15;
 
-/** Larger scores count as this, and so does a mate: in reviews, its chances are 97.54 and not 100. */
+/**
+ * The largest score in reviews, in centipawns. Larger scores and mates count as this, so that a mate has winning chances of 97.54
+ * and not 100.
+ */
 const ceilingCp = 1000;
 
-/** A score in centipawns for the formulas: at most 1000 either way. Do not call this for a game that is over by mate. */
+/**
+ * Converts a score to centipawns for the formulas of reviews, from −1000 to 1000. Do not call this for a game that is over by
+ * mate.
+ */
 export function centipawnsOf(value: ScoreValue): number {
   const cp = value.kind === "cp" ? value.cp : value.mate > 0 ? ceilingCp : -ceilingCp;
   return Math.max(-ceilingCp, Math.min(ceilingCp, cp));
 }
 
-/** Accuracy of a move, 0 to 100, from the mover's chances of winning before and after it. */
+/** Returns the accuracy of a move, 0 to 100, from the mover's winning chances before and after it. */
 export function moveAccuracy(before: number, after: number): number {
   if (after >= before) {
     return 100;
   }
-  // The fitted curve, plus 1 because analyses are not perfect.
+  // Lichess adds 1 to the fitted curve, because analyses are not perfect.
   const accuracy =
     103.1668100711649 * Math.exp(-0.04354415386753951 * (before - after)) - 3.166924740191411 + 1;
   return Math.max(0, Math.min(100, accuracy));
 }
 
 /**
- * Accuracy of both sides, 0 to 100. It is the mean of two means: one weighted by the changes of the evaluation around each move, and the
- * harmonic mean, which a single bad move pulls down. Undefined unless both sides have moved.
+ * Returns the accuracy of both sides, 0 to 100; undefined unless both sides have moved. It is the average of two means over the
+ * moves of a side: a mean that is weighted by how much the evaluation changes around each move, and the harmonic mean, which a
+ * single bad move pulls down.
  *
- * @param cps the evaluation before the first move and after each, within the ceiling
+ * @param cps the evaluations before the first move and after each move, from −1000 to 1000 centipawns
  */
 export function gameAccuracy(
   cps: readonly number[],
@@ -72,12 +79,12 @@ function accuracyOfSide(
   return (weighted + harmonic) / 2;
 }
 
-/** The side that makes a move of the game. */
+/** Returns the side that makes the move with this index. */
 function moverOf(index: number, firstMover: Color): Color {
   return (index % 2 === 0) === (firstMover === "white") ? "white" : "black";
 }
 
-/** Undefined for an empty list. */
+/** Returns the arithmetic mean; undefined if the list is empty. */
 export function mean(numbers: readonly number[]): number | undefined {
   return numbers.length === 0 ? undefined : sum(numbers) / numbers.length;
 }
@@ -86,7 +93,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** Standard deviation of a population. */
+/** Returns the standard deviation of a population. */
 function deviation(numbers: readonly number[]): number {
   const middle = mean(numbers) ?? 0;
   return Math.sqrt(sum(numbers.map((number) => (number - middle) ** 2)) / numbers.length);

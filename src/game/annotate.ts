@@ -8,15 +8,19 @@ import type { GameReview, MoveReview } from "./review.ts";
 
 const nagOf: Readonly<Record<Judgement, number>> = { mistake: 2, blunder: 4, inaccuracy: 6 };
 
-/** The length is bounded, so that a comment with a thousand unfinished commands is searched in linear time. */
+/**
+ * Matches an `[%eval]` command. Its length is bounded, so that the search takes linear time in a comment with a thousand
+ * unfinished commands.
+ */
 const evaluation = /\[%eval\s[^\]]{1,32}\]\s?/g;
 
-/** Tokens that are written in one time slice: less than a millisecond. */
+/** The number of tokens that are written in one time slice, which takes less than a millisecond. */
 const tokensAtOnce = 256;
 
 /**
- * Writes the game in PGN with its review: `[%eval]` after each move; judged moves get a NAG, a comment and the line of the best move.
- * These replace what an earlier analysis of Lichess or Kibitz has written. Everything else of the PGN is kept, with moves in proper SAN.
+ * Writes a game in PGN with its review: `[%eval]` after each move, and for each judged move a NAG, a comment and the line of the
+ * best move. Replaces what an earlier analysis by Lichess or Kibitz has written. Keeps everything else of the PGN, and writes its
+ * moves in proper SAN.
  */
 export function* annotate(game: Game, review: GameReview): Generator<void, string> {
   const tree = annotatedTree(game, review.moves);
@@ -38,7 +42,7 @@ export function* annotate(game: Game, review: GameReview): Generator<void, strin
   return text.join("");
 }
 
-/** The tags of the game, and the tags that other programs need to set up its start. */
+/** Returns the tags of a game, and the tags that other programs need to set up its start position. */
 function tagsOf({ tags, positions: [start] }: Game): ReadonlyMap<string, string> {
   const all = new Map(tags);
   const add = (name: string, value: string) => all.set(name, all.get(name) ?? value);
@@ -46,14 +50,14 @@ function tagsOf({ tags, positions: [start] }: Game): ReadonlyMap<string, string>
     add("FEN", start.fen);
     add("SetUp", "1");
   }
-  // Other programs know few of the names of Chess960.
+  // Write the name Chess960, because other programs know few of the other names of this variant.
   if (start?.chess960 && !/^(?:chess ?960|fischerr?andom|fischer random)$/i.test(all.get("Variant") ?? "")) {
     all.set("Variant", "Chess960");
   }
   return all;
 }
 
-/** Makes a tree that shares the variations of the game's own tree. */
+/** Makes the tree of the annotated game. It shares the variations of the tree of the original game. */
 function annotatedTree(game: Game, moves: readonly MoveReview[]): GameTree<PgnNodeData> {
   const root = new Node<PgnNodeData>();
   let from: Node<PgnNodeData> = game.tree.moves;
@@ -96,17 +100,17 @@ function annotated(data: PgnNodeData, move: MoveReview, mates: boolean): PgnNode
     ...data,
     san: move.move.san,
     comments,
-    // A second glyph would contradict the author's, so only the comment has this judgement.
+    // Add no glyph if the author judged the move by another one; then only the comment has this judgement.
     nags: nag === undefined || nags.some(judgesMove) ? nags : [nag, ...nags],
   };
 }
 
-/** `!`, `?`, `!!`, `??`, `!?` and `?!` are $1 to $6. */
+/** True if a NAG judges a move: `!`, `?`, `!!`, `??`, `!?` and `?!` are $1 to $6. */
 function judgesMove(nag: number): boolean {
   return nag >= 1 && nag <= 6;
 }
 
-/** An evaluation in White's view: in pawns, or a mate in moves. */
+/** Writes an evaluation as an `[%eval]` command does: in White's view, in pawns or as a mate in moves. */
 function evaluationText(value: ScoreValue): string {
   return value.kind === "cp" ? (value.cp / 100).toFixed(2) : `#${value.mate}`;
 }
@@ -116,7 +120,10 @@ function beginsWith(variation: ChildNode<PgnNodeData>, line: readonly string[]):
   return line.every((san, index) => san === sans[index]);
 }
 
-/** The tokens of the moves, variations and comments. Variations are nested a hundred deep at most. */
+/**
+ * Yields the tokens of the moves, variations and comments. The recursion is safe, because variations are nested a hundred deep at
+ * most.
+ */
 function* tokensOf(tree: GameTree<PgnNodeData>, startFen: string): Generator<string, void> {
   const [, turn, , , , fullmoves] = startFen.split(" ");
   const startPly = (Number(fullmoves) - 1) * 2 + (turn === "b" ? 1 : 0);

@@ -2,25 +2,29 @@ import type { Position } from "../chess/position.ts";
 import { openingKey } from "./opening-key.ts";
 
 export interface Opening {
-  /** Code in the Encyclopaedia of Chess Openings: `C50`. */
+  /** The code of the opening in the Encyclopaedia of Chess Openings, such as `C50`. */
   readonly eco: string;
   readonly name: string;
-  /** The last ply of the opening; 0 for a game that begins with its position. */
+  /** The last ply of the opening; 0 if the game begins with the position of the opening. */
   readonly ply: number;
 }
 
-/** Names openings, by lichess-org/chess-openings. */
+/** Finds the names of openings in the table of lichess-org/chess-openings. */
 export interface Openings {
   /**
-   * The opening of a game: its last position that has a name, in whatever order the moves were played. Undefined if no position
-   * has a name, and in Chess960.
+   * Returns the opening of a game: the name of its last position that has a name, however the moves were ordered. Undefined if no
+   * position has a name, or if the game is Chess960.
    *
-   * @param positions of the game, the start first
+   * @param positions the positions of the game, the start first
    */
   find(positions: readonly Position[]): Opening | undefined;
 }
 
-/** @param rows of `gen/openings.json`: `key;eco name` */
+/**
+ * Makes {@link Openings} from their table.
+ *
+ * @param rows the rows of `gen/openings.json`, written as `key;eco name`
+ */
 export function openingsFrom(rows: readonly string[]): Openings {
   const names = new Map(
     rows.map((row) => {

@@ -24,19 +24,19 @@ import {
 } from "./read-pgn.ts";
 import type { Result } from "./read-word.ts";
 
-/** A game that has been played to its end, every move legal. */
+/** A game that has been played to its end, so that all its moves are legal. */
 export interface Game {
-  /** The tags of the PGN, in its order; none for a game that was sent as moves. */
+  /** The tags of the PGN, in its order; empty if the game was sent as moves. */
   readonly tags: ReadonlyMap<string, string>;
-  /** The positions before the first move and after each: one more than there are moves. */
+  /** The position before the first move and the position after each move: one more than there are moves. */
   readonly positions: readonly Position[];
-  /** At least one. */
+  /** The moves of the main line, at least one. */
   readonly moves: readonly MoveDescription[];
-  /** The clock of the mover after each move, in milliseconds; undefined if the PGN does not have it. */
+  /** The mover's clock after each move, in milliseconds; undefined if the PGN does not have it. */
   readonly clocksMs: readonly (number | undefined)[];
   /** The moves, comments, variations and NAGs of the PGN. */
   readonly tree: GameTree<PgnNodeData>;
-  /** From the PGN; from the rules if the PGN has none. */
+  /** The result in the PGN, or the result by the rules of chess if the PGN has none. */
   readonly result: Result;
   /** Corrections of the text and of the start. */
   readonly warnings: readonly Warning[];
@@ -45,7 +45,7 @@ export interface Game {
 type MovesOfGame = Pick<PositionInput, "fen" | "moves">;
 
 /**
- * Plays a position and moves, UCI or SAN, on one board. If castling rights exist in Chess960 only, the game is Chess960.
+ * Plays moves in UCI or SAN from a position, on one board. The game is Chess960 if its castling rights exist in Chess960 only.
  *
  * @throws KibitzError for the fields `fen` and `moves`
  */
@@ -55,7 +55,7 @@ export function* playMoves(
 ): Generator<void, PlayedGame> {
   const validation = yield* validateStart(fen, moves);
   if (validation.kind === "faults") {
-    // The suggestion has the moves, too.
+    // Validate again with the moves, so that the suggestion has them too.
     const whole = yield* validatePositionInSlices({ fen, moves, chess960: false });
     throw errorFromPositionFaults(whole.kind === "faults" ? whole : validation);
   }
@@ -80,8 +80,8 @@ export function* playMoves(
 /**
  * Plays the game of a PGN on one board.
  *
- * @throws KibitzError for the field `pgn`: `illegal_move`, with the game up to there as a suggestion; `invalid_fen` or
- * `illegal_position` for its tag FEN; `invalid_pgn` for its variant, or for contradictory move numbers
+ * @throws KibitzError for the field `pgn`: `illegal_move`, with the game up to that move as a suggestion; `invalid_fen` or
+ * `illegal_position` for the tag FEN; `invalid_pgn` for contradictory move numbers
  */
 export function* playPgn(pgn: PgnGame, onPosition?: OnPosition): Generator<void, PlayedPgn> {
   const { start, warnings } = yield* startOf(pgn);
@@ -123,13 +123,16 @@ export function* playPgn(pgn: PgnGame, onPosition?: OnPosition): Generator<void,
 }
 
 interface PlayedPgn extends PlayedGame {
-  /** Without a last `0-0` that is a result. */
+  /** The game as it was read, but without a last `0-0` that is the result of a double forfeit. */
   readonly pgn: PgnGame;
   /** Corrections of the text and of the start. */
   readonly warnings: readonly Warning[];
 }
 
-/** Reads `bc4` as a move of a bishop if no pawn can make it. Refuses `N f6` if a knight can go there. */
+/**
+ * Returns the legal move that a PGN writes. Reads `bc4` as a bishop's move if no pawn can go there. Rejects `N f6` if a knight
+ * can go there, because `N` may also be the sign of a novelty.
+ */
 export function moveOfPgn(chess: Chess, written: string): LegalMove | undefined {
   const text = written.replace("N ", "");
   if (text !== written && moveFromText(chess, `N${text}`)) {
@@ -139,10 +142,10 @@ export function moveOfPgn(chess: Chess, written: string): LegalMove | undefined 
   return spelling === undefined ? undefined : moveFromText(chess, spelling);
 }
 
-/** Matches no move in UCI. */
+/** Matches a bishop's move with a small letter, such as `bc4`. Matches no move in UCI, such as `b2b4`. */
 const bishopInLowerCase = /^b(?:x|[a-h]x?|[1-8]x|[a-h][1-8]x?)?[a-h][1-8][+#]?$/;
 
-/** {@link playMoves} of at least one move, with all positions. */
+/** Plays at least one move as {@link playMoves} does, and keeps all positions. */
 export function* gameFromMoves(input: MovesOfGame): Generator<void, Game> {
   const after: Position[] = [];
   const { start, moves, last } = yield* playMoves(input, (position) => after.push(position));
@@ -157,7 +160,7 @@ export function* gameFromMoves(input: MovesOfGame): Generator<void, Game> {
   return { tags: new Map(), positions: [start, ...after], moves, clocksMs, tree, result, warnings };
 }
 
-/** {@link playPgn} with all positions. */
+/** Plays a PGN as {@link playPgn} does, and keeps all positions. */
 export function* gameFromPgn(sent: PgnGame): Generator<void, Game> {
   const after: Position[] = [];
   const played = yield* playPgn(sent, (position) => after.push(position));
@@ -225,8 +228,9 @@ function* startOf(pgn: PgnGame): Generator<void, { start: Position; warnings: re
 }
 
 /**
- * Validates the start of a game. Many programs do not name Chess960. If castling rights do not fit standard chess, the game is Chess960
- * if a back rank is a start of Chess960, or if a castling move needs these rights.
+ * Validates the start position of a game, and finds out whether it is Chess960, because many programs do not name that variant.
+ * If castling rights do not fit standard chess, the game is Chess960 if a back rank is a start of Chess960, or if a castling move
+ * needs these rights.
  */
 function* validateStart(
   fen: string,
@@ -253,7 +257,7 @@ function* validateStart(
   return played && played.refused === undefined ? shuffled : validation;
 }
 
-/** True if a back rank, in capitals, is a start of Chess960 and not of standard chess. */
+/** True if a back rank, written in capitals, is a start of Chess960 and not of standard chess. */
 function isShuffled(rank = ""): boolean {
   const bishops = [...rank].flatMap((piece, file) => (piece === "B" ? [file % 2] : []));
   return (
@@ -268,14 +272,20 @@ function lostRights({ warnings }: Position): Warning | undefined {
   return warnings.find(({ code }) => code === "castling_rights_removed");
 }
 
-/** For the refusal of a castling move: the reason why the start does not have the right. */
+/**
+ * Returns the end of the error message for an illegal castling move: the reason why the start position does not have the right.
+ * Empty for other moves.
+ */
 function removedRights(start: Position, text: string): string {
   const lost = lostRights(start);
   const isCastling = /^[O0o]-[O0o]|^e[18][acgh][18]$/.test(text);
   return lost && isCastling ? ` (${lost.message.replace(/\.$/, "")})` : "";
 }
 
-/** Warnings about the clock are of no use for a game, whose moves are known. */
+/**
+ * True if a warning is about a correction. The others are about the clock of a FEN, and of no use for a game, whose moves are
+ * known.
+ */
 function isCorrection({ code }: Warning): boolean {
   return code !== "no_history" && code !== "fifty_move_horizon";
 }
@@ -283,14 +293,14 @@ function isCorrection({ code }: Warning): boolean {
 interface WrongNumber {
   readonly index: number;
   readonly move: WrittenMove;
-  /** The rest of a sentence that begins with the move. */
+  /** The error message: the rest of a sentence that begins with the move. */
   readonly why: string;
   /** True if the dots after the number announce a move of the other side. */
   readonly isTurn: boolean;
 }
 
 /**
- * The first move whose number shows that moves are missing, or that games have run together. If a game begins with a
+ * Finds the first move whose number shows that moves are missing, or that two games have run together. If a game begins with a
  * FEN, any first number is accepted, because many programs count from 1.
  */
 function wrongNumberIn({ source, tags, moves }: PgnGame, { turn }: Position): WrongNumber | undefined {
@@ -331,5 +341,5 @@ function clockOf(comments: readonly string[] = []): number | undefined {
   return Math.round((Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds.replace(",", "."))) * 1000);
 }
 
-/** A clock of two numbers has minutes and seconds. */
+/** Matches a `[%clk]` command. If it has only two numbers, they are minutes and seconds. */
 const clock = /\[%clk\s{1,8}(?:(\d{1,5}):)?(\d{1,3}):(\d{1,2}(?:[.,]\d{0,9})?)\s{0,8}\]/g;

@@ -3,10 +3,10 @@ import { type ScoreValue, winningChances } from "../chess/score.ts";
 
 export type Judgement = "inaccuracy" | "mistake" | "blunder";
 
-/** The judgement of a bad move, as Lichess judges it: `Advice.scala` of lila. */
+/** The judgement of a bad move by the rules of Lichess: `Advice.scala` of lila. */
 interface Advice {
   readonly judgement: Judgement;
-  /** The beginning of the comment: `Inaccuracy`, or the change of a forced mate. */
+  /** The beginning of the comment on the move: `Inaccuracy`, or what happened to a forced mate. */
   readonly comment: string;
 }
 
@@ -17,8 +17,8 @@ const names: Readonly<Record<Judgement, string>> = {
 };
 
 /**
- * Judges a move by the scores before and after it, in White's view; undefined if the move is not bad. The move must not end the game
- * by mate.
+ * Judges a move by the scores before and after it, which are in White's view. Undefined if the move is not bad. Do not call this
+ * for a move that ends the game by mate.
  */
 export function adviseOn(before: ScoreValue, after: ScoreValue, mover: Color): Advice | undefined {
   const previous = viewOf(before, mover);
@@ -37,12 +37,16 @@ export function adviseOn(before: ScoreValue, after: ScoreValue, mover: Color): A
   return undefined;
 }
 
-/** @param loss of winning chances, −1 to 1 */
+/** Judges a move by its loss of winning chances, which are from −1 to 1. */
 function judgementOfLoss(loss: number): Judgement | undefined {
   return loss >= 0.3 ? "blunder" : loss >= 0.2 ? "mistake" : loss >= 0.1 ? "inaccuracy" : undefined;
 }
 
-/** @param cp the lead of the side that lost or got the forced mate */
+/**
+ * Judges a move that lost or allowed a forced mate.
+ *
+ * @param cp the lead, without the mate, of the side that lost or got it
+ */
 function judgementOfMate(cp: number): Judgement {
   return cp > 999 ? "inaccuracy" : cp > 700 ? "mistake" : "blunder";
 }

@@ -1,16 +1,16 @@
 import type { ChildNode, PgnNodeData } from "chessops/pgn";
 
-/** The judgement of a move that an earlier analysis, of Lichess or of Kibitz, has written into a PGN. */
+/** The judgement of a move that an earlier analysis, by Lichess or by Kibitz, has written into a PGN. */
 interface OldJudgement {
-  /** The part of the comment. */
+  /** The part of the comment that is the judgement. */
   readonly text: string;
-  /** The NAGs that this judgement may have brought with it. */
+  /** The NAGs that the analysis may have written with the judgement. */
   readonly nags: readonly number[];
-  /** The best move in SAN, with which the analysis has written a variation. */
+  /** The best move in SAN. The analysis has also written a variation that begins with it. */
   readonly best: string | undefined;
 }
 
-/** A forced mate that was lost or allowed is judged by the scores, so its glyph is any of the three. */
+/** The NAG that belongs to each judgement. The judgement of a lost or allowed forced mate may have any of the three. */
 const nagsOf: Readonly<Record<string, readonly number[]>> = { Inaccuracy: [6], Mistake: [2], Blunder: [4] };
 const anyNag = [2, 4, 6];
 
@@ -20,16 +20,28 @@ const verdict =
 const san = String.raw`([a-hKQRBNO][\w=+#-]{1,9})`;
 const best = ` (?:${san} was best|(?:The best|Best) move was ${san})\\.`;
 
-/** People do not write the scores before and after a move, so such a judgement may stand in a longer comment. */
+/**
+ * Matches a judgement with scores, such as `(0.36 → -0.36) Inaccuracy.`, anywhere in a comment: people do not write the scores
+ * before and after a move.
+ */
 const scored = new RegExp(`\\((?:${score} → )?${score}\\) ${verdict}(?:${best})?`);
 
-/** People write `Mistake.` too, so a judgement without scores names the best move and is the whole comment. */
+/**
+ * Matches a judgement without scores only if it names the best move and is the whole comment, because people write `Mistake.`
+ * too.
+ */
 const alone = new RegExp(`^${verdict}${best}$`);
 
-/** The length is bounded, so that a comment with a thousand unfinished commands is searched in linear time. */
+/**
+ * Matches a command such as `[%clk]`. Its length is bounded, so that the search takes linear time in a comment with a thousand
+ * unfinished commands.
+ */
 const commands = /\[%[^\]]{1,64}\]/g;
 
-/** Returns the data of a move without its judgements. A glyph that came with one stays if `current`, the new comment, is the same. */
+/**
+ * Removes the judgements of earlier analyses from the data of a move. If a judgement equals the new comment, `current`, its NAG
+ * stays.
+ */
 export function withoutJudgements(
   data: PgnNodeData,
   current: string | undefined,
@@ -61,8 +73,8 @@ function judgementIn(comment: string): OldJudgement | undefined {
 }
 
 /**
- * Returns the variations without the lines that came with judgements. Each is the last variation that begins with the best move and
- * has nothing but moves, because Lichess and Kibitz write no more into a line.
+ * Returns the variations without the lines that came with judgements. The line of a judgement is the last variation that begins
+ * with its best move and has nothing but moves, because Lichess and Kibitz write only moves into such a line.
  */
 export function withoutLines(
   variations: readonly ChildNode<PgnNodeData>[],

@@ -1,4 +1,4 @@
-/** A normal FEN without its clocks: the key of the table of openings. */
+/** Returns the key of a position in the table of openings: its FEN in normal form, without the clocks. */
 export function openingKey(fen: string): string {
   return fen.split(" ", 4).join(" ");
 }

@@ -7,8 +7,8 @@ import { movesMax, readPgn, suggestionMaxCharacters } from "./read-pgn.ts";
 import { otherLetterIn, readWord } from "./read-word.ts";
 
 /**
- * The letters of king, queen, rook, bishop and knight. Most languages share letters, and some use one for different pieces: S is a
- * knight in German and Polish, and a bishop in Czech.
+ * The letters of king, queen, rook, bishop and knight in other languages. Most languages share letters, and some use a letter for
+ * different pieces: S is a knight in German and Polish, and a bishop in Czech.
  */
 const languages: readonly (readonly [name: string, letters: readonly string[]])[] = [
   ["German", [..."KDTLS"]],
@@ -31,25 +31,26 @@ const languages: readonly (readonly [name: string, letters: readonly string[]])[
 ];
 const english = "KQRBN";
 
-/** The letters of a piece, in front of its squares or behind a promotion. */
+/** Matches the letter or letters of a piece, before its squares or after a promotion. */
 const pieceLetter =
   /(?<!\p{L})(?:Кр|\p{Lu})(?=[a-h]?[1-8]?[-x:]?[a-h][1-8])|(?<=[a-h][18][=/]?)\p{Lu}(?!\p{L})/gu;
 
-/** Words that are read in one time slice. */
+/** The number of words that are read in one time slice. */
 const wordsAtOnce = 100;
 
 interface InEnglish {
-  /** The source with English letters. Every offset is the same. */
+  /** The PGN with English letters. Its offsets are the same as before. */
   readonly source: PgnSource;
   readonly warning: Warning;
 }
 
 /**
- * Translates the pieces of a game that was refused for the letter of a piece. Undefined unless all letters belong to one language and
- * all moves are legal: R is a rook, and the king of a Frenchman. Undefined, too, if the game means another one in another language.
+ * Translates the letters of the pieces into English if a game was rejected because of such a letter. Undefined unless all letters
+ * belong to one language and all moves are legal, because a letter is ambiguous: R is a rook in English and a king in French.
+ * Also undefined if two languages give two different legal games.
  *
  * @param thrown the error of the game
- * @param end of the game, if another game follows in the text
+ * @param end the end of the game, if another game follows in the text
  */
 export function* inEnglish(
   thrown: unknown,
@@ -79,7 +80,7 @@ export function* inEnglish(
   return { source: { ...source, text }, warning: pgnCorrected(source, { message, ...place }) };
 }
 
-/** The error of a game that was sent, with the game in English letters as a suggestion if {@link inEnglish} finds it. */
+/** Returns the error of a game, with the game in English letters as a suggestion if {@link inEnglish} can translate it. */
 export function* suggestEnglish(thrown: unknown, source: PgnSource, end?: number): Generator<void, unknown> {
   if (source.text.length > suggestionMaxCharacters) {
     return thrown;
@@ -92,7 +93,10 @@ export function* suggestEnglish(thrown: unknown, source: PgnSource, end?: number
     : thrown;
 }
 
-/** Undefined if a word has no meaning in this language, or if there are more moves than one game may have. */
+/**
+ * Translates the letters of one language. Undefined if a word has no meaning in this language, or if there are more moves than
+ * one game may have.
+ */
 function* translated(text: string, letters: readonly string[]): Generator<void, string | undefined> {
   const scanner = createScanner(text);
   const parts: string[] = [];

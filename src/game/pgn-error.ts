@@ -5,47 +5,47 @@ import { echo } from "../text/plain-text.ts";
 /** The text of one game in PGN, and its place in the file that it was taken from. */
 export interface PgnSource {
   readonly text: string;
-  /** Set if the game comes from a file of games. */
+  /** The place of the game in a file; set if the game comes from a file of games. */
   readonly file?: {
-    /** Number of the game in the file, from 1. */
+    /** The number of the game in the file, from 1. */
     readonly game: number;
-    /** Offset of the game's first character, in UTF-16 units. */
+    /** The offset of the game's first character in the file, in UTF-16 units. */
     readonly offset: number;
-    /** Line of the game's first character, from 1. */
+    /** The line of the game's first character in the file, from 1. */
     readonly line: number;
   };
 }
 
 export interface PgnFault {
   readonly code: "invalid_pgn" | "illegal_move" | "invalid_fen" | "illegal_position" | "out_of_range";
-  /** A sentence without its full stop, because the place is appended. */
+  /** The message: a sentence without its full stop, because the place is appended. */
   readonly message: string;
   /** The text at `offset`. */
   readonly token: string;
-  /** Offset in `PgnSource.text`. */
+  /** The offset of the error in `PgnSource.text`, in UTF-16 units. */
   readonly offset: number;
-  /** Number of the move in the main line that is at fault or comes next, from 1. */
+  /** The number of the main-line move that is wrong, or of the next main-line move, in plies from 1. */
   readonly ply: number;
-  /** A text that would be accepted. */
+  /** A PGN that would be accepted. */
   readonly suggestion?: string | undefined;
-  /** For an illegal move: the FEN of the position before it. */
+  /** The FEN of the position before an illegal move. */
   readonly fen?: string;
 }
 
-/** Advice for a text with several games, as the rest of a sentence. */
+/** Returns advice for a text with several games, as the rest of a sentence. */
 export function howToSendMany({ file }: PgnSource): string {
   return file === undefined
     ? "send one game; for files with several games use `kibitz review`"
     : 'in a file of several games, each game begins with its tags, such as [Event "…"], on a line of their own';
 }
 
-/** The place in the source, and its words for a message. */
+/** Finds the line and column of an error in a PGN, and describes its place for a message. */
 function placeOf(source: PgnSource, { offset, ply }: Pick<PgnFault, "offset" | "ply">) {
   const { text } = source;
   const { game, line: firstLine = 1 } = source.file ?? {};
   let line = firstLine;
   let lineStart = 0;
-  // A loop takes a tenth of the time of a split, and the text may have 100,000 lines.
+  // A loop takes a tenth of the time that `split` would take, and the text may have 100,000 lines.
   for (let at = 0; at < offset; at++) {
     if (text[at] === "\n" || (text[at] === "\r" && text[at + 1] !== "\n")) {
       line++;
@@ -60,7 +60,7 @@ function placeOf(source: PgnSource, { offset, ply }: Pick<PgnFault, "offset" | "
   };
 }
 
-/** The warning about a text that was read otherwise than it is written. */
+/** Makes the warning that a text was corrected: it was read in another way than it is written. */
 export function pgnCorrected(
   source: PgnSource,
   fault: Pick<PgnFault, "message" | "offset" | "ply">,
@@ -72,7 +72,7 @@ export function pgnCorrected(
   };
 }
 
-/** The error for a game that cannot be read, with the place of the fault. */
+/** Makes the error for a game that cannot be read, with the place of the error. */
 export function pgnError(source: PgnSource, fault: PgnFault): KibitzError {
   const { code, message, token, offset, ply, suggestion, fen } = fault;
   const { game, offset: before = 0 } = source.file ?? {};

@@ -1,39 +1,39 @@
 import { readWord, resultOf, type WordToken, whyNoWord } from "./read-word.ts";
 
-/** A token of a PGN. `offset` is in UTF-16 units from the beginning. */
+/** A token of a PGN. `offset` is in UTF-16 units from the beginning of the text. */
 export type Token = { readonly offset: number } & (
   | (WordToken & { readonly text: string })
   | { readonly kind: "tag"; readonly name: string; readonly value: string }
-  /** The text between the braces, without a space beside each. */
+  /** A comment, without its braces and one space beside each. */
   | { readonly kind: "comment"; readonly comment: string }
   | { readonly kind: "open" | "close" }
-  /** Text that is no token of PGN. `why` is the rest of a sentence that begins with the text. */
+  /** Text that is no token of PGN. `why` is the error message: the rest of a sentence that begins with the text. */
   | { readonly kind: "unexpected"; readonly text: string; readonly why: string }
 );
 
-/** The end of a file in DOS. It counts as a blank if nothing is glued to it. */
+/** The character that ends a file in DOS. It counts as a blank if a blank, a tag or the end of the text follows. */
 const endOfFile = "\u001a";
-/** Invisible characters: blanks, and characters without width. */
+/** Matches invisible characters: blanks, and characters without width. */
 const blank = new RegExp(`(?:[\\s\\u200b-\\u200d\\u2060]|${endOfFile}(?=[\\s${endOfFile}[]|$))+`, "y");
 const word = new RegExp(`${endOfFile}|[^\\s\\u200b-\\u200d\\u2060${endOfFile}{}();]+`, "y");
-/** A result with blanks around its dash: `1/2 - 1/2`. */
+/** Matches a result with blanks around its dash, such as `1/2 - 1/2`. */
 const spacedResult =
   /(?:[01½]|1\/2|0[.,]5)(?:\s{1,3}[-‐-―−:]\s{0,3}|[-‐-―−:]\s{1,3})(?:[01½]|1\/2|0[.,]5)(?=[\s;{}()]|$)/y;
-/** Quotation marks of a tag: word processors change the straight ones. */
+/** The quotation marks that may enclose the value of a tag, because word processors change straight ones. */
 export const quotes = "\"“”„‟″«»‹›'‘’‚`";
 const tagName = new RegExp(`\\[[ \\t]*([A-Za-z0-9][A-Za-z0-9_+#=:-]{0,63})[ \\t]*([${quotes}])`, "y");
-/** The end of a tag, or of its line. */
+/** Matches the end of a tag, or of its line. */
 const tagEnd = new RegExp(`[\\n\\r]|[${quotes}][ \\t]*\\]`, "g");
 
-/** A carriage return alone ends a line in files of old Macs. */
+/** Matches the end of a line. In files of old Macs, a carriage return alone ends a line. */
 const lineBreak = /[\n\r]/g;
 
 /** The longest tag that is read, in characters. */
 const tagMaxCharacters = 4096;
 
 /**
- * Splits the text of a PGN into tokens. Text that is no token becomes an `unexpected` one. Only blanks are skipped,
- * and lines that begin with `%`, because PGN reserves such lines for other programs.
+ * Splits the text of a PGN into tokens. Skips only blanks, and lines that begin with `%`, because PGN reserves such lines for
+ * other programs. Text that is no token of PGN becomes a token of the kind `unexpected`.
  */
 export function createScanner(text: string): { read(): readonly Token[] | undefined } {
   let at = 0;
@@ -82,7 +82,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     };
   }
 
-  /** The end of the line, or of as much of it as a tag may have. */
+  /** Returns the offset of the end of the line, or of the longest tag if the line is longer. */
   function endOfTagLine(offset: number): number {
     return offset + endOfLine(text.slice(offset, offset + tagMaxCharacters), 0);
   }
@@ -102,7 +102,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     return { kind: "comment", offset, comment };
   }
 
-  /** A comment to the end of the line may contain `}`, but a comment in braces may not. */
+  /** Reads a comment from `;` to the end of the line. Replaces each `}`, because a comment in braces cannot contain one. */
   function readLineComment(): Token {
     const offset = at;
     at = endOfLine(text, offset);
@@ -110,7 +110,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     return { kind: "comment", offset, comment: comment.replaceAll("}", ")") };
   }
 
-  /** The tokens of a word; none for a word without meaning, such as `e.p.`. */
+  /** Reads the tokens of a word; none if the word has no meaning, such as `e.p.`. */
   function readTokens(): readonly Token[] {
     const offset = at;
     spacedResult.lastIndex = at;
@@ -130,7 +130,10 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     );
   }
 
-  /** The next token, or all tokens of the next word; none for a line that is skipped, undefined at the end. */
+  /**
+   * Returns the next token, or all tokens of the next word; an empty list for a line that is skipped, and undefined at the end of
+   * the text.
+   */
   function read(): readonly Token[] | undefined {
     skipBlanks();
     if (text[at] === "%" && /[\n\r\ufeff]/.test(text[at - 1] ?? "\n")) {
@@ -181,7 +184,7 @@ function endOfLine(text: string, from: number): number {
   return lineBreak.exec(text)?.index ?? text.length;
 }
 
-/** The value of a tag. Some programs escape the last quotation mark, too. */
+/** Returns the value of a tag without its escapes. Some programs also escape the quotation mark that ends the tag. */
 function tagValue(written: string): string {
   const last = isEscaped(written, written.length) && written.includes('\\"') ? -1 : undefined;
   return written.slice(0, last).replaceAll(/\\(["\\])/g, "$1");

@@ -23,9 +23,9 @@ export function createDivider(): (fen: string) => Phase {
 }
 
 interface Board {
-  /** Number of pieces of both sides, without kings and pawns. */
+  /** The number of pieces of both sides, without kings and pawns. */
   readonly pieces: number;
-  /** The piece or space on each square, rank by rank from White's side. */
+  /** The eight ranks from White's side, each with the letter of a piece or a space for every square. */
   readonly ranks: readonly string[];
 }
 
@@ -49,7 +49,7 @@ function count(squares: string | undefined, side: RegExp): number {
   return squares?.match(side)?.length ?? 0;
 }
 
-/** A measure of how close the sides are to each other: the sum over all squares of two by two. */
+/** Measures how close the sides are to each other: the sum of the points of all blocks of two by two squares. */
 function mixedness(ranks: readonly string[]): number {
   let sum = 0;
   for (let y = 0; y < 7; y++) {
@@ -61,7 +61,11 @@ function mixedness(ranks: readonly string[]): number {
   return sum;
 }
 
-/** @param y the lower rank of the two by two squares, from 1 on White's side */
+/**
+ * Returns the points of a block of two by two squares, by the number of white and black pieces in it.
+ *
+ * @param y the lower rank of the block, from 1 on White's side
+ */
 function pointsOf(whites: number, blacks: number, y: number): number {
   switch (`${whites}${blacks}`) {
     case "01":

@@ -8,20 +8,20 @@ import { howToSendMany, type PgnFault, type PgnSource, pgnCorrected, pgnError } 
 import { createScanner, type Token } from "./pgn-scanner.ts";
 import { type MoveNumber, type Result, resultOf } from "./read-word.ts";
 
-/** A game that was read and not played: its moves may be illegal. */
+/** A game that was read but not played, so its moves may be illegal. */
 export interface PgnGame {
   readonly source: PgnSource;
-  /** In the order of the text. */
+  /** The tags by name, in the order of the text. */
   readonly tags: ReadonlyMap<string, PgnTag>;
-  /** The main line; at least one move. */
+  /** The moves of the main line, at least one. */
   readonly moves: readonly WrittenMove[];
-  /** Everything but the tags: moves, variations, comments, NAGs. */
+  /** Everything but the tags: moves, variations, comments and NAGs. */
   readonly tree: Game<PgnNodeData>;
-  /** The result after the moves. */
+  /** The result that stands after the moves; undefined if there is none. */
   readonly result: Result | undefined;
-  /** True if the last move is `0-0`, which is the result of a double forfeit if the castling is not legal. */
+  /** True if the last move is `0-0`. If this castling is not legal, it is the result of a double forfeit. */
   readonly mayForfeit: boolean;
-  /** The corrections of the text. */
+  /** Warnings about corrections of the text. */
   readonly warnings: readonly Warning[];
 }
 
@@ -31,63 +31,69 @@ interface PgnTag {
 }
 
 export interface WrittenMove {
-  /** The move in the text. */
+  /** The move as the text writes it. */
   readonly text: string;
   /** The move in a form that chessops reads: SAN or UCI, or `--` for a null move. */
   readonly san: string;
   readonly offset: number;
-  /** The move number in front of the move. */
+  /** The number in front of the move; undefined if there is none. */
   readonly number: MoveNumber | undefined;
-  /** Offset of the move number; `offset` if there is none. */
+  /** The offset of the move number, or of the move if it has no number. */
   readonly begins: number;
-  /** True directly after an `N` by itself, which is the sign of a novelty or the letter of a knight. */
+  /** True if the move directly follows an `N` by itself, which is the sign of a novelty or the letter of a knight. */
   readonly isAfterN: boolean;
 }
 
 /** The longest text of one game that is read, in characters. */
 export const gameMaxCharacters = 1024 * 1024;
 
-/** The most moves of one game, the main line and the variations together. */
+/** The largest number of moves in one game, the main line and the variations together. */
 export const movesMax = 5000;
 
-/** The most tags of one game: more than any program writes. */
+/** The largest number of tags in one game: more than any program writes. */
 const tagsMax = 200;
 
-/** The most nested variations: more than people can follow. */
+/** The largest number of nested variations: more than people can follow. */
 const nestingMax = 100;
 
-/** The tags that decide the game. They count in any case, also with signs: people write `[fen "…"]`, `[FEN: "…"]` and `[Set-Up "1"]`. */
+/**
+ * The tags that decide how a game is read. Their names may be in upper or lower case and may contain signs, because people write
+ * `[fen "…"]`, `[FEN: "…"]` and `[Set-Up "1"]`.
+ */
 const decisiveTags = new Map(["FEN", "SetUp", "Variant", "Result"].map((name) => [name.toLowerCase(), name]));
 
-/** The value of the tag Result if both sides forfeited. */
+/** Matches the value of the tag Result if both sides forfeited. */
 const doubleForfeit = /^\s*[0-]\s*[-:‐-―−/]\s*[0-]\s*$/u;
 
-/** The most corrections of one game that are reported. */
+/** The largest number of corrections that are reported for one game. */
 export const warningsMax = 10;
 
-/** A longer text is not sent back as a suggestion. */
+/** The longest text that is sent back as a suggestion, in characters. */
 export const suggestionMaxCharacters = 64 * 1024;
 
-/** Tokens that are read in one time slice: about a third of a millisecond. */
+/** The number of words that are read in one time slice, which takes about a third of a millisecond. */
 const tokensAtOnce = 100;
 
 /** The main line or a variation, while it is read. */
 interface Line {
   readonly offset: number;
-  /** The node before the last move. A variation of that move, or the first move, is attached there. */
+  /**
+   * The node before the last move of the line, to which a variation of that move is attached. If the line has no move yet, its
+   * first move is attached there.
+   */
   parent: Node<PgnNodeData>;
   last: ChildNode<PgnNodeData> | undefined;
-  /** The comments before its first move. */
+  /** The comments before the first move of the line. */
   readonly comments: string[];
 }
 
-/** Beginning of the error for a game without moves, such as one that was forfeited. */
+/** The beginning of the error message for a game without moves, such as a forfeited one. */
 export const noMoves = "There are no moves";
 
 /**
- * The text of a game before a move, to suggest a shorter game; undefined if that text is long or has no move.
+ * Returns the text of a game before a move, to suggest a shorter game. Undefined if that text is too long or has no move.
  *
- * @param ply of the move, from 1
+ * @param ply the number of the move in plies, from 1
  */
 export function textBefore(
   { source }: Pick<PgnGame, "source">,
@@ -98,12 +104,11 @@ export function textBefore(
 }
 
 /**
- * Reads the PGN of one game, and stops at the first ply or move too many. Nothing is skipped: a word that is no token of PGN
- * is refused.
+ * Reads the PGN of one game, up to the first ply or move too many. Skips nothing: a word that is no token of PGN is an error.
  *
- * @throws KibitzError `invalid_pgn`, with the place of the first error; `out_of_range` for a game with more
- * than {@link pliesMax} plies
- * @param end of the game, if another game follows in the text
+ * @param end the end of the game, if another game follows in the text
+ * @throws KibitzError `invalid_pgn`, with the place of the first error; `out_of_range` if the game has more than {@link pliesMax}
+ * plies
  */
 export function* readPgn(source: PgnSource, end = source.text.length): Generator<void, PgnGame> {
   const scanner = createScanner(source.text.slice(0, end));
@@ -121,7 +126,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
   let resultAt: number | undefined;
 
   const warnings: Warning[] = [];
-  /** Words until the time slice ends. */
+  /** The number of words until the time slice ends. */
   let left = tokensAtOnce;
 
   const refuse = (message: string, token: string, offset: number, others: Partial<PgnFault> = {}) =>
@@ -129,7 +134,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
   const warn = (message: string, offset: number) => {
     if (warnings.length < warningsMax) {
       warnings.push(pgnCorrected(source, { message, offset, ply: moves.length + 1 }));
-      // The time slice ends here, because finding the place has read the text from its beginning.
+      // End the time slice here, because the text was read from its beginning to find the place.
       left = 1;
     }
   };
@@ -144,12 +149,12 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     const decisive = decisiveTags.get(written.toLowerCase().replaceAll(/[_+#=:-]/g, ""));
     const name = decisive ?? written;
     const spelled = name === "Result" ? resultOf(text) : undefined;
-    // Moves behind the FEN are no moves of this game.
+    // If moves stand behind the FEN, ignore them: they are not moves of this game.
     const pasted = name === "FEN" ? readPastedFen(text, ["behind"])?.fen : undefined;
-    // No other spelling of `*` is changed, because a double forfeit has no spelling of its own.
+    // Keep other spellings of `*` unchanged: they may mean a double forfeit, for which PGN has no result.
     const value = pasted ?? (spelled === undefined || spelled === "*" ? text : spelled);
     if (decisive !== undefined && name !== "Result" && /^[\s?-]*$/.test(value)) {
-      // Programs write an empty value for the standard start.
+      // Some programs write an empty value for the standard start.
       return;
     }
     const before = tags.get(name)?.value;
@@ -233,7 +238,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     lines.pop();
     line = parent;
     if (last === undefined) {
-      // Some programs put remarks about a move into brackets and braces.
+      // The variation has no moves: some programs put remarks about a move into brackets and braces.
       comments.forEach(addComment);
     }
     forgetNumber();
@@ -254,7 +259,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
 
   function addNag({ nag, text, offset }: Extract<Token, { kind: "nag" }>): void {
     if (numberAt !== undefined && /^[ND]/.test(text)) {
-      // `2. N f3` is hardly a pawn move.
+      // The `N` is most likely a knight's letter, as in `2. N f3`, and not the glyph of a novelty.
       throw refuse(`'${echo(text)}' stands between a move number and its move`, text, offset);
     }
     if (line.last === undefined) {
@@ -278,7 +283,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     resultAt ??= offset;
   }
 
-  /** Refuses a variant that is not supported. Its moves may look wrong, so it is refused before the first of them. */
+  /** Rejects a variant that is not supported before its first move is read, because its moves may look illegal. */
   function checkVariant(): void {
     const variant = tags.get("Variant");
     if (variant !== undefined && variantOf(variant.value) === undefined) {
@@ -320,7 +325,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
         close(token.offset);
         break;
       case "result":
-        // Some programs end variations with a result, too.
+        // Ignore the result of a variation, which some programs write.
         if (line === main) {
           readResult(token);
         }
@@ -365,7 +370,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     throw refuse(message, "[SetUp", setUp.offset, { ply: 1 });
   }
   if (moves.length === 0) {
-    // The place of the missing moves: a result may stand there, or the next game of a file.
+    // Report the place where moves are missing: before the result, or at the end of the game's text.
     throw refuse(noMoves, "", resultAt ?? source.text.trimEnd().length);
   }
   const tree = {
@@ -377,7 +382,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
   return mayForfeit && doubleForfeit.test(tags.get("Result")?.value ?? "") ? withForfeit(pgn) : pgn;
 }
 
-/** The game whose last move, `0-0`, is not castling but the result of a double forfeit. Removes the move from the tree. */
+/** Reads the last move, `0-0`, as the result of a double forfeit instead of castling. Removes the move from the tree. */
 export function withForfeit(pgn: PgnGame): PgnGame {
   const { source, tree, moves, warnings } = pgn;
   const written = moves.at(-1);
@@ -407,8 +412,8 @@ export function withForfeit(pgn: PgnGame): PgnGame {
 }
 
 /**
- * The variant that a tag names; undefined if it is not supported. Ignores blanks and signs: `Fischer Random`, `fischerandom` and
- * `Chess 960` are names.
+ * Returns the variant that a tag names; undefined if it is not supported. Ignores case, blanks and punctuation: `Fischer Random`,
+ * `fischerandom` and `Chess 960` are all Chess960.
  */
 export function variantOf(name = ""): "standard" | "chess960" | undefined {
   const letters = name.toLowerCase().replaceAll(/[^a-z0-9/]/g, "");

@@ -2,17 +2,18 @@ import { suggestEnglish } from "./other-letters.ts";
 import { type PgnGame, readPgn } from "./read-pgn.ts";
 import { createSplitter } from "./split-games.ts";
 
-/** Lines, and pieces of long ones: each takes less than a millisecond. */
+/** Matches a line, or a piece of a long line. Each takes less than a millisecond to split. */
 const pieces = /[^\n\r]{1,4096}(?:\r\n|\r|\n)?|\r\n|\r|\n/g;
 
-/** Characters that are split in one time slice. */
+/** The number of characters that are split in one time slice. */
 const charactersAtOnce = 4096;
 
 /**
- * Reads the only game of a text with {@link readPgn}. Games are split as in a file, so that both mean the same game.
+ * Reads the only game of a text with {@link readPgn}. Splits games as in a file, so that a text means the same game in a request
+ * and in a file.
  *
- * @throws KibitzError as {@link readPgn}; `invalid_pgn` where a second game begins. If the pieces have the letters of another language,
- * the game in English letters is suggested
+ * @throws KibitzError as {@link readPgn} does, and `invalid_pgn` if a second game begins. If the pieces have the letters of
+ * another language, the error suggests the game in English letters
  */
 export function* readSentGame(text: string): Generator<void, PgnGame> {
   const end = yield* endOfFirst(text);
@@ -23,7 +24,7 @@ export function* readSentGame(text: string): Generator<void, PgnGame> {
   }
 }
 
-/** Undefined if only one game is in the text. */
+/** Returns the end of the first game; undefined if the text has only one game. */
 function* endOfFirst(text: string): Generator<void, number | undefined> {
   const splitter = createSplitter();
   let characters = 0;

@@ -10,18 +10,21 @@ export type WordToken = { readonly at: number } & (
 );
 
 export interface MoveNumber {
-  /** Undefined if there are only dots. */
+  /** The move number; undefined if there are only dots. */
   readonly value: number | undefined;
-  /** Two or more dots announce a move of Black. */
+  /** The number of dots after the number. Two or more announce a move of Black. */
   readonly dots: number;
 }
 
 export type Result = "1-0" | "0-1" | "1/2-1/2" | "*";
 
-/** The longest word of a game: `123...Qa1xb2=Q++e.p.!?$146`. */
+/** The longest word that is read, in characters. A long one is `123...Qa1xb2=Q++e.p.!?$146`. */
 const wordMaxCharacters = 40;
 
-/** The NAGs of the glyphs that people and programs write after moves. A glyph that both sides have gets the NAG of White's. */
+/**
+ * The NAG of each glyph that people and programs write after moves. If White and Black have different NAGs for a glyph, White's
+ * is here.
+ */
 const nags: Readonly<Record<string, number>> = {
   "!": 1,
   "?": 2,
@@ -96,12 +99,15 @@ const glyphs = new Map(
     .map(([written, nag]) => [nag, written]),
 );
 
-/** The glyphs of NAGs, one behind the other: `!` for 1. NAGs without a glyph have none. */
+/** Writes the glyphs of NAGs, one behind the other: `!` for 1. Leaves out NAGs that have no glyph. */
 export function glyphsOfNags(list: readonly number[]): string {
   return list.map((nag) => glyphs.get(nag) ?? "").join("");
 }
 
-/** Longer glyphs first; letters only if they end the word. */
+/**
+ * Matches a glyph at the beginning of a text. Longer glyphs come first, and glyphs that are letters match only if no letter or
+ * digit follows.
+ */
 const glyph = new RegExp(
   `^(?:${Object.keys(nags)
     .filter((written) => !/[A-Z]/.test(written))
@@ -109,16 +115,16 @@ const glyph = new RegExp(
     .map((written) => written.replaceAll(/[+?/]/g, "\\$&"))
     .join("|")}|(?:RR|[ND])(?![a-zA-Z0-9]))`,
 );
-/** Characters that no move, number or result contains. */
+/** Matches characters that no move, number or result contains. */
 const sign = /^[^\p{L}\p{N}\p{C}\p{Z}$[\]"*%:\\@.-]+/u;
-/** `00` and `000` are castling. */
+/** Matches a move number at the beginning of a word. `00` and `000` are castling. */
 const number = /^(?!0{2,3}$)(?:(\d{1,5})(?:([.…]+)|$)|([.…]+))/;
-/** Matches nearly every word of most games. */
+/** Matches the plain moves, which are nearly every word of most games. */
 const plainMove = /^[NBRQK]?[a-h]?[1-8]?x?[a-h][1-8][+#]?$/;
 const nullMove = /^(?:--|Z0|0000|@@@@)(?=$|[!?$])/;
 const castling = /^([O0o]-[O0o](?:-[O0o])?|[O0o]{2,3}(?![O0o-]))((?:[+#]+(?![-/=]))?)/;
 const promotion = /[=/]?([NBRQnbrq])$/;
-/** A move whose squares are capitals. A pawn captures with an `x`, because `DE5` may be the queen of a German. */
+/** Matches a move whose squares are capitals. A pawn captures with an `x`, because `DE5` may be a move of the queen in German. */
 const capitalMove =
   /^([KQRBN]?(?:[A-H]?[1-8]?[-X:])?[A-H][1-8](?:[=/]?[QRBN])?|[KQRBN](?:[A-H]|[1-8])?[A-H][1-8]|[A-H][1-8][A-H][1-8][QRBN]?)(?![A-Z1-9])((?:[+#]+(?![-/=]))?)/;
 const pieceMove =
@@ -132,9 +138,9 @@ const figurines: Readonly<Record<string, string>> = Object.fromEntries(
 );
 
 /**
- * Reads the tokens of a word, which a game may write without spaces between them: `12.Nf3!?$14`. Figurines, zeros for
- * castling and dashes of every length are known. Letters of other languages are not, because many of them are also English
- * letters: in French a rook is T, and a king R.
+ * Reads the tokens of a word, because a game may be written without spaces between them: `12.Nf3!?$14`. Knows figurines, zeros
+ * for castling and dashes of every length. Does not know the letters of other languages, because many of them are also English
+ * letters: in French a rook is T, and a king is R.
  *
  * @returns undefined if the word has any text that is not a token of PGN
  */
@@ -210,12 +216,12 @@ function sanOf(match: readonly string[] | undefined, kind: "castling" | "piece" 
     const san = move.replaceAll("-", "").length === 2 ? "O-O" : "O-O-O";
     return { san: `${san}${signs.slice(0, 1)}`, isCorrected: !move.includes("-") };
   }
-  // Without the x of `BXC4`, the board decides between a bishop and a pawn.
+  // Drop the x of `BXC4`, so that the position decides between a bishop and a pawn.
   const written = kind === "capitals" ? move.toLowerCase().replace(/^bx/, "b") : move;
   const san = written
     .replace(":", "x")
     .replace(promotion, (_, piece) => `=${piece.toUpperCase()}`)
-    // These letters are no files, so they can only be pieces. For b, the board decides.
+    // These letters are not names of files, so they can only be pieces. For `b`, the position decides.
     .replace(/^[nrqk]/, (piece) => piece.toUpperCase());
   const isCorrected = kind === "capitals" ? !move.startsWith("B") : /^[nrqk]/.test(move);
   return { san: `${san}${signs.slice(0, 1)}`, isCorrected };
@@ -233,13 +239,13 @@ const results: readonly (readonly [RegExp, Result])[] = [
   [/^(?:\*|0:0|-:-|0[-:](?:½|1\/2)|(?:½|1\/2)[-:]0)$/, "*"],
 ];
 
-/** The result that a word spells, such as `0,5:0,5`. `0-0` is not here because it may be castling. */
+/** Returns the result that a word spells, such as `0,5:0,5`. Does not know `0-0`, because it may be castling. */
 export function resultOf(word: string): Result | undefined {
   const plain = plainForm(word.replaceAll(/\s/g, "")).replace(/(?<=.)[.,]$/, "");
   return results.find(([spelling]) => spelling.test(plain))?.[1];
 }
 
-/** Writes letters for figurines, and one kind of dash. */
+/** Replaces figurines by letters, and all kinds of dashes by a hyphen. */
 function plainForm(word: string): string {
   if (!/[^!-~]/.test(word)) {
     return word;
@@ -252,7 +258,7 @@ function plainForm(word: string): string {
     .replaceAll(/[‐-―−]/g, "-");
 }
 
-/** The reason why a word is refused, as the rest of a sentence that begins with the word. */
+/** Returns the reason why a word is rejected, as the rest of a sentence that begins with the word. */
 export function whyNoWord(word: string): string {
   if (word.startsWith("[%")) {
     return "is a command outside of a comment; commands stand in braces";
@@ -269,7 +275,7 @@ export function whyNoWord(word: string): string {
     : `begins with '${letter}', which is not a piece in PGN: the pieces are K, Q, R, B and N (in German K, D, T, L, S), and a pawn has no letter`;
 }
 
-/** The letter in front of a move that is the letter of no piece in PGN. */
+/** Returns the letter at the beginning of a move if it is not the letter of a piece in PGN. */
 export function otherLetterIn(word: string): string | undefined {
   return /^(?:\d+[.…]+)?((?![a-hKQRBN])\p{L}{1,2}?)[a-h]?[1-8]?[-x:]?[a-h][1-8]/u.exec(word)?.[1];
 }

@@ -9,108 +9,109 @@ import { adviseOn, type Judgement } from "./judgement.ts";
 import { openingKey } from "./opening-key.ts";
 import { createDivider, type Phase } from "./phases.ts";
 
-/** The evaluation of a position: from a search, or from the result if the game is over there. White's view. */
+/** The evaluation of a position in White's view: from a search, or from the result if the game is over. */
 export interface EvaluatedPosition {
   readonly score: Score;
-  /** Undefined exactly when the game is over. */
+  /** The best move; undefined if and only if the game is over. */
   readonly best: MoveDescription | undefined;
-  /** Best first. */
+  /** The lines of the search, best first. */
   readonly lines: readonly EvaluatedLine[];
 }
 
 interface EvaluatedLine {
   readonly score: Score;
-  /** UCI. */
+  /** The moves of the line in UCI. */
   readonly moves: readonly string[];
   readonly san: readonly string[];
 }
 
 /**
+ * A label of a move:
  * - `book`: the move leads to the last position of the game that has an opening name, or comes before it
- * - `forced`: the only legal move
- * - `best`: the move that the engine named best
- * - `only_move`: the best move, if the second line has at least 10 points of `winPercent` less
+ * - `forced`: the move is the only legal one
+ * - `best`: the engine's best move
+ * - `only_move`: the best move, if the second line has a `winPercent` that is at least 10 points worse
  */
 type Label = "book" | "forced" | "best" | "only_move";
 
-/** A move, explained. Percentages have four decimals. */
+/** The review of a move. Percentages have four decimals. */
 export interface MoveReview {
-  /** From 1. */
+  /** The number of the move in plies, from 1. */
   readonly ply: number;
   readonly move: MoveDescription;
-  /** After the move, White's view. */
+  /** The evaluation after the move, in White's view. */
   readonly evaluation: Score;
-  /** White's chances after the move, on the scale of reviews: a mate is 97.54 or 2.46. */
+  /** White's winning chances after the move, on the scale of reviews: a mate is 97.54 or 2.46. */
   readonly winPercent: number;
-  /** Loss of the mover, at least 0. */
+  /** The centipawns that the mover lost by the move, at least 0. */
   readonly centipawnLoss: number;
   readonly winPercentLoss: number;
-  /** 0 to 100. */
+  /** The accuracy of the move, 0 to 100. */
   readonly accuracy: number;
-  /** Undefined if the move is not bad. */
+  /** The judgement of a bad move; undefined if the move is not bad. */
   readonly judgement: Judgement | undefined;
-  /** Worded as on Lichess: `(0.36 → -0.36) Inaccuracy. Ngf3 was best.` */
+  /** The comment on a bad move, worded as on Lichess: `(0.36 → -0.36) Inaccuracy. Ngf3 was best.` */
   readonly comment: string | undefined;
   readonly labels: readonly Label[];
-  /** Phase of the position before the move. */
+  /** The phase of the game before the move. */
   readonly phase: Phase;
   /** The mover's clock after the move, in milliseconds. */
   readonly clockMs: number | undefined;
-  /** The engine's best move; undefined if the rules had already ended the game. */
+  /** The engine's best move; undefined if the game was already over by the rules. */
   readonly best: BestMove | undefined;
 }
 
 export interface BestMove {
   readonly move: MoveDescription;
   readonly score: Score;
-  /** The line that begins with it, at most 12 plies, in UCI. */
+  /** The line that begins with the best move, in UCI, at most 12 plies. */
   readonly moves: readonly string[];
   readonly san: readonly string[];
   readonly alternatives: readonly Alternative[];
 }
 
 interface Alternative {
-  /** Rank among the lines, from 1. */
+  /** The rank of this line among the lines of the search, from 1. */
   readonly rank: number;
   readonly move: MoveDescription;
   readonly score: Score;
 }
 
-/** Figures of a side: in a whole game, or in a phase. */
+/** The statistics of a side, in a whole game or in one phase. */
 export interface Play {
-  /** 0 to 100, four decimals. */
+  /** The accuracy of the side, 0 to 100, with four decimals. */
   readonly accuracy: number | undefined;
-  /** Undefined if no move counts. */
+  /** The average loss of a move in centipawns; undefined if no move counts. */
   readonly averageCentipawnLoss: number | undefined;
   readonly inaccuracies: number;
   readonly mistakes: number;
   readonly blunders: number;
 }
 
-/** Figures of a whole game. `accuracy` is undefined unless both sides moved. */
+/** The statistics of a side in a whole game. `accuracy` is undefined unless both sides moved. */
 export interface PlayerReview extends Play {
-  /** Means over the moves of a phase; undefined if no move counts. */
+  /** The statistics of the side in each phase; undefined if no move of the phase counts. */
   readonly phases: Readonly<Record<Phase, Play | undefined>>;
 }
 
 export interface GameReview {
   readonly method: typeof reviewMethod;
-  /** Undefined for the standard start, for which 15 centipawns are assumed. */
+  /** The evaluation of the start position; undefined for the standard start, for which reviews assume 15 centipawns. */
   readonly startEvaluation: Score | undefined;
   readonly opening: Opening | undefined;
   readonly moves: readonly MoveReview[];
   readonly players: Readonly<Record<Color, PlayerReview>>;
 }
 
-/** Longest line of a best move, as on Lichess. */
+/** The longest line of a best move in plies, as on Lichess. */
 const linePliesMax = 12;
 
-/** Least difference of `winPercent` between the first line and the second. */
+/** The least difference of `winPercent` between the first line and the second that makes the best move the only good move. */
 const onlyMovePoints = 10;
 
 /**
- * Explains a game's moves, each as soon as its positions are evaluated, and then the game, by the formulas of {@link reviewMethod}. The
- * same evaluations make the same review.
+ * Creates a reviewer of a game, by the formulas of {@link reviewMethod}. It reviews each move as soon as the positions before and
+ * after it are evaluated, and then the whole game. The same evaluations make the same review.
  */
 export function createReviewer(game: Game, opening: Opening | undefined) {
   const divide = createDivider();
@@ -118,16 +119,19 @@ export function createReviewer(game: Game, opening: Opening | undefined) {
   const start = positionAt(game, 0);
   const isStandardStart = openingKey(start.fen) === openingKey(standardStart);
 
-  /** The evaluation that the formulas use: Lichess assumes one for the standard start. */
+  /** Returns the evaluation that the formulas use. For the standard start, this is the constant of Lichess. */
   const assumed = (index: number, { score }: EvaluatedPosition): ScoreValue =>
     index === 0 && isStandardStart ? { kind: "cp", cp: standardStartCp } : score.value;
 
   /**
-   * @param index of the move, from 0
-   * @param before the position in which it was played
+   * Reviews a move.
+   *
+   * @param index the index of the move, from 0
+   * @param before the evaluation of the position before the move
+   * @param after the evaluation of the position after the move
    */
   function reviewMove(index: number, before: EvaluatedPosition, after: EvaluatedPosition): MoveReview {
-    // Computed move by move, because 600 positions at once would block the thread.
+    // Find the phases move by move, because 600 positions at once would block the thread.
     while (phases.length <= index) {
       phases.push(divide(positionAt(game, phases.length).fen));
     }
@@ -144,7 +148,7 @@ export function createReviewer(game: Game, opening: Opening | undefined) {
     const cpBefore = mates ? 0 : centipawnsOf(value);
     const cpAfter = mates ? 0 : centipawnsOf(after.score.value);
     const [percentBefore, percentAfter] = [percentOf(cpBefore, mover), percentOf(cpAfter, mover)];
-    // Noise of the search can make the best move look like a mistake.
+    // Do not judge the best move, which noise of the search can make look like a mistake.
     const advice = mates || isBest ? undefined : adviseOn(value, after.score.value, mover);
     const named = before.best === undefined ? "" : ` ${before.best.san} was best.`;
     const scores = `(${scoreText(value)} → ${scoreText(after.score.value)})`;
@@ -173,8 +177,10 @@ export function createReviewer(game: Game, opening: Opening | undefined) {
   }
 
   /**
+   * Reviews the whole game.
+   *
    * @param moves the reviews of all moves
-   * @param evaluations of all positions of the game
+   * @param evaluations the evaluations of all positions, the start first
    */
   function reviewGame(moves: readonly MoveReview[], evaluations: readonly EvaluatedPosition[]): GameReview {
     const [first] = evaluations;
@@ -185,7 +191,7 @@ export function createReviewer(game: Game, opening: Opening | undefined) {
     ) {
       throw new RangeError("a move or a position of the game is missing");
     }
-    // On Lichess, the mating move does not count in the figures of its player.
+    // On Lichess, the mating move does not count in the statistics of its player.
     const counted = isMate(game, moves.length) ? moves.slice(0, -1) : moves;
     const weighed = evaluations.slice(0, counted.length + 1);
     const cps = weighed.map((evaluation, index) => centipawnsOf(assumed(index, evaluation)));
@@ -235,7 +241,7 @@ function rounded(percent: number): number {
   return Math.round(percent * 10_000) / 10_000;
 }
 
-/** A score in the notation of Lichess, White's view. */
+/** Writes a score in the notation of Lichess, in White's view. */
 function scoreText(value: ScoreValue): string {
   return value.kind === "cp" ? (value.cp / 100).toFixed(2) : `Mate in ${Math.abs(value.mate)}`;
 }
@@ -253,7 +259,7 @@ function bestMoveOf({ score, best, lines }: EvaluatedPosition, position: Positio
   if (best === undefined) {
     return undefined;
   }
-  // If time ends a search, its best move may begin no line.
+  // If the time limit ends a search, its best move may begin none of its lines.
   const line = lines.find(({ moves: [first] }) => first === best.uci);
   return {
     move: best,

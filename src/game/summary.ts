@@ -3,7 +3,8 @@ import type { Game } from "./game.ts";
 import type { GameReview, MoveReview } from "./review.ts";
 
 /**
- * A review in one sentence: the accuracies, and the mistake or blunder that cost the most winning chances; among equal ones, the first.
+ * Summarizes a review in one sentence: the accuracies, and the mistake or blunder that cost the most winning chances. If several
+ * cost the same, the first is named.
  */
 export function summarizeReview({ positions }: Pick<Game, "positions">, review: GameReview): string {
   return `${playedOf(review)}; ${turnedOf(positions, review)}.`;
@@ -29,7 +30,7 @@ function isGrave({ judgement }: MoveReview): boolean {
   return judgement === "mistake" || judgement === "blunder";
 }
 
-/** `12.` before a move of White, `12…` before a move of Black. */
+/** Returns the number of a move: `12.` for a move of White, `12…` for a move of Black. */
 function numberOf(positions: readonly Position[], { ply }: MoveReview): string {
   const before = positions[ply - 1];
   return `${before?.fen.split(" ").at(-1)}${before?.turn === "black" ? "…" : "."}`;
