@@ -146,7 +146,18 @@ export async function readGameArguments(
     const message = "Send `pgn`, or `fen` and `moves`, and not both.";
     throw errorFromFaults([{ pointer: "/pgn", code: "invalid_pgn", message }]);
   }
-  return caller.readGame(String(pgn), ply);
+  try {
+    return await caller.readGame(String(pgn), ply);
+  } catch (thrown) {
+    const [fault] = errorFromUnknown(thrown).faults;
+    const english: unknown = Object(fault?.allowed?.examples)[0];
+    if (fault?.code !== "invalid_pgn" || typeof english !== "string") {
+      throw thrown;
+    }
+    // A game that cannot be read has a suggestion only if its pieces have the letters of one other language.
+    const { warnings = [], ...game } = await caller.readGame(english, ply);
+    return { ...game, warnings: ["The pieces of `pgn` have letters of another language.", ...warnings] };
+  }
 }
 
 export function wrongType(name: string, must: string, value: unknown) {

@@ -46,6 +46,12 @@ describe("answers of tools", () => {
     expect(text).toMatch(/^Note: The tag fen was read as FEN .*\nNote: 'kd7' was read as Kd7 /m);
   });
 
+  test("the position of a game with German letters is analysed, and the answer says so", async () => {
+    const { text } = await ask("analyze_position", { pgn: "1. e4 e5 2. Sf3 Sc6", depth: 1 });
+    expect(text).toMatch(/^Note: The pieces of `pgn` have letters of another language\.$/m);
+    expect(text).toContain("r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3");
+  });
+
   test.each([
     ["as moves", { moves: mate }],
     ["as PGN", { pgn: "1. f3 (1. e4 e5) e5 2. g4 Qh4# 0-1" }],
