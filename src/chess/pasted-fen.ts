@@ -24,7 +24,7 @@ const plainFen = /^(?:[1-8kqrbnp]{1,8}\/){7}[1-8kqrbnp]{1,8}(?: [\w-]+){0,5}$/i;
  * `[FEN "…"]`, the address of an analysis at Lichess or chess.com, or a FEN with `_`, `+` or line breaks between its fields.
  *
  * @param moves the moves of the request. If the text has moves too, nothing is found, because both may not be of one game
- * @returns undefined if the text is nothing but a FEN, or if it does not certainly contain one
+ * @returns undefined if the text is nothing but a FEN with a few blanks, or if it does not certainly contain one
  */
 export function readPastedFen(
   text: string,
@@ -41,7 +41,8 @@ export function readPastedFen(
   const fen = written.toLowerCase() === "startpos" ? "startpos" : written;
   const isFen = fen === "startpos" || (plainFen.test(fen) && fen.length <= maxFenCharacters);
   const isCertain = more.length === 0 && (!behind || moves.length === 0);
-  if (!isFen || !isCertain || text.trim().replaceAll(/ +/g, " ") === fen) {
+  const isAlone = text.length <= maxFenCharacters && text.trim().replaceAll(/ +/g, " ") === fen;
+  if (!isFen || !isCertain || isAlone) {
     return undefined;
   }
   return behind ? { fen, moves: behind.split(" ") } : { fen };

@@ -6,6 +6,7 @@ import {
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { createMessageWriter } from "../calls/plain/write-message.ts";
 import { createReorderBuffer } from "../calls/reorder-buffer.ts";
+import { readPastedFen } from "../chess/pasted-fen.ts";
 import { withoutControls } from "../text/plain-text.ts";
 import { ask } from "./ask.ts";
 import { askMany, printWait, type Wait } from "./ask-many.ts";
@@ -87,7 +88,7 @@ interface NumberedPosition extends PositionLine {
   readonly line: number;
 }
 
-async function readPositions(file: string, { stdin }: Host): Promise<readonly NumberedPosition[]> {
+async function readPositions(file: string, { stdin, stderr }: Host): Promise<readonly NumberedPosition[]> {
   const content = await readText(file, stdin).catch((error: Error) => {
     throw new UsageError(`cannot read ${file}: ${whyNotOpened(error)}`);
   });
@@ -96,7 +97,12 @@ async function readPositions(file: string, { stdin }: Host): Promise<readonly Nu
     .replaceAll("\u001a", "")
     .split(/\r\n?|\n/)
     .flatMap((text, index) => {
-      const position = positionFromLine(text);
+      const pasted = readPastedFen(text, []);
+      const fen = pasted?.moves ? undefined : pasted?.fen;
+      if (fen !== undefined) {
+        stderr.write(`kibitz: line ${index + 1} was read as ${fen}\n`);
+      }
+      const position = positionFromLine(fen ?? text);
       return position ? [{ ...position, line: index + 1 }] : [];
     });
   if (positions.length === 0) {

@@ -77,7 +77,8 @@ export function isSolved({ fen, best, avoid }: PositionLine, { uci, mate }: Foun
       return moves !== undefined && moves > 0 && moves <= Number(movesToMate);
     }
     const reading = readSearchMoves(position, [move]);
-    return reading.kind === "moves" && reading.ucis.includes(uci);
+    const meant = reading.kind === "moves" ? reading : readSearchMoves(position, reading.spelled ?? []);
+    return meant.kind === "moves" && meant.ucis.includes(uci);
   };
   return (best.length === 0 || best.some(isFound)) && !avoid.some(isFound);
 }

@@ -92,6 +92,8 @@ test.each([
 
 test.each([
   ["bm 0-0;", "e1g1"],
+  ["bm rh3;", "h1h3"],
+  ["bm E1G1;", "e1g1"],
   ["bm a8Q;", "a7a8q"],
 ])("the position %s is solved by %s", (operations, found) => {
   const position = positionFromLine(`4k3/P7/8/8/8/8/8/R3K2R w KQ - ${operations}`) ?? expect.fail();

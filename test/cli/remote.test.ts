@@ -172,9 +172,9 @@ describe("a file of positions", () => {
     expect(stderr).toMatch(/^(kibitz: rate limited, retrying in 1 s\n)+kibitz: 45 positions\n$/);
   });
 
-  test("a file of positions reports each refusal of the service at its position", async () => {
+  test("a file of positions reports each refusal of the service at its position, and a FEN that was pasted with quotation marks", async () => {
     const file = join(folder, "bad.epd");
-    writeFileSync(file, `${start}\n8/8/8/8/8/8/8/8 w - -\n`);
+    writeFileSync(file, `"${start}"\n8/8/8/8/8/8/8/8 w - -\n`);
     const { code, stdout, stderr } = await runKibitz(["eval", "-f", file, "--url", app.url, "--json"], {
       KIBITZ_API_KEY: await newKey(app.url),
     });
@@ -186,7 +186,10 @@ describe("a file of positions", () => {
       { index: 0, line: 1, problem: null },
       { index: 1, line: 2, result: null, problem: { code: "illegal_position" } },
     ]);
-    expect([code, stderr]).toEqual([2, "kibitz: 2 positions, 1 refused\n"]);
+    expect([code, stderr]).toEqual([
+      2,
+      `kibitz: line 1 was read as ${start}\nkibitz: 2 positions, 1 refused\n`,
+    ]);
   });
 });
 

@@ -1,9 +1,11 @@
 import type { AnalysisRequest } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { StreamEvaluateResponse } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { legalUcisOf } from "../../chess/legal-moves.ts";
+import { readPastedFen } from "../../chess/pasted-fen.ts";
 import type { Position } from "../../chess/position.ts";
 import { readSearchMoves } from "../../chess/search-moves.ts";
 import { validatePosition } from "../../chess/validate-position.ts";
+import { echo } from "../../text/plain-text.ts";
 import type { EngineOption } from "../engine-option.ts";
 import { createOptions } from "./options.ts";
 import { type Go, readCommand } from "./read-command.ts";
@@ -116,11 +118,28 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
     }
   }
 
+  /** Notes what is read otherwise than written: a FEN with its surroundings, and misspelt moves that mean one legal move. */
   function setPosition(fen: string, moves: readonly string[]): void {
-    const validation = validatePosition({ fen, moves, chess960: options.chess960 });
-    position = validation.kind === "position" ? validation.position : undefined;
-    if (validation.kind === "faults") {
-      validation.faults.map(({ message }) => message).forEach(note);
+    const pasted = readPastedFen(fen, moves);
+    const sent = { fen, moves, ...pasted, chess960: options.chess960 };
+    const validation = validatePosition(sent);
+    const { fen: completed, moves: spelled } =
+      (validation.kind === "faults" ? validation.suggested : undefined) ?? {};
+    const isSpelled = spelled !== undefined && completed === undefined;
+    const read = isSpelled ? validatePosition({ ...sent, moves: spelled }) : validation;
+    position = read.kind === "position" ? read.position : undefined;
+    if (read.kind === "faults") {
+      read.faults.map(({ message }) => message).forEach(note);
+      return;
+    }
+    if (pasted) {
+      note(`position: the FEN was read as ${pasted.fen}`);
+    }
+    const changed = sent.moves.findIndex((move, index) => isSpelled && move.trim() !== spelled[index]);
+    if (changed >= 0) {
+      note(
+        `position: moves were read as they are meant, the first ${echo(sent.moves[changed] ?? "")} as ${spelled?.[changed]}`,
+      );
     }
   }
 
@@ -184,6 +203,11 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
       const reading = readSearchMoves(searched, [text], index);
       if (reading.kind === "moves") {
         return reading.ucis;
+      }
+      const meant = reading.spelled && readSearchMoves(searched, reading.spelled, index);
+      if (meant?.kind === "moves") {
+        note(`searchmoves: ${echo(text)} was read as ${meant.ucis.join(" ")}`);
+        return meant.ucis;
       }
       note(`searchmoves: ${reading.faults.map(({ message }) => message).join(" ")}`);
       return [];

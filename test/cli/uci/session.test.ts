@@ -77,6 +77,15 @@ describe("a request", () => {
     expect(last().request.searchMoves).toEqual(["e2e4"]);
   });
 
+  test("a UCI search reads misspelt moves to search, and says so", async () => {
+    const { hear, last } = talk();
+    expect(await hear("go depth 3 searchmoves E2E4 nf3")).toEqual([
+      "info string searchmoves: E2E4 was read as e2e4",
+      "info string searchmoves: nf3 was read as g1f3",
+    ]);
+    expect(last().request.searchMoves).toEqual(["e2e4", "g1f3"]);
+  });
+
   test.each([
     ["go depth 99", "go depth 99 is outside 1 to 30: taken as 30", { depth: 30 }],
     ["go nodes 0", "go nodes 0 is outside 1 to 1000000000: taken as 1", { nodes: 1n }],
@@ -196,6 +205,30 @@ describe("an answer", () => {
   });
 
   test.each([
+    [
+      "startpos moves E2E4 e7e5 nf3",
+      ["moves were read as they are meant, the first E2E4 as e2e4"],
+      { fen: expect.stringContaining("PPPP1PPP/RNBQKBNR w KQkq"), moves: ["g1f3"] },
+    ],
+    [
+      'fen "4k3/8/8/8/8/8/4P3/4K3_w_-_-_0_1" moves E2E4',
+      [
+        "the FEN was read as 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1",
+        "moves were read as they are meant, the first E2E4 as e2e4",
+      ],
+      { fen: "4k3/8/8/8/4P3/8/8/4K3 b - - 0 1" },
+    ],
+  ])("position %s is searched as it is meant, with a note", async (position, notes, request) => {
+    const { hear, last } = talk();
+    expect(await hear(`position ${position}`)).toEqual(notes.map((note) => `info string position: ${note}`));
+    await hear("go depth 3");
+    expect(last().request).toMatchObject(request);
+  });
+
+  test.each([
+    ["startpos moves e2e4 E2E4", /'E2E4' is not a legal move for Black/],
+    ["fen 4k3/8/8/8/2p5/1P6/4B3/4K3 w - - 0 1 moves bc4", /matches more than one legal move/],
+    ["fen 4k3/8/8/8/8/8/4P3/4K3", /The FEN has 1 field/],
     ["fen not a FEN", /FEN/],
     ["", /./],
     ["fen 8/8/8/8/8/8/8/8 w - - 0 1", /White has no king\./],

@@ -55,6 +55,7 @@ const certain: readonly (readonly [sent: Position, read: Position])[] = [
     { fen: startFen, moves: ["e4", "e5"], search_moves: ["Nf3", "d4", "Qh5"] },
   ],
   pasted(`position fen ${sicilian}`),
+  pasted(sicilian.padEnd(130)),
   pasted(`position fen ${sicilian} moves g1f3 d7d6`, ["g1f3", "d7d6"]),
   pasted(`${sicilian} moves nf3`, ["Nf3"]),
   pasted(`fen ${sicilian}`),
