@@ -116,6 +116,7 @@ describeWith("chromium")("the call behind the page", () => {
     await page.getByRole("checkbox", { name: /Limit strength/ }).waitFor();
     await ask(page, 2);
     await call(page)
+      .getByRole("region", { name: "The call in curl" })
       .getByText(/"options": \{\s*"skill_level": 5\s*\}/)
       .waitFor();
   });
