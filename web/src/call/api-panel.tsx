@@ -76,8 +76,8 @@ function Answer({ exchange: { method, answer, error } }: { readonly exchange: Ex
   const problem = error === undefined ? undefined : problemOf(error);
   const plain = problem ? shownProblem(problem) : answer && shownAnswer(method, answer);
   return plain === undefined ? null : (
-    <section aria-labelledby="answer-title">
-      <h3 id="answer-title">{words.answer}</h3>
+    <div>
+      <h3>{words.answer}</h3>
       <div class="code-panel">
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keys must reach an area that scrolls. */}
         <section class="code-scroll" tabIndex={0} aria-label={words.answer}>
@@ -85,7 +85,7 @@ function Answer({ exchange: { method, answer, error } }: { readonly exchange: Ex
         </section>
         <CopyButton label={words.copyAnswer} text={() => jsonText(plain)} />
       </div>
-    </section>
+    </div>
   );
 }
 
