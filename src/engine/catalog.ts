@@ -1,20 +1,20 @@
 import type { EngineBuild, EnginePath } from "./engine.ts";
 
-/** The engine versions that were found. Resolves the `engine` and `path` of a request to a build. */
+/** The engine versions that discovery found. Resolves the fields `engine` and `path` of a request to a build. */
 export interface Catalog {
-  /** Grouped by family, newest first. The family of `latest` comes first. */
+  /** All versions, grouped by family, newest first. The family of `latest` comes first. */
   readonly versions: readonly EngineVersion[];
   /** The version that `latest` means on the path `auto`. */
   readonly latest: EngineVersion;
   resolve(engine: string, path: EnginePath | "auto"): Resolution;
 }
 
-/** One version with one network, and its builds: at most one for each path. */
+/** One version of an engine with one network, and its builds: at most one for each path. */
 export interface EngineVersion {
   readonly id: string;
-  /** The build that `auto` means. */
+  /** The build that the path `auto` means. */
   readonly defaultBuild: EngineBuild;
-  /** True if all builds of the version are deprecated: a later release removes the id. */
+  /** True if all builds of the version are deprecated, which means that a later release removes its id. */
   readonly deprecated: boolean;
   readonly builds: readonly EngineBuild[];
 }
@@ -22,19 +22,24 @@ export interface EngineVersion {
 type Resolution =
   | { readonly kind: "build"; readonly build: EngineBuild }
   | { readonly kind: "unknown_engine" }
-  /** `runnable` lists the paths that the version has. It is empty if the request names `latest` and the path has no engine. */
+  /**
+   * The version has no build for the path. `runnable` lists the paths that it has; it is empty if the request names `latest`, and
+   * no engine runs on the path.
+   */
   | { readonly kind: "path_unavailable"; readonly runnable: readonly EnginePath[] };
 
 /**
- * `auto` depends on the deployment, not on load. It means the native build, unless the version also has a WebAssembly
- * build that is a different engine.
+ * Creates the catalog of the builds that discovery found.
  *
- * `latest` means the newest stable version of Stockfish, whatever numbers other families have reached. Without a
- * Stockfish, it means a version of the first family by name that has a stable version. It means another family only on a
- * path on which the first family cannot run.
+ * `auto` depends on the deployment, not on load. It means the native build, unless the version also has a WebAssembly build that
+ * is a different engine.
  *
- * @param defaultEngine id that `latest` means instead
- * @throws Error if there is no build, or none has the id `defaultEngine`
+ * `latest` means the newest stable version of Stockfish, whatever version numbers other families have. If there is no Stockfish,
+ * it means a version of the first family by name that has a stable version. If the first family cannot run on a path, it means
+ * another family on that path.
+ *
+ * @param defaultEngine the id that `latest` means instead
+ * @throws Error if there is no build, or if no build has the id `defaultEngine`
  */
 export function createCatalog(builds: readonly EngineBuild[], defaultEngine: string | undefined): Catalog {
   const found = versionsFrom(builds);
@@ -57,7 +62,7 @@ export function createCatalog(builds: readonly EngineBuild[], defaultEngine: str
     latest,
     resolve(engine, path) {
       if (engine === "latest") {
-        // The newest version that the path can run, or the operator's choice if the path can run that.
+        // Find the operator's choice if the path can run it, and else the newest version that the path can run.
         const build = [latest, ...newest]
           .map((version) => buildOf(version, path))
           .find((found) => found !== undefined);
@@ -90,7 +95,10 @@ function versionsFrom(builds: readonly EngineBuild[]): readonly EngineVersion[] 
   });
 }
 
-/** The versions of each family, newest first; the first family, then those with a stable version, then by name. */
+/**
+ * Groups versions by family, newest first. The family `first` comes first, then families with a stable version, then the others,
+ * each by name.
+ */
 function orderFamilies(
   versions: readonly EngineVersion[],
   first: string,
@@ -106,20 +114,23 @@ function orderFamilies(
 }
 
 /**
- * True if two builds of one version are the same engine: the same search visits the same number of nodes. With
- * several threads these numbers vary, so they are not compared. If the numbers differ, the native build was modified,
- * and `auto` means the WebAssembly build.
+ * True if two builds of one version are the same engine, which means that the same search visits the same number of nodes. With
+ * several threads these numbers vary, so they are not compared. If the numbers differ, the native build was modified, and `auto`
+ * means the WebAssembly build.
  */
 function areAlike(native: EngineBuild, wasm: EngineBuild): boolean {
   return native.settings.threads > 1 || native.selfTestNodes === wasm.selfTestNodes;
 }
 
-/** True for a release that is not deprecated and has its full network: a lite network is used only if a request names it. */
+/**
+ * True if a version is a release that is not deprecated and has its full network. A lite network is used only if a request names
+ * it.
+ */
 function isStable({ defaultBuild, deprecated }: EngineVersion): boolean {
   return isRelease(defaultBuild.version) && defaultBuild.net === "full" && !deprecated;
 }
 
-/** Older before newer; lite before full; then by id, so that the order is fixed. */
+/** Sorts older builds before newer ones, lite networks before full ones, and then by id, so that the order is fixed. */
 function compareBuilds(a: EngineBuild, b: EngineBuild): number {
   return (
     compareVersions(a.version, b.version) ||
@@ -128,14 +139,16 @@ function compareBuilds(a: EngineBuild, b: EngineBuild): number {
   );
 }
 
-/** `19`, `15.1` and `v0.31.2` are releases; `dev-20260110-3a1b2c4d`, `19-rc1` and `unknown` are not. */
+/**
+ * True if a version is a release: `19`, `15.1` and `v0.31.2` are, but `dev-20260110-3a1b2c4d`, `19-rc1` and `unknown` are not.
+ */
 function isRelease(version: string): boolean {
   return /^v?\d{1,16}(\.\d{1,16})*$/.test(version);
 }
 
 /**
- * Compares versions of one family, older before newer, number by number: 15.10 comes after 15.2, and 15 is 15.0.
- * Versions that are not releases come before the releases, in the order of their text, because a date follows `dev-`.
+ * Compares versions of one family number by number, older before newer: 15.10 comes after 15.2, and 15 equals 15.0. Versions that
+ * are not releases come before the releases, in the order of their text, because a date follows `dev-`.
  */
 function compareVersions(a: string, b: string): number {
   if (isRelease(a) && isRelease(b)) {

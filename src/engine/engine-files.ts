@@ -4,8 +4,8 @@ import { installedFiles } from "./backends/wasm/discover.ts";
 import { statsOf } from "./file-integrity.ts";
 
 /**
- * A text that differs if another engine may be found than before: if a file of an engine was added, removed or replaced. No engine runs, and no
- * content is read, because a network has 99 MB.
+ * Returns a text that changes if a file of an engine is added, removed or replaced, because discovery may then find other
+ * engines. Runs no engine, and reads no content, because a network has 99 MB.
  */
 export async function stateOfEngineFiles(where: NativeSearch): Promise<string> {
   const modules = wasmBuilds.map(({ package: name, loader }) => installedFiles(name, loader));

@@ -2,63 +2,70 @@ import type { Position } from "../chess/position.ts";
 import type { Score } from "../chess/score.ts";
 
 /**
- * The engine port: builds, sessions, searches and their events. A backend implements these types. They do not depend on UCI.
+ * The engine port: the types of builds, sessions, searches and their events, which a backend implements. They do not depend on
+ * UCI.
  */
 
-/** How an engine is run. */
+/** The way in which an engine is run: as WebAssembly, or as a native binary. */
 export type EnginePath = "wasm" | "native";
 
-/** Size of an engine's neural network. */
+/** The size of an engine's neural network. */
 export type Net = "full" | "lite";
 
-/** An engine binary that can be started. Id, path and SHA-256 identify it. */
+/** An engine binary that can be started. Its id, path and SHA-256 identify it. */
 export interface EngineBuild {
-  /** Names version and network: `stockfish-19`, `stockfish-19-lite`. */
+  /** The id, which names version and network: `stockfish-19`, `stockfish-19-lite`. */
   readonly id: string;
   /** The name that the engine gives itself: `Stockfish 19 WASM`. */
   readonly name: string;
-  /** The author, in the engine's own words. */
+  /** The author of the engine, as the engine reports it. */
   readonly author: string;
   readonly path: EnginePath;
   readonly family: string;
   readonly version: string;
   readonly net: Net;
-  /** SPDX expression, if known. */
+  /** The licence of the engine as an SPDX expression, if known. */
   readonly license: string | undefined;
-  /** The day, such as 2026-11-22, since which this build is deprecated; undefined if it stays. */
+  /** The day, such as 2026-11-22, since which this build is deprecated; undefined if it is not. */
   readonly deprecatedSince: string | undefined;
-  /** The options that callers may set. */
+  /** The options that clients may set. */
   readonly options: readonly EngineOption[];
   /** The operator's settings for every engine of this build. */
   readonly settings: EngineSettings;
-  /** True if equal searches gave equal answers in the self-test. Only answers of such a build are deterministic and cached. */
+  /**
+   * True if equal searches gave equal answers in the self-test. Only answers of such a build are deterministic, and only they are
+   * cached.
+   */
   readonly reproducible: boolean;
   /**
-   * Nodes that the fixed search of the self-test visits, if the build is reproducible. Two builds of one version and network
-   * must visit the same number, or they are not the same engine.
+   * The number of nodes that the fixed search of the self-test visits; undefined if the build is not reproducible. Two builds of
+   * one version and network must visit the same number, or they are not the same engine.
    */
   readonly selfTestNodes: number | undefined;
-  /** The file that is run. For logs and digests. */
+  /** The path of the file that is run, for logs and digests. */
   readonly file: string;
-  /** SHA-256 in lower-case hex: of the file that was tested if the engine is native, of the module that is pinned if it is WebAssembly. */
+  /** SHA-256 in lower-case hex: of the tested file if the engine is native, or of the pinned module if it is WebAssembly. */
   readonly sha256: string;
   /**
-   * Checks before a start that the files have not changed since discovery. If sizes or times differ, the content decides.
-   * @throws EngineFailure of the kind `no_start` if they were replaced or are gone
+   * Checks, before an engine is started, that its files have not changed since discovery. If sizes or times differ, compares the
+   * content.
+   *
+   * @throws EngineFailure of the kind `no_start` if files were replaced or are gone
    */
   assertUnchanged(): Promise<void>;
   /**
-   * Checks that the files of a WebAssembly engine have their known content. The first call reads all of them.
-   * @throws EngineFailure of the kind `no_start`
+   * Checks that the files of a WebAssembly engine have their pinned content. The first call reads all of them.
+   *
+   * @throws EngineFailure of the kind `no_start` if they do not
    */
   assertGenuine(): Promise<void>;
 }
 
-/** An option that callers may set, as the engine itself declares it. */
+/** An option that clients may set, as the engine declares it. */
 export type EngineOption = {
-  /** JSON name: `skill_level`. */
+  /** The name of the option in JSON, such as `skill_level`. */
   readonly name: string;
-  /** The engine's own name: `Skill Level`. */
+  /** The name of the option in the engine, such as `Skill Level`. */
   readonly engineName: string;
 } & (
   | { readonly kind: "integer"; readonly default: number; readonly minimum: number; readonly maximum: number }
@@ -72,58 +79,58 @@ export interface EngineInfo {
   readonly options: readonly EngineOption[];
 }
 
-/** Option values by JSON name, validated against the engine's options. */
+/** Values of engine options by their JSON names, validated against the options that the engine declares. */
 export type OptionValues = Readonly<Record<string, number | boolean>>;
 
-/** One search. All limits apply; the first one reached ends it. */
+/** A search to run. All limits apply; the first one that is reached ends the search. */
 export interface SearchJob {
   readonly position: Position;
-  /** Plies, at least 1; undefined if depth is no limit. */
+  /** The depth limit in plies, at least 1; undefined if there is none. */
   readonly depth: number | undefined;
-  /** Positions to visit, at least 1; undefined if they are no limit. Engines visit a few more. */
+  /** The largest number of positions to visit, at least 1; undefined if there is no such limit. Engines visit a few more. */
   readonly nodes: number | undefined;
-  /** Milliseconds, at least 1. */
+  /** The time limit in milliseconds, at least 1. */
   readonly movetimeMs: number;
-  /** Lines, at least 1. The search reports min(multipv, number of moves that it may search) lines. */
+  /** The number of lines, at least 1. If fewer moves may be searched, the search reports one line for each of them. */
   readonly multipv: number;
-  /** The moves to search, UCI in the notation of the position's variant, each once; if empty, all legal moves. */
+  /** The moves to search, each once, in UCI as the variant writes it. If empty, all legal moves are searched. */
   readonly searchMoves: readonly string[];
   readonly options: OptionValues;
 }
 
-/** One principal variation as an engine reports it: from the point of view of the side to move. */
+/** A principal variation as an engine reports it, in the view of the side to move. */
 export interface EngineLine {
   readonly depth: number;
   readonly seldepth: number;
   readonly score: Score;
-  /** UCI, in the notation of the position's variant. */
+  /** The moves of the line in UCI, as the variant writes it. */
   readonly moves: readonly string[];
 }
 
 /** The state of a search: its newest iteration that is complete for every line. */
 export interface Snapshot {
-  /** Plies of the iteration. */
+  /** The depth of the iteration, in plies. */
   readonly depth: number;
-  /** False if not even one iteration was complete: then there is one line, as last printed. */
+  /** True if at least one iteration is complete. If false, there is one line, the last one that the engine printed. */
   readonly complete: boolean;
-  /** Best first, at least one. */
+  /** The lines of the search, best first; at least one. */
   readonly lines: readonly EngineLine[];
   readonly counters: SearchCounters;
 }
 
-/** Counters of the whole search so far. */
+/** The engine's counters of the whole search so far. */
 export interface SearchCounters {
   readonly nodes: number;
-  /** Nodes a second. */
+  /** The number of nodes that the engine visits per second. */
   readonly nps: number;
-  /** Milliseconds by the engine's clock. */
+  /** The time of the search in milliseconds, by the engine's clock. */
   readonly timeMs: number;
-  /** Per mille. */
+  /** The filled part of the hash table, per mille. */
   readonly hashfull: number;
   readonly tbhits: number;
 }
 
-/** An event of a search: any number of complete states, then exactly one `done`. */
+/** An event of a search. A search has any number of `progress` events, then exactly one `done`. */
 export type SearchEvent = SearchProgress | SearchDone;
 
 export interface SearchProgress {
@@ -131,29 +138,31 @@ export interface SearchProgress {
   readonly snapshot: Snapshot;
 }
 
-/** Called with each state of a search while the engine's output is being read: it must be quick and must not throw. */
+/**
+ * A callback for each state of a search. It runs while the engine's output is being read, so it must be quick and must not throw.
+ */
 export type OnProgress = (progress: SearchProgress) => void;
 
 export interface SearchDone {
   readonly kind: "done";
   readonly snapshot: Snapshot;
-  /** The engine's choice, UCI. It can differ from the first line's move if time ended the search. */
+  /** The engine's best move in UCI. It can differ from the first move of the first line if time ended the search. */
   readonly bestMove: string;
-  /** The reply that the engine expects, UCI. */
+  /** The reply that the engine expects, in UCI. */
   readonly ponder: string | undefined;
   /**
-   * `depth` only if the requested depth is complete for every line, or the greatest depth of engines if none was
-   * requested; `nodes` only if time cannot have ended the search; `stop` if the service ended the search before its
-   * time.
+   * The limit that ended the search: `depth` only if the requested depth is complete for every line, or, if no depth was
+   * requested, the greatest depth of engines; `nodes` only if time cannot have ended the search; `stop` if the service ended the
+   * search before its time.
    */
   readonly endedBy: "depth" | "nodes" | "time" | "stop";
 }
 
 /** The reason why an engine failed, or why a search got no engine. */
 export type FailureKind =
-  /** The engine could not be started, or was gone before the search began. */
+  /** The engine could not be started, or it ended before the search began. */
   | "no_start"
-  /** The process ended by itself: it crashed, or closed its pipe. */
+  /** The engine's process ended by itself: it crashed, or closed its pipe. */
   | "exited"
   /** Another process killed the engine, or the kernel did because memory was short. */
   | "killed"
@@ -163,9 +172,9 @@ export type FailureKind =
   | "protocol_error"
   /** The engine did not answer `isready` during or after a search, and was killed. */
   | "unresponsive"
-  /** The engine gave no answer in time. If it did not stop either, it was killed. */
+  /** The engine gave no answer in time. If it did not stop on request either, it was killed. */
   | "overtime"
-  /** The search was not run, because two engines failed on this position a moment ago. */
+  /** The search was not run, because two engines failed on the same position a moment ago. */
   | "quarantined";
 
 interface FailureOptions extends ErrorOptions {
@@ -173,14 +182,17 @@ interface FailureOptions extends ErrorOptions {
   readonly blamesPosition?: boolean;
 }
 
-/** Thrown by a session whose engine failed. The session has ended then, unless the engine was only stopped before its first line. */
+/**
+ * The error of a session whose engine failed. The session has then ended, except if the engine was only stopped before its first
+ * line.
+ */
 export class EngineFailure extends Error {
   readonly kind: FailureKind;
-  /** When an engine may be ready, in milliseconds, if known. */
+  /** The time in milliseconds after which an engine may be ready, if known. */
   readonly retryAfterMs: number | undefined;
   /**
-   * True if the same position may break another engine too: by default, if the engine crashed or exceeded the output
-   * limit. A slow machine or a kill from outside says nothing about the position.
+   * True if the same position may break another engine, too. By default, that is so if the engine crashed or exceeded the output
+   * limit, because neither a slow machine nor a kill from outside says anything about the position.
    */
   readonly blamesPosition: boolean;
 
@@ -193,47 +205,60 @@ export class EngineFailure extends Error {
   }
 }
 
-/** An engine is cleaned after each search: its options are reset and its hash table is cleared. */
+/** The state of an engine. After each search it is `cleaning`: its options are reset and its hash table is cleared. */
 export type EngineState = "greeting" | "idle" | "searching" | "cleaning" | "ended";
 
-/** One running engine. One search at a time. */
+/** A running engine, which serves one search at a time. */
 export interface EngineSession extends AsyncDisposable {
   readonly info: EngineInfo;
   readonly state: EngineState;
-  /** False if the engine is gone, or is about to be. */
+  /** True unless the engine is gone, or about to be gone. */
   readonly alive: boolean;
-  /** Resident memory in bytes, if the system reports it. */
+  /** Returns the resident memory of the engine in bytes, if the system reports it. */
   memoryBytes(): number | undefined;
   /** Resolves when the engine is gone: with its failure, or with undefined if the session was closed. */
   readonly exited: Promise<EngineFailure | undefined>;
   /**
-   * Searches. Settles when the engine can take the next search or is gone: it is cleaned after the caller has the answer.
+   * Runs a search. Settles when the engine can take the next search or is gone; the engine is cleaned after the caller has the
+   * answer.
    *
-   * @throws EngineFailure if the engine fails. If `signal` is aborted, the engine is stopped, and killed if it has not
-   * stopped within 400 ms; then the reason of `signal`, or the failure of an engine that had to be killed
+   * If `signal` is aborted, the engine is stopped, and killed if it has not stopped within 400 ms.
+   *
+   * @throws EngineFailure if the engine fails or has to be killed; the reason of `signal` if the engine stops
    */
   search(job: SearchJob, signal: AbortSignal, onProgress?: OnProgress): Promise<SearchDone>;
-  /** Ends the running search as if its time were over: the caller gets the result so far. Does nothing if there is no search. */
+  /**
+   * Ends the running search as if its time were over, so that its caller gets the result so far. Does nothing if there is no
+   * search.
+   */
   cutShort(): void;
 }
 
-/** The port that a folder under `backends/` implements. */
+/** A backend, which runs engines on one path. Each folder under `backends/` implements one. */
 export interface EngineBackend {
   readonly path: EnginePath;
-  /** Finds the builds. A build that cannot run is left out, with a line in the log. */
+  /** Finds the builds. Leaves out a build that cannot run, and logs the reason. */
   discover(signal: AbortSignal): Promise<readonly EngineBuild[]>;
-  /** @throws EngineFailure of the kind `no_start`. */
+  /**
+   * Starts an engine of a build.
+   *
+   * @throws EngineFailure of the kind `no_start`
+   */
   start(build: EngineBuild, signal: AbortSignal): Promise<EngineSession>;
 }
 
 /** The operator's settings for every engine. */
 export interface EngineSettings {
-  /** Size of each engine's hash table, in MiB. */
+  /** The size of each engine's hash table, in MiB. */
   readonly hashMb: number;
   readonly threads: number;
 }
 
-/** Waits for a promise that ignores `signal`. @throws the reason of `signal` as soon as that is aborted; the result is lost then. */
+/**
+ * Waits for a promise that ignores `signal`.
+ *
+ * @throws the reason of `signal` as soon as it is aborted; the result of the promise is then lost
+ */
 export async function beforeAbort<Value>(awaited: Promise<Value>, signal: AbortSignal): Promise<Value> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();

@@ -5,33 +5,33 @@ import type { EngineBackend, EngineBuild, EnginePath } from "./engine.ts";
 import { createPool, type EngineEvents, type EngineStatus } from "./pool.ts";
 import { createSearchWithRetry, type SearchWithRetry } from "./search-with-retry.ts";
 
-/** The engines of this node: their catalog, and the way to search with them. */
+/** The engines of this node: their catalog, and the function that searches with them. */
 export interface Engines extends AsyncDisposable {
   readonly catalog: Catalog;
   readonly search: SearchWithRetry;
-  /** True if engines of the build can be started. This may change: a missing file may come back. */
+  /** True if engines of the build can be started. This may change: a missing file may be back later. */
   available(build: EngineBuild): boolean;
   readonly changes: EventEmitter<EngineEvents>;
-  /** Ends all running searches as if their time were over: the callers get the results so far. */
+  /** Ends all running searches as if their time were over, so that their callers get the results so far. */
   cutShort(): void;
-  /** The running engines of each build in the catalog. */
+  /** Returns the running engines of each build in the catalog. */
   status(): readonly EngineStatus[];
 }
 
 export interface EnginesOptions {
   readonly backends: readonly EngineBackend[];
-  /** Id that `latest` means; the newest stable version if undefined. */
+  /** The id that `latest` means; if undefined, the newest stable version. */
   readonly defaultEngine: string | undefined;
-  /** Bytes that all engines together may take. */
+  /** The largest memory that all engines together may take, in bytes. */
   readonly memoryMaxBytes: number;
   readonly log: Log;
-  /** The engine to keep warm; the default engine if undefined. */
+  /** The engine to keep warm; if undefined, the default engine. */
   readonly asked?: { readonly engine: string; readonly path: EnginePath | "auto" } | undefined;
-  /** Called while the warm engine loads in its own process, so that this process can do other work. */
+  /** A callback that runs while the warm engine loads in its own process, so that this process can do other work. */
   readonly onStarted?: (() => void) | undefined;
 }
 
-/** Finds the engines, and keeps an engine of the requested build running, so that its callers do not wait for a start. */
+/** Finds the engines, and keeps an engine of the requested build running, so that searches do not wait for a start. */
 export async function startEngines(options: EnginesOptions, signal: AbortSignal): Promise<Engines> {
   const { backends, defaultEngine, log, onStarted = () => {} } = options;
   const { engine, path } = options.asked ?? { engine: "latest", path: "auto" };
@@ -41,7 +41,7 @@ export async function startEngines(options: EnginesOptions, signal: AbortSignal)
   const resolution = catalog.resolve(engine, path);
   const pool = createPool(options);
   try {
-    // If there is no such build, start no other engine instead. The caller's search reports the error.
+    // If there is no such build, start no other engine instead: the client's search reports the error.
     if (resolution.kind === "build") {
       const warmed = pool.keepWarm(resolution.build, signal);
       onStarted();

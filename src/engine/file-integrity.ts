@@ -3,19 +3,21 @@ import { statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { type EngineBuild, EngineFailure } from "./engine.ts";
 
-/** The digest of a build's files, and the checks of their content. */
+/** The digest of a build's files, and the functions that check their content. */
 export type FileIntegrity = Pick<EngineBuild, "sha256" | "assertUnchanged" | "assertGenuine">;
 
-/** Known digests, SHA-256 in lower-case hex. */
+/** The known digests of a build's files: SHA-256 in lower-case hex. */
 export interface Pin {
   readonly digested: string;
   readonly alongside: string;
 }
 
 /**
- * @param digested files that the digest of the build covers
- * @param alongside files that belong to them, such as the loader of a module
- * @param pin known digests of both; if undefined, the present content is the right one
+ * Computes the digest of a build's files, and makes the functions that check them.
+ *
+ * @param digested the files that the digest of the build covers
+ * @param alongside the files that belong to them, such as the loader of a module
+ * @param pin the known digests of both; if undefined, the present content counts as the right one
  */
 export async function fingerprintFiles(
   digested: readonly string[],
@@ -38,7 +40,7 @@ export async function fingerprintFiles(
     async assertUnchanged() {
       const now = statsOf(files);
       if (now !== stats) {
-        // Only the content decides: the same package may have been installed again.
+        // Compare the content, because the same package may have been installed again.
         if (!(await isKnown())) {
           throw new EngineFailure(
             "no_start",
@@ -60,7 +62,7 @@ export async function fingerprintFiles(
   };
 }
 
-/** Identities, sizes and times of change. They differ if a file was replaced. */
+/** Returns the identities, sizes and times of change of files as a text, which changes if a file is replaced. */
 export function statsOf(files: readonly string[]): string {
   try {
     return files
@@ -72,10 +74,10 @@ export function statsOf(files: readonly string[]): string {
   }
 }
 
-/** SHA-256 of the content of files, one after the other, in lower-case hex. */
+/** Returns the SHA-256 of the content of files, one after the other, in lower-case hex. */
 export async function digestOf(paths: readonly string[]): Promise<string> {
   const hash = createHash("sha256");
-  // One buffer serves all chunks, because a stream of 99 MB would leave the process with more memory.
+  // Use one buffer for all chunks, because reading 99 MB as a stream would leave the process with more memory.
   const buffer = Buffer.allocUnsafe(256 * 1024);
   for (const path of paths) {
     await using file = await open(path);

@@ -13,11 +13,11 @@ import {
 
 export type EnginePool = ReturnType<typeof createPool>;
 
-/** Events in the life of engines. */
+/** The events of a pool, by name. */
 export interface EngineEvents {
   /** Engines of a build became unavailable, or available again. */
   change: [EngineBuild];
-  /** An engine was started, in so many seconds. */
+  /** An engine was started. The number is the time that this took, in seconds. */
   started: [EngineBuild, number];
   /** An engine failed, or could not be started. */
   lost: [EngineBuild, FailureKind];
@@ -25,60 +25,71 @@ export interface EngineEvents {
 
 type EngineActivity = "starting" | "busy" | "idle";
 
-/** The engines of a build. */
+/** The engines of a build, and whether they can be started. */
 export interface EngineStatus {
   readonly build: EngineBuild;
   readonly available: boolean;
-  /** The activity of each engine. */
+  /** The activity of each engine of the build. */
   readonly states: readonly EngineActivity[];
-  /** All engines together. */
+  /** The memory of all engines of the build together, in bytes. */
   readonly memoryBytes: number;
 }
 
 interface EnginePoolOptions {
   readonly backends: readonly EngineBackend[];
-  /** Bytes that all engines together may take. Busy engines are never ended for it. */
+  /** The largest memory that all engines together may take, in bytes. Busy engines are never ended to save memory. */
   readonly memoryMaxBytes: number;
   readonly log: Log;
 }
 
-/** Failed starts in a row after which a build is unavailable. */
+/** The number of failed starts in a row after which a build is unavailable. */
 const failuresMax = 3;
 
-/** The pause after so many failed starts in a row, in milliseconds: 0.1 s, four times as long after each failure, and at most 30 s. */
+/**
+ * The pause before the next start, in milliseconds, after a number of failed starts in a row: 0.1 s, four times as long after
+ * each failure, and at most 30 s.
+ */
 const pauseMs = (failures: number) => Math.min(30_000, 100 * 4 ** (failures - 1));
 
-/** Measured after a search: Stockfish 19 in WebAssembly, 16 MiB of hash. A native engine takes less. */
+/**
+ * The memory of an engine in bytes, by the size of its network. Measured after a search of Stockfish 19 in WebAssembly with 16
+ * MiB of hash; a native engine takes less.
+ */
 const typicalBytes = { full: 490e6, lite: 130e6 } as const;
 
 interface Entry {
   readonly build: EngineBuild;
   state: EngineActivity;
-  /** Undefined until the engine has started. */
+  /** The session of the engine; undefined until the engine has started. */
   session: EngineSession | undefined;
-  /** Ends the start. */
+  /** Aborts the start of the engine. */
   readonly abort: AbortController;
 }
 
 interface BuildState {
-  /** Callers that wait for an engine, the longest waiting first. */
+  /** The callers that wait for an engine of the build, the longest waiting first. */
   readonly waiters: PromiseWithResolvers<EngineSession>[];
-  /** Failed starts in a row. Engines that are started together and fail count once. */
+  /** The number of failed starts in a row. Engines that are started together and fail count once. */
   failures: number;
-  /** Set for a while after a failed start. No engine of the build is started meanwhile. */
+  /**
+   * The timer of the pause after a failed start; undefined if there is none. No engine of the build is started during the pause.
+   */
   pause: NodeJS.Timeout | undefined;
 }
 
-/** Running engines. Each serves one search at a time. */
+/** Creates the pool of running engines. Each engine serves one search at a time. */
 export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions) {
-  /** An entry moves to the end when its engine becomes idle: the longest idle engine is first. */
+  /**
+   * The engines of the pool. An entry moves to the end when its engine becomes idle, so the engine that has been idle longest
+   * comes first.
+   */
   const entries = new Set<Entry>();
-  /** A promise for each engine that was started and is not gone yet. */
+  /** One promise for each engine that was started, which resolves when that engine is gone. */
   const lives = new Set<Promise<void>>();
   const builds = new Map<EngineBuild, BuildState>();
   const changes = new EventEmitter<EngineEvents>();
   let warm: EngineBuild | undefined;
-  /** Set when the pool is closed. */
+  /** The error for callers after the pool was closed; undefined while it is open. */
   let closed: KibitzError | undefined;
 
   function stateOf(build: EngineBuild): BuildState {
@@ -87,7 +98,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     return state;
   }
 
-  /** False after three failed starts in a row, until a start succeeds. Meanwhile the pool goes on trying. */
+  /** True unless three starts in a row have failed. If they have, the pool keeps trying until a start succeeds. */
   const isAvailable = (build: EngineBuild) => stateOf(build).failures < failuresMax;
   const entriesIn = (...states: readonly EngineActivity[]) =>
     [...entries].filter(({ state }) => states.includes(state));
@@ -95,8 +106,8 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     [...entries].filter((one) => one.build === build && one.state === (state ?? one.state));
 
   /**
-   * Starts an engine for each caller that waits. Starts one that no caller waits for if there is none of the warm build,
-   * or none of an unavailable build: callers avoid that build, and nobody else would notice that it can be started again.
+   * Starts an engine for each caller that waits. Also starts one if the warm build has none, or if an unavailable build has none:
+   * callers avoid an unavailable build, so only the pool can notice that its engines can be started again.
    */
   function startMissing(build: EngineBuild): void {
     const { waiters, pause } = stateOf(build);
@@ -121,7 +132,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     }
   }
 
-  /** The life of an engine, from its start to its end. Never rejects. */
+  /** Starts an engine, and waits until it has ended. Never rejects. */
   async function live(entry: Entry): Promise<void> {
     const { build } = entry;
     const { signal } = entry.abort;
@@ -148,7 +159,8 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
         onStartFailed(build, error);
       }
     }
-    // In a moment: a search whose engine has died starts the next one itself, and its trace shows that.
+    // Replenish a moment later: if an engine has died during a search, the search itself starts the next engine, and its trace
+    // shows that start.
     setImmediate(replenish);
   }
 
@@ -167,7 +179,10 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     beginSpan("engine start", { startTime: begunAt, attributes })?.end();
   }
 
-  /** Pauses the build. Its callers go on waiting, because one failed start says little of the next one, until it is unavailable. */
+  /**
+   * Pauses starts of the build. Its callers keep waiting until the build is unavailable, because one failed start says little
+   * about the next.
+   */
   function onStartFailed(build: EngineBuild, error: unknown): void {
     const { id: engine, path } = build;
     const state = stateOf(build);
@@ -200,7 +215,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     return backend;
   }
 
-  /** Gives the engine to the caller that waits longest, or makes it idle. */
+  /** Gives an engine to the caller that has waited longest. If no caller waits, the engine becomes idle. */
   function offer(entry: Entry): void {
     const { build, session } = entry;
     const waiter = stateOf(build).waiters.shift();
@@ -224,19 +239,24 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     return session?.memoryBytes() ?? expectedBytes(build);
   }
 
-  /** Bytes of a new engine: as many as the largest running engine of its build takes. */
+  /**
+   * Returns the memory that a new engine of the build is expected to take, in bytes: as much as the largest running engine of the
+   * build.
+   */
   function expectedBytes(build: EngineBuild): number {
     const running = entriesOf(build).map(({ session }) => session?.memoryBytes() ?? 0);
     return Math.max(0, ...running) || typicalBytes[build.net];
   }
 
-  /** True if an engine of the build fits when all idle engines are closed. A single engine always fits. */
+  /** True if an engine of the build fits into memory after all idle engines are closed. A single engine always fits. */
   function hasRoomFor(build: EngineBuild): boolean {
     const inUse = entriesIn("starting", "busy");
     return inUse.length === 0 || sum(inUse.map(bytesOf)) + expectedBytes(build) <= memoryMaxBytes;
   }
 
-  /** Closes idle engines, longest idle first and the warm build last, until an engine of the build fits. */
+  /**
+   * Closes idle engines until an engine of the build fits into memory: the longest idle first, engines of the warm build last.
+   */
   function makeRoomFor(build: EngineBuild): void {
     let bytes = sum([...entries].map(bytesOf)) + expectedBytes(build);
     const isWarm = ({ build }: Entry) => Number(build === warm);
@@ -250,17 +270,17 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
   }
 
   /**
-   * An idle engine of the build, or a new one. If the caller leaves while an engine starts, the next caller gets that engine.
-   * A build never has more engines than it once had callers at the same time.
+   * Returns an idle engine of the build, or a new one. If a caller gives up while an engine starts, the next caller gets that
+   * engine. A build never has more engines than it once had callers at the same time.
    *
-   * @throws EngineFailure of the kind `no_start` if several starts fail, or the reason of `signal`
+   * @throws EngineFailure of the kind `no_start` if several starts fail; the reason of `signal`
    */
   async function acquire(build: EngineBuild, signal: AbortSignal): Promise<EngineSession> {
     if (closed) {
       throw closed;
     }
     signal.throwIfAborted();
-    // The engine that has been idle longest is also clean.
+    // Take the engine that has been idle longest, because its cleaning is over.
     const idle = entriesOf(build, "idle").find(({ session }) => session?.alive);
     if (idle?.session) {
       idle.state = "busy";
@@ -281,14 +301,14 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
       if (waiters.includes(waiter)) {
         waiters.splice(waiters.indexOf(waiter), 1);
       } else {
-        // An engine may have been given to the caller in the moment when it left.
+        // The caller may have been given an engine in the moment in which it gave up.
         waiter.promise.then(release, () => {});
       }
       throw error;
     }
   }
 
-  /** Takes an engine back. A dead engine is forgotten. */
+  /** Takes an engine back from a caller. Forgets an engine that has died. */
   function release(session: EngineSession): void {
     const entry = entriesIn("busy").find((one) => one.session === session);
     if (entry && session.alive && !closed) {
@@ -303,15 +323,15 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     acquire,
     release,
     /**
-     * Keeps at least one engine of the build from now on, as far as memory allows. Resolves when there is one.
+     * Keeps at least one engine of the build running from now on, if memory allows. Resolves when there is one.
      *
-     * @throws as `acquire`
+     * @throws as `acquire` does
      */
     async keepWarm(build: EngineBuild, signal: AbortSignal): Promise<void> {
       warm = build;
       release(await acquire(build, signal));
     },
-    /** Ends all searches under way as if their time were up. */
+    /** Ends all running searches as if their time were over. */
     cutShort(): void {
       for (const { session } of entries) {
         session?.cutShort();
@@ -342,8 +362,9 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
 }
 
 /**
- * Starts an engine whose files are those that were found. The content of a WebAssembly engine is read while it loads, because
- * that takes less time than loading: another engine may have run in its sandbox, but never answers.
+ * Starts an engine, and checks that its files are those that discovery found. The content of a WebAssembly engine is checked
+ * while the engine loads, because that saves time: if the content is wrong, the engine has run in its sandbox, but never answers
+ * a search.
  */
 async function startUnchanged(
   backend: EngineBackend,

@@ -11,8 +11,8 @@ import {
 import type { EnginePool } from "./pool.ts";
 
 /**
- * Runs a search on an engine of a build, and once more on another engine if the first one fails. Settles when no engine is
- * busy with the search any more: if the caller leaves, that is half a second later at most.
+ * Runs a search on an engine of a build. If that engine fails, runs the search once more on another engine. Settles when no
+ * engine is busy with the search any more; if the client disconnects, that takes half a second at most.
  */
 export type SearchWithRetry = (
   build: EngineBuild,
@@ -22,27 +22,32 @@ export type SearchWithRetry = (
   onEngine?: OnEngine,
 ) => Promise<SearchDone>;
 
-/** Called when a search gets an engine, and when it has none any more: waiting for an engine is no engine time. */
+/**
+ * A callback for the moments at which a search gets an engine, and at which it has none any more. The time that a search waits
+ * for an engine is not engine time.
+ */
 type OnEngine = (isHeld: boolean) => void;
 
 const attemptsMax = 2;
 
-/** Failures for which a position is to blame, until it is refused. */
+/** The number of failures that a position may cause before it is quarantined. */
 const strikesMax = 2;
 
 /**
- * The second attempt has all the time of the search: a failure costs the caller time, not depth. After `overtime` there is
- * none, because the caller has waited as long as it was promised. Progress may start again at a lower depth; each
- * reported state is complete in itself.
+ * Creates the function that searches with a retry.
  *
- * @param refuseMs for how long a position that two engines failed on is refused, with a failure of the kind `quarantined`
+ * The second attempt has the whole time of the search, so that a failure costs the client time but not depth. There is no second
+ * attempt after `overtime`, because the client has already waited as long as promised. Progress may start again at a lower depth;
+ * each reported state is complete in itself.
+ *
+ * @param refuseMs the time for which a position is quarantined after two engines failed on it, in milliseconds
  */
 export function createSearchWithRetry(pool: EnginePool, log: Log, refuseMs = 60_000): SearchWithRetry {
   const strikes = new LRUCache<string, number>({ max: 10_000, ttl: refuseMs });
 
   return async (build, job, signal, onProgress, onEngine = () => {}) => {
     const { id: engine, path } = build;
-    // Without the limits and the moves to search: a caller could crash an engine with each variation.
+    // Leave out the limits and the moves to search, or a client could crash an engine with each variation of them.
     const key = `${engine} ${path} ${build.file} ${job.position.fen}`;
     for (let attempt = 1; ; attempt++) {
       if ((strikes.get(key) ?? 0) >= strikesMax) {

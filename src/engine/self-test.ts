@@ -3,18 +3,18 @@ import type { Position } from "../chess/position.ts";
 import { validatePosition } from "../chess/validate-position.ts";
 import type { EngineSession, SearchDone } from "./engine.ts";
 
-// A mate in two that every Stockfish sees by depth 14, and a middle game with many branches.
+// The first position has a mate in two that every Stockfish sees by depth 14; the second is a middlegame with many branches.
 const mateInTwo = "7k/8/8/8/8/8/R7/1R4K1 w - - 0 1";
 const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq - 0 6";
 
 type Tested = Pick<EngineSession, "search">;
 
 /**
- * Tests that an engine can serve callers: it must find a mate in two. Then two equal searches show if its answers are
- * reproducible.
+ * Tests that an engine can serve clients: it must find a mate in two. Then runs two equal searches, to see whether its answers
+ * are reproducible.
  *
- * @returns the nodes that both equal searches visited; undefined if the two differ, or if the engine has several
- * threads, because then any two searches may differ.
+ * @returns the number of nodes that each of the equal searches visited; undefined if the two differ, or if the engine has several
+ * threads, because then any two searches may differ
  * @throws Error if the engine fails, or does not find the mate
  */
 export async function selfTest(
@@ -33,7 +33,7 @@ export async function selfTest(
   return isReproducible ? first.snapshot.counters.nodes : undefined;
 }
 
-/** The part of an answer that does not depend on the clock. */
+/** Returns the part of an answer that does not depend on the clock. */
 function resultOf({ bestMove, ponder, endedBy, snapshot }: SearchDone) {
   return { bestMove, ponder, endedBy, lines: snapshot.lines, nodes: snapshot.counters.nodes };
 }

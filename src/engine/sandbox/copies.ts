@@ -4,11 +4,11 @@ import { basename, join } from "node:path";
 import { digestOf } from "../file-integrity.ts";
 
 /**
- * Copies files together into a folder that every user may read. The folder's name contains the digest of the files,
- * so they are copied once, and later starts use the same copies.
+ * Copies files into a folder that every user may read. The name of the folder contains the digest of the files, so they are
+ * copied once, and later starts use the same copies.
  *
- * @param cache parent of these folders; created if it does not exist
- * @throws Error if the copies cannot be made, or another user could have changed them
+ * @param cache the parent of such folders; created if it does not exist
+ * @throws Error if the copies cannot be made, or if another user could have changed them
  */
 export async function copyOnce(files: readonly string[], cache: string): Promise<readonly string[]> {
   await createOwnFolder(cache);
@@ -25,12 +25,12 @@ export async function copyOnce(files: readonly string[], cache: string): Promise
 }
 
 /**
- * Creates the folder, or checks that only the server's user can write to it, so that no other user can have made its
- * content.
+ * Creates a folder to which only the server's user can write. If it exists, checks that this is so, because otherwise another
+ * user may have made its content.
  */
 async function createOwnFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
-  // If others can write to the parent folder, they may have created a folder or a link of this name.
+  // Check even a new folder: if others can write to the parent folder, they may have created a folder or a link of this name.
   const found = await lstat(folder);
   if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o022) !== 0) {
     throw new Error(`${folder} is not a folder that only the server's user can write to; delete it`);
@@ -38,7 +38,10 @@ async function createOwnFolder(folder: string): Promise<void> {
   await chmod(folder, 0o755);
 }
 
-/** The folder appears with all of its files at once, because two servers may start at the same time. */
+/**
+ * Copies files into a new folder. The folder appears with all of its files at once, because two servers may start at the same
+ * time.
+ */
 async function copyInto(folder: string, files: readonly string[], cache: string): Promise<void> {
   const unfinished = await mkdtemp(join(cache, "unfinished-"));
   try {

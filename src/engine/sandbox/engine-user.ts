@@ -1,23 +1,23 @@
 import { existsSync, readFileSync } from "node:fs";
 
-/** A user of this machine that engines run as. */
+/** A user of this machine as which engines run. */
 export interface EngineUser {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
 }
 
-/** Engines cannot run as the user that they should run as. The message says what to do. */
+/** The error if engines cannot run as the user that was chosen. The message says what to do. */
 export class EngineUserUnusable extends Error {}
 
 /** The ids that Linux gives to an unknown user. That user owns no files. */
 const nobody: EngineUser = { name: "nobody", uid: 65_534, gid: 65_534 };
 
 /**
- * The user that engines run as: never root. Undefined if they run as the server's own user.
+ * Chooses the user as which engines run, which is never root. Undefined if they run as the server's own user.
  *
  * @param name the operator's setting; if undefined, a server that is root runs engines as `nobody`
- * @throws EngineUserUnusable
+ * @throws EngineUserUnusable if engines cannot run as that user
  */
 export function chooseEngineUser(name: string | undefined): EngineUser | undefined {
   const isRoot = process.getuid?.() === 0;
@@ -38,7 +38,7 @@ export function chooseEngineUser(name: string | undefined): EngineUser | undefin
 }
 
 function findUser(name: string): EngineUser | undefined {
-  // A minimal container image may have no such file.
+  // A minimal container image may have no file of users.
   const users = existsSync("/etc/passwd") ? readFileSync("/etc/passwd", "utf8").split("\n") : [];
   const row = users.map((line) => line.split(":")).find(([first]) => first === name);
   return row && { name, uid: Number(row[2]), gid: Number(row[3]) };

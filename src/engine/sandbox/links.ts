@@ -12,38 +12,47 @@ export const guards = [
 ] as const;
 
 /**
- * - `user`: the engine runs as another user than the server. It can neither signal the server nor read the server's files;
- * - `keys`: it cannot enter the folder of the key database;
- * - `network`: it has no network;
- * - `writes`: it cannot write to files. It can still delete, truncate and map files that its user owns;
- * - `privileges`: it cannot gain privileges, whatever it executes;
- * - `limits`: open files and memory of each process are limited, and there are no core dumps;
- * - `ends with the server`: the kernel kills the engine when the server is killed, unless the engine has disabled that.
- *   A process that the engine has started is not killed. It ends when it reads the end of its input.
+ * A protection of a sandbox:
+ * - `user`: the engine runs as another user than the server. It can neither signal the server nor read the server's files.
+ * - `keys`: the engine cannot enter the folder of the key database.
+ * - `network`: the engine has no network.
+ * - `writes`: the engine cannot write to files. It can still delete, truncate and map files that its user owns.
+ * - `privileges`: the engine cannot gain privileges by any program that it executes.
+ * - `limits`: open files and memory of each process are limited, and there are no core dumps.
+ * - `ends with the server`: the kernel kills the engine when the server is killed, unless the engine has disabled that. A process
+ *   that the engine has started is not killed; it ends when it reads the end of its input.
  */
 export type Guard = (typeof guards)[number];
 
-/** A program that sets up protections for its own process, and then executes the rest of the command line in that process. */
+/**
+ * A program in the chain that starts an engine. It sets up protections for its own process, and then executes the rest of the
+ * command line in that process.
+ */
 export interface Link {
   readonly guards: readonly Guard[];
-  /** @param memoryMaxMb memory that the engine may write to */
+  /**
+   * Returns the beginning of the command line.
+   *
+   * @param memoryMaxMb the memory that the engine may write to, in MiB
+   */
   readonly command: (memoryMaxMb: number) => readonly string[];
 }
 
-/** Open files of an engine. WebAssembly engines open about 30. */
+/** The largest number of files that an engine may have open. WebAssembly engines open about 30. */
 const openFilesMax = 256;
 
-/** Mounts an empty file system over a folder, and executes the rest of the command line. */
+/** A shell script that mounts an empty file system over a folder, and then executes the rest of the command line. */
 const hideScript = 'mount -t tmpfs -o size=4k,mode=0 none "$1" && shift && exec "$@"';
 
 /**
- * The programs of the chain that starts an engine, the outermost first. They are part of util-linux.
+ * Returns the programs of the chain that starts an engine, the outermost first. They are part of util-linux.
  *
- * @param user if set, root starts the chain, and the chain switches to this user; if undefined, the engine runs as the user that starts the chain
- * @param hidden folder that engines must not enter, if it exists
+ * @param user if set, root starts the chain, and the chain switches to this user; if undefined, the engine runs as the user that
+ * starts the chain
+ * @param hidden the folder that engines must not enter, if it exists
  */
 export function linksFor(user: EngineUser | undefined, hidden: string | undefined): readonly Link[] {
-  // Without root, a user namespace has the rights to make the other namespaces.
+  // If the server is not root, a user namespace has the rights that the other namespaces need.
   const asRoot = user ? [] : ["--user", "--map-current-user", "--keep-caps"];
   const hide = hidden === undefined ? [] : ["sh", "-c", hideScript, "sh", hidden];
   const become = user
@@ -58,12 +67,12 @@ export function linksFor(user: EngineUser | undefined, hidden: string | undefine
         "--core=0",
         "--fsize=0",
         `--nofile=${openFilesMax}`,
-        // Limits the data, not the address space: WebAssembly reserves far more address space than it uses.
+        // Limit the data and not the address space: WebAssembly reserves far more address space than it uses.
         `--data=${memoryMaxMb * 1024 * 1024}`,
         "--",
       ],
     },
-    // With SCHED_BATCH, an engine that wakes up does not preempt the server, so the server still answers.
+    // With SCHED_BATCH, an engine that wakes up does not preempt the server, so the server keeps answering.
     fixed([], ["chrt", "-b", "0"]),
     fixed(
       ["privileges", "ends with the server"],

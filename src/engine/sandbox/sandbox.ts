@@ -8,35 +8,38 @@ import { chooseEngineUser, type EngineUser, EngineUserUnusable } from "./engine-
 import { type Guard, guards, type Link, linksFor } from "./links.ts";
 
 /**
- * Keeps engines from doing anything but analysis. Engines are C++ programs that trust their input, and callers choose
- * the positions. A chain of Linux programs (util-linux) starts each engine. If a program is missing or forbidden, the
+ * A sandbox, which keeps engines from doing anything but analysis. Engines are C++ programs that trust their input, and clients
+ * choose the positions. A chain of Linux programs (util-linux) starts each engine. If a program is missing or forbidden, the
  * chain leaves it out.
  */
 export interface Sandbox {
-  /** The command that starts an engine with these settings in the sandbox. */
+  /** Returns the command that starts an engine with these settings in the sandbox. */
   wrap(command: EngineCommand, settings: EngineSettings): EngineCommand;
-  /** Path of the Node binary that runs WebAssembly engines. The engines' user can read it. */
+  /** The path of the Node binary that runs WebAssembly engines. The engines' user can read it. */
   readonly node: string;
   /** Returns paths at which the engines' user can read these files: the same paths, or copies in one folder. */
   ensureReadable(files: readonly string[]): Promise<readonly string[]>;
-  /** Undefined if engines run as the server's own user. That user is then not root. */
+  /** The user as which engines run; undefined if they run as the server's own user, which is then not root. */
   readonly user: EngineUser | undefined;
   /** The protections that work on this machine. */
   readonly holds: readonly Guard[];
-  /** The missing protections. A server that is not root cannot have `user`, so it is not reported as missing. */
+  /**
+   * The protections that are missing on this machine. A server that is not root cannot have `user`, so it is not reported as
+   * missing.
+   */
   readonly lacks: readonly Guard[];
 }
 
 interface SandboxOptions {
-  /** Name of the user that engines run as. If undefined, a server that is root uses `nobody`. */
+  /** The name of the user as which engines run. If undefined, a server that is root uses `nobody`. */
   readonly userName: string | undefined;
-  /** Folder that engines must not enter. */
+  /** The folder that engines must not enter. */
   readonly hide: string;
-  /** Folder for copies of the files that the engines' user cannot read. It is not under `hide`. */
+  /** The folder for copies of files that the engines' user cannot read. It is not under `hide`. */
   readonly cache?: string;
 }
 
-/** Runs engines without protection: for tests and measurements. */
+/** A sandbox without any protection, for tests and measurements. */
 export const noSandbox: Sandbox = {
   wrap: (command) => command,
   node: process.execPath,
@@ -47,13 +50,17 @@ export const noSandbox: Sandbox = {
 };
 
 /**
- * Memory limits in MiB: of an engine without its hash table, and of each thread. They are three times the need of the
- * largest engine, so only a runaway engine reaches them.
+ * The memory limit of an engine without its hash table, and the addition for each thread, in MiB. They are three times the need
+ * of the largest engine, so only a runaway engine reaches them.
  */
 const baseMb = 1536;
 const threadMb = 64;
 
-/** @throws EngineUserUnusable */
+/**
+ * Creates the sandbox, with the protections that work on this machine.
+ *
+ * @throws EngineUserUnusable if engines cannot run as that user
+ */
 export async function createSandbox({
   userName,
   hide,
@@ -107,7 +114,7 @@ export async function createSandbox({
 
 interface Chain {
   readonly links: readonly Link[];
-  /** The user that Node starts the chain as; the server's own user if undefined. */
+  /** The user as which Node starts the chain; undefined if that is the server's own user. */
   readonly runAs: EngineUser | undefined;
 }
 
@@ -116,7 +123,7 @@ async function buildChain(user: EngineUser | undefined, hidden: string | undefin
   if (user === undefined || links.some((link) => link.guards.includes("privileges"))) {
     return { links, runAs: undefined };
   }
-  // Without setpriv, Node starts the chain as the engines' user. The other links work without root's rights, too.
+  // If setpriv does not work, Node starts the chain as the engines' user. The other programs work without root's rights, too.
   if (!(await run({ ...shell(":"), runAs: user }))) {
     throw new EngineUserUnusable(
       `this server is root, but cannot run engines as ${user.name} here (it may not change users); start it as another user than root`,
@@ -125,7 +132,7 @@ async function buildChain(user: EngineUser | undefined, hidden: string | undefin
   return { links: await workingLinks(linksFor(undefined, hidden), user), runAs: user };
 }
 
-/** Tries each link by itself, because an installed program may be forbidden. */
+/** Returns the programs of the chain that work. Tries each by itself, because an installed program may be forbidden. */
 async function workingLinks(links: readonly Link[], runAs?: EngineUser): Promise<readonly Link[]> {
   const works = await Promise.all(
     links.map((link) => run(through({ links: [link], runAs }, shell(":"), baseMb))),
@@ -142,10 +149,10 @@ function shell(script: string, ...args: readonly string[]): EngineCommand {
   return { file: "sh", args: ["-c", script, "sh", ...args] };
 }
 
-/** Longest time that a trial may take, in milliseconds. */
+/** The longest time that the trial of a program may take, in milliseconds. */
 const trialMaxMs = 5000;
 
-/** Returns true if the command succeeds. */
+/** Runs a command, and returns true if it succeeds. */
 async function run({ file, args, runAs }: EngineCommand): Promise<boolean> {
   try {
     const options = { env: {}, timeout: trialMaxMs, uid: runAs?.uid, gid: runAs?.gid };

@@ -8,7 +8,7 @@ import type { ProcessEnd, UciTransport } from "./transport.ts";
 export interface EngineCommand {
   readonly file: string;
   readonly args: readonly string[];
-  /** The user to start it as; the user of this process if undefined. */
+  /** The user as which the program is started; undefined if that is the user of this process. */
   readonly runAs?: UserIds | undefined;
 }
 
@@ -17,22 +17,25 @@ export interface UserIds {
   readonly gid: number;
 }
 
-/** A line of UCI has at most some thousand characters; an engine that prints more is broken. */
+/**
+ * The longest line that is read, in characters. A line of UCI has some thousand at most; an engine that prints more is broken.
+ */
 const lineMaxChars = 65_536;
 
 /**
  * Starts a process that speaks UCI over its pipes. If the file cannot be run, `read` rejects.
- * @throws EngineFailure of the kind `no_start` if the system has no memory for the process.
+ *
+ * @throws EngineFailure of the kind `no_start` if the system has no memory for the process
  */
 export function createChildProcess(command: EngineCommand): UciTransport {
   const child = spawnEngine(command);
   let failure: Error | undefined;
   const ended = new Promise<ProcessEnd>((resolve) => {
     child.once("exit", (_code, signal) => {
-      // If the engine is a script, its children would keep the pipes open. Kill them at once: while one of them
-      // lives, the system does not give the number of their group to another process.
+      // If the engine is a script, its children would keep the pipes open. Kill them at once: while one of them lives, the system
+      // does not give the id of their process group to other processes.
       if (killGroup(child)) {
-        // Their input ended with the script, so the rest of their output is incomplete.
+        // The input of the children ended with the script, so the rest of their output is incomplete.
         child.stdout?.destroy();
       }
       resolve(signal && !faultSignals.has(signal) ? "outside" : "itself");
@@ -42,7 +45,7 @@ export function createChildProcess(command: EngineCommand): UciTransport {
       resolve("itself");
     });
   });
-  // A write to an engine that is gone fails; the end of its output reports that it is gone.
+  // Ignore failed writes to an engine that is gone, because the end of its output reports that.
   child.stdin?.on("error", () => {});
 
   return {
@@ -65,7 +68,7 @@ export function createChildProcess(command: EngineCommand): UciTransport {
   };
 }
 
-/** Signals that report a crash. Every other signal came from outside. */
+/** The signals that a crash causes. Every other signal comes from outside. */
 const faultSignals: ReadonlySet<NodeJS.Signals> = new Set([
   "SIGABRT",
   "SIGBUS",
@@ -76,7 +79,10 @@ const faultSignals: ReadonlySet<NodeJS.Signals> = new Set([
   "SIGTRAP",
 ]);
 
-/** If no file descriptors are left, Node returns a process without pipes, and emits the error later. */
+/**
+ * A child process that may have no pipes: if no file descriptors are left, Node returns such a process, and emits the error
+ * later.
+ */
 type EngineProcess = ChildProcess & {
   readonly stdin: Writable | undefined;
   readonly stdout: Readable | undefined;
@@ -87,7 +93,7 @@ function spawnEngine({ file, args, runAs }: EngineCommand): EngineProcess {
     return spawn(file, args, {
       // An engine must not see the environment of the server, which may have secrets.
       env: {},
-      // A process group of its own: Ctrl-C on the terminal reaches the server alone, which then ends its engines.
+      // Run in its own process group, so that Ctrl-C on the terminal reaches only the server, which then ends its engines.
       detached: true,
       stdio: ["pipe", "pipe", "ignore"],
       ...(runAs && { uid: runAs.uid, gid: runAs.gid }),
@@ -101,17 +107,20 @@ function isRunning({ exitCode, signalCode }: EngineProcess): boolean {
   return exitCode === null && signalCode === null;
 }
 
-/** Kills the engine and its children, because it may be a script around the real engine. Returns false if there was none. */
+/**
+ * Kills an engine and its children, because the engine may be a script that starts the real one. Returns false if there was no
+ * process to kill.
+ */
 function killGroup(child: EngineProcess): boolean {
   try {
     return child.pid !== undefined && process.kill(-child.pid, "SIGKILL");
   } catch {
-    // The group is gone, or there are no process groups here (Windows).
+    // The group is gone, or the system has no process groups (Windows).
     return child.kill("SIGKILL");
   }
 }
 
-/** Reads lines by events, because async iteration would double the cost of a shallow search. */
+/** Reads the lines of a stream by events, because async iteration would double the cost of a shallow search. */
 function readLines(stdout: Readable, receive: (line: string) => void): Promise<void> {
   const over = Promise.withResolvers<void>();
   let rest = "";
@@ -126,7 +135,7 @@ function readLines(stdout: Readable, receive: (line: string) => void): Promise<v
     try {
       lines.forEach(receive);
     } catch (error) {
-      // Thrown from here, the error would end this process instead of this engine.
+      // If this handler threw, the error would end this process instead of the engine.
       stdout.destroy(error instanceof Error ? error : new Error(String(error)));
     }
   });
@@ -135,10 +144,13 @@ function readLines(stdout: Readable, receive: (line: string) => void): Promise<v
   return over.promise;
 }
 
-/** Linux counts processor time in ticks of 10 ms on every machine. */
+/** The length of a tick in milliseconds. Linux counts processor time in ticks of 10 ms on every machine. */
 const tickMs = 10;
 
-/** User and system time: fields 14 and 15 of proc_pid_stat(5), counted from after the name, which may have spaces. */
+/**
+ * Returns the user and system time of a process: fields 14 and 15 of proc_pid_stat(5). They are counted from the end of the name,
+ * because the name may contain spaces.
+ */
 function processorMs(pid: number): number | undefined {
   const stat = readProc(pid, "stat");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -146,7 +158,9 @@ function processorMs(pid: number): number | undefined {
   return Number.isFinite(ticks) ? ticks * tickMs : undefined;
 }
 
-/** Pages have 4 KiB on every machine that runs these engines. Memory that processes share counts for each of them. */
+/**
+ * The size of a memory page: 4 KiB on every machine that runs these engines. Memory that processes share counts for each of them.
+ */
 const pageBytes = 4096;
 
 function residentBytes(pid: number): number | undefined {
@@ -159,7 +173,7 @@ function residentBytes(pid: number): number | undefined {
  * itself is gone.
  */
 function sumOfTree(pid: number, measure: (pid: number) => number | undefined): number | undefined {
-  // The children of the main thread, from which shells and engines start processes.
+  // This lists the children of the main thread, from which shells and engines start processes.
   const children = readProc(pid, `task/${pid}/children`).split(" ").filter(Boolean).map(Number);
   const own = measure(pid);
   return own === undefined
@@ -167,7 +181,7 @@ function sumOfTree(pid: number, measure: (pid: number) => number | undefined): n
     : children.reduce((sum, child) => sum + (sumOfTree(child, measure) ?? 0), own);
 }
 
-/** Empty if the process is gone, or the system has no such file. */
+/** Reads a file of a process under /proc. Empty if the process is gone, or the system has no such file. */
 function readProc(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, "latin1");

@@ -1,6 +1,6 @@
 import type { EngineOption, SearchJob } from "../engine.ts";
 
-/** An `option` line of the greeting. */
+/** An engine option, as an `option` line of the greeting declares it. */
 export interface UciOption {
   readonly name: string;
   readonly type: string;
@@ -10,9 +10,9 @@ export interface UciOption {
 }
 
 /**
- * The engine options that callers may set, by the engine's own name. The operator or the service sets all others: strings
- * and paths can read and write files (`Debug Log File`, `EvalFile`, `SyzygyPath`), `nodestime` changes the meaning of
- * time, `Hash` and `Threads` are fixed at the start.
+ * The engine options that clients may set, by the engine's own names. The operator or the service sets all others: options that
+ * are strings or paths can read and write files (`Debug Log File`, `EvalFile`, `SyzygyPath`), `nodestime` changes the meaning of
+ * time, and `Hash` and `Threads` are fixed at the start.
  */
 const callersOptions: ReadonlyMap<string, { readonly name: string; readonly type: "spin" | "check" }> =
   new Map([
@@ -22,19 +22,22 @@ const callersOptions: ReadonlyMap<string, { readonly name: string; readonly type
     ["UCI_Chess960", { name: "uci_chess960", type: "check" }],
   ]);
 
-/** A whole number as engines write it; undefined for anything else. */
+/** Reads a whole number as engines write it; undefined for any other text. */
 export function integerOf(word: string | undefined): number | undefined {
   // `+ 0` makes -0 a plain 0.
   return word !== undefined && /^-?\d{1,15}$/.test(word) ? Number(word) + 0 : undefined;
 }
 
-/** A whole number that fits into the 32 bits of an answer's fields; undefined for anything else. */
+/** Reads a whole number that fits into the 32-bit fields of an answer; undefined for any other text. */
 export function int32Of(word: string | undefined): number | undefined {
   const value = integerOf(word);
   return value === undefined || Math.abs(value) >= 2 ** 31 ? undefined : value;
 }
 
-/** `option name Skill Level type spin default 20 min 0 max 20`: names and defaults may have spaces. */
+/**
+ * Parses an option line, such as `option name Skill Level type spin default 20 min 0 max 20`. Names and defaults may contain
+ * spaces.
+ */
 export function parseOption(words: readonly string[]): UciOption | undefined {
   const parts = new Map<string, string[]>();
   let part: string[] | undefined;
@@ -55,7 +58,7 @@ export function parseOption(words: readonly string[]): UciOption | undefined {
   return { name, type, default: text("default"), min: integerOf(text("min")), max: integerOf(text("max")) };
 }
 
-/** The options that callers may set and that the engine declares, in the order of `callersOptions`. */
+/** Returns the options that clients may set and that the engine declares, in the order of `callersOptions`. */
 export function callersOptionsFrom(declared: readonly UciOption[]): readonly EngineOption[] {
   return [...callersOptions].flatMap(([engineName, { name, type }]) => {
     const option = declared.find((one) => one.name === engineName && one.type === type);
@@ -79,7 +82,7 @@ function readOption(option: UciOption): Declared | undefined {
     : { kind: "integer", default: value, minimum: min, maximum: max };
 }
 
-/** The options of a search, as UCI values by the engine's own name. */
+/** Returns the options of a search, with their UCI values, by the engine's own names. */
 export function valuesOfSearch(
   known: readonly EngineOption[],
   { position, multipv, options }: SearchJob,
@@ -90,11 +93,13 @@ export function valuesOfSearch(
   return new Map([...asked, ["UCI_Chess960", String(position.chess960)], ["MultiPV", String(multipv)]]);
 }
 
-/** The options of an engine by their UCI names, with the values that were set. */
+/** The values to which the options of an engine are set, by their UCI names. */
 export interface OptionState {
-  /** Returns lines that set options to other values than they have. Options that the engine does not declare are left out. */
+  /**
+   * Returns the `setoption` lines for those options that have another value. Leaves out options that the engine does not declare.
+   */
   set(values: Iterable<readonly [name: string, value: string]>): readonly string[];
-  /** Returns lines that set each changed option to its default, because options survive `ucinewgame`. */
+  /** Returns the `setoption` lines that set each changed option to its default, because options survive `ucinewgame`. */
   reset(): readonly string[];
 }
 

@@ -1,7 +1,7 @@
 import type { Bound, ScoreValue, Wdl } from "../../chess/score.ts";
 import { int32Of, integerOf, parseOption, type UciOption } from "./options.ts";
 
-/** The fields of one `info` line. Engines leave out what they do not count. */
+/** The fields of an `info` line. An engine leaves out values that it does not count. */
 export interface UciInfo {
   readonly depth?: number;
   readonly seldepth?: number;
@@ -13,9 +13,9 @@ export interface UciInfo {
   readonly nps?: number;
   readonly hashfull?: number;
   readonly tbhits?: number;
-  /** Milliseconds. */
+  /** The time of the search in milliseconds. */
   readonly time?: number;
-  /** The move of the root that the engine begins to search at this depth. */
+  /** The move of the position that the engine begins to search at this depth. */
   readonly currmove?: string;
   readonly pv: readonly string[];
 }
@@ -32,10 +32,10 @@ export type UciLine =
 
 const other: UciLine = { kind: "other" };
 
-/** Reads one line. Never throws: a line that is not UCI is `other`, and a bad field is skipped. */
+/** Parses a line that an engine printed. Never throws: a line that is not UCI is `other`, and a bad field is skipped. */
 export function parseLine(line: string): UciLine {
   const text = line.trim();
-  // Every third line of a shallow search is an `info string`, so these lines are not split into words.
+  // Do not split these lines into words: every third line of a shallow search is an `info string`.
   if (/^info\s+string\b/.test(text)) {
     return parseInfoString(text);
   }
@@ -68,12 +68,18 @@ export function parseLine(line: string): UciLine {
 
 const movePattern = /^[a-h][1-8][a-h][1-8][qrbn]?$/;
 
-/** Undefined for `bestmove (none)`, which Stockfish prints for mate and stalemate, but also for positions that it refuses. */
+/**
+ * Reads a move. Undefined for `bestmove (none)`, which Stockfish prints for mate and stalemate, but also for positions that it
+ * rejects.
+ */
 function moveOf(word: string | undefined): string | undefined {
   return word !== undefined && movePattern.test(word) ? word : undefined;
 }
 
-/** When Stockfish 19 refuses a position, it prints `CRITICAL ERROR`, drops the rest of its input, and never answers. */
+/**
+ * Parses an `info string`. If Stockfish 19 rejects a position, it prints `CRITICAL ERROR`, drops the rest of its input, and never
+ * answers.
+ */
 function parseInfoString(text: string): UciLine {
   return text.includes("CRITICAL ERROR") ? { kind: "critical", reason: text.slice(0, 500) } : other;
 }
@@ -135,7 +141,7 @@ function parseInfo(words: readonly string[]): UciLine {
         info.pv = words.slice(at + 1);
         return { kind: "info", info };
       case "string":
-        // The rest is text.
+        // The rest of the line is free text.
         return { kind: "info", info };
     }
   }

@@ -5,37 +5,37 @@ import { createSnapshotFold } from "./snapshot-fold.ts";
 import type { UciTransport } from "./transport.ts";
 import { createDeadline, type Deadline, type WatchTimes, watchSilence } from "./watch.ts";
 
-/** One search on one engine, from `go` to `bestmove`. */
+/** A search on one engine, from `go` to `bestmove`. */
 export interface UciSearch {
-  /** Settles when the engine has ended the search or is gone. Rejects with the reason of `signal` if the caller has left. */
+  /** Settles when the engine has ended the search or is gone. Rejects with the reason of `signal` if the caller has given up. */
   readonly answer: Promise<SearchDone>;
   /** Reads a line that the engine printed. */
   receive(line: UciLine): void;
   /** Stops the engine as if the time of the search were over, but not before its first line. */
   cutShort(): void;
-  /** Rejects `answer`, because the engine failed. */
+  /** Rejects `answer` because the engine failed. */
   fail(failure: EngineFailure): void;
 }
 
 interface SearchOptions {
   readonly job: SearchJob;
-  /** Lines to send before the position: the options of this search. */
+  /** The `setoption` lines of this search, which are sent before the position. */
   readonly optionLines: readonly string[];
   readonly times: WatchTimes;
-  /** Aborted if the caller leaves. */
+  /** Aborted when the caller gives up. */
   readonly signal: AbortSignal;
   readonly onProgress: OnProgress | undefined;
-  /** Called after `bestmove`, when no more output of this search can come. */
+  /** A callback for the end of the search, after `bestmove`: no more output of this search can come. */
   readonly onEnd: () => void;
-  /** Kills the engine, and must then call `fail`. */
+  /** Kills the engine. It must then call `fail`. */
   readonly kill: (failure: EngineFailure) => void;
 }
 
-/** Plies. Stockfish never searches deeper, and reaches this depth in milliseconds if a mate or a draw is near. */
+/** The greatest depth that Stockfish searches, in plies. It reaches this depth in milliseconds if a mate or a draw is near. */
 const deepest = 245;
 
 /**
- * Share of `stopMs`. If the engine used less processor time than this after `stop`, it did not ignore `stop`: the
+ * The share of `stopMs` of processor time that shows that an engine ignored `stop`. If the engine used less after `stop`, the
  * machine did not let it run. WebAssembly engines read their input every 46 ms, native engines at every node.
  */
 const overtimeShare = 0.25;
@@ -44,11 +44,11 @@ const overtimeShare = 0.25;
  * Sends the position and `go`, and watches the search. The engine is killed if it
  * - refuses the position, or answers without a move, without a line or with an illegal move,
  * - is silent and does not answer `isready`, which an engine must answer even during a search,
- * - does not end in time after `stop`, which is sent when the limit has passed, the search is cut short or the caller has
- *   left.
+ * - does not end in time after `stop`, which is sent when the time limit has passed, the search is cut short, or the caller has
+ *   given up.
  *
- * If an engine is stopped before its first line, its move has no score, and an answer needs a score. If the limit
- * passes before the first line, the search gets a little more time for that line, and is stopped then.
+ * An answer needs a score, and an engine that is stopped before its first line has none. So if the time limit passes before the
+ * first line, the search gets a little more time for that line, and is then stopped.
  */
 export function startSearch(
   transport: UciTransport,
@@ -59,9 +59,9 @@ export function startSearch(
   const fold = createSnapshotFold({ lineCount: Math.min(job.multipv, moveCount), nodes, movetimeMs });
   const answer = Promise.withResolvers<SearchDone>();
   const startedAt = performance.now();
-  /** The reason to stop the engine for a caller that has not left; undefined while it may go on. */
+  /** The reason to stop the engine, other than a caller that gave up; undefined while the search may go on. */
   let because: "limit" | "cut short" | undefined;
-  /** Set when `stop` was sent. */
+  /** The deadline for the end of the search after `stop`; undefined until `stop` is sent. */
   let stopping: Deadline | undefined;
   const silence = watchSilence(transport, times, (silentMs) =>
     kill(new EngineFailure("unresponsive", `no sign of life for ${silentMs} ms while searching`)),
@@ -103,10 +103,10 @@ export function startSearch(
     kill(new EngineFailure("protocol_error", message));
   }
 
-  /** Moves that were checked before, because an engine prints the same few moves many times. */
+  /** The moves that were checked before, because an engine prints the same few moves many times. */
   const checked = new Set<string>();
 
-  /** Returns true if the search may report all of the moves. Kills the engine otherwise. */
+  /** True if the search may report all of these moves. Kills the engine otherwise. */
   function areAllowed(moves: readonly string[]): boolean {
     for (const move of moves) {
       const isNamed = searchMoves.length === 0 || searchMoves.includes(move);
@@ -127,16 +127,16 @@ export function startSearch(
     if (because === "cut short") {
       return "stop";
     }
-    // Stockfish 19 does not print the last count of nodes if its move loses, so the clock decides. The engine's clock
-    // started later than ours, so if ours has time left, time has not ended the search.
+    // Let the clock decide, because Stockfish 19 does not print the last count of nodes if its move loses. The engine's clock
+    // started later than this one, so if time is left here, time has not ended the search.
     const isInTime = because === undefined && performance.now() - startedAt < movetimeMs;
     return nodes !== undefined && isInTime ? "nodes" : "time";
   }
 
-  /** Settles `answer`. Returns false if the engine was killed for its answer. */
+  /** Settles `answer`. Returns false if the engine was killed because of its answer. */
   function accept(bestMove: string | undefined, ponder: string | undefined): boolean {
     if (signal.aborted) {
-      // The engine may have been stopped before it had a move.
+      // Accept any answer: the engine may have been stopped before it had a move.
       answer.reject(signal.reason);
       return true;
     }
@@ -146,7 +146,7 @@ export function startSearch(
       return false;
     }
     if (!snapshot) {
-      // The machine was slow, and the engine can serve other searches.
+      // Do not kill the engine: the machine was slow, and the engine can serve other searches.
       answer.reject(new EngineFailure("overtime", "stopped before its first line"));
       return true;
     }
@@ -197,7 +197,7 @@ function positionLine({ position }: SearchJob): string {
   return `position fen ${position.root}${moves}`;
 }
 
-/** `searchmoves` comes last: engines read everything after it as moves. */
+/** Returns the `go` line. `searchmoves` comes last, because engines read everything after it as moves. */
 function goLine({ depth, nodes, movetimeMs, searchMoves }: SearchJob): string {
   const plies = depth === undefined ? "" : ` depth ${depth}`;
   const visits = nodes === undefined ? "" : ` nodes ${nodes}`;

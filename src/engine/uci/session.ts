@@ -22,6 +22,8 @@ import type { ProcessEnd, UciTransport } from "./transport.ts";
 import { createDeadline, createFloodMeter, type Deadline, type WatchTimes } from "./watch.ts";
 
 /**
+ * The states of a session:
+ *
  *     greeting ──readyok──▶ idle ──search──▶ searching ──bestmove──▶ cleaning
  *                            ▲                    ▲                    │   │
  *                            │                    └──────search────────┘   │
@@ -30,15 +32,18 @@ import { createDeadline, createFloodMeter, type Deadline, type WatchTimes } from
  *     every state ──the engine fails, its pipe ends, or the session is closed──▶ ended
  */
 type SessionState =
-  /** `options` are those that the engine declares; `isIntroduced` is true from its `uciok`. */
+  /** The engine introduces itself. `options` are the options that it has declared; `isIntroduced` is true after its `uciok`. */
   | { readonly kind: "greeting"; readonly options: UciOption[]; isIntroduced: boolean }
   | { readonly kind: "idle" }
-  /** `isClean` is false until the `readyok` of the cleaning before this search. No line before it belongs to this search. */
+  /**
+   * A search runs. `isClean` is false until the engine has printed the `readyok` of the cleaning before this search; no earlier
+   * line belongs to this search.
+   */
   | { readonly kind: "searching"; readonly search: UciSearch; isClean: boolean }
   | { readonly kind: "cleaning"; readonly deadline: Deadline }
   | { readonly kind: "ended" };
 
-/** An engine that speaks UCI. `createUciSession` starts one. */
+/** A session with an engine that speaks UCI. `createUciSession` starts it. */
 class UciSession implements EngineSession {
   readonly exited: Promise<EngineFailure | undefined>;
   readonly #settings: EngineSettings;
@@ -49,7 +54,7 @@ class UciSession implements EngineSession {
   readonly #flood = createFloodMeter();
   #state: SessionState = { kind: "greeting", options: [], isIntroduced: false };
   #info: EngineInfo = { name: "", author: "", options: [] };
-  /** The options that searches set and cleaning resets. */
+  /** The options that searches set and that cleaning resets. */
   #options: OptionState = createOptionState([]);
 
   constructor(settings: EngineSettings, transport: UciTransport, times: WatchTimes) {
@@ -57,7 +62,7 @@ class UciSession implements EngineSession {
     this.#transport = transport;
     this.#times = times;
     this.exited = this.#exit.promise;
-    // A session may be closed before anybody waits for its greeting.
+    // Ignore the rejection here, because a session may be closed before anything waits for its greeting.
     this.#ready.promise.catch(() => {});
     void this.#read();
   }
@@ -101,7 +106,8 @@ class UciSession implements EngineSession {
       throw new EngineFailure("no_start", "the engine was gone before the search began", { cause });
     }
     if (state.kind === "cleaning") {
-      // The search watches the engine from here. It waits in the engine's input, which saves a shallow search a fifth of its time.
+      // From here on, the search watches the engine. Its command waits in the engine's input, which saves a shallow search a
+      // fifth of its time.
       state.deadline.clear();
     } else if (state.kind !== "idle") {
       throw new Error(`a search on an engine that is ${state.kind}`);
@@ -141,7 +147,7 @@ class UciSession implements EngineSession {
       this.#options = createOptionState(greeting.options);
       const { threads, hashMb } = this.#settings;
       const settingLines = createOptionState(greeting.options).set([
-        // Hash after Threads, as Stockfish recommends.
+        // Set Hash after Threads, as Stockfish recommends.
         ["Threads", String(threads)],
         ["Hash", String(hashMb)],
         ["UCI_ShowWDL", "true"],
@@ -153,7 +159,7 @@ class UciSession implements EngineSession {
     }
   }
 
-  /** Resets the options and the hash table, so that nothing of a search affects the next one. */
+  /** Resets the options and the hash table, so that no search affects the next one. */
   #clean(): void {
     const { unresponsiveMs } = this.#times;
     const deadline = createDeadline(unresponsiveMs, () => {
@@ -189,7 +195,7 @@ class UciSession implements EngineSession {
     } else if (state.kind === "searching" && state.isClean) {
       state.search.receive(line);
     } else if (line.kind === "bestmove") {
-      // The next caller must not get this answer.
+      // End the engine, because the next search must not get this answer.
       void this.#end(new EngineFailure("protocol_error", "a bestmove without a search"));
     } else if (line.kind === "readyok" && state.kind === "searching") {
       state.isClean = true;
@@ -200,7 +206,7 @@ class UciSession implements EngineSession {
   }
 
   /**
-   * Kills the engine once, and rejects the greeting or the search in flight with the failure.
+   * Kills the engine once, and rejects the greeting or the running search with the failure.
    *
    * @param cause the failure, or a promise of it; undefined if the session was closed
    */
@@ -228,10 +234,12 @@ class UciSession implements EngineSession {
   }
 }
 
-/** Longest time from the end of the pipe to the end of the process, in milliseconds. */
+/** The longest time from the end of the pipe to the end of the process, in milliseconds. */
 const exitDelayMs = 200;
 
-/** Returns the reason for the end of the pipe. The system reports the end of the process a moment later. */
+/**
+ * Returns the failure that explains the end of the pipe. Waits a moment, because the system reports the end of the process later.
+ */
 async function failureOfExit({ ended }: UciTransport): Promise<EngineFailure> {
   const unknown = Promise.withResolvers<ProcessEnd>();
   const deadline = createDeadline(exitDelayMs, () => unknown.resolve("itself"));
@@ -243,9 +251,9 @@ async function failureOfExit({ ended }: UciTransport): Promise<EngineFailure> {
 }
 
 /**
- * Greets an engine, and waits until it is ready.
+ * Starts a session: greets the engine, and waits until it is ready.
  *
- * @throws EngineFailure of the kind `no_start`, or the reason of `signal`; the engine is gone then
+ * @throws EngineFailure of the kind `no_start`, or the reason of `signal`; the engine is then gone
  */
 export async function createUciSession(
   settings: EngineSettings,

@@ -1,13 +1,15 @@
 import type { EngineLine, SearchCounters, Snapshot } from "../engine.ts";
 import type { UciInfo } from "./parse-line.ts";
 
-/** Folds the `info` lines of one search into states that are complete for every line. */
+/** Collects the `info` lines of one search into states that are complete for every line. */
 interface SnapshotFold {
-  /** Returns the new state if this line completes one. */
+  /** Adds a line. Returns the new state if the line completes one. */
   add(info: UciInfo): Snapshot | undefined;
-  /** Call this when the search is cut short: no iteration printed from then on counts as complete. */
+  /** Call this when the search is cut short: no iteration that is printed afterwards counts as complete. */
   close(): void;
-  /** The newest complete iteration with the counters of the whole search; without one, line 1 as last printed. */
+  /**
+   * Returns the newest complete iteration with the counters of the whole search. If there is none, returns the newest first line.
+   */
   final(): Snapshot | undefined;
 }
 
@@ -19,31 +21,32 @@ interface FoldLimits {
 }
 
 /**
- * An iteration is complete when the engine has printed all of its lines, with exact scores, before the time was up.
+ * Creates the collector of a search. An iteration is complete when the engine has printed all of its lines, with exact scores,
+ * before the time is up.
  *
- * When time ends an iteration, Stockfish prints that iteration once more, under its full depth: with lines that it did not
- * search relabelled, and PVs of one move. Those lines carry a time at or after the limit. If a score is a bound, the
- * engine searches the same depth again.
+ * If time ends an iteration, Stockfish prints that iteration once more, under its full depth: with relabelled lines that it did
+ * not search, and with PVs of one move. Such lines carry a time at or after the limit. If a score is a bound, the engine searches
+ * the same depth again.
  *
- * When the node limit is reached, Stockfish does the same, and it notices the limit up to a thousandth of the nodes
- * late. An iteration whose node count has reached the limit may therefore be unfinished. It is complete if a deeper
- * iteration begins, because only the last iteration can be unfinished.
+ * Stockfish does the same when the node limit is reached, which it notices up to a thousandth of the nodes late. An iteration
+ * whose node count has reached the limit may therefore be unfinished. If a deeper iteration begins, the iteration was complete,
+ * because only the last iteration can be unfinished.
  *
- * In a long search Stockfish prints all lines after each line that it has searched. Another line may have the new depth and
- * an exact score because it was the best for a while. But then Stockfish also prints each move of the root that it begins:
- * if such a move follows at the same depth, the iteration was not complete.
+ * In a long search, Stockfish prints all lines after each line that it has searched. Another line may then have the new depth and
+ * an exact score because it was the best for a while. In this stage, Stockfish also prints each move of the position when it
+ * begins to search that move. If such a move follows at the same depth, the iteration was not complete.
  */
 export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
   const nodesMax = limits.nodes ?? Number.POSITIVE_INFINITY;
   let iteration: EngineLine[] = [];
-  /** An iteration that is not decided yet: the next line, or the end of the search, shows if it is complete. */
+  /** An iteration that may be complete: the next line, or the end of the search, shows whether it is. */
   let pending: { readonly whole: Snapshot; readonly ifLast: boolean; readonly reported: boolean } | undefined;
   let complete: Snapshot | undefined;
   let lastFirstLine: EngineLine | undefined;
   let counters = noCounters;
   let [printsMoves, closed] = [false, false];
 
-  /** Call this when an iteration of this depth begins or continues. Returns the pending iteration if it proves complete. */
+  /** Call this when an iteration of this depth begins or continues. Returns the pending iteration if that proves it complete. */
   function reach(depth: number): Snapshot | undefined {
     const before = pending;
     pending = undefined;
@@ -107,7 +110,10 @@ export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
 
 const noCounters: SearchCounters = { nodes: 0, nps: 0, timeMs: 0, hashfull: 0, tbhits: 0 };
 
-/** Stockfish prints more in a later stage of a search: version 15 after three seconds, 19 after ten million nodes. */
+/**
+ * Returns the stage of a search. Stockfish prints more in a later stage: version 15 after three seconds, version 19 after ten
+ * million nodes.
+ */
 function stageOf({ nodes, timeMs } = noCounters): number {
   return Number(nodes > 10_000_000) + Number(timeMs > 3000);
 }

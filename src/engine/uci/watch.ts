@@ -2,13 +2,13 @@ import type { UciTransport } from "./transport.ts";
 
 /** A time limit for an event. */
 export interface Deadline {
-  /** Call this when the event has happened, or when nobody waits for it any more. */
+  /** Call this when the event has happened, or when the deadline does not matter any more. */
   clear(): void;
 }
 
 /**
- * Calls `missed` after `ms` milliseconds, but reads pending input first. If this process was paused, Node runs timers
- * before it reads pipes, and the awaited line may already be in the pipe.
+ * Calls `missed` after `ms` milliseconds, but reads pending input first. If this process was paused, Node runs timers before it
+ * reads pipes, and the awaited line may already be in the pipe.
  */
 export function createDeadline(ms: number, missed: () => void): Deadline {
   let lastLook: NodeJS.Immediate | undefined;
@@ -23,9 +23,9 @@ export function createDeadline(ms: number, missed: () => void): Deadline {
   };
 }
 
-/** Watches a searching engine for silence. */
+/** A watch that notices if a searching engine is silent. */
 interface SilenceWatch {
-  /** The engine has printed something. */
+  /** Call this when the engine has printed something. */
   heard(): void;
   end(): void;
 }
@@ -33,7 +33,7 @@ interface SilenceWatch {
 /**
  * Sends `isready` to a silent engine, because an engine must answer it even while it searches.
  *
- * @param onUnresponsive called with the milliseconds of silence if there is no answer
+ * @param onUnresponsive called with the length of the silence in milliseconds if there is no answer
  */
 export function watchSilence(
   transport: UciTransport,
@@ -41,7 +41,7 @@ export function watchSilence(
   onUnresponsive: (silentMs: number) => void,
 ): SilenceWatch {
   let heardAt = performance.now();
-  /** Set while the engine owes an answer to `isready`. */
+  /** The deadline of the answer to `isready`; undefined if the engine owes no answer. */
   let probe: Deadline | undefined;
   const listen = setInterval(() => {
     if (probe === undefined && performance.now() - heardAt >= silenceMs) {
@@ -64,17 +64,19 @@ export function watchSilence(
 
 /** Time limits of an engine, in milliseconds. */
 export interface WatchTimes {
-  /** From the start of the process to `readyok`. The full network takes 1 s, and several seconds under load. */
+  /** The time from the start of the process to `readyok`. The full network takes 1 s, and several seconds under load. */
   readonly startMs: number;
-  /** Silence in a search before `isready` is sent. */
+  /** The length of the silence in a search after which `isready` is sent. */
   readonly silenceMs: number;
-  /** From `isready` to `readyok`, during a search or after one. WASM engines read their input every 46 ms in a search. */
+  /**
+   * The time from `isready` to `readyok`, during or after a search. WebAssembly engines read their input every 46 ms in a search.
+   */
   readonly unresponsiveMs: number;
-  /** From the limit of a search to `stop`. */
+  /** The time from the limit of a search to `stop`. */
   readonly lateMs: number;
   /**
-   * From `stop` to `bestmove`. A search without a line at its limit has the same time for its first line. Callers are
-   * promised an answer or an error within 1500 ms after the limit. `lateMs` and twice `stopMs` are 1000 ms of that.
+   * The time from `stop` to `bestmove`, and the extra time for the first line of a search that has none at its limit. Clients are
+   * promised an answer or an error within 1500 ms after the limit; `lateMs` and twice `stopMs` are 1000 ms of that.
    */
   readonly stopMs: number;
 }
@@ -88,16 +90,16 @@ export const defaultWatchTimes: WatchTimes = {
 };
 
 /**
- * The output limit of an engine, counted from the start of a search: a burst, and more for every second. Ten lines of 30 plies at
- * 30 depths are 0.1 million characters. Ten lines of a few plies at 245 depths are 0.4 million; if a mate is near, a
- * search without a depth prints them within milliseconds.
+ * The output limit of an engine, counted from the start of a search: a burst of characters, and more for every second. Ten lines
+ * of 30 plies at 30 depths are 0.1 million characters. Ten lines of a few plies at 245 depths are 0.4 million; if a mate is near,
+ * a search without a depth prints them within milliseconds.
  */
 const burstChars = 1_000_000;
 const charsPerSecond = 250_000;
 
-/** Counts the output of an engine, even of an idle one, because the thread that reads it serves all callers. */
+/** Counts the output of an engine, even of an idle one, because the thread that reads it serves all clients. */
 interface FloodMeter {
-  /** Counts a line. Returns true if the line exceeds the output limit. */
+  /** Counts a line. Returns true if it exceeds the output limit. */
   floods(line: string): boolean;
   /** Starts to count from zero. */
   reset(): void;
@@ -109,7 +111,7 @@ export function createFloodMeter(now: () => number = () => performance.now()): F
   return {
     floods(line) {
       chars += line.length + 1;
-      // The clock is read only if it matters, because engines print thousands of lines.
+      // Read the clock only if the burst is exceeded, because engines print thousands of lines.
       return chars > burstChars && chars > burstChars + ((now() - since) / 1000) * charsPerSecond;
     },
     reset() {

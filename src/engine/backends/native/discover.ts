@@ -8,10 +8,13 @@ import { createUciSession } from "../../uci/session.ts";
 import type { WatchTimes } from "../../uci/watch.ts";
 import { findExecutables, type NativeSearch } from "./find-executables.ts";
 
-/** A native engine greets within a tenth of a second. A file that is not an engine must not delay the start for long. */
+/**
+ * The longest time that discovery waits for the greeting of an engine, in milliseconds. A native engine greets within a tenth of
+ * a second, and a file that is not an engine must not delay the start for long.
+ */
 const greetingMaxMs = 5000;
 
-/** Finds the binaries that speak UCI and pass the self-test. Their ids come from the names that they report. */
+/** Finds the native binaries that speak UCI and pass the self-test. Their ids come from the names that they report. */
 export async function discoverNative(
   where: NativeSearch,
   settings: EngineSettings,
@@ -30,7 +33,7 @@ export async function discoverNative(
   const builds = new Map<string, EngineBuild>();
   for (const build of found.flat()) {
     const { id, sha256 } = build;
-    // A copy of an engine is not another engine.
+    // Leave out copies of an engine.
     if (!builds.has(sha256)) {
       const taken = builds.values().some((other) => other.id === id);
       builds.set(sha256, taken ? { ...build, id: `${id}-${sha256.slice(0, 8)}` } : build);
@@ -61,7 +64,7 @@ async function identify(
       throw new Error("it reports no name");
     }
     const selfTestNodes = await selfTest(session, settings.threads, signal);
-    // The digest is of the file that was tested.
+    // Make sure that the digest is that of the tested file.
     await integrity.assertUnchanged();
     const reproducible = selfTestNodes !== undefined;
     if (!reproducible && settings.threads === 1) {
@@ -71,7 +74,7 @@ async function identify(
         "equal searches of this engine differ: its answers are not deterministic",
       );
     }
-    // The operator decides how long an engine stays on this machine.
+    // A native build is never deprecated: the operator decides how long it stays on this machine.
     const deprecatedSince = undefined;
     const found = { ...session.info, ...identity, file, ...integrity };
     return [{ ...found, path: "native", settings, reproducible, selfTestNodes, deprecatedSince }];
@@ -82,7 +85,7 @@ async function identify(
   }
 }
 
-/** The properties of a build that follow from the name of the engine. */
+/** The properties of a native build that follow from the name that the engine reports. */
 interface NativeIdentity {
   readonly id: string;
   readonly family: string;

@@ -3,13 +3,16 @@ import { delimiter, join } from "node:path";
 
 /** The places where discovery looks for native engines. */
 export interface NativeSearch {
-  /** Binaries that the operator named. If set, discovery looks nowhere else. */
+  /** The binaries that the operator named. If set, discovery looks nowhere else. */
   readonly files: readonly string[] | undefined;
-  /** The value of PATH. */
+  /** The value of the environment variable PATH. */
   readonly searchPath: string;
 }
 
-/** Debian installs to /usr/games, which is not on every PATH. Homebrew installs to the last two. */
+/**
+ * The folders in which discovery looks besides those on the PATH. Debian installs engines to /usr/games, which is not on every
+ * PATH; Homebrew installs them to the last two.
+ */
 const usualFolders = [
   "/usr/games",
   "/usr/local/bin",
@@ -19,7 +22,7 @@ const usualFolders = [
 ];
 
 /**
- * Lists the executable files, each once, with links resolved.
+ * Lists the executable files of native engines, each once, with links resolved.
  *
  * @param onUnusable called for a file that the operator named and that cannot be run
  */
@@ -28,7 +31,7 @@ export async function findExecutables(
   onUnusable: (file: string, error: unknown) => void,
 ): Promise<readonly string[]> {
   const folders = [...searchPath.split(delimiter), ...usualFolders].filter(Boolean);
-  // npm puts the loader of its WebAssembly build on the PATH of every script, under the same name.
+  // Skip the folders of npm, which puts the loader of the WebAssembly build on the PATH of every script, under the same name.
   const searched = folders.filter((folder) => !folder.includes("node_modules"));
   const names = files ?? searched.map((folder) => join(folder, "stockfish"));
   const real = await Promise.all(

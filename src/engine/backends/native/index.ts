@@ -7,7 +7,7 @@ import { defaultWatchTimes, type WatchTimes } from "../../uci/watch.ts";
 import { discoverNative } from "./discover.ts";
 import type { NativeSearch } from "./find-executables.ts";
 
-/** UCI binaries on this machine. */
+/** Creates the backend that runs UCI binaries of this machine. */
 export function createNativeBackend(
   settings: EngineSettings,
   where: NativeSearch,

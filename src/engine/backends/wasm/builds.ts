@@ -1,21 +1,26 @@
 import type { EngineBuild } from "../../engine.ts";
 import type { FileIntegrity, Pin } from "../../file-integrity.ts";
 
-/** A row of the table. */
+/** A row of the table of WebAssembly builds. */
 export type WasmBuild = Omit<
   EngineBuild,
   "path" | "settings" | "reproducible" | "file" | "deprecatedSince" | keyof FileIntegrity
 > & {
-  /** Day of the release that announced the end of this build. Callers are promised that the row stays for 90 days more. */
+  /** The day of the release that announced the end of this build. Clients are promised that the row stays for 90 more days. */
   readonly deprecatedSince?: `${number}-${number}-${number}`;
-  /** The npm package of the build, and the loader in it. The module is beside the loader, as `.wasm`. */
+  /**
+   * The npm package of the build; `loader` is the path of the loader in the package. The module is beside the loader, as `.wasm`.
+   */
   readonly package: string;
   readonly loader: string;
-  /** Digests of the module and of the loader. No other files run under this id. */
+  /** The digests of the module and of the loader. No other files run under this id. */
   readonly pin: Pin;
 };
 
-/** The fields that all builds of the table have in common. A test compares author and options with what the engines report. */
+/**
+ * The fields that all builds of the table have in common. A test compares the author and the options with those that the engines
+ * report.
+ */
 const stockfish = {
   family: "stockfish",
   license: "GPL-3.0-or-later",

@@ -9,14 +9,15 @@ import { type WasmBuild, wasmBuilds } from "./builds.ts";
 const require = createRequire(import.meta.url);
 
 /**
- * Largest hash in MiB. With 2047, Stockfish 19 never prints `readyok`. With 4096, which is 0 in its 32-bit addresses, its
- * answers differ from those with every other size (both seen 2026-11).
+ * The largest hash table of a WebAssembly engine, in MiB. With 2047, Stockfish 19 never prints `readyok`. With 4096, which is 0
+ * in its 32-bit addresses, its answers differ from those with every other size (both seen in November 2026).
  */
 const hashMaxMb = 1024;
 
 /**
  * Finds the builds of the table whose npm package is installed. All of them have one thread.
- * @throws EngineUserUnusable if the engines' user cannot read them
+ *
+ * @throws EngineUserUnusable if the engines' user cannot read the files
  */
 export async function discoverWasm(
   { hashMb }: EngineSettings,
@@ -38,10 +39,10 @@ export async function discoverWasm(
   return found.flat();
 }
 
-/** Returns the loader and its modules; undefined if the operator has not installed them. */
+/** Returns the loader and the modules of a build; undefined if the operator has not installed them. */
 export async function installedFiles(name: string, loader: string): Promise<readonly string[] | undefined> {
   try {
-    // Node's permission model refuses links, and npm may install by links.
+    // Resolve links, because Node's permission model refuses them, and npm may install by links.
     const file = await realpath(join(dirname(require.resolve(`${name}/package.json`)), loader));
     const modules = await modulesOf(file);
     return modules.length === 0 ? undefined : [file, ...modules];

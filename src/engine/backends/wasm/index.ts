@@ -6,7 +6,7 @@ import { createUciSession } from "../../uci/session.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../uci/watch.ts";
 import { discoverWasm } from "./discover.ts";
 
-/** Stockfish compiled to WebAssembly, from npm. */
+/** Creates the backend that runs Stockfish compiled to WebAssembly, from npm. */
 export function createWasmBackend(
   settings: EngineSettings,
   sandbox: Sandbox,
@@ -21,8 +21,8 @@ export function createWasmBackend(
 }
 
 /**
- * Runs the engine in a Node process of its own, because a search that does not stop can only be killed from outside. By
- * Node's permission model, the engine may read its own folder and nothing else.
+ * Returns the command that runs a WebAssembly engine in a Node process of its own, because only a process can be killed if its
+ * search does not stop. Node's permission model lets the engine read its own folder and nothing else.
  */
 export function commandOfWasm(
   { file, settings }: Pick<EngineBuild, "file" | "settings">,
@@ -31,7 +31,7 @@ export function commandOfWasm(
   const permissions = [
     "--permission",
     `--allow-fs-read=${dirname(file)}`,
-    // node:sqlite ignores the permission model.
+    // Disable node:sqlite, because it ignores the permission model.
     "--no-experimental-sqlite",
   ];
   return sandbox.wrap({ file: sandbox.node, args: [...permissions, file] }, settings);
