@@ -11,68 +11,70 @@ import type {
   SearchEvent,
 } from "../engine/engine.ts";
 
-/** A request as callers write it. Only the ranges of its numbers are validated. */
+/** A request for an analysis, as the client sent it. Only the ranges of its numbers are validated. */
 export interface AnalysisRequest {
   readonly fen: string;
   readonly moves: readonly string[];
-  /** Plies. */
+  /** The depth in plies. */
   readonly depth: number | undefined;
-  /** Positions to visit. */
+  /** The number of positions to visit. */
   readonly nodes: number | undefined;
   readonly multipv: number | undefined;
   readonly movetimeMs: number | undefined;
-  /** The only moves to search, UCI or SAN. All are searched if it is empty. */
+  /** The only moves to search, in UCI or SAN. If empty, all legal moves are searched. */
   readonly searchMoves: readonly string[];
   /** An engine id or `latest`. */
   readonly engine: string;
   readonly path: "auto" | "wasm" | "native";
-  /** By JSON name. */
+  /** The engine options by their JSON names. */
   readonly options: Readonly<Record<string, unknown>>;
 }
 
 /** A validated request, as `validateRequest` makes it. */
 export interface ValidatedRequest {
   readonly position: Position;
-  /** Number of moves that the caller sent. To play them is work, even if the request is refused afterwards. */
+  /** The number of moves that the client sent. Playing them is work, even if the request is rejected afterwards. */
   readonly movesPlayed: number;
   readonly build: EngineBuild;
-  /** Plies; undefined if depth is no limit. */
+  /** The depth limit in plies; undefined if there is none. */
   readonly depth: number | undefined;
   readonly nodes: number | undefined;
   readonly multipv: number;
   readonly movetimeMs: number | undefined;
-  /** UCI, as `readSearchMoves` writes them; empty if the request names none. */
+  /** The moves to search in UCI, as `readSearchMoves` writes them; empty if the request names none. */
   readonly searchMoves: readonly string[];
   readonly options: OptionValues;
-  /** The options that change the search of this position. Two searches with equal ones are equal. */
+  /**
+   * The options that change the search of this position. If two requests differ only in other options, their searches are equal.
+   */
   readonly effectiveOptions: OptionValues;
   /** True if the options make the engine weaker than it can be. */
   readonly weakened: boolean;
   readonly warnings: readonly Warning[];
 }
 
-/** The ranges of the proto, for modules that do not import it. */
+/** The ranges of a request's numbers, as in the proto files, for modules that do not import those. */
 export const requestBounds = {
-  /** Plies. */
+  /** The depth in plies. */
   depth: { minimum: 1, maximum: 30, default: 14 },
-  /** Positions to visit. */
+  /** The number of positions to visit. */
   nodes: { minimum: 1, maximum: 1_000_000_000 },
-  /** Principal variations. */
+  /** The number of principal variations. */
   multipv: { minimum: 1, maximum: 10, default: 1 },
-  /** Milliseconds. */
+  /** The time limit in milliseconds. */
   movetimeMs: { minimum: 50, maximum: 60_000 },
   reviewPlies: { minimum: 1, maximum: pliesMax },
 } as const;
 
-/** Most requests in a batch. */
+/** The largest number of requests in a batch. */
 export const batchItemsMax: number = 200;
 
-/** The depth that limits a search, in plies; undefined if only nodes limit it. */
+/** Returns the depth limit of a search in plies; undefined if only nodes limit the search. */
 export function depthLimitOf({ depth, nodes }: Pick<AnalysisRequest, "depth" | "nodes">): number | undefined {
   return depth ?? (nodes === undefined ? requestBounds.depth.default : undefined);
 }
 
-/** Something that the caller should know. The answer is still right. */
+/** A warning for the client. The answer is right all the same. */
 export interface Warning {
   readonly code: string;
   readonly message: string;
@@ -86,15 +88,15 @@ export type StopReason = "depth" | "nodes" | "movetime" | "server_limit" | "term
 /** A complete state of an analysis: the search result, and how this request got it. */
 export interface Analysis extends Omit<SearchResult, "best" | "endedBy"> {
   readonly request: ValidatedRequest;
-  /** Undefined exactly when the game is over; then there are no lines either. */
+  /** The best move; undefined if and only if the game is over. Then there are no lines either. */
   readonly best: MoveDescription | undefined;
-  /** Milliseconds waited for an engine. */
+  /** The time that this request waited for a slot, in milliseconds. */
   readonly queueMs: number;
-  /** Undefined while the search goes on. */
+  /** The reason why the search ended; undefined while it goes on. */
   readonly stopReason: StopReason | undefined;
-  /** True if the search was stopped before any of its limits, because the server is stopping. */
+  /** True if the search was stopped before it reached any of its limits, because the server is stopping. */
   readonly cutShort: boolean;
-  /** True if the answer is that of a search that had ended before; `counters` are of that search. */
+  /** True if the answer is the result of a search that had ended before the request. `counters` are those of that search. */
   readonly cached: boolean;
 }
 
@@ -106,7 +108,7 @@ export interface AnalysisLine {
   readonly san: readonly string[];
 }
 
-/** The one state of a game that is over, by the rules alone. No engine searches it. */
+/** Makes the only state of a game that is over, by the rules of chess alone. No engine searches it. */
 export function analysisOfFinishedGame(request: ValidatedRequest, terminal: Terminal): Analysis {
   return {
     request,
@@ -127,31 +129,35 @@ export function analysisOfFinishedGame(request: ValidatedRequest, terminal: Term
 }
 
 /**
- * The result of a search. It is the same for every caller of an equal search, so it is shared and cached. It is plain
- * data, so that a store may write it as JSON. All scores are from White's point of view.
+ * The result of a search. It is the same for all clients with an equal search, so it is shared and cached. It is plain data, so
+ * that a store may write it as JSON. All scores are in White's view.
  */
 export interface SearchResult {
   readonly score: Score;
   readonly best: MoveDescription;
   readonly ponder: MoveDescription | undefined;
-  /** Best first, at least one. */
+  /** The lines of the search, best first; at least one. */
   readonly lines: readonly AnalysisLine[];
   readonly depth: number;
   readonly seldepth: number;
-  /** Counters of the search that was run. */
+  /** The engine's counters of the search that was run. */
   readonly counters: SearchCounters;
-  /** Undefined while the search goes on. */
+  /** The reason why the search ended; undefined while it goes on. */
   readonly endedBy: SearchDone["endedBy"] | undefined;
-  /** True if depth and nodes alone define the result: any search with the same key finds the same. */
+  /** True if depth and nodes alone define the result, so that any search with the same key finds the same result. */
   readonly deterministic: boolean;
-  /** Warnings about the search. Those about a request are added to its own answer. */
+  /** Warnings about the search. Warnings about a request are added to the answer to that request. */
   readonly warnings: readonly Warning[];
 }
 
 /** The part of a request that is equal in all requests that share a search. */
 type Searched = Pick<ValidatedRequest, "position" | "build" | "weakened">;
 
-/** Describes the engine's words for callers: White's point of view, SAN beside UCI, and warnings. @throws Error if the best move is illegal */
+/**
+ * Makes a search result from an engine's event: with scores in White's view, SAN beside UCI, and warnings.
+ *
+ * @throws Error if the best move is illegal
+ */
 export function resultFromEvent(event: SearchEvent, { position, build, weakened }: Searched): SearchResult {
   const { snapshot } = event;
   const lines = snapshot.lines.map((line) => describeLine(line, position));
@@ -199,7 +205,7 @@ function describeLine({ depth, seldepth, score, moves: ucis }: EngineLine, posit
   return { depth, seldepth, score: scoreForWhite(score, position.turn), moves, san };
 }
 
-/** Makes the answer to one request. */
+/** Makes the answer to one request from the result of a search. */
 export function analysisFromResult(
   { endedBy, warnings, ...result }: SearchResult,
   request: ValidatedRequest,
@@ -229,24 +235,26 @@ function stopReasonOf(
   }
 }
 
-/** The moves that the engine must search; none if the request names all legal moves, which is no restriction. */
+/** Returns the moves to which the search is restricted; none if the request names all legal moves. */
 export function restrictionOf({ position, searchMoves }: ValidatedRequest): readonly string[] {
   return searchMoves.length === position.legalMoveCount ? [] : searchMoves;
 }
 
 /**
- * Names the search of a request. Two requests have the same key exactly if depth and nodes alone define the same answer
- * to both. The key is undefined for a weakened engine, because it plays at random: no two of its answers are the same.
+ * Returns the key under which the answer to a request is cached. Two requests have the same key if and only if depth and nodes
+ * alone define the same answer to both. Undefined for a weakened engine, because it plays at random, so no two of its answers are
+ * the same.
  *
- * The key holds the normal six-field FEN that the history starts from, the moves, the variant, the build, its threads
- * and hash size, depth, nodes, lines, the moves to search, and the options that are in effect. It does not hold the
- * caller's FEN text or options that have their default.
+ * The key contains the FEN in normal form from which the history starts, the moves, the variant, the build, its threads and hash
+ * size, depth, nodes, lines, the moves to search, and the options that are in effect. It does not contain the client's FEN text,
+ * or options that have their default.
  *
- * **The key does not hold `movetime_ms`.** Only results that depth or nodes ended are cached, and another movetime would not change
- * those. So a request with `movetime_ms: 50` may get an answer that once took seconds: it is better than that of its own search, and comes
- * at once. `flightKeyOf` names searches in flight, for which movetime matters.
+ * **The key does not contain `movetime_ms`.** Only results that depth or nodes ended are cached, and another movetime would not
+ * change those. So a request with `movetime_ms: 50` may at once get an answer that once took seconds, which is better than the
+ * result of its own search. `flightKeyOf` makes the keys of searches in flight, for which movetime matters.
  *
- * **The key holds the SHA-256 of the build's file**, not the file's name: answers outlive the process, and a file may be replaced.
+ * **The key contains the SHA-256 of the build's file**, not the file's name, because answers outlive the process, and a file may
+ * be replaced.
  */
 export function cacheKeyOf(request: ValidatedRequest): string | undefined {
   if (request.weakened) {
@@ -258,22 +266,22 @@ export function cacheKeyOf(request: ValidatedRequest): string | undefined {
   return `${position.root}|${position.moves.join(" ")}|${variant}|${keyOfBuild(build)}|${limits}|${keyOfOptions(effectiveOptions)}`;
 }
 
-/** Names a search in flight: time may end it, so its movetime is part of the name. */
+/** Returns the key of a search in flight. It contains the movetime, because time may end the search. */
 export function flightKeyOf(cacheKey: string, movetimeMs: number): string {
   return `${cacheKey}|${movetimeMs}`;
 }
 
 /**
- * True if a search is shared with other nodes, in flight and afterwards. Such a search takes an engine some ten milliseconds, thirty times
- * as long as the question over a network.
+ * True if a search is worth sharing with other nodes, while it runs and afterwards. Such a search takes an engine about ten
+ * milliseconds, thirty times as long as asking another machine over the network.
  */
 export function isWorthSharing(limits: DepthAndNodes): boolean {
   return isAtLeast(limits, 10, 10_000);
 }
 
 /**
- * True if an answer is stored beyond the process. Such a search takes an engine a millisecond or two, thirty times as long as the store
- * takes to keep it, and to find that it is not there.
+ * True if an answer is worth storing beyond the process. Such a search takes an engine a millisecond or two, thirty times as long
+ * as it takes to look for the answer in the store and to write it there.
  */
 export function isWorthStoring(limits: DepthAndNodes): boolean {
   return isAtLeast(limits, 6, 1000);
@@ -281,13 +289,16 @@ export function isWorthStoring(limits: DepthAndNodes): boolean {
 
 type DepthAndNodes = Pick<ValidatedRequest, "depth" | "nodes">;
 
-/** Only the limits of a request decide, not load and not the result: all positions of a game are stored, or none. */
+/**
+ * True if the limits of a request reach these values. Only the limits decide, not the load or the result, so that the store has
+ * all positions of a game or none.
+ */
 function isAtLeast({ depth, nodes }: DepthAndNodes, leastDepth: number, leastNodes: number): boolean {
   return (depth ?? leastDepth) >= leastDepth && (nodes ?? leastNodes) >= leastNodes;
 }
 
 function keyOfBuild({ id, path, sha256, settings, reproducible }: EngineBuild): string {
-  // An engine can pass the self-test on one node and fail it on another, which must not get the answers of the first.
+  // An engine may pass the self-test on one node and fail it on another; such nodes must not share answers.
   return `${id}|${path}|${sha256}|${settings.threads}|${settings.hashMb}${reproducible ? "" : "|irreproducible"}`;
 }
 

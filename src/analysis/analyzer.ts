@@ -31,20 +31,20 @@ import type { Followed, SharedEvent, SharedState, Sharing, Terms } from "./fligh
 import type { ReadQueuePosition, Scheduler, Slot } from "./scheduler.ts";
 
 /**
- * Analyses positions. A finished game has its one state at once, and a cached or stored answer its final state. Equal requests in flight
- * share a search. Only the rest needs an engine.
+ * Analyses positions. Answers at once if the game is over, or if the answer is cached or stored. Equal requests in flight share a
+ * search. All other requests need an engine.
  */
 export interface Analyzer {
   /**
-   * Returns the final state.
+   * Returns the final state of an analysis.
    *
-   * @param flow the flow that the work counts for: a caller, or one batch. Flows share the engines evenly.
-   * @throws KibitzError; the reason of `signal`.
+   * @param flow the flow for which the work counts: a client, or one batch. Flows share the engines evenly
+   * @throws KibitzError; the reason of `signal`
    */
   analyze(request: ValidatedRequest, flow: string, signal: AbortSignal, terms?: Terms): Promise<Analysis>;
   /**
-   * Yields complete states as the search deepens; the last one is final and has its stop reason. While the search waits for its slot, it
-   * yields its queue position first, whenever that has changed.
+   * Yields the queue position whenever it changes, while the search waits for its slot. Then yields complete states as the search
+   * deepens; the last one is final and has its stop reason.
    */
   follow(
     request: ValidatedRequest,
@@ -52,15 +52,15 @@ export interface Analyzer {
     signal: AbortSignal,
     terms?: Terms,
   ): AsyncIterable<Followed>;
-  /** Milliseconds that a search is expected to take on this machine, at most its movetime. */
+  /** Returns the time that a search is expected to take on this machine, in milliseconds; at most its movetime. */
   readonly expectMs: ExpectedTimes["expect"];
   /**
-   * The expected and the longest time of the search of a request.
+   * Returns the expected and the longest time of the search of a request.
    *
-   * @param movetimeMaxMs the time limit of a request without its own, in milliseconds
+   * @param movetimeMaxMs the time limit, in milliseconds, of a request that has none
    */
   timeOf(request: ValidatedRequest, movetimeMaxMs: number): SearchTime;
-  /** Counts callers whose answer was not known before. */
+  /** Returns how many callers, whose answer was not known yet, started a search or joined one. */
   waiters(): CoalescerCounters;
 }
 
@@ -69,15 +69,15 @@ interface AnalyzerOptions {
   readonly search: SearchWithRetry;
   readonly scheduler: Scheduler;
   readonly cache: AnswerCache<SearchResult>;
-  /** Answers that outlive the process, and the cache. */
+  /** The store of answers, which outlive the process and the cache. */
   readonly store?: AnswerStore<SearchResult> | undefined;
-  /** Shares searches with other nodes, if there are some. */
+  /** The sharing of searches with other nodes; undefined if there are none. */
   readonly sharing?: Sharing | undefined;
-  /** The time limit of a search without its own, if no terms are given, in milliseconds. */
+  /** The time limit, in milliseconds, of a search that has none, if the caller gives no terms. */
   readonly movetimeMaxMs: number;
 }
 
-/** The key of an answer that may be cached. */
+/** The key of an answer that may be cached; undefined if it may not. */
 type Key = string | undefined;
 
 export function createAnalyzer({
@@ -92,7 +92,7 @@ export function createAnalyzer({
   const expectedTimes = createExpectedTimes();
   const coalescer = createCoalescer<SharedEvent, Waiter>();
 
-  /** The answer, if it needs no search, and the key for an answer to cache. */
+  /** Returns the answer if it needs no search, and the key under which the answer may be cached. */
   function lookUp(request: ValidatedRequest): { readonly key: Key; readonly known?: Analysis } {
     const { terminal } = request.position;
     if (terminal) {
@@ -105,7 +105,7 @@ export function createAnalyzer({
       : { key };
   }
 
-  /** Looks in memory, then in the store. A stored answer enters the memory. */
+  /** Looks for an answer in memory, then in the store. Copies a stored answer to memory. */
   function findKept(key: string, request: ValidatedRequest): SearchResult | undefined {
     const found = lookIn("memory", () => cache.get(key));
     if (found) {
@@ -127,7 +127,7 @@ export function createAnalyzer({
     }
   }
 
-  /** Counts an answer that was not kept here. Another node may have known it. */
+  /** Counts an answer that was neither in memory nor in the store of this node. Another node may have had it. */
   function countMiss(key: Key, wasShared: boolean): void {
     if (key !== undefined) {
       meter?.lookUp(wasShared ? "shared" : undefined);
@@ -145,7 +145,7 @@ export function createAnalyzer({
     onEngineTime() {},
   });
 
-  /** Prepares the search of a request. It runs unless an equal search is in flight under the same key. */
+  /** Prepares the search of a request. The search runs unless an equal search is in flight under the same key. */
   function prepare(
     request: ValidatedRequest,
     key: Key,
@@ -199,7 +199,7 @@ export function createAnalyzer({
         );
         const { queueMs } = slot;
         const done = await searchHolding(slot, (progress) => publish(stateOf(progress, queueMs)));
-        // The next search gets the engine first, because it takes a while to describe an answer.
+        // Let the next search have the engine before this answer is described, because that takes a while.
         await setImmediate();
         expectedTimes.learn(build, job, done);
         meter?.search({ path: build.path, queueMs, ...done });
@@ -252,7 +252,7 @@ export function createAnalyzer({
     };
   }
 
-  /** Charges a caller that leaves for engine time beyond that which it was charged already. */
+  /** Charges a caller that disconnects for engine time that it was not charged for yet. */
   function chargeLeaver(waiter: Waiter, { onEngineTime }: Terms, chargedMs: number): void {
     const engineMs = waiter.engineMs();
     if (engineMs > chargedMs) {
@@ -297,7 +297,7 @@ export function createAnalyzer({
       let wasShared = false;
       let chargedMs = 0;
       let place = 0;
-      // Charge at once: a reader that is slow may come back much later.
+      // Charge at once, because a slow reader may come back much later.
       const leave = () => chargeLeaver(waiter, terms, chargedMs);
       signal.addEventListener("abort", leave, { once: true });
       try {
@@ -329,7 +329,7 @@ export function createAnalyzer({
   };
 }
 
-/** Looks an answer up in its own span. */
+/** Looks up an answer in one tier of the cache, and records a span. */
 function lookIn<T>(tier: CacheTier, look: () => T | undefined): T | undefined {
   const span = beginSpan(`cache ${tier}`, { attributes: { "kibitz.cache.tier": tier } });
   const found = look();
@@ -337,7 +337,7 @@ function lookIn<T>(tier: CacheTier, look: () => T | undefined): T | undefined {
   return found;
 }
 
-/** The engine and the limits of a search, and nothing of its position. */
+/** Returns the span attributes of a search: its engine and its limits, but nothing of its position. */
 function searchAttributes({ id, path }: EngineBuild, { depth, nodes, movetimeMs, multipv }: SearchJob) {
   return {
     "kibitz.engine": id,
@@ -349,7 +349,10 @@ function searchAttributes({ id, path }: EngineBuild, { depth, nodes, movetimeMs,
   };
 }
 
-/** A caller that joins a search while it waits has waited less than the search. */
+/**
+ * Makes the answer to a request from a state of a search. A caller that joined a waiting search has waited for less time than the
+ * search.
+ */
 function analysisFromState(state: SharedState, request: ValidatedRequest, joinedAt: number): Analysis {
   const lateMs = Math.max(0, joinedAt - state.askedAt);
   const queueMs = Math.max(0, Math.round(state.queueMs - lateMs));

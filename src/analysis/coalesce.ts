@@ -3,28 +3,28 @@ import { beginSpan, inSpan } from "../tracing/spans.ts";
 import { requestBounds } from "./analysis.ts";
 
 /**
- * Lets equal requests that are in flight at the same time share one run of the work. A run lives as long as its last waiter, not as its
- * first. Its end is the end for all waiters.
+ * Lets equal requests that are in flight at the same time share one run of the work. A run lives until its last waiter has left,
+ * even if its first has left before. The end of the run is the end for all waiters.
  */
 export interface Coalescer<T, W> {
   /**
-   * The last state of the run in flight that is called `key`, or of a new run.
+   * Returns the last state of the run in flight with this key, or of a new run.
    *
    * @param key undefined for work that is not shared
-   * @param who the waiter, for the work
+   * @param who the waiter, which the work may watch
    * @throws the error of the work; the reason of `signal`
    */
   last(key: string | undefined, work: SharedWork<T, W>, who: W, signal: AbortSignal): Promise<T>;
-  /** All states; of a run that is in flight already, the newest one first. */
+  /** Yields all states of a run. If the run is in flight already, its newest state comes first. */
   all(key: string | undefined, work: SharedWork<T, W>, who: W, signal: AbortSignal): AsyncIterable<T>;
   readonly counters: CoalescerCounters;
 }
 
 /**
- * Work that is worth sharing: publishes states, and resolves with the last one.
+ * Work that can be shared: it publishes states, and resolves with the last one.
  *
- * @param signal aborted when nobody waits for the work any more, with the last waiter's reason
- * @param watch reports the waiters: those that there are, and then each that joins
+ * @param signal aborted with the last waiter's reason when no waiter is left
+ * @param watch calls `onJoin` for each waiter: for the present ones, and then for each that joins
  */
 export type SharedWork<T, W> = (
   publish: (state: T) => void,
@@ -32,7 +32,7 @@ export type SharedWork<T, W> = (
   watch: (onJoin: (who: W) => void) => void,
 ) => Promise<T>;
 
-/** Counters since the start: waiters for which a run was started, and waiters that joined one. */
+/** Counters since the start: the number of waiters that started a run, and of waiters that joined one. */
 export interface CoalescerCounters {
   readonly started: number;
   readonly joined: number;
@@ -43,7 +43,7 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
   let started = 0;
   let joined = 0;
 
-  /** Adds a waiter to the run in flight, or to a new one. Returns the way to leave it. */
+  /** Adds a waiter to the run in flight, or to a new run. Returns the function with which the waiter leaves. */
   function enter(
     key: string | undefined,
     work: SharedWork<T, W>,
@@ -54,7 +54,7 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
     const known = key === undefined ? undefined : inFlight.get(key);
     if (known) {
       joined++;
-      // The search is in the trace of the caller that began it.
+      // Link to the search, which is in the trace of the caller that started it.
       const links = known.span ? [{ context: known.span.spanContext() }] : [];
       const span = beginSpan("join search", { links });
       const leave = known.add(waiter, signal);
@@ -112,7 +112,7 @@ interface StateListener<T> {
   fail(error: unknown): void;
 }
 
-/** One run of the work, with its waiters. */
+/** A run of the work, with its waiters. */
 class SharedRun<T, W> {
   readonly #waiters = new Set<Waiter<T, W>>();
   #onJoin: (who: W) => void = () => {};
@@ -122,12 +122,12 @@ class SharedRun<T, W> {
   /** The span of the work, if it is recorded. */
   span: Span | undefined;
 
-  /** @param onOver called as soon as nobody may join any more. */
+  /** @param onOver called as soon as no waiter can join any more */
   constructor(onOver: () => void) {
     this.#onOver = onOver;
   }
 
-  /** Starts the work. To be called once, after the first waiter was added. */
+  /** Starts the work. Call this once, after the first waiter was added. */
   start(work: SharedWork<T, W>): void {
     const publish = (state: T) => {
       this.#newest = { state };
@@ -142,7 +142,7 @@ class SharedRun<T, W> {
         onJoin(who);
       }
     };
-    // A failure goes to the waiters. If all have left, nobody needs it.
+    // A failure goes to the waiters. If all have left, it is ignored.
     inSpan("search", { signal }, (span) => {
       this.span = span;
       return work(publish, signal, watch);
@@ -152,14 +152,14 @@ class SharedRun<T, W> {
     );
   }
 
-  /** Returns the way to leave, which may be used more than once. */
+  /** Adds a waiter. Returns the function with which the waiter leaves, which may be called more than once. */
   add(waiter: Waiter<T, W>, signal: AbortSignal): () => void {
     this.#waiters.add(waiter);
     this.#onJoin(waiter.who);
     if (this.#newest) {
       waiter.push(this.#newest.state);
     }
-    // The waiter leaves at once, not when it next asks for a state: that may be never.
+    // Remove the waiter at once and not when it next asks for a state, which may never happen.
     const giveUp = () => this.#remove(waiter, signal.reason);
     signal.addEventListener("abort", giveUp, { once: true });
     return () => {
@@ -168,7 +168,7 @@ class SharedRun<T, W> {
     };
   }
 
-  /** The waiter fails with the reason, unless the run has ended. */
+  /** Removes a waiter, which then fails with the reason unless the run has ended. */
   #remove(waiter: Waiter<T, W>, reason: unknown): void {
     if (!this.#waiters.delete(waiter)) {
       return;
@@ -188,15 +188,15 @@ class SharedRun<T, W> {
 }
 
 /**
- * The number of states that wait for a reader: one for each depth, and the last. So a reader that keeps up misses none,
- * though shallow depths come many at a time. It misses some only beyond the greatest depth of a request, which a search that nodes alone
- * limit can pass when a mate is near.
+ * The largest number of states that wait for a reader: one for each depth of a request, and the last. A reader that keeps up
+ * misses none, although many shallow depths come at once. It can miss states only beyond the greatest depth of a request, which a
+ * search without a depth limit can reach when a mate is near.
  */
 export const statesOfSearch = requestBounds.depth.maximum + 2;
 
 /**
- * A channel for one reader that keeps the newest states only: a slow reader skips states and holds little memory.
- * States must therefore be complete, never differences. A failure comes before states that wait.
+ * Creates a channel for one reader that keeps only the newest states, so that a slow reader skips states and takes little memory.
+ * Each state must therefore be complete, and never a difference. A failure comes before the states that wait.
  */
 function createLatestStates<T>(): AsyncIterable<T> & StateListener<T> {
   const waiting: T[] = [];

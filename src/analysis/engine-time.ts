@@ -1,16 +1,19 @@
-/** Times at which a search got and gave back its engine, by `performance.now()`. */
+/** The times at which a search got and gave back its engine, by `performance.now()`. */
 export interface RunTimes {
   begunAt: number | undefined;
   endedAt: number | undefined;
 }
 
-/** A caller that waits for a search, which was begun for it or was in flight already. */
+/** A caller that waits for a search, which it started or joined. */
 export interface Waiter {
-  /** True if the caller reads all states, and not only the last. */
+  /** True if the caller reads all states, and not only the last one. */
   readonly isStream: boolean;
   /** Notes that the caller waits for this search from now on. */
   joins(run: RunTimes): void;
-  /** Milliseconds for which the search has had its engine while the caller waited. A caller that leaves without an answer is charged for them. */
+  /**
+   * Returns the time for which the search has had its engine while the caller waited, in milliseconds. A caller that leaves
+   * without an answer is charged for it.
+   */
   engineMs(): number;
 }
 

@@ -1,59 +1,68 @@
-/** Work that waits. */
+/** Work that waits in a queue. */
 export interface Waiting<T> {
-  /** The caller, or the batch, that the work counts for. */
+  /** The flow for which the work counts: a client, or a batch. */
   readonly flow: string;
-  /** Expected milliseconds, as known at the time of the call: all waiting work follows what was learnt meanwhile. */
+  /**
+   * Returns the expected time of the work in milliseconds, as known at the time of the call, so that estimates of waiting work
+   * improve with what is learnt meanwhile.
+   */
   costMs(): number;
-  /** The time of arrival plus the cost. In a flow, the work with the least is served first: short work overtakes long, and long work ages. */
+  /**
+   * The time of arrival plus the cost, in milliseconds. Within a flow, the work with the least `dueMs` is served first, so that
+   * short work overtakes long work, but does not starve it.
+   */
   readonly dueMs: number;
   readonly value: T;
 }
 
-/** The work that is served before other work. */
+/** The work that is served before some other work. */
 export interface WorkBefore {
   readonly count: number;
-  /** Its expected milliseconds in all. */
+  /** The expected time of all this work together, in milliseconds. */
   readonly workMs: number;
 }
 
 /**
- * A queue in which flows share evenly by cost. Short work goes ahead of long without starving it, between flows and within one.
+ * A queue in which flows share the slots evenly by cost. Short work goes ahead of long work without starving it, between flows
+ * and within a flow.
  */
 export interface FairQueue<T> {
   add(waiting: Waiting<T>): void;
-  /** Removes work whose caller has left. Does nothing if it does not wait any more. */
+  /** Removes work whose caller has left. Does nothing if the work does not wait any more. */
   remove(waiting: Waiting<T>): void;
   take(): Waiting<T> | undefined;
-  /** Estimates the work that is served before this, which need not be in the queue, if nothing else comes. */
+  /** Estimates the work that is served before the given work if nothing else comes. The given work need not be in the queue. */
   before(waiting: Waiting<unknown>): WorkBefore;
 }
 
 /** A flow that has work waiting. */
 interface Flow<T> {
-  /** Virtual time at which its first work starts to count. */
+  /** The virtual time at which the first work of the flow starts to count. */
   startMs: number;
-  /** True if some of its work was served since it began to wait. */
+  /** True if some work of the flow was served since the flow began to wait. */
   isServed: boolean;
-  /** Soonest due first. */
+  /** The waiting work of the flow, the soonest due first. */
   readonly waiting: Waiting<T>[];
 }
 
 /**
- * Self-clocked fair queueing: Golestani, "A Self-Clocked Fair Queueing Scheme for Broadband Applications",
- * INFOCOM 1994. The work with the least tag is served, where tag = max(virtual time, last tag of the flow) + cost, and virtual time is the
- * tag of the work that was served last. Virtual time moves on with every piece of work, even if each comes from a caller of its own, so
- * that the turn of long work comes. A flow without waiting work has no state.
+ * Creates a queue with self-clocked fair queueing: Golestani, "A Self-Clocked Fair Queueing Scheme for Broadband Applications",
+ * INFOCOM 1994. The work with the least tag is served first, where tag = max(virtual time, last tag of the flow) + cost, and
+ * virtual time is the tag of the work that was served last. Virtual time advances with every piece of work, even if each comes
+ * from another client, so that long work is served in the end. A flow without waiting work has no state.
  *
- * One thing differs: short work overtakes long work of its flow, and then has the tag of work that came when the long one did. That may be
- * less than virtual time, which must not fall back to it: otherwise the next caller would be served before all who wait.
+ * This queue differs from the paper in one point: short work overtakes long work of its flow, and then has the tag of work that
+ * came when the long work did. That tag may be less than virtual time. Virtual time must not go back to it, because then the next
+ * client would be served before all that wait.
  */
 export function createFairQueue<T>(): FairQueue<T> {
   const flows = new Map<string, Flow<T>>();
   let virtualMs = 0;
 
   /**
-   * Finds the flow whose first work has the least tag. Among equals, it is a flow of which nothing was served yet, so that a new caller waits
-   * for the running search and not for one more of a caller with many; then the flow that has waited longest.
+   * Finds the flow whose first work has the least tag. If several have, a flow of which nothing was served yet comes first, so
+   * that a new client waits only for the running search and not for another one of a client with many; then comes the flow that
+   * has waited longest.
    */
   function nextFlow(): readonly [flow: Flow<T>, first: Waiting<T>, tagMs: number] | undefined {
     let next: readonly [Flow<T>, Waiting<T>, number] | undefined;

@@ -2,16 +2,17 @@ import type { Analysis, SearchResult } from "./analysis.ts";
 import type { SearchTime } from "./expected-time.ts";
 import type { PlaceInQueue, ReadQueuePosition } from "./scheduler.ts";
 
-/** An event of a search, for its caller. */
+/** An event of a search, for the caller that follows it. */
 export type Followed =
   | { readonly kind: "waiting"; readonly at: PlaceInQueue }
   | { readonly kind: "state"; readonly analysis: Analysis };
 
-/** The terms on which a caller's search runs. */
+/** The terms on which a search runs for a caller: its expected and longest time, and the callback that charges engine time. */
 export interface Terms extends SearchTime {
   /**
-   * Called with all engine time so far, in milliseconds; never for an answer that needs none. It is the time that the answer
-   * states; without an answer, it is the time for which the search had an engine while this caller waited.
+   * A callback with the engine time of the search so far, in milliseconds. The time is the one that the answer states; if there
+   * is no answer, it is the time for which the search had an engine while this caller waited. Not called for an answer that needs
+   * no engine.
    */
   readonly onEngineTime: (engineMs: number) => void;
 }
@@ -19,43 +20,55 @@ export interface Terms extends SearchTime {
 /** An event of a search that several callers may read. The last one is a state. */
 export type SharedEvent = SharedWaiting | SharedState;
 
-/** The search waits. Each reader looks up the queue position itself, so a slow reader gets no position that has passed. */
+/**
+ * The event that a search waits for its slot. Each reader looks up the queue position itself, so that a slow reader never gets an
+ * old position.
+ */
 interface SharedWaiting {
   readonly kind: "waiting";
   readonly readPosition: ReadQueuePosition;
 }
 
-/** A state of a search. */
+/** A state of a search that several callers may share. */
 export interface SharedState {
   readonly kind: "state";
-  /** Described once, and only if somebody reads it: SAN costs more than a shallow search. */
+  /**
+   * Returns the result. It is described once, and only if a caller reads it, because writing SAN takes longer than a shallow
+   * search.
+   */
   result(): SearchResult;
-  /** Plies. */
+  /** The depth in plies. */
   readonly depth: number;
-  /** The time at which the search began to wait for its slot, by `performance.now()`, and the milliseconds that it waited. */
+  /**
+   * The time at which the search began to wait for its slot, by `performance.now()`; `queueMs` is the time that it waited, in
+   * milliseconds.
+   */
   readonly askedAt: number;
   readonly queueMs: number;
-  /** Engine time of the search so far, in milliseconds. */
+  /** The engine time of the search so far, in milliseconds. */
   readonly engineMs: number;
-  /** True if another node had the answer before this one needed it. */
+  /** True if another node had the answer before this node needed it. */
   readonly cached: boolean;
 }
 
-/** A search that is about to run here, unless another node knows its answer or runs it. */
+/** A search that is about to run on this node, unless another node knows its answer or runs it. */
 export interface SharedFlight {
-  /** The keys in the cache and in flight. */
+  /** The key of the answer in the cache; `flightKey` is the key of the search in flight. */
   readonly key: string;
   readonly flightKey: string;
   /** Waits for a slot and searches. */
   search(): Promise<SharedState>;
   /** Aborted when no caller waits for the search any more. */
   readonly signal: AbortSignal;
-  /** Aborted when a stream reads the search: it must not wait for another node, which publishes its last state alone. */
+  /**
+   * Aborted when a stream reads the search. The search must then not wait for another node, because other nodes publish only
+   * their last state.
+   */
   readonly streamed: AbortSignal;
 }
 
-/** Shares searches with other nodes. */
+/** The sharing of searches with other nodes. */
 export interface Sharing {
-  /** Runs the search here, or takes its answer from another node. */
+  /** Runs the search on this node, or takes its answer from another node. */
   run(flight: SharedFlight): Promise<SharedState>;
 }

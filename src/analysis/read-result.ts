@@ -1,13 +1,16 @@
 import type { SearchResult } from "./analysis.ts";
 
-/** Raised when results are written differently, or when the same search gets another result: then no older stored answer counts. */
+/**
+ * The version of stored results. Raise it if results are written differently, or if the same search gets another result: older
+ * stored answers are then ignored.
+ */
 export const resultVersion = 2;
 
 /**
- * Reads a result that was written as JSON, of a search that depth or nodes have ended. Only Kibitz writes values of this version, so
- * the check is no deeper than it takes to recognize another kind of value.
+ * Reads a result from JSON, if depth or nodes ended its search. The check is only deep enough to recognize another kind of value,
+ * because only Kibitz writes values of this version.
  *
- * @returns undefined for another kind of value: then there is no stored answer.
+ * @returns undefined for another kind of value, which counts as no stored answer
  */
 export function resultFromJson(json: unknown): SearchResult | undefined {
   const result = lastResultFromJson(json);
@@ -15,7 +18,7 @@ export function resultFromJson(json: unknown): SearchResult | undefined {
   return isFinal && result.deterministic ? result : undefined;
 }
 
-/** Reads a result that one node publishes for others, also of a search that time has ended. */
+/** Reads a result that one node publishes for others. Time may have ended its search. */
 export function lastResultFromJson(json: unknown): SearchResult | undefined {
   return isSearchResult(json) && json.endedBy !== undefined && json.endedBy !== "stop" ? json : undefined;
 }

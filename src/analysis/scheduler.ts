@@ -2,10 +2,10 @@ import { KibitzError } from "../errors/errors.ts";
 import { restMs } from "./expected-time.ts";
 import { createFairQueue, type WorkBefore } from "./fair-queue.ts";
 
-/** Hands out the node's slots: how many searches run at a time. */
+/** Admits searches to the slots of this node, which limit how many searches run at a time. */
 export interface Scheduler {
   /**
-   * Waits for a slot. Flows share the slots evenly, short work goes ahead of long, and none starves.
+   * Waits for a slot. Flows share the slots evenly. Short work goes ahead of long work, without starving it.
    *
    * @param onWaiting called only if the work has to wait: at once, and then every second
    * @throws KibitzError `overloaded`, at once, if the work is expected to wait too long; the reason of `signal`
@@ -15,62 +15,64 @@ export interface Scheduler {
     signal: AbortSignal,
     onWaiting?: (readPosition: ReadQueuePosition) => void,
   ): Promise<Slot>;
-  /** Says how busy the node is. Takes time in proportion to the queue. */
+  /** Returns how busy the node is. This takes time in proportion to the length of the queue. */
   status(): SchedulerStatus;
 }
 
-/** Work that asks for a slot. */
+/** Work that needs a slot. */
 export interface Work {
-  /** The flow in which it waits: that of a caller, or of a batch. */
+  /** The flow in which the work waits: that of a client, or of a batch. */
   readonly flow: string;
-  /** Milliseconds that it is expected to hold the slot, by what is known at the time of the call. */
+  /** Returns the time that the work is expected to hold its slot, in milliseconds, by what is known at the time of the call. */
   expectMs(): number;
 }
 
-/** Returns the present place of work in the queue; undefined if it does not wait any more. */
+/** Returns the present queue position of some work; undefined if the work does not wait any more. */
 export type ReadQueuePosition = () => PlaceInQueue | undefined;
 
-/** The approximate place of waiting work in the queue. */
+/** The approximate queue position of waiting work. */
 export interface PlaceInQueue {
-  /** 1 is next. It may grow again, because shorter work goes first. */
+  /** The position in the queue; 1 is next. It may grow again, because shorter work goes first. */
   readonly place: number;
   readonly expectedWaitMs: number;
 }
 
-/** The right to search. Disposing of it, once or more often, passes it on to the next in the queue. */
+/**
+ * The right to run a search. Disposing of a slot passes it on to the next work in the queue; disposing of it again does nothing.
+ */
 export interface Slot extends Disposable {
-  /** Milliseconds waited for it. */
+  /** The time that the work waited for the slot, in milliseconds. */
   readonly queueMs: number;
 }
 
-/** `running` and `waiting` are now, `admitted` and `refused` since the start. */
+/** The load of a node. `running` and `waiting` are present numbers; `admitted` and `refused` are totals since the start. */
 interface SchedulerStatus {
   readonly slots: number;
   readonly running: number;
   readonly waiting: number;
   readonly admitted: number;
   readonly refused: number;
-  /** Milliseconds that the next search of a new caller is expected to wait. */
+  /** The time that the next search of a new client is expected to wait, in milliseconds. */
   readonly expectedWaitMs: number;
 }
 
 interface SchedulerOptions {
-  /** Searches at a time. */
+  /** The number of searches that can run at a time. */
   readonly slots: number;
-  /** The longest expected wait in milliseconds. Work that would wait longer is refused; admitted work stays. */
+  /** The longest expected wait, in milliseconds. Work that would wait longer is rejected; admitted work stays. */
   readonly maxWaitMs: number;
 }
 
-/** The flow of a hypothetical new caller. Real ones are not empty. */
+/** The flow of a hypothetical new client. The names of real flows are not empty. */
 const newCaller = "";
 
-/** How often waiting work reports its place, in milliseconds. */
+/** The interval at which waiting work reports its queue position, in milliseconds. */
 const reportEveryMs = 1000;
 
 interface Running {
   readonly startedAt: number;
   readonly expectedMs: number;
-  /** Aborted if no caller waits for the search any more; then it ends soon. */
+  /** Aborted when no caller waits for the search any more. The search then ends soon. */
   readonly signal: AbortSignal;
 }
 
@@ -95,7 +97,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     };
   }
 
-  /** Milliseconds until a slot is free after the work before. */
+  /** Returns the expected time until a slot is free, after all work that is served before, in milliseconds. */
   function expectedWaitMs(before: WorkBefore): number {
     const now = performance.now();
     let { workMs } = before;
@@ -167,7 +169,7 @@ function overloaded(waitMs: number, maxWaitMs: number): KibitzError {
   return new KibitzError(
     "overloaded",
     `All engines are busy: this request would wait about ${seconds(waitMs)} s, and the maximum here is ${seconds(maxWaitMs)} s. Try again later, or ask for a lower depth, fewer lines or a shorter movetime_ms: short searches wait less.`,
-    // The time until half of the longest wait has drained: if all came back for the first free place, only one would get it.
+    // Retry when half of the longest wait has drained: if all clients retried for the first free slot, only one would get it.
     { retryAfterMs: Math.max(1000, Math.ceil(waitMs - maxWaitMs / 2)) },
   );
 }

@@ -5,13 +5,13 @@ import type { SharedState, Sharing } from "./flight.ts";
 
 export interface SharingOptions {
   readonly claims: SearchClaims<SearchResult>;
-  /** Answers that all nodes share. */
+  /** The answers that all nodes share. */
   readonly answers: SharedAnswers<SearchResult>;
-  /** The memory of this node. */
+  /** The answers in the memory of this node. */
   readonly cache: AnswerCache<SearchResult>;
 }
 
-/** Shares searches with other nodes. If anything fails between nodes, each searches for itself. */
+/** Creates the sharing of searches with other nodes. If anything fails between nodes, each node searches for itself. */
 export function createSharing({ claims, answers, cache }: SharingOptions): Sharing {
   const lookUp = (key: string) =>
     inSpan("cache shared", { attributes: { "kibitz.cache.tier": "shared" } }, async (span) => {
@@ -23,7 +23,7 @@ export function createSharing({ claims, answers, cache }: SharingOptions): Shari
   return {
     async run({ key, flightKey, search, signal, streamed }) {
       for (;;) {
-        // Claim before reading the answers: the node that held the claim before has written its answer first.
+        // Claim before reading the answers: the former holder of the claim wrote its answer before it released the claim.
         const claiming = claims.claim(flightKey);
         const found = await lookUp(key);
         using claim = await claiming;
@@ -38,7 +38,7 @@ export function createSharing({ claims, answers, cache }: SharingOptions): Shari
           if (result.deterministic) {
             answers.set(key, result);
           }
-          // An answer that was cut short is not shared: the nodes that wait search for themselves.
+          // Do not share an answer that was cut short: the nodes that wait search for themselves.
           if (claim.kind === "held" && result.endedBy !== "stop") {
             claim.publish(result);
           }
@@ -59,7 +59,7 @@ export function createSharing({ claims, answers, cache }: SharingOptions): Shari
   };
 }
 
-/** The answer of another node. */
+/** Makes the state of a search from the answer of another node. */
 function stateOf(result: SearchResult, cached: boolean): SharedState {
   return {
     kind: "state",

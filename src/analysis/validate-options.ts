@@ -7,7 +7,11 @@ import type { ValidatedRequest } from "./analysis.ts";
 
 type ValidatedOptions = Pick<ValidatedRequest, "options" | "effectiveOptions" | "weakened">;
 
-/** Validates a request's options against the options that its engine declares, and never clamps a value. @throws KibitzError */
+/**
+ * Validates the options of a request against the options that its engine declares. Never clamps a value.
+ *
+ * @throws KibitzError if an option is invalid
+ */
 export function validateOptions(
   given: Readonly<Record<string, unknown>>,
   declared: readonly EngineOption[],
@@ -17,7 +21,7 @@ export function validateOptions(
   for (const name in given) {
     const option = byName.get(name);
     faults.push(...(option ? faultsOfValue(option, given[name]) : [notAllowed(name, declared)]));
-    // A refusal names no more violations, and to suggest a name for each of 6,000 wrong ones takes 100 ms.
+    // Stop here: an error lists no more violations, and suggesting a name for each of 6,000 wrong ones takes 100 ms.
     if (faults.length === faultsMax) {
       break;
     }
@@ -30,7 +34,10 @@ export function validateOptions(
   return { options, effectiveOptions: effectiveOf(options, byName), weakened: isWeakened(options, byName) };
 }
 
-/** Leaves out defaults, and the variant, because the position says it: a Shredder-FEN is Chess960 without the option. */
+/**
+ * Returns the options that are in effect. Leaves out options with their default, and the variant, because the position has it: a
+ * Shredder-FEN is Chess960 without the option.
+ */
 function effectiveOf(values: OptionValues, declared: ReadonlyMap<string, EngineOption>): OptionValues {
   return Object.fromEntries(
     Object.entries(values).filter(
@@ -76,7 +83,7 @@ function faultsOfValue(option: EngineOption, value: unknown): Fault[] {
     : fault(`must be an integer from ${minimum} to ${maximum}`, { type: "integer", minimum, maximum });
 }
 
-/** Finds values that are each allowed, but make no sense together. */
+/** Finds option values that are each allowed, but make no sense together. */
 function contradictions(values: OptionValues): readonly Fault[] {
   if (values.uci_elo === undefined) {
     return [];

@@ -17,20 +17,20 @@ import {
 } from "./analysis.ts";
 import { validateOptions } from "./validate-options.ts";
 
-/** The engines that requests are validated against, and the cache of positions. */
+/** The engines against which requests are validated, and the cache of positions. */
 export interface KnownEngines {
   readonly catalog: Catalog;
   readonly validatePosition: PositionCache;
-  /** True if engines of the build can be started at this time. */
+  /** True if engines of the build can be started now. */
   available(build: EngineBuild): boolean;
 }
 
 /**
- * Makes a request that can be run, or says everything that is wrong with it: first with its position,
- * then with its engine, path and options. No engine sees the request before.
+ * Validates a request before any engine sees it: first its position, then its moves to search, its engine and path, and its
+ * options.
  *
- * @param check called between the slices of a long game, and throws to end the work
- * @throws KibitzError
+ * @param check called between the time slices of a long game; it may throw to end the work
+ * @throws KibitzError with all violations of the first part that is invalid
  */
 export async function validateRequest(
   request: AnalysisRequest,
@@ -48,7 +48,11 @@ export async function validateRequest(
   return validateSearch(request, validation.position, engines.catalog);
 }
 
-/** Does the same for a position that is validated already, and ignores `fen` and `moves` of the request. @throws KibitzError */
+/**
+ * Validates a request whose position is validated already. Ignores `fen` and `moves` of the request.
+ *
+ * @throws KibitzError if the request is invalid
+ */
 export function validateSearch(
   request: AnalysisRequest,
   position: Position,
@@ -78,7 +82,11 @@ export function validateSearch(
   };
 }
 
-/** Reads the moves to search, which must be legal. @throws KibitzError */
+/**
+ * Reads the moves to search.
+ *
+ * @throws KibitzError if one of them is not legal
+ */
 export function validateSearchMoves(
   { searchMoves }: AnalysisRequest,
   position: Position,
@@ -129,7 +137,12 @@ function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): Engin
   }
 }
 
-/** An engine that does not know the variant would search all the same, and castle wrongly. @throws KibitzError */
+/**
+ * Rejects a Chess960 position for an engine that does not know the variant, because the engine would search it anyway, and castle
+ * wrongly.
+ *
+ * @throws KibitzError
+ */
 function checkVariant({ chess960 }: Position, { id, options }: EngineBuild): void {
   if (chess960 && !options.some(({ name }) => name === "uci_chess960")) {
     throw errorFromFaults([
@@ -144,7 +157,7 @@ function checkVariant({ chess960 }: Position, { id, options }: EngineBuild): voi
 
 interface LinesMax {
   readonly linesMax: number;
-  /** In words. */
+  /** The reason for the limit, as the beginning of a sentence. */
   readonly because: string;
 }
 
@@ -191,21 +204,23 @@ function warningsOf(
 }
 
 /**
- * Validates a position. A long game is played in slices of the thread.
+ * Validates a position. Plays a long game in time slices.
  *
- * @param check called between the slices, and throws to end the work
+ * @param check called between the time slices; it may throw to end the work
  */
 type PositionCache = (input: PositionInput, check?: () => void) => Promise<Validation>;
 
-/** Positions, each about a kilobyte; a game counts as many as it has moves. */
+/** The largest number of cached positions, each about a kilobyte. A game counts as many as it has moves. */
 const positionsMax = 2000;
 
-/** Remembers the last positions: a review, a batch and a page ask for the same ones again. Faults are not remembered. */
+/**
+ * Caches the latest valid positions, because a review, a batch and a page send the same positions again. Does not cache errors.
+ */
 export function createPositionCache(beginWork: BeginWork): PositionCache {
   const remembered = new LRUCache<string, Validation>({ maxSize: positionsMax });
   return async (input, check) => {
     const { fen, moves, chess960 } = input;
-    // JSON shows where each text ends, whatever it holds.
+    // JSON separates the texts, whatever characters they contain.
     const key = JSON.stringify([chess960, fen, moves]);
     const known = remembered.get(key);
     if (known) {
