@@ -1,14 +1,17 @@
 import { Counter, Gauge, Histogram, type OpenMetricsContentType, type Registry } from "prom-client";
 
-/** From the least that a service like this takes to the longest search: 1 ms to a minute. */
+/** The buckets of durations, in seconds: from 1 ms, the least that a service like this takes, to a minute, the longest search. */
 const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Few, because there are many operations: one takes half a millisecond, and is given up after 100 or 500. */
+/**
+ * The buckets of the durations of Redis operations, in seconds. There are few buckets, because there are many operations. An
+ * operation takes half a millisecond, and times out after 100 or 500 ms.
+ */
 const operationBuckets = [0.0005, 0.002, 0.01, 0.1];
 
 /**
- * Metrics of one registry. Their names and meanings stand here alone: `docs/metrics.md` is made from them. Every label has a short
- * list of values, and none of them is a caller's text.
+ * Creates the metrics of a registry. Their names and meanings are only here: `docs/metrics.md` is generated from them. Every
+ * label has a short list of values, and none of them is a client's text.
  */
 export function createFamilies(registry: Registry<OpenMetricsContentType>) {
   const registers = [registry];
@@ -23,7 +26,7 @@ export function createFamilies(registry: Registry<OpenMetricsContentType>) {
     labelNames: readonly L[],
     buckets: readonly number[] = durationBuckets,
   ) {
-    // With exemplars the library takes one object for each observation, with or without an exemplar.
+    // If exemplars are enabled, the library takes one object for each observation, with or without an exemplar.
     return new Histogram({ name, help, labelNames, buckets: [...buckets], registers, enableExemplars: true });
   }
 

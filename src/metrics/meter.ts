@@ -1,18 +1,26 @@
 import type { Protocol } from "../request/context.ts";
 
-/** Counts events. Its methods are quick and never throw. */
+/** Counts events for metrics. Its methods are quick and never throw. */
 export interface Meter {
-  /** A request was answered or refused, or its client has disconnected. */
+  /** Counts a request that was answered or rejected, or whose client has disconnected. */
   call(call: EndedCall): void;
-  /** An engine has answered. */
+  /** Counts a search that an engine has answered. */
   search(search: EndedSearch): void;
-  /** An answer was looked up in the cache: where it was found, or undefined. */
+  /**
+   * Counts a look-up of an answer in the cache.
+   *
+   * @param found the tier with the answer; undefined if there was none
+   */
   lookUp(found: CacheTier | undefined): void;
-  /** An operation of Redis ended, or was not sent. */
+  /** Counts an operation of Redis that ended, or that was not sent. */
   redisOperation(operation: RedisOperation): void;
-  /** An engine was started, in so many seconds if that is known. */
+  /**
+   * Counts an engine that was started.
+   *
+   * @param seconds the time that the start took, if known
+   */
   engineStarted(engine: MeteredEngine, seconds: number | undefined): void;
-  /** An engine ended or could not be started. The next search of its build starts another one. */
+  /** Counts an engine that ended or could not be started. The next search of its build starts another one. */
   engineLost(engine: MeteredEngine, reason: string): void;
 }
 
@@ -21,22 +29,22 @@ export type CacheTier = "memory" | "store" | "shared";
 
 export interface EndedCall {
   readonly protocol: Protocol;
-  /** Name of the RPC; undefined if the request was refused before it was a call. */
+  /** The name of the RPC; undefined if the request was rejected before it was a call. */
   readonly method: string | undefined;
-  /** `ok`, `canceled` or a code of the catalogue. */
+  /** The result of the call: `ok`, `canceled`, or a code of the error catalogue. */
   readonly code: string;
-  /** The plan and limit that refused the call: `keyless/minute`. */
+  /** The plan and limit that rejected the call, such as `keyless/minute`. */
   readonly limit?: string | undefined;
   readonly seconds: number;
-  /** The call's span as a `traceparent` header. */
+  /** The span of the call, written as a `traceparent` header. */
   readonly traceparent: string | undefined;
 }
 
 interface EndedSearch {
   readonly path: string;
-  /** Milliseconds that the search waited for its slot. */
+  /** The time that the search waited for its slot, in milliseconds. */
   readonly queueMs: number;
-  /** How far the search came: plies, positions, and milliseconds by the engine's clock. */
+  /** The progress of the search: its depth in plies, its nodes, and its time in milliseconds by the engine's clock. */
   readonly snapshot: {
     readonly depth: number;
     readonly counters: { readonly nodes: number; readonly timeMs: number };
@@ -45,18 +53,21 @@ interface EndedSearch {
   readonly endedBy: string;
 }
 
-/** An engine, by labels of few values. */
+/** The labels that name an engine in metrics. They have few values. */
 export interface MeteredEngine {
-  /** Id of the build. */
+  /** The id of the engine's build. */
   readonly id: string;
   readonly path: string;
 }
 
 interface RedisOperation {
-  /** Name of the command or script. */
+  /** The name of the command or script. */
   readonly name: string;
-  /** Until the answer, or the timeout. */
+  /** The time until the answer or the timeout, in seconds. */
   readonly seconds: number;
-  /** `timeout`, `away` if there was no connection, or an error code of Redis; undefined if the operation succeeded. */
+  /**
+   * The reason of a failure: `timeout`, `away` if there was no connection, or an error code of Redis. Undefined if the operation
+   * succeeded.
+   */
   readonly failure: string | undefined;
 }

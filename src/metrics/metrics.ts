@@ -2,25 +2,25 @@ import { type Counter, collectDefaultMetrics, type OpenMetricsContentType, Regis
 import { createFamilies, type Families } from "./families.ts";
 import type { EndedCall, Meter, MeteredEngine } from "./meter.ts";
 
-/** Metrics of this process, for Prometheus. */
+/** The metrics of this process, for Prometheus. */
 export interface Metrics {
-  /** Counts events as they happen. */
+  /** The meter, which counts events as they happen. */
   readonly meter: Meter;
-  /** Sets the readers of the current state, which are called for each print. */
+  /** Sets the readers of the current state, which are called each time that metrics are printed. */
   watch(readers: Readers): void;
-  /** Prints all metrics: `text` is the exposition format 0.0.4, and `openmetrics` has exemplars too. */
+  /** Prints all metrics. The format `text` is the exposition format 0.0.4; `openmetrics` has exemplars, too. */
   print(format?: "text" | "openmetrics"): Promise<string>;
 }
 
-/** Readers of the current state. They must be quick. */
+/** The functions that read the current state. They must be quick. */
 interface Readers {
   readonly queue?: () => QueueStatus;
   readonly engines?: () => readonly EngineStatus[];
-  /** Callers for whom a search was begun, and callers who joined a search in flight. */
+  /** Returns the number of callers for whom a search was started, and of callers that joined a search in flight. */
   readonly waiters?: () => { readonly started: number; readonly joined: number };
-  /** Look-ups of API keys: `hits` were answered from memory, `misses` by the store. */
+  /** Returns the number of look-ups of API keys: `hits` were answered from memory, `misses` by the store. */
   readonly keys?: () => { readonly hits: number; readonly misses: number };
-  /** The parts of the service that can be degraded, and whether they are. */
+  /** Returns the parts of the service that can be degraded, each with true if it is. */
   readonly degraded?: () => Readonly<Record<string, boolean>>;
 }
 
@@ -28,10 +28,10 @@ interface QueueStatus {
   readonly slots: number;
   readonly running: number;
   readonly waiting: number;
-  /** Since the start: searches that got a slot, and searches that were refused. */
+  /** The number of searches since the start that got a slot; `refused` is the number of searches that were rejected. */
   readonly admitted: number;
   readonly refused: number;
-  /** Milliseconds until the next search of a new caller is expected to begin. */
+  /** The time until the next search of a new client is expected to begin, in milliseconds. */
   readonly expectedWaitMs: number;
 }
 
@@ -39,13 +39,17 @@ interface QueueStatus {
 interface EngineStatus {
   readonly build: MeteredEngine;
   readonly available: boolean;
-  /** The activity of each engine. */
+  /** The activity of each engine of the build. */
   readonly states: readonly string[];
-  /** All engines together. */
+  /** The memory of all engines of the build together, in bytes. */
   readonly memoryBytes: number;
 }
 
-/** @param version version of the service, shown as a metric */
+/**
+ * Creates the metrics of this process.
+ *
+ * @param version the version of the service, which is shown as a metric
+ */
 export function createMetrics(version: string): Metrics {
   const { registry, families } = createRegistry();
   families.build.set({ version }, 1);
@@ -59,7 +63,7 @@ export function createMetrics(version: string): Metrics {
     async print(format = "text") {
       if (isFirstPrint) {
         isFirstPrint = false;
-        // Not before, because sampling the event loop wakes the process a hundred times a second.
+        // Start sampling only now, because sampling the event loop wakes the process a hundred times a second.
         collectMetricsOfNode(registry);
       }
       readStatus(families, readers);
@@ -71,12 +75,15 @@ export function createMetrics(version: string): Metrics {
 
 function createRegistry() {
   const registry = new Registry<OpenMetricsContentType>();
-  // Always: prom-client (15.1) renames counters for good when it prints OpenMetrics.
+  // Always print OpenMetrics: when prom-client (15.1) does so, it renames counters for good.
   registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
   return { registry, families: createFamilies(registry) };
 }
 
-/** Translates OpenMetrics to the exposition format 0.0.4: there a counter is described under the name of its series, and exemplars do not exist. */
+/**
+ * Translates OpenMetrics to the exposition format 0.0.4, in which a counter is described under the name of its series, and in
+ * which exemplars do not exist.
+ */
 function textFromOpenMetrics(openMetrics: string): string {
   const counters = new Set([...openMetrics.matchAll(/^# TYPE (\S+) counter$/gm)].map(([, name]) => name));
   return openMetrics
@@ -86,8 +93,8 @@ function textFromOpenMetrics(openMetrics: string): string {
 }
 
 /**
- * Registers prom-client's metrics of the process and of Node, without its totals over all types: in 15.1 they are gauges whose names
- * end as those of counters, which `promtool check metrics` rejects, and PromQL can add them up.
+ * Registers prom-client's metrics of the process and of Node. Leaves out its totals over all types: in version 15.1 they are
+ * gauges whose names end like those of counters, which `promtool check metrics` rejects, and PromQL can compute them.
  */
 function collectMetricsOfNode(registry: Registry<OpenMetricsContentType>): void {
   collectDefaultMetrics({ register: registry });
@@ -104,12 +111,12 @@ export interface DescribedFamily {
   readonly help: string;
 }
 
-/** All families that are printed, in this order. */
+/** Returns all families of metrics, in the order in which they are printed. */
 export function describeMetrics(): readonly DescribedFamily[] {
   const { registry } = createRegistry();
   collectMetricsOfNode(registry);
   return registry.getMetricsAsArray().map(({ name, help, ...rest }) => {
-    // The types of prom-client (15.1) have no labels, and another type.
+    // The type declarations of prom-client (15.1) have no labels, and declare another type.
     const { type, labelNames } = rest as unknown as { type: string; labelNames?: readonly string[] };
     return { name, type, help, labels: labelNames ?? [] };
   });
@@ -163,14 +170,14 @@ function createMeter(families: Families): Meter {
   };
 }
 
-/** The trace of a request as an exemplar, if this service or the caller keeps that trace. */
+/** Returns the trace of a request as an exemplar, if this service or the client keeps that trace. */
 function exemplarOf({ traceparent }: EndedCall): { readonly exemplarLabels?: object } {
   const [, trace_id, span_id, flags] = traceparent?.split("-") ?? [];
   const isSampled = (Number.parseInt(flags ?? "0", 16) & 1) === 1;
   return isSampled ? { exemplarLabels: { trace_id, span_id } } : {};
 }
 
-/** Sets a counter whose values are counted elsewhere since the start. */
+/** Sets a counter to totals that are counted elsewhere, since the start. */
 function setTotals<L extends string>(family: Counter<L>, label: L, totals: Readonly<Record<string, number>>) {
   family.reset();
   for (const [value, total] of Object.entries(totals)) {
