@@ -1,7 +1,7 @@
 import { setDefaultHighWaterMark } from "node:stream";
 import { run } from "./cli/run.ts";
 
-// Answers that nobody reads wait in memory, at most this much of each: a quarter of Node's default.
+// Limit the part of an unread answer that waits in memory to a quarter of Node's default.
 setDefaultHighWaterMark(false, 16 * 1024);
 
 process.exitCode = await run(process.argv.slice(2));

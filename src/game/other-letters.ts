@@ -113,7 +113,7 @@ function* translated(text: string, letters: readonly string[]): Generator<void, 
       if (moveCount > movesMax || readWord(word) === undefined) {
         return undefined;
       }
-      // Every offset stays the same if a piece has two letters.
+      // Pad the word, so that no offset changes if a piece has two letters.
       parts.push(text.slice(copied, token.offset), word.padEnd(token.text.length));
       copied = token.offset + token.text.length;
     }

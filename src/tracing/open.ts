@@ -24,18 +24,18 @@ import type { TracingSettings } from "./settings.ts";
 
 interface TracingOptions {
   readonly settings: TracingSettings;
-  /** Version of Kibitz. */
+  /** The version of Kibitz. */
   readonly version: string;
   readonly log: Pick<Log, "info" | "warn">;
-  /** OTLP as the environment says if unset. */
+  /** The exporter of spans; if undefined, OTLP with the settings of the environment. */
   readonly exporter?: SpanExporter;
-  /** How long the end waits for spans that have not been sent, in milliseconds. */
+  /** The longest time that the end waits for spans that have not been sent, in milliseconds. */
   readonly flushMaxMs?: number;
 }
 
 /**
- * Registers OpenTelemetry's SDK, so that the spans of this process are recorded and sent. Only a process that wants traces imports
- * this file. Disposing of the result sends the spans that wait, and gives up after a while.
+ * Registers OpenTelemetry's SDK, so that the spans of this process are recorded and sent. Only a process that wants traces
+ * imports this file. Disposing of the result sends the remaining spans, and gives up after a while.
  */
 export function openTracing({
   settings,
@@ -63,14 +63,14 @@ export function openTracing({
     async [Symbol.asyncDispose]() {
       trace.disable();
       context.disable();
-      // An export that fails is in the log by then.
+      // Ignore the failure, because a failed export is already in the log.
       const sent = provider.shutdown().catch(() => {});
       await Promise.race([sent, sleep(flushMaxMs, undefined, { ref: false })]);
     },
   };
 }
 
-/** Holds the active span of asynchronous code. */
+/** Creates the context manager, which holds the active span of asynchronous code. */
 function createContexts(): ContextManager {
   const running = new AsyncLocalStorage<Context>();
   const contexts: ContextManager = {
@@ -94,8 +94,8 @@ function otlpExporter({ exportMaxMs }: TracingSettings): SpanExporter {
 }
 
 /**
- * Logs once when spans cannot be sent, and once when they can again. The SDK learns that all of them are sent: its own complaints
- * would be a line for every few.
+ * Wraps an exporter. Logs once when spans cannot be sent, and once when they can be sent again. Reports success for all spans to
+ * the SDK, because the SDK would log a line for every few failed ones.
  */
 function reporting(exporter: SpanExporter, log: TracingOptions["log"]): SpanExporter {
   let failing = false;
@@ -118,7 +118,7 @@ function reporting(exporter: SpanExporter, log: TracingOptions["log"]): SpanExpo
   };
 }
 
-/** OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override and extend it. */
+/** Returns the attributes that describe this process. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override and extend them. */
 function resourceOf(version: string) {
   const own = resourceFromAttributes({
     "service.name": "kibitz",

@@ -20,14 +20,14 @@ import {
 } from "../request/context.ts";
 import { activeSpan, beginSpan, failSpan, tracer } from "./spans.ts";
 
-/** Names of RPC systems in OpenTelemetry's conventions. Plain JSON and MCP count as HTTP. */
+/** The names of RPC systems in OpenTelemetry's conventions. Plain JSON and MCP count as HTTP. */
 const rpcSystems: Partial<Record<Protocol, string>> = {
   grpc: "grpc",
   "grpc-web": "grpc",
   connect: "connectrpc",
 };
 
-/** RPC codes for which the conventions of gRPC blame the server. */
+/** The RPC codes that are the server's failures by OpenTelemetry's conventions for gRPC. */
 const failures: ReadonlySet<string> = new Set([
   "unknown",
   "deadline_exceeded",
@@ -39,15 +39,15 @@ const failures: ReadonlySet<string> = new Set([
 
 const verbs: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"]);
 
-/** Facts about paths, without their queries. */
+/** The properties of request paths, which are given without their queries. */
 export interface TracedPaths {
-  /** True for the path of a call, and for that of MCP. Any other path may be a caller's text, and no span has it. */
+  /** True for the path of a call, and for the path of MCP. No span has any other path, because it may be a client's text. */
   isCall(path: string): boolean;
-  /** True if requests of the path have no span: probes. */
+  /** True if requests to the path have no span, as for health probes. */
   isLeftOut(path: string): boolean;
 }
 
-/** Begins the spans of requests. */
+/** Creates the function that begins the spans of requests. */
 export function createBeginSpan({ isCall, isLeftOut }: TracedPaths): BeginSpan {
   return ({ method: sent = "", headers }, { protocol, path }) => {
     if (isLeftOut(path)) {
@@ -73,7 +73,7 @@ export function createBeginSpan({ isCall, isLeftOut }: TracedPaths): BeginSpan {
   };
 }
 
-/** W3C Trace Context. In gRPC it is metadata, which are headers, too. */
+/** Reads the client's span from the W3C Trace Context headers. In gRPC they are metadata, which are headers, too. */
 function parentOf({ traceparent, tracestate }: Parameters<BeginSpan>[0]["headers"]): Context {
   const place = tracePlaceOf(traceparent);
   if (place === undefined) {
@@ -169,12 +169,12 @@ class ServerSpan implements RequestSpan {
   }
 }
 
-/** gRPC spells one of its codes differently. */
+/** Returns the name of a code in gRPC, which spells one of its codes differently. */
 function grpcName(code: string | undefined): string | undefined {
   return code === "canceled" ? "CANCELLED" : code?.toUpperCase();
 }
 
-/** False for a request that was refused before it was a call: its line has its path. */
+/** True if a log line is that of a call. The line of a request that was rejected before it was a call has the field `request`. */
 function isCall({ fields }: TracedEnd): boolean {
   return fields.request === undefined;
 }
@@ -188,7 +188,7 @@ function rpcCodeOf(end: TracedEnd): string {
   return code ? errorKind(code).rpc : end.code;
 }
 
-/** The facts for which the conventions have no names. Neither positions nor keys nor addresses. */
+/** Returns the attributes of a call for which the conventions have no names. They contain no positions, keys or addresses. */
 function factsOf(end: TracedEnd): Attributes {
   const { code, fields } = end;
   return {
@@ -200,8 +200,8 @@ function factsOf(end: TracedEnd): Attributes {
 }
 
 /**
- * Hands the facts of a log line to the span of its request. A request of an agent may make several calls, which have a span each: the
- * line of a call ends the call's span.
+ * Adds the facts of a log line to the span of its request. An MCP request may make several calls, each with a span of its own,
+ * which ends with the call's log line.
  */
 export function traceCallEnd({ span: own, protocol }: RequestContext, end: TracedEnd): void {
   if (own && protocol === "mcp" && isCall(end)) {

@@ -1,17 +1,26 @@
-/** The standard variables of OpenTelemetry that are read here. The exporter reads its own: address, headers, compression. */
+/**
+ * The settings that Kibitz reads from OpenTelemetry's standard variables. The exporter reads others by itself: address, headers,
+ * compression.
+ */
 export interface TracingSettings {
   readonly sampler: SamplerName;
-  /** Share of the traces that `traceidratio` keeps, 0 to 1. */
+  /** The share of the traces that `traceidratio` keeps, from 0 to 1. */
   readonly ratio: number;
-  /** Milliseconds between two exports, and numbers of spans; the SDK's defaults if undefined. */
+  /**
+   * The time between two exports, in milliseconds; if undefined, the SDK's default. The same holds for `maxQueueSize` and
+   * `maxExportBatchSize`, which are numbers of spans.
+   */
   readonly scheduledDelayMillis: number | undefined;
   readonly maxQueueSize: number | undefined;
   readonly maxExportBatchSize: number | undefined;
-  /** How long one export is tried, in milliseconds; undefined if a variable of the exporter says so. */
+  /** The longest time that one export is tried, in milliseconds; undefined if a variable of the exporter sets it. */
   readonly exportMaxMs: number | undefined;
 }
 
-/** The traces that the environment wants. `warnings` are for the log: by the specification none of them ends a start. */
+/**
+ * The tracing that the environment asks for. `warnings` are for the log, because by the specification an invalid variable must
+ * not prevent a start.
+ */
 type WantedTracing =
   | { readonly kind: "off"; readonly warnings: readonly string[] }
   | { readonly kind: "on"; readonly settings: TracingSettings; readonly warnings: readonly string[] };
@@ -27,12 +36,15 @@ const samplers = [
 
 export type SamplerName = (typeof samplers)[number];
 
-/** Less than the exporter's default of ten seconds, because a stop waits for the last spans that long. */
+/**
+ * The longest time that one export is tried, in milliseconds. It is less than the exporter's default of ten seconds, because a
+ * stop waits for the last spans that long.
+ */
 const exportMaxMs = 3000;
 
 /**
- * Traces are on if the environment names an exporter or the address of a collector, and OTEL_SDK_DISABLED is not set. By the
- * specification they would always be on, but most servers have no collector.
+ * Reads the settings of tracing. Traces are on if the environment names an exporter or the address of a collector, and
+ * OTEL_SDK_DISABLED is not set. By the specification they would always be on, but most servers have no collector.
  */
 export function tracingFrom(environment: Readonly<Record<string, string | undefined>>): WantedTracing {
   // By the specification an empty variable counts as not set.

@@ -9,35 +9,42 @@ import {
 } from "@opentelemetry/api";
 import { KibitzError } from "../errors/errors.ts";
 
-/** The tracer of all spans: a no-op unless `open.ts` has registered the SDK. Do not keep it, because tests register more than one. */
+/**
+ * Returns the tracer of all spans, which does nothing unless `open.ts` has registered the SDK. Do not keep the tracer, because
+ * tests register more than one SDK.
+ */
 export function tracer(): Tracer {
   return trace.getTracer("kibitz");
 }
 
-/** The span that the running code belongs to, if the span is recorded and has not ended. */
+/** Returns the span that the running code belongs to, if the span is recorded and has not ended. */
 export function activeSpan(): Span | undefined {
   const span = trace.getActiveSpan();
   return span?.isRecording() ? span : undefined;
 }
 
 /**
- * Begins a span below the active one. Undefined if there is none: work that goes on after its request was answered is in no trace.
+ * Begins a span below the active span. Undefined if there is none, because work that goes on after its request was answered is in
+ * no trace.
  */
 export function beginSpan(name: string, options?: SpanOptions): Span | undefined {
   return activeSpan() && tracer().startSpan(name, options);
 }
 
-/** Runs work with a span as the active one, or with none. */
+/** Runs work with a span as the active span, or with no active span. */
 export function withSpan<T>(span: Span | undefined, work: () => T): T {
   return context.with(span ? trace.setSpan(ROOT_CONTEXT, span) : ROOT_CONTEXT, work);
 }
 
 interface WorkOptions extends SpanOptions {
-  /** Work that rejects with the reason of this signal was canceled, and has not failed. */
+  /** If the work rejects with the reason of this signal, it was canceled and has not failed. */
   readonly signal?: AbortSignal;
 }
 
-/** Runs work in a new span below the active one, which ends with the work. Without an active span, runs only the work. */
+/**
+ * Runs work in a new span below the active span, which ends with the work. If there is no active span, runs the work without a
+ * new one.
+ */
 export async function inSpan<T>(
   name: string,
   { signal, ...options }: WorkOptions,
@@ -61,7 +68,10 @@ export async function inSpan<T>(
   }
 }
 
-/** Marks a span as failed, by the conventions: a status, and a word from a short list. A message might quote the request. */
+/**
+ * Marks a span as failed by OpenTelemetry's conventions: with a status, and with a word from a short list. A message might quote
+ * the request.
+ */
 export function failSpan(span: Span, word: string): void {
   span.setAttribute("error.type", word);
   span.setStatus({ code: SpanStatusCode.ERROR });
