@@ -49,7 +49,7 @@ try {
       await hideTimes(page);
     },
   };
-  await shoot(browser, visit, "light", { width: 1180, height: 760 }, shown, false);
+  await shoot(browser, visit, "light", { width: 1280, height: 800 }, shown, false);
   console.log(shown);
   for (const colours of docsOnly ? [] : (["light", "dark"] as const)) {
     for (const size of sizes) {

@@ -14,13 +14,13 @@ export function App() {
   const view = usePage().address.view.value;
   return (
     <div class="shell">
-      <header class="shell-header">
+      <header class="shell-header row">
         <button type="button" class="skip" onClick={() => document.querySelector("main")?.focus()}>
           {texts.skip}
         </button>
         <h1 class="shell-name">{texts.name}</h1>
         <p class="shell-about quiet-text">{texts.about}</p>
-        <nav class="shell-views" aria-label={texts.views}>
+        <nav class="shell-views row" aria-label={texts.views}>
           {views.map((name) => (
             <a
               key={name}
@@ -48,7 +48,7 @@ export function App() {
       <div class="shell-call">
         <ApiPanel />
       </div>
-      <footer class="shell-footer">
+      <footer class="shell-footer row quiet-text">
         <a href="problems">{texts.problems}</a>
         <a href="assets/licences.txt">{texts.licences}</a>
       </footer>

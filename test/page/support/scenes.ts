@@ -117,8 +117,8 @@ const apiScene: Scene = {
   address: `${opera}&depth=6`,
   async reach(page) {
     await page.getByText(/^Depth 6$/).waitFor();
-    await page.getByRole("heading", { name: /^API call$|^The call behind it$/ }).click();
-    await page.getByText("curl", { exact: true }).first().waitFor();
+    await page.getByRole("heading", { name: "API call" }).click();
+    await page.getByRole("radio", { name: "curl", exact: true }).waitFor({ state: "attached" });
     await isStill(page);
   },
 };
@@ -128,8 +128,7 @@ const runningReviewScene: Scene = {
   address: "#review",
   async reach(page) {
     await beginReview(page, 16);
-    await page.getByRole("progressbar").waitFor();
-    await page.locator(".board").waitFor();
+    await page.getByText(/^[1-9]\d* of 33 moves$/).waitFor();
   },
 };
 

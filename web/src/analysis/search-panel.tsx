@@ -31,8 +31,8 @@ export function SearchPanel() {
     analysis.ask();
   };
   return (
-    <section class="panel search-panel" aria-labelledby="evaluation-title">
-      <div class="search-head">
+    <section class="panel stack search-panel" aria-labelledby="evaluation-title">
+      <div class="row search-head">
         <h3 id="evaluation-title" class="heard-only">
           {words.evaluation}
         </h3>
