@@ -164,7 +164,7 @@ async function boxOf(part: Locator) {
 
 type Box = Awaited<ReturnType<typeof boxOf>>;
 
-/** Whether the middle of a square lies below. */
+/** Returns true if the middle of a square lies below. */
 function isOver(above: Box, { x, y, width, height }: Box): boolean {
   const [right, down] = [x + width / 2 - above.x, y + height / 2 - above.y];
   return right > 0 && right < above.width && down > 0 && down < above.height;
@@ -182,7 +182,7 @@ const watchShifts = `
   }).observe({ type: "layout-shift" });
 `;
 
-/** As WCAG 2 counts it: 1 to 21. @param one as computed styles have it: `rgb(1, 2, 3)` */
+/** The contrast of WCAG 2, from 1 to 21. @param one a computed colour: `rgb(1, 2, 3)` */
 function contrast(one: string, other: string): number {
   const [light = 0, dark = 0] = [one, other].map(luminance).toSorted((a, b) => b - a);
   return (light + 0.05) / (dark + 0.05);

@@ -20,7 +20,7 @@ export function analysisOf(page: Page) {
     engine: page.getByRole("switch", { name: "Analyse automatically" }),
     /** How the search is getting on. */
     state: page.locator(".search-state"),
-    /** What those who hear the page are told. */
+    /** The announcements for screen readers. */
     heard: page.getByRole("status"),
   };
 }
@@ -81,12 +81,12 @@ export function searchesOf(page: Page): readonly string[] {
   return searches;
 }
 
-/** Whether something has the focus: else keys and screen readers begin at the top again. */
+/** Returns true if an element has the focus. Without it, keys and screen readers begin at the top again. */
 export function hasFocus(page: Page): Promise<boolean> {
   return page.evaluate<boolean>("document.activeElement !== document.body");
 }
 
-/** What a page needs that somebody pastes into. */
+/** The options of a page that texts are pasted into. */
 export const withClipboard = { context: { permissions: ["clipboard-read", "clipboard-write"] } };
 
 /** Pastes by key, into whatever has the focus. */

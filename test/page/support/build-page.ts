@@ -1,6 +1,6 @@
 import { buildPageIfStale } from "../../../src/cli/build-page.ts";
 
-/** As a server does that is started: once, and again when a source has changed. @throws Error that says why it cannot be built. */
+/** Builds the page as a starting server does: once, and again when a source has changed. @throws Error that says why it cannot be built. */
 export async function buildPage(): Promise<void> {
   const warn = (fields: object, message: string) => {
     throw new Error(`${message}: ${JSON.stringify(fields)}`);

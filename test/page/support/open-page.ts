@@ -18,7 +18,7 @@ import { launchChromium } from "./launch-chromium.ts";
 
 /** The page of a service in a real Chromium, for the tests of a file. */
 export interface UsedPage {
-  /** Where the service is: `http://127.0.0.1:4711`. Only while tests run. */
+  /** The address of the service while tests run: `http://127.0.0.1:4711`. */
   readonly url: string;
   readonly browser: Browser;
   /**

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 
 /** A cheap telephone on Lighthouse's "slow 4G": what some first visitors have. */
 const slowDevice = {
-  /** As many times slower than this machine. */
+  /** The processor is this many times slower than that of this machine. */
   cpuSlowdown: 4,
   latencyMs: 150,
   downloadBytesPerS: 1_638_400 / 8,
