@@ -1,3 +1,4 @@
+import { readPastedFen } from "../../chess/pasted-fen.ts";
 import { echo } from "../../text/plain-text.ts";
 
 /** A command of UCI from a chess program. */
@@ -66,7 +67,8 @@ export function readCommand(line: string): UciCommand | undefined {
     case "position": {
       const [before, moves = []] = splitAt("moves", rest);
       const fen = before[0] === "fen" ? before.slice(1) : before;
-      return { kind, fen: fen.join(" "), moves, misplaced: misplacedIn(fen) };
+      const text = fen.join(" ");
+      return { kind, fen: text, moves, misplaced: readPastedFen(text, moves) ? undefined : misplacedIn(fen) };
     }
     case "go":
       return { kind, go: readGo(rest) };

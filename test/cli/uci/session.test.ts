@@ -211,6 +211,11 @@ describe("an answer", () => {
       { fen: expect.stringContaining("PPPP1PPP/RNBQKBNR w KQkq"), moves: ["g1f3"] },
     ],
     [
+      "fen FEN: 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1",
+      ["the FEN was read as 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"],
+      { fen: "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1" },
+    ],
+    [
       'fen "4k3/8/8/8/8/8/4P3/4K3_w_-_-_0_1" moves E2E4',
       [
         "the FEN was read as 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1",
