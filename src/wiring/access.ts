@@ -22,42 +22,49 @@ import { loadPlans } from "./plans.ts";
 import { connectRedis } from "./redis.ts";
 import type { Config } from "./settings.ts";
 
-/** Intervals and waiting times of the stores, in milliseconds. */
+/** The intervals and waiting times of the stores, in milliseconds. */
 export const accessTimes = {
-  /** Between two writes of usage. A killed process loses the usage of this time. */
+  /** The time between two writes of usage. A killed process loses the usage of this time. */
   flushMs: 3000,
-  /** How long a key is known from memory: a key that another process has revoked still works for this time. */
+  /** The time for which a key is cached in memory. A key that another process has revoked still works for this time. */
   knownMs: defaultKnownMs,
-  /** Longest wait for another process's lock. */
+  /** The longest wait for another process's lock. */
   busyMaxMs: defaultBusyMaxMs,
 } as const;
 
-/** The {@link accessTimes} that tests make short. */
+/** The {@link accessTimes}, which tests make short. */
 export type AccessTimes = { readonly [Time in keyof typeof accessTimes]: number };
 
 /** The stores of keys and limits. */
 export interface OpenedStores {
   readonly stores: AccessOptions["stores"];
   readonly shared?: SharedAccess;
-  /** Checks regularly whether a store that failed works again. @throws StoreUnavailable */
+  /**
+   * Checks whether a store that failed works again. Called regularly.
+   *
+   * @throws StoreUnavailable if it does not
+   */
   probe?(): Promise<void>;
 }
 
 interface OpenAccessOptions {
-  /** The stores that nodes share. Undefined for a node with a database of its own. */
+  /** The stores that nodes share; undefined for a node with a database of its own. */
   readonly node?: OpenedStores | undefined;
   /** Registers the database as a part that can be degraded. */
   readonly degraded?: Degraded | undefined;
 }
 
-/** Milliseconds until ended keys are deleted for the first time: a clock that was wrong at boot is right by then. */
+/**
+ * The time after which expired and revoked keys are deleted for the first time, in milliseconds. A clock that was wrong at boot
+ * is right by then.
+ */
 const pruneAfterMs = 3_600_000;
 
 /**
- * Opens keys and limits: in the database of the data folder, or in the Redis that nodes share. Disposing of the result writes the
+ * Opens keys and limits, in the database of the data folder or in the Redis that nodes share. Disposing of the result writes the
  * latest usage.
  *
- * @throws ConfigError for plans and folders that cannot be used
+ * @throws ConfigError if the plans or the data folder cannot be used
  */
 export async function openAccess(
   config: Config,
@@ -87,7 +94,7 @@ export async function openAccess(
     if (!(error instanceof StoreUnavailable)) {
       throw error;
     }
-    // Redis is unreachable: this node starts all the same, and checks later.
+    // Redis is unreachable: start this node anyway, and check the pepper later.
     isPepperChecked = false;
   });
   const openedAt = performance.now();
@@ -107,7 +114,7 @@ export async function openAccess(
       await access.prune();
     }
   }
-  /** One at a time, because each may wait for a lock. */
+  /** The run of `keepUp` in progress. There is one at a time, because each may wait for a lock. */
   let keeping: Promise<void> | undefined;
   const timer = setInterval(() => {
     keeping ??= keepUp()
@@ -134,7 +141,11 @@ export async function openAccess(
   });
 }
 
-/** The stores of a node with a database of its own. @throws ConfigError */
+/**
+ * Opens the stores of a node with a database of its own.
+ *
+ * @throws ConfigError if the data folder cannot be used
+ */
 function openOwn(
   config: Config,
   log: Log,
@@ -158,21 +169,23 @@ function openOwn(
   };
 }
 
-/** The open store of keys. */
+/** The opened store of keys. */
 export interface OpenedKeys extends AsyncDisposable {
   readonly keys: KeyStore;
-  /** The {@link placeOfKeys}. */
+  /** The place of the keys, as {@link placeOfKeys} describes it. */
   readonly place: string;
-  /** True if the database was made just now. */
+  /** True if the database was created just now. */
   readonly isNew: boolean;
-  /** The clock that all nodes share, in milliseconds since 1970; undefined if this machine's clock counts. */
+  /**
+   * Returns the time of the clock that all nodes share, in milliseconds since 1970; undefined if this machine's clock is used.
+   */
   now(): number | undefined;
 }
 
 /**
- * Opens the keys alone, for commands.
+ * Opens only the store of keys, for commands.
  *
- * @throws ConfigError, also if Redis is unreachable, or the keys were made with another pepper
+ * @throws ConfigError if the settings cannot be used, if Redis is unreachable, or if the keys were made with another pepper
  */
 export async function openKeys(config: Config): Promise<OpenedKeys> {
   await using open = new AsyncDisposableStack();
@@ -190,7 +203,7 @@ export async function openKeys(config: Config): Promise<OpenedKeys> {
   return { keys, now: () => redis?.now(), place, isNew, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** The place of the keys, for people: the absolute path of the database, or Redis without its password. */
+/** Describes for people where the keys are: the absolute path of the database, or Redis without its password. */
 export function placeOfKeys({ redisUrl, redisPrefix, dataDir }: Config): string {
   if (redisUrl === undefined) {
     return databaseFile(dataDir);
@@ -199,7 +212,11 @@ export function placeOfKeys({ redisUrl, redisPrefix, dataDir }: Config): string 
   return `${protocol}//${host}${pathname} (prefix ${redisPrefix})`;
 }
 
-/** @throws ConfigError if the keys were made with another pepper; StoreUnavailable */
+/**
+ * Checks that the keys were made with this pepper.
+ *
+ * @throws ConfigError if they were made with another pepper; StoreUnavailable
+ */
 async function checkPepper(keys: KeyStore, config: Config): Promise<void> {
   const { keyPepper, redisUrl } = config;
   const kept = await keys.keepPepperCheck(checkValueOf(keyPepper));
@@ -218,7 +235,11 @@ async function checkPepper(keys: KeyStore, config: Config): Promise<void> {
   );
 }
 
-/** @throws ConfigError */
+/**
+ * Opens the database.
+ *
+ * @throws ConfigError if the data folder cannot be used
+ */
 function openData({ dataDir }: Config, options?: DatabaseOptions): Database {
   try {
     return openDatabase(dataDir, options);
@@ -234,8 +255,8 @@ function openData({ dataDir }: Config, options?: DatabaseOptions): Database {
 }
 
 /**
- * How many connections and calls one caller may have. Trusted proxies come for many callers and are not limited; in `open` mode nothing
- * is limited.
+ * Returns the limits of connections and calls of one client. Trusted proxies connect for many clients and are not limited; in
+ * `open` mode nothing is limited.
  */
 export function connectionLimits(
   config: Config,

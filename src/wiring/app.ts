@@ -38,44 +38,44 @@ import { createService, type Service } from "./service.ts";
 import type { Config } from "./settings.ts";
 import { openStore } from "./store.ts";
 
-/** Waiting times of an app, in milliseconds. */
+/** The waiting times of an app, in milliseconds. */
 export const appTimes = {
   ...accessTimes,
-  /** How long a stop waits for calls in flight before it cuts their searches short. */
+  /** The time that a stop waits for calls in flight before it cuts their searches short. */
   drainMs: 15_000,
 } as const;
 
-/** The {@link appTimes} that tests make short. */
+/** The {@link appTimes}, which tests make short. */
 export type AppTimes = { readonly [Time in keyof typeof appTimes]: number };
 
 type ServiceMetrics = Pick<Metrics, "meter" | "watch"> & Partial<Pick<MetricsServer, "serveProbes">>;
 
-/** Options that not every app needs, or that only tests set. */
+/** Options of an app that not every app needs, or that only tests set. */
 export interface AppOptions extends Partial<AppTimes> {
-  /** Counts calls, searches and engines. */
+  /** The metrics, which count calls, searches and engines. */
   readonly metrics?: ServiceMetrics | undefined;
-  /** Notices when the thread is too busy to read calls, which are refused then. Closed with the app. */
+  /** Notices if the thread is too busy to read calls, which are then rejected. Closed with the app. */
   readonly lag?: EventLoopLag;
   readonly redis?: Partial<SharingTimes>;
-  /** See `AnswerOptions`. */
+  /** The interval of heartbeats, as in `AnswerOptions`, in milliseconds. */
   readonly heartbeatMs?: number | undefined;
 }
 
-/** How long answers may take after the searches were cut short, in milliseconds: some of them still wait for an engine. */
+/** The time for answers after the searches were cut short, in milliseconds. Some of them still wait for an engine. */
 const answerMaxMs = 5000;
 
-/** A server that answers. */
+/** A running server. */
 export interface App {
-  /** Its address, such as `http://127.0.0.1:8080`. */
+  /** The address of the server, such as `http://127.0.0.1:8080`. */
   readonly url: string;
-  /** Names of the parts that are degraded, such as `store`. */
+  /** Returns the names of the parts that are degraded, such as `store`. */
   degraded(): readonly string[];
-  /** Accepts no new work, finishes calls in flight, and closes everything, also if a part fails. */
+  /** Stops the server: accepts no new work, finishes calls in flight, and closes everything, even if a part fails. */
   stop(): Promise<void>;
 }
 
 /**
- * Listens at once, so that a port that is taken is reported at once, and answers calls when the engines are ready.
+ * Starts a server. Listens at once, so that a port in use is reported at once. Answers calls when the engines are ready.
  *
  * @param opening the engines; if it rejects, the server is closed
  * @throws ConfigError if a setting cannot be used
@@ -87,16 +87,19 @@ export async function startApp(
   { lag = createEventLoopLag(), metrics, redis: redisTimes, heartbeatMs, ...times }: AppOptions = {},
 ): Promise<App> {
   const { drainMs, ...storeTimes } = { ...appTimes, ...times };
-  /** Closed after the last answer, or if the start fails: the last one first, and all of them even if one throws. */
+  /**
+   * The opened parts, which are closed after the last answer, or if the start fails. The last one is closed first, and all are
+   * closed even if one throws.
+   */
   const open = new AsyncDisposableStack();
   open.use(lag);
 
-  /** Set when the keys can be read. */
+  /** The keys and limits; undefined until the keys can be read. */
   let access: Access | undefined;
   let healthAndReflection: RequestHandler | undefined;
-  /** Set while calls are answered: from when the engines are ready until a stop begins. */
+  /** The protocols; set while calls are answered, from the time when the engines are ready until a stop begins. */
   let protocols: Protocols | undefined;
-  /** Settles when everything is closed. */
+  /** Settles when everything is closed; undefined until a stop begins. */
   let stopped: Promise<void> | undefined;
 
   const meter = metrics?.meter;
@@ -104,7 +107,8 @@ export async function startApp(
   const addressOf = (request: RequestContext) => access?.addressOf(request) ?? request.address;
   const bodies = createBodyBudget({
     addressOf,
-    // In other modes a caller has few batches and reviews under way. An inflated mebibyte becomes up to 22 MB of objects.
+    // In the other modes, a client has few batches and reviews in flight. A mebibyte of inflated JSON becomes up to 22 MB of
+    // objects.
     ...(config.access === "open" && {
       maxBytes: 8 * 1024 * 1024,
       maxBytesPerAddress: Number.POSITIVE_INFINITY,
@@ -134,7 +138,7 @@ export async function startApp(
     ],
     isProbe,
     ...connections,
-    // A caller may have as many calls under way as its plan allows.
+    // A client may have as many calls in flight as its plan allows.
     callsPerCaller: () =>
       Math.max(
         connections.connectionsPerAddress,
@@ -191,7 +195,7 @@ export async function startApp(
       protocols = undefined;
       engines.changes.off("change", follow);
       readiness.become("draining");
-      // Repeated, because searches that waited until now begin when others end.
+      // Repeat this, because searches that have waited begin when others end.
       let cutting: NodeJS.Timeout | undefined;
       const late = setTimeout(() => {
         engines.cutShort();
@@ -221,7 +225,7 @@ export async function startApp(
   }
 }
 
-/** The way out if an address cannot be listened on. */
+/** Returns advice for an address on which the server cannot listen. */
 function wayOut({ code = "" }: NodeJS.ErrnoException): string {
   switch (code) {
     case "EADDRINUSE":
@@ -234,7 +238,7 @@ function wayOut({ code = "" }: NodeJS.ErrnoException): string {
   }
 }
 
-/** The reason why no call is answered before the engines are ready and after the stop has begun. */
+/** Returns the error for calls before the engines are ready or after a stop has begun. */
 function notServing(isStopping: boolean): KibitzError {
   return isStopping
     ? new KibitzError("shutting_down", "This server is stopping and accepts no new work.", {
@@ -258,7 +262,7 @@ function watchService(
     keys: access.lookUps,
     degraded: degraded.parts,
   });
-  // Engines that are already there count as started, without a duration.
+  // Count engines that are already running as started, without a duration.
   for (const { build, states } of engines.status()) {
     for (const _ of states) {
       meter.engineStarted(build, undefined);

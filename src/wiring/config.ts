@@ -4,14 +4,15 @@ import { type Config, settings } from "./settings.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Settings that cannot be used. The message has a line for each, with the key and the way out. */
+/** The error for settings that cannot be used. The message has a line for each, with its key and the way to correct it. */
 export class ConfigError extends Error {}
 
 /**
- * Reads the settings. @throws ConfigError that tells every value that cannot be used, and every `KIBITZ_*` name that
- * is not known: a setting with a typing error must not be silently without effect.
+ * Reads the settings.
  *
- * @param others what is wrong with files that the settings name; reported behind the settings
+ * @param others errors in files that the settings name, which are reported after the errors in the settings
+ * @throws ConfigError that lists all values that cannot be used, and all `KIBITZ_*` names that are not known, because a
+ * misspelled setting must not be ignored silently
  */
 export function loadConfig(environment: Environment, others: readonly string[] = []): Config {
   const known = new Set<string>(Object.values(settings).map(({ key }) => key));
@@ -31,7 +32,7 @@ export function loadConfig(environment: Environment, others: readonly string[] =
 
 function valueOfSetting(setting: Setting<unknown>, environment: Environment, complaints: string[]): unknown {
   const given = environment[setting.key];
-  // An empty setting is an unset one: env files and compose files have such lines.
+  // Treat an empty setting as unset, because env files and compose files have such lines.
   if (!given || isKubernetesPort(setting.key, given)) {
     return setting.default();
   }
@@ -43,7 +44,7 @@ function valueOfSetting(setting: Setting<unknown>, environment: Environment, com
   return value;
 }
 
-/** The setting that was meant, if that can be guessed. */
+/** Returns a hint at the setting that was meant, if it can be guessed. */
 function wayOut(key: string, known: readonly string[]): string {
   const withoutPrefix = (name: string) => name.slice("KIBITZ_".length);
   const otherwise = "kibitz serve --help lists the settings";
@@ -51,8 +52,9 @@ function wayOut(key: string, known: readonly string[]): string {
 }
 
 /**
- * Kubernetes sets some names for every pod beside a Service named kibitz. Clients have their key in `KIBITZ_API_KEY`, the project's
- * own tests keep their tools in `KIBITZ_CACHE`, and `npm run dev:page` has the address of the server in `KIBITZ_URL`.
+ * True if a variable is meant for other programs. Kubernetes sets some for every pod beside a Service named kibitz. Clients have
+ * their key in `KIBITZ_API_KEY`, the project's own tests keep their tools in `KIBITZ_CACHE`, and `npm run dev:page` has the
+ * address of the server in `KIBITZ_URL`.
  */
 function isForOthers(key: string): boolean {
   return /^KIBITZ_(SERVICE_.*|PORT_.*|API_KEY|CACHE|URL)$/.test(key);
@@ -62,7 +64,7 @@ function isKubernetesPort(key: string, value: string): boolean {
   return key === "KIBITZ_PORT" && value.startsWith("tcp://");
 }
 
-/** The settings as they may be logged. */
+/** Returns the settings for the log, without secrets. */
 export function settingsForLog(config: Config): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries<Setting<unknown>>(settings).map(([name, { secret }]) => {
@@ -72,7 +74,7 @@ export function settingsForLog(config: Config): Readonly<Record<string, unknown>
   );
 }
 
-/** The settings with their meaning and default, for people. */
+/** Returns the settings with their meaning and default, for people. */
 export function describeSettings(): readonly Readonly<Record<"key" | "about" | "default", string>>[] {
   return Object.values(settings).map(({ key, about, default: value }) => ({
     key,

@@ -1,16 +1,16 @@
 import type { Log } from "../log/log.ts";
 import type { StoreWatch } from "../storage/ports.ts";
 
-/** Call with true when a part of the service becomes degraded, and with false when it has recovered. */
+/** A function to call with true when a part of the service becomes degraded, and with false when the part has recovered. */
 export type SetDegraded = (isDegraded: boolean) => void;
 
-/** The parts of the service that can be degraded: the service runs on, with less than it is configured to have. */
+/** The parts of the service that can be degraded. If one is, the service runs on with less than it is configured to have. */
 export interface Degraded {
   /** Registers a part, which is not degraded at first. */
   part(name: string): SetDegraded;
-  /** All registered parts by name, and whether they are degraded. */
+  /** Returns all registered parts by name, each with true if it is degraded. */
   parts(): Readonly<Record<string, boolean>>;
-  /** The names of the degraded parts, for `GET /readyz`. */
+  /** Returns the names of the degraded parts, for `GET /readyz`. */
   names(): readonly string[];
 }
 
@@ -27,19 +27,22 @@ export function createDegraded(): Degraded {
 }
 
 interface StoreLogOptions {
-  /** Name of the store in the log. */
+  /** The name of the store in the log. */
   readonly name: string;
-  /** How the service runs while the store cannot be used. */
+  /** A sentence for the log that describes how the service runs while the store cannot be used. */
   readonly meanwhile: string;
   readonly setDegraded?: SetDegraded | undefined;
 }
 
-/** Logs once when a store cannot be read or written, however often that fails, and once when it can be again. */
+/**
+ * Creates a log of a store: it logs once when the store cannot be read or written, however often that fails, and once when it can
+ * be again.
+ */
 export function createStoreLog(
   log: Pick<Log, "info" | "warn">,
   { name, meanwhile, setDegraded = () => {} }: StoreLogOptions,
 ): StoreWatch {
-  /** Reads and writes fail separately: a full disk can still be read. */
+  /** The operations that fail. Reads and writes are separate, because a full disk can still be read. */
   const failing = new Set<string>();
   return {
     failed(what, error) {

@@ -8,15 +8,15 @@ import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 
 interface OpenEnginesOptions extends Pick<EnginesOptions, "asked"> {
-  /** Called when the sandbox is built, before any engine runs in it. */
+  /** A callback that runs when the sandbox is built, before any engine runs in it. */
   readonly onSandbox?: (sandbox: Sandbox) => void;
-  /** Called when the first engine loads. */
+  /** A callback that runs when the first engine loads. */
   readonly onStarted?: () => void;
 }
 
 /**
- * The engines that the settings ask for. Apart from `app.ts` because it is what takes longest:
- * engines load their networks while the modules of the server are still being read.
+ * Opens the engines that the settings ask for. This is not part of `app.ts`, so that engines load their networks, which takes
+ * longest, while the modules of the server are still being read.
  */
 export async function openEngines(
   config: Config,

@@ -1,12 +1,15 @@
 import { totalmem } from "node:os";
 
-/** The limit of a container for this process and its children, in bytes. Undefined if there is none below the memory of the machine. */
+/**
+ * Returns the container's memory limit for this process and its children, in bytes. Undefined if there is none below the memory
+ * of the machine.
+ */
 export function memoryLimit(): number | undefined {
   const limit = process.constrainedMemory();
   return limit > 0 && limit < totalmem() ? limit : undefined;
 }
 
-/** The memory for this process and its children, in bytes. */
+/** Returns the memory for this process and its children, in bytes. */
 export function memoryBytes(): number {
   return memoryLimit() ?? totalmem();
 }

@@ -8,7 +8,7 @@ import type { Config } from "./settings.ts";
 /** The default port of OpenTelemetry's exporters for Prometheus. */
 export const defaultMetricsPort = 9464;
 
-/** True if a metrics port is the port of the service itself. */
+/** True if a port for metrics is the port of the service itself. */
 function isPortOfService(
   { host, port, metricsHost }: Pick<Config, "host" | "port" | "metricsHost">,
   metricsPort: number,
@@ -18,10 +18,10 @@ function isPortOfService(
 }
 
 /**
- * Opens the metrics port that the settings name. If the default port is taken, there are no metrics and the log says so, because an
+ * Opens the metrics port that the settings name. If the default port is taken, logs that there are no metrics, because an
  * operator who starts a second server on a machine has not asked for any.
  *
- * @throws ConfigError if a named port cannot be opened
+ * @throws ConfigError if a port that the settings name cannot be opened
  */
 export async function openMetrics(config: Config, log: Log): Promise<(Metrics & MetricsServer) | undefined> {
   const { metricsHost, metricsPort } = config;
@@ -32,7 +32,7 @@ export async function openMetrics(config: Config, log: Log): Promise<(Metrics & 
       throw new Error("it is the port of the service, KIBITZ_PORT");
     }
     const server = await openMetricsServer(metrics, { host: metricsHost, port });
-    // Not as the field `url`: programs read that for the address of the service.
+    // Do not log this as the field `url`, because programs read that field for the address of the service.
     log.info({}, `metrics are at ${server.url}`);
     return { ...metrics, ...server };
   } catch (thrown) {

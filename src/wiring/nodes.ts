@@ -15,11 +15,11 @@ import type { SharingTimes } from "./redis.ts";
 import type { Service, ServiceOptions } from "./service.ts";
 import type { Config } from "./settings.ts";
 
-/** This process among the equal nodes that share a Redis. */
+/** This process as one of the equal nodes that share a Redis. */
 export interface NodeAmongOthers extends OpenedStores, AsyncDisposable {
-  /** Answers that all nodes know, and claims on searches, so that one node searches for all. */
+  /** The answers that all nodes share, and the claims on searches, by which one node searches for all. */
   readonly answers: ServiceOptions["shared"];
-  /** Announces this node to the others from now on. */
+  /** Announces this node to the other nodes from now on. */
   announce(service: Service, port: number): void;
 }
 
@@ -57,13 +57,15 @@ export function joinOthers(
   };
 }
 
-/** The name of this machine instead of the address that means all interfaces: other machines cannot connect to that. */
+/**
+ * Returns a host that other machines can connect to. Replaces an address that means all interfaces by the name of this machine.
+ */
 function reachableHost(host: string): string {
   const named = ["0.0.0.0", "::"].includes(host) ? hostname() : host;
   return named.includes(":") ? `[${named}]` : named;
 }
 
-/** Logs once, as soon as Redis is up, whether Redis may evict keys. */
+/** Logs once, as soon as Redis is up, if Redis may evict keys. */
 function reportPolicy(redis: Redis, log: Pick<Log, "info" | "warn">): Disposable {
   let isReported = false;
   const report = () => {
@@ -82,7 +84,10 @@ function reportPolicy(redis: Redis, log: Pick<Log, "info" | "warn">): Disposable
   return { [Symbol.dispose]: () => void redis.changes.off("change", report) };
 }
 
-/** The log line for Redis's policy of eviction; undefined if it evicts nothing. API keys are stored nowhere else. */
+/**
+ * Returns the log line about Redis's eviction policy; undefined if Redis evicts nothing. Eviction matters because API keys are
+ * stored nowhere else.
+ */
 export async function evictionBy(
   redis: Redis,
 ): Promise<{ readonly level: "info" | "warn"; readonly text: string } | undefined> {

@@ -20,7 +20,11 @@ import type { Plain } from "../text/plain-text.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 
-/** The plans of the operator's file, or the built-in ones. @throws ConfigError */
+/**
+ * Returns the plans of the operator's file, or the built-in plans.
+ *
+ * @throws ConfigError if the file cannot be used
+ */
 export function loadPlans({ plansFile }: Pick<Config, "plansFile">): readonly Plan[] {
   if (plansFile === undefined) {
     return builtInPlans;
@@ -36,7 +40,10 @@ export function loadPlans({ plansFile }: Pick<Config, "plansFile">): readonly Pl
   return reading.plans;
 }
 
-/** More than any plans take. An endless file, such as a device, would fill the memory. */
+/**
+ * The largest file of plans, in bytes, which is more than any plans take. An endless file, such as a device, would fill the
+ * memory.
+ */
 const plansMaxBytes = 1_000_000;
 
 function readText(file: string): string {
@@ -51,20 +58,20 @@ function readText(file: string): string {
   }
 }
 
-/** The plans of the operator's file, or all its faults. */
+/** The result of reading a file of plans: the plans, or all errors in the file. */
 type PlansReading =
   | { readonly kind: "plans"; readonly plans: readonly Plan[] }
   | { readonly kind: "faults"; readonly faults: readonly PlansFault[] };
 
 interface PlansFault {
-  /** JSON Pointer to the wrong value; empty for the whole file. */
+  /** The JSON Pointer to the wrong value; empty for the whole file. */
   readonly pointer: string;
   readonly message: string;
 }
 
 /**
- * Reads a file of plans, `{"plans": [{"id": "free", "limits": {"depth_max": 25}}]}`, each in the form in which `GET /price` shows it.
- * Values that a plan leaves out are those of the built-in plan of its name; any other plan starts from `free`.
+ * Reads a file of plans, such as `{"plans": [{"id": "free", "limits": {"depth_max": 25}}]}`. Each plan has the form in which `GET
+ * /price` shows it. Values that it leaves out come from the built-in plan of the same name, or from `free` if there is none.
  */
 export function plansFromJson(text: string): PlansReading {
   let file: Plain;
@@ -93,7 +100,7 @@ export function plansFromJson(text: string): PlansReading {
   return faults.length > 0 ? { kind: "faults", faults } : { kind: "plans", plans: [...plans.values()] };
 }
 
-/** Errors of JSON, which speak of the body of a request. */
+/** Returns errors of the JSON reader for a file: their messages are about the body of a request. */
 function faultsOfFile({ faults, message: all }: KibitzError): readonly PlansFault[] {
   const found = faults.length > 0 ? faults : [{ pointer: "", message: all }];
   return found.map(({ pointer, message }) => ({
@@ -102,7 +109,7 @@ function faultsOfFile({ faults, message: all }: KibitzError): readonly PlansFaul
   }));
 }
 
-/** Adds the plan to `plans` and its id to `named`. Returns its faults. */
+/** Adds a plan to `plans` and its id to `named`. Returns the errors in the plan. */
 function readPlan(json: Plain, plans: Map<string, Plan>, named: Set<string>): readonly PlansFault[] {
   const base = plans.get(String(json.id)) ?? freePlan;
   const whole = overlaid({ ...shownPlans([base])[0] }, json);
@@ -112,7 +119,7 @@ function readPlan(json: Plain, plans: Map<string, Plan>, named: Set<string>): re
   if (plan.id !== "" && named.has(plan.id)) {
     faults.push({ pointer: "/id", message: `The plan "${plan.id}" has been described already.` });
   }
-  // If both find a fault, that of the rule is more exact.
+  // If both find an error in a value, keep that of the rule, because it is more exact.
   faults.push(...unread.filter(({ pointer }) => !faults.some((fault) => fault.pointer === pointer)));
   const { batch_max: stated } = isObject(json.limits) ? json.limits : {};
   const batchMax = batchMaxOf(plan.limits);
@@ -125,13 +132,13 @@ function readPlan(json: Plain, plans: Map<string, Plan>, named: Set<string>): re
   return faults;
 }
 
-/** The base plan, overwritten with the values of the file. */
+/** Returns the base plan, overwritten with the values of the file. */
 function overlaid(base: Plain, json: Plain): Plain {
   const { limits } = json;
   return {
     ...base,
     ...json,
-    // A plan without an id must not get that of the base.
+    // Even if the plan has no id, it must not get the id of the base.
     id: json.id,
     limits: limits === undefined || isObject(limits) ? { ...(base.limits as Plain), ...limits } : limits,
   };
@@ -158,7 +165,7 @@ const name: Rule = {
 const list: Rule = { must: "must be a list", fits: Array.isArray };
 const object: Rule = { must: "must be an object", fits: isObject };
 
-/** All units: the type makes sure that none is missing. */
+/** All units of rates. The type makes sure that none is missing. */
 const units: Readonly<Record<RatePolicy["unit"], true>> = {
   request: true,
   engine_ms: true,
@@ -171,7 +178,7 @@ const unit: Rule = {
 };
 
 const limitRules: Readonly<Record<string, Rule>> = {
-  // With less than the default depth, a request without a depth could never be answered.
+  // If this were less than the default depth, a request without a depth could never be answered.
   depth_max: integer(14, openPlan.limits.depthMax),
   nodes_max: integer(1, openPlan.limits.nodesMax),
   multipv_max: integer(1, openPlan.limits.multipvMax),
@@ -227,14 +234,14 @@ function isObject(json: unknown): json is Plain {
   return typeof json === "object" && json !== null && !Array.isArray(json);
 }
 
-/** Plans as `GET /price` shows them: by the same message, in the same JSON. */
+/** Returns plans as `GET /price` shows them, made from the same message. */
 export function shownPlans(plans: readonly Plan[]): readonly object[] {
   const message = planMessage();
   const write = createPlainWriter(message);
   return plans.map((plan) => write(create(message, messageFromPlan(plan))));
 }
 
-/** The message of a plan in the answer of `GET /price`. */
+/** Returns the message type of a plan in the answer of `GET /price`. */
 function planMessage(): DescMessage {
   const { message } = AnalysisService.method.getPrice.output.field.plans;
   if (message === undefined) {

@@ -33,10 +33,10 @@ import type { TracedPaths } from "../tracing/server-span.ts";
 import type { Service } from "./service.ts";
 import type { Config } from "./settings.ts";
 
-/** The ways to call the service. Each handles its own requests, and returns false for others. */
+/** The handlers of all protocols of the service. Each handles its own requests, and returns false for others. */
 export interface Protocols {
   readonly json: RequestHandler;
-  /** gRPC, gRPC-Web and Connect. */
+  /** The handler of gRPC, gRPC-Web and Connect. */
   readonly rpc: RequestHandler;
   readonly mcp: RequestHandler;
 }
@@ -46,13 +46,16 @@ interface ProtocolsOptions {
   readonly lag: EventLoopLag;
   readonly bodies: BodyBudget;
   readonly config: Pick<Config, "host" | "allowedHosts" | "corsOrigins" | "trustProxy">;
-  /** See `AnswerOptions`. */
+  /** The interval of heartbeats, as in `AnswerOptions`, in milliseconds. */
   readonly heartbeatMs: number | undefined;
   readonly writeLine: CallLine;
   readonly log: Log;
 }
 
-/** All protocols, in front of the same handlers. They authenticate by themselves, and report errors in their own form. */
+/**
+ * Creates all protocols, in front of the same handlers. Each protocol authenticates its requests, and reports errors in its own
+ * form.
+ */
 export function createProtocols(service: Service, options: ProtocolsOptions): Protocols {
   const { rules, preflight, rulebook, beginWork, calls } = service;
   const { access, lag, bodies, config, heartbeatMs, writeLine, log } = options;
@@ -78,7 +81,7 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
     checkMessage: createMessageCheck(beginWork, access.limits),
     bodies,
   });
-  /** Rejects a call of an unknown method as Connect's handlers reject a bad call of a known method. */
+  /** Rejects a call of an unknown method in the same way as Connect's handlers reject a bad call of a known method. */
   const rejectUnknown = async (req: NodeRequest, res: NodeResponse) => {
     const error = unknownMethod(req);
     try {
@@ -89,7 +92,7 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
     }
   };
 
-  // A message may be as long as a review, the longest call of a tool.
+  // Allow a message as long as a review, which is the longest call of a tool.
   const messageMaxBytes = readMaxBytesOf(GameService.method.reviewGame);
   const isProxy = createNetworkTest(config.trustProxy);
   const mcp = createMcpEndpoint({
@@ -97,7 +100,7 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
     rulebook,
     origins: config.corsOrigins ?? [],
     hosts: allowedHosts(config.host, config.allowedHosts),
-    // A client that is no trusted proxy may have invented the header.
+    // Ignore the header of a client that is no trusted proxy, because the client may have invented it.
     schemeOf: (req) =>
       req.headers["x-forwarded-proto"] === "https" && isProxy(contextOf(req).address) ? "https" : "http",
     admit: (req, kind) => admitCall(contextOf(req), outcomeOf(req), kind),
@@ -119,8 +122,9 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
 }
 
 /**
- * Health and reflection. They need no account: a monitor with a revoked key must still see that the server lives. They are not
- * counted, and their log lines have the level `debug`, because load balancers ask every second.
+ * Creates the handler of health checks and reflection. They need no account, because a monitor with a revoked key must still see
+ * that the server lives. They are not counted, and their log lines have the level `debug`, because load balancers send them every
+ * second.
  */
 export function createHealthAndReflection(
   state: Parameters<typeof createToolImplementations>[0],
@@ -135,7 +139,7 @@ export function createHealthAndReflection(
   return createConnectAdapter({ handlers: createHandlers({ services, calls, bodies }), bodies });
 }
 
-/** Answers with an error in the protocol of the caller. */
+/** Sends an error in the protocol of the client. */
 export function refuse(error: KibitzError, req: NodeRequest, res: NodeResponse): true {
   if (!refuseCall(req, res, error)) {
     sendProblem(req, res, error);
@@ -143,12 +147,12 @@ export function refuse(error: KibitzError, req: NodeRequest, res: NodeResponse):
   return true;
 }
 
-/** Refuses calls of unknown RPC methods. False for any other request. */
+/** Rejects calls of unknown RPC methods. Returns false for any other request. */
 export function refuseUnknown(req: NodeRequest, res: NodeResponse): boolean {
   return refuseCall(req, res, unknownMethod(req));
 }
 
-/** Refuses a wrong credential of a request that is no call. Such requests need none. */
+/** Rejects a request that is not a call if it has an invalid credential. Such requests need no credential. */
 export async function checkCredential(access: Access, req: NodeRequest, res: NodeResponse): Promise<boolean> {
   try {
     await access.accountOf(contextOf(req));
@@ -158,7 +162,7 @@ export async function checkCredential(access: Access, req: NodeRequest, res: Nod
   }
 }
 
-/** The tools of MCP, for the documents about them. Loaded when they are first needed. */
+/** Returns the tools of MCP, for the documents about them. Loads them when they are first needed. */
 export async function mcpTools(): Promise<
   readonly { readonly name: string; readonly description: string }[]
 > {
@@ -166,21 +170,21 @@ export async function mcpTools(): Promise<
   return tools;
 }
 
-/** True for a path below that of a service that counts its calls. */
+/** True for a path of a service that counts its calls. */
 function isApiPath(path: string): boolean {
   return apiServices.some(({ typeName }) => path.startsWith(`/${typeName}/`));
 }
 
-/** True for a path below that of a service, also if the service has no such method. */
+/** True for a path of a service, even if the service has no such method. */
 export function isRpcPath(path: string): boolean {
-  // The names of services have dots. Paths of plain JSON have none, and need no look-up.
+  // Look up only paths with a dot: the names of services have dots, and paths of plain JSON have none.
   return path.includes(".") && serviceNames.has(path.slice(1, path.lastIndexOf("/")));
 }
 
 const healthCheckPath = "/grpc.health.v1.Health/Check";
 const probePaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", healthCheckPath]);
 
-/** True for the probes of load balancers. They do not count as calls: they are answered however many calls are under way. */
+/** True for the probes of load balancers. They do not count as calls, and are answered however many calls are in flight. */
 export function isProbe(path: string): boolean {
   return probePaths.has(path);
 }
@@ -191,7 +195,10 @@ const callPaths: ReadonlySet<string> = new Set([
   ...apiServices.flatMap(({ typeName, methods }) => methods.map(({ name }) => `/${typeName}/${name}`)),
 ]);
 
-/** No spans for probes, nor for health and reflection in every version: load balancers send them every second. */
+/**
+ * Matches the paths without spans: probes, and health and reflection in every version, because load balancers send them every
+ * second.
+ */
 const untraced = /^\/(healthz|readyz|grpc\.(health|reflection)\.[^/]+\/[^/]+)$/;
 
 export const tracedPaths: TracedPaths = {

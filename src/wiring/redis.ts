@@ -5,9 +5,9 @@ import { ConfigError } from "./config.ts";
 import type { Degraded } from "./degraded.ts";
 import type { Config } from "./settings.ts";
 
-/** Times in milliseconds, which only tests set. */
+/** The intervals and timeouts of sharing, in milliseconds. Only tests set them. */
 export interface SharingTimes extends RedisTimes {
-  /** Between two announcements to other nodes. */
+  /** The time between two announcements to other nodes. */
   readonly announceMs: number;
 }
 
@@ -18,8 +18,8 @@ interface RedisWatched {
 }
 
 /**
- * Connects to the Redis of the settings. If they name none, the result is undefined, and the library is not loaded. If Redis
- * cannot be reached, the log says so, and the connection is retried.
+ * Connects to the Redis that the settings name. If they name none, returns undefined, and does not load the library. If Redis
+ * cannot be reached, logs that, and retries.
  *
  * @throws ConfigError if a retry would not help
  */

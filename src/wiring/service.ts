@@ -22,7 +22,7 @@ import { type BeginWork, createTimeSlicer } from "../thread/event-loop.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 
-/** The service without its protocols: the command line calls it directly, and the server offers protocols in front of it. */
+/** The service without its protocols. The command line calls it directly; the server offers protocols in front of it. */
 export interface Service {
   readonly analyzer: Analyzer;
   readonly scheduler: Scheduler;
@@ -30,19 +30,19 @@ export interface Service {
   readonly rules: Rules;
   readonly preflight: Preflight;
   readonly rulebook: Rulebook;
-  /** Divides long work into slices, between which the thread does other work. */
+  /** Divides long work into time slices, between which the thread does other work. */
   readonly beginWork: BeginWork;
-  /** Every method, behind its middleware. */
+  /** All methods, behind their middleware. */
   readonly calls: Calls;
 }
 
-/** Parts that not every service has. */
+/** The parts that not every service has. */
 export interface ServiceOptions {
-  /** Answers that outlive the process. */
+  /** The store of answers, which outlive the process. */
   readonly store?: AnswerStore<SearchResult> | undefined;
-  /** Answers and searches of all nodes. */
+  /** The answers and searches that all nodes share. */
   readonly shared?: Omit<SharingOptions, "cache"> | undefined;
-  /** Writes the log lines of calls; by default as the settings say. */
+  /** The function that writes the log lines of calls; by default as the settings say. */
   readonly writeLine?: CallLine;
   readonly meter?: Meter | undefined;
 }
@@ -94,7 +94,11 @@ export function createService(
   return { analyzer, scheduler, engines, rules, preflight, rulebook, beginWork, calls };
 }
 
-/** @throws ConfigError if the cache could fill the heap, which ends the process */
+/**
+ * Creates the cache of answers.
+ *
+ * @throws ConfigError if the cache could fill the heap, which would end the process
+ */
 function openCache({ cacheMb }: Config): AnswerCache<SearchResult> {
   const heapMb = Math.floor(getHeapStatistics().heap_size_limit / 1e6);
   if (cacheMb > heapMb / 2) {

@@ -1,12 +1,12 @@
 import { isIP } from "node:net";
 
-/** A row of the table of settings without its default. */
+/** A row of the table of settings, without its default. */
 interface Row<T> {
   readonly key: string;
-  /** Shown by `kibitz serve --help`. */
+  /** The meaning of the setting, which `kibitz serve --help` shows. */
   readonly about: string;
   readonly read: Reader<T>;
-  /** Never shown: not in messages and not in the log. */
+  /** True if the value is secret, so that neither messages nor the log show it. */
   readonly secret?: true;
 }
 
@@ -15,12 +15,15 @@ export interface Setting<T> extends Row<T> {
   readonly default: () => T;
 }
 
-/** Undefined if the text is not a value. `must` says what values are: "must be one of on, off". */
+/**
+ * A function that reads the value of a setting; undefined if the text is not a valid value. `must` describes valid values: "must
+ * be one of on, off".
+ */
 type Reader<T> = ((text: string) => T | undefined) & { readonly must: string };
 
 export const setting = <T>(row: Setting<T>) => row;
 
-/** A setting that is undefined by default. */
+/** Makes a setting that is undefined by default. */
 export const optional = <T>(row: Row<T>) => ({ ...row, default: (): T | undefined => undefined });
 
 export const reader = <T>(must: string, read: (text: string) => T | undefined): Reader<T> =>
@@ -44,7 +47,7 @@ export const origins = reader(
       return [];
     }
     const all = listed(value);
-    // `*` admits every origin, so another one beside it would only seem to be a limit.
+    // Reject `*` beside other origins: it admits every origin, so the others would only seem to be a limit.
     const isUsable = (all.length === 1 && all[0] === "*") || (all.length > 0 && all.every(isOrigin));
     return isUsable ? all : undefined;
   },
@@ -101,13 +104,16 @@ function listed(value: string): string[] {
     .filter(Boolean);
 }
 
-/** True for the form of the header Origin: the scheme, the host in lower case, the port unless it is the default one. */
+/**
+ * True if a text has the form of the header Origin: the scheme, the host in lower case, and the port unless it is the default
+ * port.
+ */
 function isOrigin(one: string): boolean {
   const url = URL.parse(one);
   return url !== null && url.host !== "" && one === `${url.protocol}//${url.host}`;
 }
 
-/** True for the form of hosts in URLs: a name, an IPv4 address, or an IPv6 address in brackets. */
+/** True if a text has the form of hosts in URLs: a name, an IPv4 address, or an IPv6 address in brackets. */
 function isHost(one: string): boolean {
   return URL.parse(`http://${one}/`)?.hostname === one;
 }

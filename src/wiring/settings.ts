@@ -18,10 +18,10 @@ import {
 const addressForms = ["none", "truncated", "hashed", "full"] as const;
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
-/** Memory of one full-network WebAssembly engine under load, with room to breathe. */
+/** The memory of one WebAssembly engine with the full network under load, with a reserve, in bytes. */
 const engineMemoryBytes = 600e6;
 
-/** All settings, in the order in which people are shown them. */
+/** All settings, in the order in which they are shown to people. */
 export const settings = {
   host: setting({
     key: "KIBITZ_HOST",
@@ -220,10 +220,10 @@ export const settings = {
   }),
 } as const;
 
-/** The settings as `loadConfig` reads them. */
+/** The values of the settings, as `loadConfig` reads them. */
 export type Config = {
   readonly [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]["default"]>;
 } & {
-  /** PATH, where native engines are searched. */
+  /** The variable PATH, whose folders are searched for native engines. */
   readonly searchPath: string;
 };

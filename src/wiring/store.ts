@@ -8,7 +8,10 @@ import { answerFileName, openSqliteAnswerStore } from "../storage/sqlite/answer-
 import { createStoreLog, type Degraded } from "./degraded.ts";
 import type { Config } from "./settings.ts";
 
-/** The stored answers, or undefined if the settings leave no room for them. Problems with their file are logged, and retried. */
+/**
+ * Opens the store of answers; undefined if the settings leave no room for it. If its file cannot be used, the store logs that,
+ * and retries.
+ */
 export function openStore(
   { storeMb, dataDir }: Pick<Config, "storeMb" | "dataDir">,
   log: Pick<Log, "info" | "warn">,
@@ -28,7 +31,7 @@ export function openStore(
   });
 }
 
-/** True if answers were stored there before. */
+/** True if answers were stored in the data folder before. */
 export function hasStore({ dataDir }: Pick<Config, "dataDir">): boolean {
   return existsSync(join(dataDir, answerFileName));
 }
