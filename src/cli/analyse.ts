@@ -18,7 +18,7 @@ import { progressOf, type Report, reportOfBestMove, reportOfEvaluation } from ".
 import { requestFromInput, searchOptions } from "./request-from-input.ts";
 import { columnsOf } from "./style.ts";
 
-/** The two forms in which an answer is printed. */
+/** The two forms in which an answer is printed: JSON, and a report for people. */
 interface Kind {
   json(answer: EvaluateResponse): string;
   readonly report: Report;
@@ -31,7 +31,7 @@ const evaluation: Kind = {
 
 const writeBestMove = createMessageWriter(FindBestMoveResponseSchema);
 
-/** The fields are the same; as a stream it can be seen to deepen. */
+/** The best move. It is searched as an evaluation, which has the same fields, because a stream shows how the search deepens. */
 const bestMove: Kind = {
   json: ({ $typeName: _, ...answer }) => writeBestMove(create(FindBestMoveResponseSchema, answer)),
   report: reportOfBestMove,

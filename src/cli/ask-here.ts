@@ -23,13 +23,16 @@ import type { Target, TargetOptions } from "./target.ts";
 
 type Input = Pick<CommandInput, "values" | "host" | "signal">;
 
-/** The service in this process. Its engines start with the first call that needs one: many agents and invalid requests need none. */
+/**
+ * Makes the target that is a service in this process. Its engines start with the first call that needs one, because many agents
+ * and invalid requests need none.
+ */
 export function askHere(input: Input, options: TargetOptions): Target {
   const left = new AbortController();
   let opening: Promise<Service & AsyncDisposable> | undefined;
   const service = () => {
     opening ??= open(input, options, AbortSignal.any([input.signal, left.signal])).catch((error) => {
-      // The next call tries again.
+      // Let the next call try again.
       opening = undefined;
       throw error;
     });
@@ -57,7 +60,10 @@ export function askHere(input: Input, options: TargetOptions): Target {
   };
 }
 
-/** Problems with stored answers are logged from `KIBITZ_LOG_LEVEL=info` on: they prevent no answer. */
+/**
+ * Opens the engines and the service. Logs problems with stored answers only from `KIBITZ_LOG_LEVEL=info` on, because they prevent
+ * no answer.
+ */
 async function open(
   { host, values: { engine, path } }: Input,
   { stores = false, settings }: TargetOptions,
@@ -68,7 +74,7 @@ async function open(
   const log = await createLog(config.logLevel, host.stderr, host);
   const info: Log["info"] = (fields, message) => log.info(fields, message);
   await using opened = new AsyncDisposableStack();
-  // The engine that the command names is the only one that is started.
+  // Start only the engine that the command names.
   const wanted = {
     engine: typeof engine === "string" ? engine : "latest",
     path: path === "native" || path === "wasm" ? path : "auto",
@@ -83,7 +89,12 @@ async function open(
   return { ...service, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** Validates fields, position and moves as the service does first: engines would take a second to start. @throws KibitzError */
+/**
+ * Reads and validates fields, position and moves, as the service does first. This needs no engine, which would take a second to
+ * start.
+ *
+ * @throws KibitzError if the request is invalid
+ */
 function readWithoutEngines(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
   const message = readRequest(sent);
   const request = requestFromMessage(message);
@@ -96,7 +107,7 @@ function readWithoutEngines(sent: Readonly<Record<string, unknown>>): AnalysisRe
   return message;
 }
 
-/** Passes messages to the wrapped handlers without encoding them, so that errors stay KibitzErrors. */
+/** Creates a transport that passes messages to the handlers without encoding them, so that errors stay KibitzErrors. */
 function transportTo(open: () => Promise<Service>): Transport {
   return {
     async unary(method, signal, _timeoutMs, _header, input) {

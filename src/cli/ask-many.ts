@@ -14,18 +14,18 @@ import type { Output } from "./host.ts";
 
 interface AskManyOptions {
   readonly signal: AbortSignal;
-  /** Called before each wait. */
+  /** A callback that runs before each wait. */
   onWait(wait: Wait): void;
 }
 
-/** Shortest wait, in milliseconds, whatever the service says. */
+/** The shortest wait in milliseconds, even if the service asks for less. */
 const waitMinMs = 1000;
 
 /**
- * Evaluates any number of requests in batches, and yields the answers as they are ready, each with its index in `requests`. If the service
- * refuses for now (429), the rest is sent after the time that the service names.
+ * Evaluates any number of requests in batches. Yields the answers as they are ready, each with its index in `requests`. If the
+ * service rejects requests for now (429), sends them again after the time that the service names.
  *
- * @throws KibitzError for a refusal of all requests; the reason of `signal`
+ * @throws KibitzError if the service rejects all requests for good; the reason of `signal`
  */
 export async function* askMany(
   requests: Iterable<AnalysisRequest>,
@@ -85,7 +85,7 @@ export async function* askMany(
 /** The wait that a service asks for. */
 export interface Wait {
   readonly ms: number;
-  /** `rate_limited` */
+  /** The code of the error, such as `rate_limited`. */
   readonly code: string;
 }
 
@@ -93,7 +93,7 @@ export function printWait({ ms, code }: Wait, stderr: Output): void {
   stderr.write(`kibitz: ${code.replaceAll("_", " ")}, retrying in ${durationText(ms / 1000)}\n`);
 }
 
-/** The wait of a refusal that only means "too early". */
+/** Returns the wait before a retry, if the error only means that the request came too early. */
 export function waitOf({
   code,
   retryAfterMs,
@@ -105,7 +105,7 @@ export function waitOf({
   return isEarly && retryAfterMs !== undefined ? { ms: Math.max(retryAfterMs, waitMinMs), code } : undefined;
 }
 
-/** True if the plan does not allow so many requests in a batch. */
+/** True if a batch has more requests than the plan allows. */
 function isTooLarge({ faults }: KibitzError): boolean {
   return faults.some(({ pointer, code }) => pointer === "/requests" && code === "over_plan_limit");
 }

@@ -8,17 +8,17 @@ import { readSendable } from "./request-from-input.ts";
 import type { Target } from "./target.ts";
 
 interface RemoteTimes {
-  /** Longest time to connect, in milliseconds. */
+  /** The longest time to connect, in milliseconds. */
   readonly connectMaxMs: number;
-  /** Longest time between two messages of the service, in milliseconds: more than a search may wait and take. */
+  /** The longest time between two messages of the service, in milliseconds: more than a search may wait and take. */
   readonly silenceMaxMs: number;
 }
 
 const defaultTimes: RemoteTimes = { connectMaxMs: 10_000, silenceMaxMs: 180_000 };
 
 /**
- * A running service, over Connect. It connects with the first call. To leave a stream before its end, abort its signal: Connect's client
- * does not notice that its reader stops.
+ * Makes the target that is a running service, over Connect. It connects with the first call. To leave a stream before its end,
+ * abort its signal, because Connect's client does not notice that its reader stops.
  */
 export function askThere({ url, key, trace }: RemoteAddress, times: Partial<RemoteTimes> = {}): Target {
   const { connectMaxMs, silenceMaxMs } = { ...defaultTimes, ...times };
@@ -26,7 +26,7 @@ export function askThere({ url, key, trace }: RemoteAddress, times: Partial<Remo
   const begin = (caller: AbortSignal | undefined) => beginCall(url, caller, silenceMaxMs);
   const transport = createConnectTransport({
     baseUrl: url,
-    // Every proxy speaks it.
+    // Use HTTP/1.1, because every proxy speaks it.
     httpVersion: "1.1",
     nodeOptions: {
       agent,
@@ -56,7 +56,7 @@ export function askThere({ url, key, trace }: RemoteAddress, times: Partial<Remo
       },
     },
     host: new URL(url).host,
-    // The service has its own rules, and its errors already suggest a request.
+    // Do not validate here: the service has its own rules, and its errors already suggest a request.
     read: async (sent) => readSendable(sent),
     preflight: () => Promise.reject(new KibitzError("internal", "Only the service knows what it answers.")),
     async [Symbol.asyncDispose]() {
@@ -65,7 +65,7 @@ export function askThere({ url, key, trace }: RemoteAddress, times: Partial<Remo
   };
 }
 
-/** A call to the service. It ends when its caller aborts it, or when the service is silent for too long. */
+/** A call to a running service. It ends when its caller aborts it, or when the service is silent for too long. */
 interface RemoteCall extends Disposable {
   readonly signal: AbortSignal;
   read<T>(messages: AsyncIterable<T>): AsyncIterable<T>;
@@ -74,7 +74,7 @@ interface RemoteCall extends Disposable {
 
 function beginCall(url: string, caller: AbortSignal | undefined, silenceMaxMs: number): RemoteCall {
   const own = new AbortController();
-  // The connection keeps the process alive, not the timer of a stream that is no longer read.
+  // Unref the timer: the connection keeps the process alive, not the timer of a stream that is no longer read.
   const silence = setTimeout(() => {
     const seconds = silenceMaxMs / 1000;
     const message = `${url} was silent for ${seconds} s: look whether the service still runs, and ask again`;
@@ -106,7 +106,10 @@ function beginCall(url: string, caller: AbortSignal | undefined, silenceMaxMs: n
   return call;
 }
 
-/** Keeps connections alive between calls, and limits the time to connect: the system would wait for two minutes. */
+/**
+ * Creates an agent that keeps connections alive between calls, and that limits the time to connect, because the system would wait
+ * for two minutes.
+ */
 function createAgent(url: string, connectMaxMs: number): http.Agent {
   const agent = new (url.startsWith("https:") ? https : http).Agent({ keepAlive: true });
   const connect = agent.createConnection.bind(agent);

@@ -3,8 +3,8 @@ import { remoteAddressOf } from "./remote-address.ts";
 import type { Target, TargetOptions } from "./target.ts";
 
 /**
- * Opens a Connect transport to this process or, with `--url`, to a running service. Only the modules of this target are loaded:
- * engines here, HTTP there.
+ * Opens the service that a command calls: in this process or, with `--url`, a running one. Loads only the modules that it needs:
+ * engines for this process, or HTTP.
  *
  * @throws UsageError if `--url` is no address
  */

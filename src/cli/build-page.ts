@@ -4,22 +4,22 @@ import { fileURLToPath } from "node:url";
 import { promisify, stripVTControlCharacters } from "node:util";
 import type { Log } from "../log/log.ts";
 
-/** The checkout. An installed package has the page built, and no builder. */
+/** The folder of the checkout. An installed package has the built page, and no builder. */
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const builder = "tools/build-page.ts";
 
-/** The files that the page is built from. Folders count too: only they change when a file is deleted. */
+/** The files from which the page is built. Folders count too, because only a folder changes when a file is deleted. */
 export const sources = [
   ...["web", "web/**", "package-lock.json", builder],
-  // The page's imports from the service, and all imports of those.
+  // The modules of the service that the page imports, and all their imports.
   ...["gen/**", "src/{calls/plain,chess,errors,game,protocols/json,text}/**"],
 ];
 
 /**
- * In a checkout, builds the page if it is missing or older than its sources, in a process of its own. A build that fails is logged, and leaves
- * the server with the page that it had. Never rejects.
+ * Builds the page in a process of its own, if this is a checkout and the page is missing or older than its sources. If the build
+ * fails, logs that; the server keeps its old page. Never rejects.
  *
- * @param signal ends a build that is under way
+ * @param signal aborts a build in progress
  */
 export async function buildPageIfStale(
   log: Pick<Log, "info" | "warn">,
@@ -48,12 +48,12 @@ async function isStale(): Promise<boolean> {
   return Math.max(...times) >= (await timeOf("dist/web/index.html"));
 }
 
-/** In milliseconds; 0 if there is no such file. */
+/** Returns the time at which a file was modified, in milliseconds; 0 if there is no such file. */
 async function timeOf(path: string): Promise<number> {
   return (await stat(`${root}/${path}`).catch(() => ({ mtimeMs: 0 }))).mtimeMs;
 }
 
-/** The line in which Rolldown says what is wrong with a source, or Node what was thrown. */
+/** Returns the line in which Rolldown explains an error in a source, or in which Node prints an error. */
 function reasonOf(error: unknown): string {
   const { message, stderr = "" } = error as Error & { readonly stderr?: string };
   const lines = stripVTControlCharacters(stderr).split("\n");

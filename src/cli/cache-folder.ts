@@ -3,9 +3,9 @@ import { isAbsolute, join } from "node:path";
 import type { Host } from "./host.ts";
 
 /**
- * The folder in which commands store answers: in the user's cache, never in the working directory.
+ * Returns the folder in which commands store answers: in the user's cache, never in the working directory.
  *
- * @see https://specifications.freedesktop.org/basedir/latest/ which ignores a relative `XDG_CACHE_HOME`
+ * @see https://specifications.freedesktop.org/basedir/latest/ for the rule that a relative `XDG_CACHE_HOME` is ignored
  */
 export function cacheFolderOf({ env }: Pick<Host, "env">, platform = process.platform): string {
   const { XDG_CACHE_HOME: cache = "", LOCALAPPDATA: appData = "", HOME = "" } = env;
@@ -23,12 +23,12 @@ export function cacheFolderOf({ env }: Pick<Host, "env">, platform = process.pla
   }
 }
 
-/** Not `os.homedir()`, which returns `HOME` also if it is empty or relative. */
+/** Returns the home folder of the user. `os.homedir()` would return `HOME` even if it is empty or relative. */
 function homeByUserId(): string {
   try {
     return userInfo().homedir;
   } catch {
-    // The user id has no name, as in some containers.
+    // In some containers, the user id has no name.
     return join(tmpdir(), `kibitz-${process.getuid?.()}`);
   }
 }

@@ -2,24 +2,24 @@ import type { ParseArgsConfig } from "node:util";
 import type { Host } from "./host.ts";
 import { wrapped } from "./style.ts";
 
-/** Exit codes: `usage` if arguments or input must be changed, `failure` for other errors. */
+/** The exit codes: `usage` if arguments or input must be changed, `failure` for other errors. */
 export const exitCode = { ok: 0, failure: 1, usage: 2, interrupted: 130 } as const;
 
-/** A command: the first word after `kibitz`. */
+/** A command, which is the first word after `kibitz`. */
 export interface Command {
-  /** `eval <fen>`. A command whose usage is its name alone takes no arguments. */
+  /** The command with its arguments, such as `eval <fen>`. If this is only the name, the command takes no arguments. */
   readonly usage: string;
-  /** One line. */
+  /** The description of the command in one line. */
   readonly about: string;
   readonly options: Readonly<Record<string, CommandOption>>;
-  /** Paragraphs below the options. */
+  /** The paragraphs below the options in the help. */
   readonly notes: readonly string[];
-  /** Resolves with the exit code. */
+  /** Runs the command, and resolves with the exit code. */
   run(input: CommandInput): Promise<number>;
 }
 
 export type CommandOption = NonNullable<ParseArgsConfig["options"]>[string] & {
-  /** The placeholder of the value in the help: `<plies>`. */
+  /** The placeholder of the value in the help, such as `<plies>`. */
   readonly value?: string;
   readonly about: string;
 };
@@ -27,12 +27,12 @@ export type CommandOption = NonNullable<ParseArgsConfig["options"]>[string] & {
 export interface CommandInput {
   readonly values: Readonly<Record<string, string | boolean | readonly (string | boolean)[] | undefined>>;
   readonly positionals: readonly string[];
-  /** Aborted by Ctrl-C, SIGTERM and SIGHUP. */
+  /** A signal that Ctrl-C, SIGTERM and SIGHUP abort. */
   readonly signal: AbortSignal;
   readonly host: Host;
 }
 
-/** The arguments are wrong. The message says how, and what to do. */
+/** The error for wrong arguments. The message says what is wrong, and what to do. */
 export class UsageError extends Error {}
 
 /** @param columns longest line */
@@ -64,7 +64,7 @@ function fitted(columns = Number.POSITIVE_INFINITY, lines: readonly string[]): s
     .trimEnd()}\n`;
 }
 
-/** Every command has it. */
+/** The option `--help`, which every command has. */
 export const helpOption: CommandOption = { type: "boolean", short: "h", about: "show this help" };
 
 type Row = readonly [left: string, right: string];
@@ -73,7 +73,11 @@ function rowOfOption([name, { short, value, about }]: [string, CommandOption]): 
   return [`${short ? `-${short}, ` : "    "}--${name}${value ? ` ${value}` : ""}`, about];
 }
 
-/** Two indented columns, one below the other if the right one would be narrow. @param width longest line */
+/**
+ * Returns the lines of a table with two indented columns. If the right one would be narrow, it is below the left one.
+ *
+ * @param width the longest line
+ */
 export function table(rows: readonly Row[], width = Number.POSITIVE_INFINITY): readonly string[] {
   const indent = rows.reduce((widest, [left]) => Math.max(widest, left.length), 0) + 4;
   return indent > width / 2

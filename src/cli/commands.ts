@@ -1,6 +1,9 @@
 import type { Command } from "./command.ts";
 
-/** Each is loaded when it is run: `serve` starts its engine before the modules of the server are loaded. */
+/**
+ * The functions that load the commands. Each command is loaded when it is run, so that `serve` starts its engine before the
+ * modules of the server are loaded.
+ */
 export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./serve.ts")).serveCommand,
   eval: async () => (await import("./analyse.ts")).evalCommand,
@@ -14,7 +17,7 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   keys: async () => (await import("./keys.ts")).keysCommand,
 };
 
-/** All commands, in the order of the help. */
+/** Loads all commands, in the order of the help. */
 export function allCommands(): Promise<readonly Command[]> {
   return Promise.all(Object.values(commands).map((read) => read()));
 }

@@ -44,7 +44,7 @@ export const doctorCommand: Command = {
   },
 };
 
-/** `bin/kibitz.js` has already refused a Node that is too old. */
+/** Reports the versions and the cores of the machine. `bin/kibitz.js` has already rejected a Node that is too old. */
 function* checkMachine(): Iterable<Finding> {
   const { platform, arch, versions } = process;
   const cores = plural(availableParallelism(), "core");

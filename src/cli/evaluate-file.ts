@@ -22,10 +22,10 @@ import { readText } from "./text-of-bytes.ts";
 import { whyNotOpened } from "./why-not-opened.ts";
 
 /**
- * Evaluates a file with one FEN or EPD per line, and checks the moves that EPD asks for. Rows are printed in the order of the file, lines of
- * JSON as soon as they are ready, with the number of their line.
+ * Evaluates a file with one FEN or EPD per line, and checks the moves that EPD asks for. Prints rows in the order of the file, or
+ * lines of JSON, with the numbers of their lines in the file, as soon as they are ready.
  *
- * @param file its path, or `-` for standard input
+ * @param file the path of the file, or `-` for standard input
  */
 export async function evaluateFile(file: string, input: CommandInput): Promise<number> {
   const { values, host, signal } = input;
@@ -60,7 +60,7 @@ export async function evaluateFile(file: string, input: CommandInput): Promise<n
   }
   progress.clear();
   printTotals(host.stderr, positions.length, counts);
-  // A failed position is valid, and may be answered another time.
+  // A failed position is valid, and may be evaluated at another time.
   return counts.failed > 0 ? exitCode.failure : counts.refused > 0 ? exitCode.usage : exitCode.ok;
 }
 
@@ -75,7 +75,7 @@ function lineOf(
   return `${withoutControls(JSON.stringify(json))}\n`;
 }
 
-/** Distinguishes a position that was refused from a search that failed. Undefined for a result. */
+/** Returns whether a position was rejected or its search failed; undefined if there is a result. */
 function problemOf({ outcome }: EvaluateBatchResponse): "refused" | "failed" | undefined {
   if (outcome.case !== "problem") {
     return undefined;
@@ -92,7 +92,7 @@ async function readPositions(file: string, { stdin, stderr }: Host): Promise<rea
   const content = await readText(file, stdin).catch((error: Error) => {
     throw new UsageError(`cannot read ${file}: ${whyNotOpened(error)}`);
   });
-  // A file of DOS ends in ^Z.
+  // Remove ^Z, with which files of DOS end.
   const positions = content
     .replaceAll("\u001a", "")
     .split(/\r\n?|\n/)
@@ -139,7 +139,7 @@ function wantedOf({ best, avoid }: PositionLine): string {
   return [...best, ...avoid.map((move) => `not ${move}`)].join(" or ");
 }
 
-/** Prints the totals to standard error: standard output has answers only. */
+/** Prints the totals to standard error, because standard output has only answers. */
 function printTotals(
   stderr: Output,
   total: number,

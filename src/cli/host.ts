@@ -1,12 +1,12 @@
 import { fstatSync, writeSync } from "node:fs";
 import type { Readable } from "node:stream";
 
-/** The signals that end a command: from the keyboard, a supervisor, or a terminal that closes. */
+/** The signals that end a command. They come from the keyboard, from a supervisor, or from a terminal that closes. */
 export const stopSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 type StopSignal = (typeof stopSignals)[number];
 
-/** The process that a command runs in, or a test double of it. */
+/** The process in which a command runs, or a test double of it. */
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable;
@@ -18,24 +18,24 @@ export interface Host {
   exit(code: number): unknown;
 }
 
-/** A terminal, a pipe or a file. */
+/** An output stream: a terminal, a pipe or a file. */
 export interface Output {
   readonly fd: number;
   readonly isTTY?: boolean;
-  /** The width of a terminal. */
+  /** The width of the terminal, in characters; undefined for other outputs. */
   readonly columns?: number;
-  /** Returns `false` if the reader is behind. `drain` is emitted when the reader has caught up. */
+  /** Writes a text. Returns `false` if the reader is behind; `drain` is then emitted when the reader has caught up. */
   write(text: string): unknown;
   once(event: "error" | "drain", listener: (error: Error) => void): unknown;
 }
 
-/** This process. */
+/** Returns the host that is this process. */
 export function hostOfProcess(): Host {
-  // A message that cannot be written is lost. The error must not end the command early, with another exit code.
+  // Ignore a message that cannot be written. The error must not end the command early, with another exit code.
   process.stderr.on("error", () => {});
   return {
     env: process.env,
-    // A getter, because Node starts to read standard input when the property is read.
+    // Use a getter, because Node starts to read standard input when the property is read.
     get stdin() {
       return process.stdin;
     },
@@ -54,7 +54,8 @@ function isPipeOrTerminal(fd: number): boolean {
 }
 
 /**
- * Writes a file completely. Node's own stream calls `write` once and ignores that it wrote less, as on a full disk.
+ * Makes the output of a file, which writes each text completely. Node's own stream calls `write` once, and ignores that less was
+ * written, as on a full disk.
  */
 export function fileOutput(fd: number): Output {
   const listeners: ((error: Error) => void)[] = [];

@@ -50,7 +50,7 @@ export const keysCommand: Command = {
     const config = loadConfig(input.host.env);
     await using opened = await openKeys(config);
     const { place, isNew } = opened;
-    // A key works only for a server with the same database.
+    // Show the place, because a key works only for a server with the same database.
     if (isNew || action === createKey || action === rotate) {
       input.host.stderr.write(`kibitz: the keys are in ${place}${isNew ? " (new)" : ""}\n`);
     }
@@ -59,7 +59,7 @@ export const keysCommand: Command = {
   },
 };
 
-/** The clock by which keys are created, revoked and expire: that of Redis, if nodes share it. */
+/** Returns the clock by which keys are created, revoked and expire: that of Redis if nodes share it. */
 const timeIn = (opened: OpenedKeys) => () => Math.floor(opened.now() ?? Date.now());
 
 async function createKey(input: CommandInput, issuer: KeyIssuer, config: Config): Promise<number> {
@@ -109,7 +109,7 @@ async function list(
   return exitCode.ok;
 }
 
-/** Writes all keys, oldest first. */
+/** Writes all keys to standard output, oldest first. */
 async function exportKeys(input: CommandInput, issuer: KeyIssuer): Promise<number> {
   onlyArguments(input, 0);
   const records = await issuer.list();
@@ -145,7 +145,7 @@ async function rotate(input: CommandInput, issuer: KeyIssuer, config: Config): P
   return show(input, issued, config);
 }
 
-/** Prints the key alone to standard output, so that it can be piped, and its id to standard error. */
+/** Prints an issued key. The key alone goes to standard output, so that it can be piped; its id goes to standard error. */
 function show({ values, host }: CommandInput, issued: IssuedKey, { keyExpiryDays }: Config): number {
   if (issued.kind !== "issued") {
     throw new Error("keys that the operator issues have no terms");
@@ -154,14 +154,18 @@ function show({ values, host }: CommandInput, issued: IssuedKey, { keyExpiryDays
   if (values.json) {
     host.stdout.write(`${JSON.stringify({ ...jsonOf(record, createKeyExpiry(keyExpiryDays)), key })}\n`);
   } else {
-    // First, so that the user knows which key to revoke if the key itself cannot be written.
+    // Print the id first, so that the user knows which key to revoke if the key itself cannot be written.
     host.stderr.write(`id ${record.id}, plan ${record.plan}. The key will not be shown again.\n`);
     host.stdout.write(`${key}\n`);
   }
   return exitCode.ok;
 }
 
-/** The argument after the action. @throws UsageError unless there are exactly `count` */
+/**
+ * Returns the argument after the action.
+ *
+ * @throws UsageError unless there are exactly `count` arguments
+ */
 function onlyArguments({ positionals }: CommandInput, count: 0 | 1, what = "the id of a key"): string {
   const [action, argument = "", ...more] = positionals;
   if ((count === 1) !== (argument !== "") || more.length > 0) {
@@ -187,7 +191,7 @@ function jsonOf(record: KeyRecord, expiry: KeyExpiry) {
   };
 }
 
-/** `2026-11-21 07:30`, in UTC. */
+/** Writes a time in UTC, such as `2026-11-21 07:30`. */
 function dateOf(ms: number | undefined): string {
   return timeOf(ms)?.slice(0, 16).replace("T", " ") ?? "never";
 }

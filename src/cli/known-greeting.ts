@@ -7,15 +7,18 @@ import { loadConfig } from "../wiring/config.ts";
 import { cacheFolderOf } from "./cache-folder.ts";
 import type { CommandInput } from "./command.ts";
 
-/** The answer to `uci` of the last start with the same engines, so that a chess program gets it before an engine has started. */
+/** The answer to `uci` at the last start with the same engines. A chess program gets it before an engine has started. */
 export interface KnownGreeting {
-  /** Undefined at the first start, after a change of the engines, and if the file is damaged. */
+  /** The lines of the answer; undefined at the first start, after a change of the engines, and if the file is damaged. */
   readonly lines: readonly string[] | undefined;
   /** Stores the lines for the next start. */
   keep(lines: readonly string[]): Promise<void>;
 }
 
-/** Reads the file for this choice of an engine. Its name is a digest of all that decides which engine answers. */
+/**
+ * Reads the file with the greeting for this choice of an engine. The name of the file is a digest of everything that decides
+ * which engine answers.
+ */
 export async function readKnownGreeting({
   values,
   host,
@@ -33,7 +36,7 @@ export async function readKnownGreeting({
     async keep(kept) {
       const text = kept.join("\n");
       try {
-        // Imported only here, because a start must be quick.
+        // Import this only here, because a start must be quick.
         const { makeFolder } = await import("../storage/sqlite/database.ts");
         makeFolder(folder);
         await writeFile(file, `${digestOf(text)}\n${text}`, { mode: 0o600 });

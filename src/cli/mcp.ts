@@ -49,7 +49,7 @@ async function speak(input: CommandInput): Promise<number> {
       decodeStrings: false,
       write(message, _encoding, done) {
         try {
-          // In JSON the escapes mean the same characters.
+          // Escape control characters: in JSON, escapes mean the same characters.
           if (host.stdout.write(`${withoutControls(String(message).trimEnd())}\n`) === false) {
             host.stdout.once("drain", () => done());
           } else {
@@ -74,7 +74,7 @@ async function speak(input: CommandInput): Promise<number> {
   return signal.aborted ? exitCode.interrupted : exitCode.ok;
 }
 
-/** The client that started this process. */
+/** Makes the peer that is the client that started this process. */
 function peerOf(answerers: Answerers, left: AbortSignal, complain: (error: Error) => void): Peer {
   return {
     left,
@@ -88,7 +88,10 @@ function peerOf(answerers: Answerers, left: AbortSignal, complain: (error: Error
   };
 }
 
-/** This process plays moves itself, with and without `--url`, and counts them towards no limit. */
+/**
+ * Makes the functions that answer the tools. This process plays moves itself, with and without `--url`, and counts them towards
+ * no limit.
+ */
 function answerersOf({ transport, preflight }: Target): Answerers {
   return {
     plain: createPlainCalls({
@@ -125,7 +128,7 @@ function callsOver(transport: Transport): Calls {
     stream: (stream) =>
       async function* (message, { signal }) {
         const method = stream as DescMethodServerStreaming;
-        // The transport does not notice that its reader stops.
+        // Abort the call if its reader stops, because the transport does not notice that.
         const left = new AbortController();
         const either = AbortSignal.any([signal, left.signal]);
         try {
@@ -144,7 +147,7 @@ async function* onlyOne(message: Message): AsyncGenerator<Message> {
   yield message;
 }
 
-/** Keeps the message of an error that the user of this process can fix, so that the model can pass it on. */
+/** Keeps the message of an error that the user of this process can fix, so that the model can report it. */
 function readable(thrown: unknown): unknown {
   return thrown instanceof UnreachableError || thrown instanceof ConfigError
     ? new KibitzError("internal", thrown.message, { cause: thrown })

@@ -5,7 +5,7 @@ import { plural } from "./style.ts";
 import { readText } from "./text-of-bytes.ts";
 import { whyNotOpened } from "./why-not-opened.ts";
 
-/** A line of JSON, with the hash and without the secret. */
+/** Writes a key as a line of JSON, with the hash and without the secret. */
 export function lineOfKey(record: KeyRecord): string {
   const { id, hash, name = null, plan, createdAt, issuedTo = null, lastUsedAt, revokedAt } = record;
   const json = {
@@ -21,16 +21,16 @@ export function lineOfKey(record: KeyRecord): string {
   return `${JSON.stringify(json)}\n`;
 }
 
-/** In ISO 8601, of a time in milliseconds since 1970. */
+/** Writes a time, which is in milliseconds since 1970, in ISO 8601; null if there is none. */
 export function timeOf(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString();
 }
 
 /**
- * Reads keys from a file, or from standard input for `-`, and adds those that the store lacks. A key that is there already is revoked if it
- * is revoked in the file. A key that contradicts one in the store is reported and left out.
+ * Reads keys from a file, or from standard input for `-`, and adds those that the store lacks. If a key is in the store already,
+ * it is revoked if it is revoked in the file. A key that contradicts a key in the store is reported and left out.
  *
- * @throws UsageError for an invalid file, of which no key is added
+ * @throws UsageError if the file is invalid; no key is then added
  */
 export async function importKeys({ host }: CommandInput, keys: KeyStore, file: string): Promise<number> {
   const content = await readText(file, host.stdin).catch((error: Error) => {
@@ -69,7 +69,11 @@ async function importKey(keys: KeyStore, record: KeyRecord) {
   return "revoked";
 }
 
-/** @throws UsageError that names the first invalid line */
+/**
+ * Reads the lines of a file of keys.
+ *
+ * @throws UsageError that names the first invalid line
+ */
 function recordsFrom(content: string): readonly KeyRecord[] {
   return content.split("\n").flatMap((line, index) => {
     const record = line.trim() === "" ? [] : recordFrom(line);
@@ -117,11 +121,11 @@ function fieldsOf(line: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Without control characters, as the names of new keys. */
+/** True if a value is a text without control characters, like the names of new keys. */
 const isText = (value: unknown): value is string =>
   typeof value === "string" && /^\P{Cc}{0,256}$/u.test(value);
 
-/** NaN for a value that is no time. */
+/** Reads a time in milliseconds; NaN if the value is no time, and undefined if it is null. */
 function msFrom(value: unknown): number | undefined {
   return value === null ? undefined : Date.parse(String(value));
 }

@@ -9,7 +9,7 @@ import { type CommandInput, exitCode } from "./command.ts";
 import { keyVariable } from "./remote-address.ts";
 import { RemoteError } from "./remote-error.ts";
 
-/** Runs a command, and prints a KibitzError that it throws. */
+/** Runs a command, and prints a KibitzError if it throws one. */
 export async function orPrintError(input: CommandInput, run: () => Promise<number>): Promise<number> {
   try {
     return await run();
@@ -35,7 +35,7 @@ function printError(error: KibitzError, { values, host }: CommandInput): number 
   return exitCodeOf(error);
 }
 
-/** The problem document, on one line. */
+/** Writes the problem document of an error on one line. */
 export function problemJson(error: KibitzError): string {
   return withoutControls(
     error instanceof RemoteError
@@ -44,7 +44,7 @@ export function problemJson(error: KibitzError): string {
   );
 }
 
-/** The next steps that the message does not name. */
+/** Returns the next steps that the message of an error does not name. */
 function nextSteps(error: KibitzError): readonly string[] {
   const { code, suggestedRequest, upgrade, retryAfterMs, nextAction } = error;
   const ways = [
@@ -64,10 +64,13 @@ function nextSteps(error: KibitzError): readonly string[] {
   return ways.filter((way) => typeof way === "string");
 }
 
-/** A game would fill the terminal, so only its beginning is printed. `--json` prints all of it. */
+/**
+ * The longest values that are printed: a whole game would fill the terminal, so only its beginning is printed. `--json` prints
+ * all of it.
+ */
 const shownMax = { characters: 200, items: 40 };
 
-/** The beginning of a long value in a request. */
+/** Returns the beginning of a long value in a request. */
 function shortened(_name: string, value: unknown): unknown {
   if (typeof value === "string" && value.length > shownMax.characters) {
     return `${value.slice(0, shownMax.characters)}… (${value.length} characters)`;
@@ -77,19 +80,28 @@ function shortened(_name: string, value: unknown): unknown {
     : value;
 }
 
-/** `usage` if the input must be changed; `failure` for any other error, also for "too early". */
+/**
+ * Returns the exit code of an error: `usage` if the input must be changed, and `failure` for any other error, even if the request
+ * only came too early.
+ */
 export function exitCodeOf({ code }: Pick<KibitzError, "code">): number {
   const isEarly = refusalKind(code) === "early";
   return errorKind(code).status < 500 && !isEarly ? exitCode.usage : exitCode.failure;
 }
 
-/** A line for each violation. @param where prefix of each line */
+/**
+ * Returns a line for each violation of an error.
+ *
+ * @param where the prefix of each line
+ */
 export function complaintsOf(error: KibitzError, where = ""): string {
   const messages = error.faults.length > 0 ? error.faults.map(complaintOf) : [error.message];
   return messages.map((message) => `kibitz: ${withoutControls(where + message)}\n`).join("");
 }
 
-/** The messages of all violations but those of plans name their field. */
+/**
+ * Returns the message of a violation with its field. Only the messages of limits of plans do not name their field by themselves.
+ */
 function complaintOf({ pointer, code, message }: Fault): string {
   return code === "over_plan_limit" ? `${fieldPathOf(pointer)}: ${message}` : message;
 }

@@ -1,7 +1,7 @@
 import { withoutControls } from "../text/plain-text.ts";
 import type { Output } from "./host.ts";
 
-/** A line of a terminal that is written again and again; nothing if the stream is no terminal. */
+/** A line of a terminal that is written again and again. If the stream is no terminal, nothing is written. */
 interface StatusLine {
   show(text: string): void;
   clear(): void;
@@ -10,13 +10,17 @@ interface StatusLine {
 export function createStatusLine(stream: Output): StatusLine {
   const write = (text: string) => void (stream.isTTY && stream.write(`\r\x1b[K${text}`));
   return {
-    // A line that is wider than the terminal would wrap, and could not be cleared.
+    // Shorten the line: if it were wider than the terminal, it would wrap, and could not be cleared.
     show: (text) => write(withoutControls(text).slice(0, (stream.columns || 80) - 1)),
     clear: () => write(""),
   };
 }
 
-/** A status line that counts steps. @param title after the figures */
+/**
+ * Creates a status line that counts steps.
+ *
+ * @param title the text after the figures
+ */
 export function createProgress(total: number, stream: Output, title = "") {
   const { show, clear } = createStatusLine(stream);
   const startedAt = performance.now();
@@ -27,7 +31,7 @@ export function createProgress(total: number, stream: Output, title = "") {
       const leftS = Math.ceil(((performance.now() - startedAt) / done) * (total - done) * 1e-3);
       show(`${done} of ${total}, ${leftS} s left ${title}`);
     },
-    /** The next step shows the line again. */
+    /** Clears the line. The next step shows it again. */
     clear,
   };
 }

@@ -1,21 +1,22 @@
 import { readSearchMoves } from "../chess/search-moves.ts";
 import { validatePosition } from "../chess/validate-position.ts";
 
-/** A line with a FEN, or with an EPD and its operations. */
+/** A line of a file: a FEN, or an EPD with its operations. */
 export interface PositionLine {
-  /** FEN of four or six fields. */
+  /** The FEN, with four or six fields. */
   readonly fen: string;
-  /** The operation `id`. */
+  /** The value of the operation `id`. */
   readonly id: string | undefined;
-  /** `bm`: one of these moves should be found, or a mate: `#3`. As written; the operation `dm` is read as a mate. */
+  /**
+   * The operands of `bm`, as written: one of these moves should be found, or a mate such as `#3`. The operation `dm` is read as a
+   * mate.
+   */
   readonly best: readonly string[];
-  /** `am`: none of these moves should be found. */
+  /** The operands of `am`, as written: none of these moves should be found. */
   readonly avoid: readonly string[];
 }
 
-/**
- * Reads a line. Undefined for an empty line and for a comment (`#`). The position is validated later.
- */
+/** Reads a line of a file; undefined for an empty line and for a comment (`#`). The position is not validated here. */
 export function positionFromLine(line: string): PositionLine | undefined {
   const text = line.trim();
   if (text === "" || text.startsWith("#")) {
@@ -23,7 +24,7 @@ export function positionFromLine(line: string): PositionLine | undefined {
   }
   const [, placement = text, rest = ""] = /^((?:[^\s;]+\s+){3}[^\s;]+)(.*)$/.exec(text) ?? [];
   const [, clocks = "", after = rest] = /^\s+(\d+\s+\d+)(?![^\s;])(.*)$/.exec(rest) ?? [];
-  // Operations begin with a letter or follow a semicolon. Anything else after the fields is part of a bad FEN.
+  // Operations begin with a letter or follow a semicolon. Any other text after the fields is part of a bad FEN.
   const [separator = ""] = /^[\s;]*/.exec(after) ?? [];
   const operations = after.slice(separator.length);
   const isEpd = operations === "" || separator.includes(";") || /^[a-z]/i.test(operations);
@@ -44,7 +45,7 @@ function operationsOf(text: string): [string, string[]][] {
   });
 }
 
-/** The last two fields of a FEN, from the operations `hmvc` and `fmvn`; empty if there is neither. */
+/** Returns the last two fields of a FEN from the operations `hmvc` and `fmvn`; empty if there is neither. */
 function clocksOf(operations: ReadonlyMap<string, readonly string[]>): string {
   const halfmoves = operations.get("hmvc")?.[0];
   const fullmoves = operations.get("fmvn")?.[0];
@@ -54,18 +55,18 @@ function clocksOf(operations: ReadonlyMap<string, readonly string[]>): string {
 /** The move and the score that a search has found. */
 export interface FoundMove {
   readonly uci: string;
-  /** White's view: moves to the mate, + if White mates; undefined if the search has found no mate. */
+  /** The moves to the mate in White's view, positive if White mates; undefined if the search has found no mate. */
   readonly mate: number | undefined;
 }
 
-/** True if the line asks for what was found, in any spelling; undefined if the line asks for nothing. */
+/** True if a search has found what the line asks for, in any spelling; undefined if the line asks for nothing. */
 export function isSolved({ fen, best, avoid }: PositionLine, { uci, mate }: FoundMove): boolean | undefined {
   if (best.length === 0 && avoid.length === 0) {
     return undefined;
   }
   const validation = validatePosition({ fen, moves: [], chess960: false });
   const isFound = (written: string) => {
-    // Without comments on the move, and without the comma after it.
+    // Remove `!` and `?` from the move, and a comma after it.
     const move = written.replace(/[,!?]+$/, "");
     if (validation.kind !== "position") {
       return false;

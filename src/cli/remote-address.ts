@@ -3,16 +3,16 @@ import { echo } from "../text/plain-text.ts";
 import { type Command, type CommandInput, UsageError } from "./command.ts";
 import type { Host } from "./host.ts";
 
-/** The address of a running service, with the key for it. */
+/** The address of a running service, with the API key for it. */
 export interface RemoteAddress {
-  /** Without a slash at its end. It may have a path, to which the paths of all calls are appended. */
+  /** The URL of the service, without a slash at its end. It may have a path, to which the paths of all calls are appended. */
   readonly url: string;
   readonly key: string | undefined;
-  /** Headers of W3C Trace Context: the place of this command in the trace of its parent process. */
+  /** The W3C Trace Context headers, which are the place of this command in the trace of its parent process. */
   readonly trace?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The environment variable with the key, unless `--key` gives it. */
+/** The environment variable that has the API key, unless `--key` gives it. */
 export const keyVariable = "KIBITZ_API_KEY";
 
 export const remoteOptions = {
@@ -24,7 +24,11 @@ export const remoteOptions = {
   },
 } as const satisfies Command["options"];
 
-/** Undefined without `--url`: this process answers. @throws UsageError */
+/**
+ * Returns the address that `--url` names. Undefined if there is none, because this process then answers.
+ *
+ * @throws UsageError if `--url` or `--key` cannot be used
+ */
 export function remoteAddressOf({
   values,
   host,
@@ -43,12 +47,12 @@ export function remoteAddressOf({
   };
 }
 
-/** By the convention of OpenTelemetry for child processes. An invalid place in a trace is ignored. */
+/** Reads the trace of the parent process, by OpenTelemetry's convention for child processes. Ignores an invalid value. */
 function traceFrom({ TRACEPARENT, TRACESTATE }: Host["env"]): RemoteAddress["trace"] {
   if (TRACEPARENT === undefined || tracePlaceOf(TRACEPARENT) === undefined) {
     return undefined;
   }
-  // It is sent as a header.
+  // Check the value, because it is sent as a header.
   const state = TRACESTATE !== undefined && /^[ -~]{1,512}$/.test(TRACESTATE) ? TRACESTATE : undefined;
   return { traceparent: TRACEPARENT, ...(state !== undefined && { tracestate: state }) };
 }
@@ -72,7 +76,7 @@ function baseUrlOf(text: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
-/** The message never shows the key. */
+/** Validates an API key. The error message never shows the key. */
 function readKey(key: string): string {
   if (!/^[!-~]+$/.test(key)) {
     throw new UsageError("the API key has characters that no key has: copy it again, without spaces");

@@ -4,12 +4,12 @@ import { type ErrorCode, errorCodes, errorKind, type NextAction } from "../error
 import { type Fault, KibitzError } from "../errors/errors.ts";
 import { withoutControls } from "../text/plain-text.ts";
 
-/** A refusal or failure that a running service reported. */
+/** An error that a running service reported. */
 export class RemoteError extends KibitzError {
-  /** The document that the service sent. Its codes may be of a newer version than ours. */
+  /** The problem document that the service sent. A newer service may have codes that this version does not know. */
   readonly problem: Problem;
 
-  /** @param url of the service, to complete the paths in the document */
+  /** @param url the address of the service, to complete the paths in the document */
   constructor(problem: Problem, url: string, cause?: unknown) {
     const code = knownCodeOf(problem);
     super(code, withoutControls(problem.detail), {
@@ -29,12 +29,12 @@ function fullUrl(path: string, url: string): string {
   return path.startsWith("/") ? `${url}${path}` : path;
 }
 
-/** No service has answered: the message says why, and what to do. */
+/** The error if no service has answered. The message says why, and what to do. */
 export class UnreachableError extends Error {}
 
 const nextActions: readonly NextAction[] = errorCodes.map((code) => errorKind(code).nextAction);
 
-/** For a code of a newer service, one of ours with the same status. */
+/** Returns the code of a problem. If a newer service sent an unknown code, returns a known one with the same status. */
 export function knownCodeOf({ code, status }: Problem): ErrorCode {
   return (
     errorCodes.find((known) => known === code) ??
@@ -54,10 +54,10 @@ function faultOf({ pointer, code, message, allowed }: Problem["errors"][number],
 }
 
 /**
- * The error of a call to a service: a {@link RemoteError} if the service reported it, an {@link UnreachableError} if it was not reached, broke
- * off, or is another program.
+ * Makes the error of a call to a service: a {@link RemoteError} if the service reported it, or an {@link UnreachableError} if the
+ * service was not reached, broke off, or is another program.
  *
- * @param url of the service, for the message
+ * @param url the address of the service, for the message
  */
 export function errorFromRemote(thrown: unknown, url: string): Error {
   if (thrown instanceof KibitzError || thrown instanceof UnreachableError) {
@@ -70,7 +70,7 @@ export function errorFromRemote(thrown: unknown, url: string): Error {
   return problem ? new RemoteError(problem, url, thrown) : unreachable(thrown, url);
 }
 
-/** Explains the codes of Node and OpenSSL. */
+/** The explanations of the error codes of Node and OpenSSL. */
 const failures: readonly (readonly [codes: RegExp, explain: (url: URL, code: string) => string])[] = [
   [
     /^ECONNREFUSED$/,
@@ -117,7 +117,7 @@ function unreachable(error: ConnectError, address: string): UnreachableError {
     }
   }
   const said = withoutControls(error.rawMessage.slice(0, 200));
-  // Connect has this code for some statuses of answers that are not Connect's.
+  // Connect uses this code for some statuses of answers that are not Connect's.
   const message =
     error.code === Code.Unavailable
       ? `what answers at ${address} in the place of the service says ${said}: ask again later, or ask who runs it`
@@ -125,7 +125,7 @@ function unreachable(error: ConnectError, address: string): UnreachableError {
   return new UnreachableError(message, { cause: error });
 }
 
-/** The codes of an error and its causes. */
+/** Yields the codes of an error and of its causes. */
 function* codesIn(error: unknown): Generator<string> {
   for (let one = error; one instanceof Error; one = one.cause) {
     if ("code" in one && typeof one.code === "string") {

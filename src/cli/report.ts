@@ -9,10 +9,14 @@ import { withoutControls } from "../text/plain-text.ts";
 import { scoreFromMessage } from "./score-from-message.ts";
 import { wrapped } from "./style.ts";
 
-/** An answer for people. @param columns longest line; undefined if standard output is no terminal */
+/**
+ * Writes an answer for people.
+ *
+ * @param columns the longest line; undefined if standard output is no terminal
+ */
 export type Report = (answer: EvaluateResponse, columns: number | undefined) => string;
 
-/** The summary, a row for each line, and how they were found. */
+/** Reports an evaluation: the summary, a row for each line, and how they were found. */
 export const reportOfEvaluation: Report = (answer, columns) => {
   const { lines, summary, fen } = answer;
   const rows = lines.flatMap(({ score, san }) => {
@@ -23,7 +27,7 @@ export const reportOfEvaluation: Report = (answer, columns) => {
   return text([summary, ...(rows.length > 0 ? ["", ...rows] : []), ...footer(answer)], columns);
 };
 
-/** The best move, in both notations. */
+/** Reports the best move, in SAN and UCI. */
 export const reportOfBestMove: Report = (answer, columns) => {
   const { bestMove, ponder, score, summary, fen } = answer;
   if (bestMove === undefined) {
@@ -36,7 +40,7 @@ export const reportOfBestMove: Report = (answer, columns) => {
 
 const limits = { exact: "", lower: "≥", upper: "≤" } as const;
 
-/** Adds to {@link textOfValue} `≥` and `≤` before a bound. */
+/** Writes a score as {@link textOfValue} does, with `≥` or `≤` before a bound. */
 function pawnsOf(message: Score | undefined): string {
   if (message?.value.case === undefined) {
     return "–";
@@ -45,12 +49,12 @@ function pawnsOf(message: Score | undefined): string {
   return limits[bound] + textOfValue(value);
 }
 
-/** White's view: `+0.35`, `-1.20`, `#3`, `#-3`. */
+/** Writes a score in White's view: `+0.35`, `-1.20`, `#3`, `#-3`. */
 export function textOfValue(value: ScoreValue): string {
   return value.kind === "mate" ? `#${value.mate}` : signedPawns(value.cp);
 }
 
-/** `752k`: large counts, short. */
+/** Writes a large count in short form, such as `752k`. */
 export function countOf(count: number): string {
   return new Intl.NumberFormat("en", { notation: "compact" }).format(count);
 }
@@ -68,7 +72,7 @@ function footer({ engine, search, warnings }: EvaluateResponse): readonly string
   return ["", ...how, ...warnings.map(({ message }) => `Note: ${message}`)];
 }
 
-/** An interrupted search has no stop reason. */
+/** Describes how a search ended. An interrupted search has no stop reason. */
 function endOf(reason: StopReason | undefined): string {
   if (reason === undefined) {
     return ", interrupted";
@@ -76,7 +80,10 @@ function endOf(reason: StopReason | undefined): string {
   return reason === StopReason.DEPTH ? "" : `, stopped by ${wordOf(StopReason, reason)}`;
 }
 
-/** The word of plain JSON: `server_limit`; the number, if a newer service has a value that this version does not know. */
+/**
+ * Returns the word of an enum value in plain JSON, such as `server_limit`. If a newer service has a value that this version does
+ * not know, returns its number.
+ */
 export function wordOf(values: Readonly<Record<string, number>>, value: number): string {
   const name = Object.keys(values).find((name) => values[name] === value);
   return name?.toLowerCase() ?? String(value);
@@ -89,7 +96,7 @@ function text(lines: readonly string[], columns = Number.POSITIVE_INFINITY): str
     .trimEnd()}\n`;
 }
 
-/** The state of a search in a line. Empty for events that this version does not know. */
+/** Describes the state of a search in one line. Empty for events that this version does not know. */
 export function progressOf({ case: kind, value }: StreamEvaluateResponse["event"]): string {
   switch (kind) {
     case "queued":

@@ -47,19 +47,23 @@ export const searchOptions = {
   json: { type: "boolean", about: "print the API's answer, or the problem, as one line of JSON" },
 } as const satisfies Command["options"];
 
-/** Stands for the positions of a file while the rest of their request is validated. */
+/** A position that replaces those of a file while the rest of their request is validated. */
 const anyFen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1";
 
 /**
- * The request for every position of a file, validated once. An invalid position is reported in its own answer.
+ * Reads the request for all positions of a file, and validates it once. An invalid position is reported in its own answer.
  *
- * @throws KibitzError
+ * @throws KibitzError if the options are invalid
  */
 export function readRequestOfMany(input: CommandInput): AnalysisRequest {
   return readRequest(requestFromInput({ ...input, positionals: [anyFen] }));
 }
 
-/** Validates as a request over JSON is validated. @throws KibitzError */
+/**
+ * Reads a request, and validates it as a request in JSON is validated.
+ *
+ * @throws KibitzError if the request is invalid
+ */
 export function readRequest(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
   const { message, faults } = readValidated(sent);
   if (faults.length > 0) {
@@ -68,7 +72,11 @@ export function readRequest(sent: Readonly<Record<string, unknown>>): AnalysisRe
   return message;
 }
 
-/** Leaves validation to the service. @throws KibitzError if the request cannot be encoded */
+/**
+ * Reads a request, and leaves its validation to the service.
+ *
+ * @throws KibitzError if the request cannot be encoded
+ */
 export function readSendable(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
   const { message, unreadable, faults } = readValidated(sent);
   if (unreadable) {
@@ -84,7 +92,7 @@ function readValidated(sent: Readonly<Record<string, unknown>>) {
   return { message, unreadable: reading.faults.length > 0, faults };
 }
 
-/** The request as JSON callers would write it, so that it is validated by the same rules. */
+/** Writes the request as a client would write it in JSON, so that it is validated by the same rules. */
 export function requestFromInput({ values, positionals }: CommandInput): Record<string, unknown> {
   if (positionals.length === 0) {
     throw new UsageError("give the position as a FEN");
@@ -92,7 +100,7 @@ export function requestFromInput({ values, positionals }: CommandInput): Record<
   const { depth, nodes, multipv, movetime, moves, engine, path, option } = values;
   const searchMoves = values["search-moves"];
   return {
-    // A FEN without quotes is several words.
+    // Join the words: a FEN without quotes is several words.
     fen: positionals.join(" "),
     ...(typeof moves === "string" && { moves: movesOfText(moves) }),
     ...(typeof searchMoves === "string" && { search_moves: movesOfText(searchMoves) }),
@@ -122,7 +130,7 @@ function optionsFromTexts(texts: readonly string[]): Record<string, unknown> {
   );
 }
 
-/** Reads numbers and booleans. Other text stays text, which validation refuses. */
+/** Reads numbers and booleans. Other text stays text, which validation rejects. */
 function valueOfText(text: string): number | boolean | string {
   if (/^-?\d+(\.\d+)?$/.test(text)) {
     return Number(text);

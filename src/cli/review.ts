@@ -97,7 +97,7 @@ type ReviewGame = Client<typeof GameService>["reviewGame"];
 
 interface Run {
   readonly input: CommandInput;
-  /** The request for a game, without the game. */
+  /** The request for the review of a game, without the game. */
   readonly request: Parameters<ReviewGame>[0];
   readonly reviewGame: ReviewGame;
   readonly annotated: AnnotatedFile | undefined;
@@ -105,14 +105,14 @@ interface Run {
 }
 
 interface Counts {
-  /** Games that are done. */
+  /** The number of games that are done. */
   games: number;
-  /** The games among them that the output already had. */
+  /** The number of done games that the output file already had. */
   there: number;
-  /** The games among them without moves, such as forfeits. */
+  /** The number of done games without moves, such as forfeits. */
   withoutMoves: number;
   refused: number;
-  /** Files without games, and files that could not be read. */
+  /** The number of files without games, and of files that could not be read. */
   filesRefused: number;
 }
 
@@ -127,11 +127,11 @@ async function reviewFile(file: GamesFile, isOneOfMany: boolean, run: Run): Prom
       try {
         await reviewSource(source, place, run);
       } catch (thrown) {
-        // An invalid game is reported, and the next one is read. Any other error would meet all games.
+        // Report an invalid game, and read the next one. Any other error would also affect all other games.
         if (!(thrown instanceof KibitzError && isOfGame(thrown))) {
           throw thrown;
         }
-        // The message of a game that cannot be read has its line and column; that of a game that is refused has none.
+        // If a game cannot be read, its message has the line and column. If a game is rejected, its message has none.
         const isPlaced = thrown.faults.some((fault) => fault.place?.line !== undefined);
         reportRefusal(thrown, place, isPlaced ? (isOneOfMany ? `${file.name}: ` : "") : `${title}: `, run);
       }
@@ -156,9 +156,9 @@ function isOfGame({ faults }: KibitzError): boolean {
 
 interface GamePlace {
   readonly file: string;
-  /** The number of the game in the file. */
+  /** The number of the game in the file, from 1. */
   readonly game: number;
-  /** `Game 3` */
+  /** The title of the game, such as `Game 3`. */
   readonly title: string;
 }
 
@@ -198,10 +198,10 @@ async function reviewSource(source: PgnSource, place: GamePlace, run: Run): Prom
 
 const writeReview = createMessageWriter(GameReviewSchema);
 
-/** The width of a report if standard output is no terminal. */
+/** The width of a report in characters, if standard output is no terminal. */
 const usualColumns = 80;
 
-/** If the service asks for time, waits as long as it says: there may be thousands of games. */
+/** Reviews a game. If the service asks for time, waits as long as it asks for, because there may be thousands of games. */
 async function reviewWhenAllowed(
   text: string,
   { positions }: Game,

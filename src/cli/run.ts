@@ -15,7 +15,7 @@ import { type Host, hostOfProcess, stopSignals } from "./host.ts";
 import { onNpmGone } from "./npm-gone.ts";
 import { columnsOf } from "./style.ts";
 
-/** Runs `kibitz` with its arguments, or `kibitz serve` without any. Resolves with the exit code. */
+/** Runs `kibitz` with its arguments, or `kibitz serve` if there are none. Resolves with the exit code. */
 export async function run(args: readonly string[], host: Host = hostOfProcess()): Promise<number> {
   host.stdout.once("error", (error) => host.exit(whyNotWritten(error, host)));
   const [first, ...rest] = args;
@@ -58,7 +58,7 @@ async function runCommand(
   const interrupted = new AbortController();
   const interrupt = (cause: NodeJS.Signals) => {
     if (interrupted.signal.aborted) {
-      // The kernel does not end the first process of a container at a signal.
+      // Exit explicitly, because the kernel does not end the first process of a container at a signal.
       host.exit(exitCode.interrupted);
     }
     interrupted.abort(new Error(cause));
@@ -100,7 +100,11 @@ function complain({ stderr }: Host, message: string, help: string): number {
   return exitCode.usage;
 }
 
-/** @throws UsageError for arguments that the command does not know, in Node's words */
+/**
+ * Reads the arguments of a command.
+ *
+ * @throws UsageError, with the message of Node, for arguments that the command does not know
+ */
 function readArguments(
   command: Command,
   args: readonly string[],
@@ -110,7 +114,7 @@ function readArguments(
     return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
-    // No command takes a word that begins with a hyphen.
+    // Cut off Node's advice: no command takes a word that begins with a hyphen.
     const [message = ""] = said.replaceAll("\n", " ").split(". To specify a positional");
     const [, name = ""] = /^Unknown option '--(.+)'/.exec(message) ?? [];
     const hint = didYouMean(name, Object.keys(options), "", (meant) => `--${meant}`);

@@ -25,16 +25,16 @@ export const serveCommand: Command = {
   async run({ signal, host }) {
     const config = loadConfig(host.env, await complaintsOfPlans(host.env));
     const log = await createLog(config.logLevel, host.stdout, host);
-    // They would fill a terminal.
+    // Log some lines only at the level `debug` to a terminal, because they would fill it.
     const logForPrograms: Log["info"] = (...line) =>
       host.stdout.isTTY ? log.debug(...line) : log.info(...line);
     logForPrograms({ settings: settingsForLog(config) }, "settings");
 
     try {
-      // Before the engines start, because their sandbox can only hide a folder that exists.
+      // Make the folder before the engines start, because their sandbox can only hide a folder that exists.
       makeFolder(config.dataDir);
     } catch {
-      // Opening the database in the folder reports the error.
+      // Ignore the error: opening the database in the folder reports it.
     }
     const started = Promise.withResolvers<void>();
     const opening = openEngines(config, log, signal, {
@@ -48,8 +48,8 @@ export const serveCommand: Command = {
       },
       onStarted: started.resolve,
     });
-    // Loading the server's modules blocks the thread, so the engine's process starts first.
-    // The app awaits the same promise and reports its failure; here it must only not count as unhandled.
+    // Wait until the engine's process has started, because loading the server's modules blocks the thread. The app awaits the
+    // same promise and reports its failure; here it must only not count as unhandled.
     await Promise.race([started.promise, opening.catch(() => {})]);
     const { startApp } = await import("../wiring/app.ts");
     await using metrics = await openMetrics(config, log).catch(async (error: unknown) => {
@@ -68,7 +68,7 @@ export const serveCommand: Command = {
       startMs: Math.round(performance.now()),
     };
     log.info(fields, `ready: curl ${app.url}/ shows how to start`);
-    // Only now, because until then the engine needs the cores.
+    // Build the page only now, because until now the engine needed the cores.
     const building = config.page === "on" ? buildPageIfStale(log, signal) : undefined;
 
     if (!signal.aborted) {
@@ -81,7 +81,7 @@ export const serveCommand: Command = {
   },
 };
 
-/** The harm that an engine could do without a protection. */
+/** The harm that an engine could do if a protection is missing. */
 const dangers: Readonly<Record<Guard, string>> = {
   user: "act as the server's user",
   keys: "read the key database",
@@ -92,13 +92,16 @@ const dangers: Readonly<Record<Guard, string>> = {
   "ends with the server": "outlive a server that is killed",
 };
 
-/** Says in one sentence what an engine could do without the missing protections. */
+/** Describes in one sentence the harm that an engine could do, because some protections are missing. */
 function dangersOf(lacks: readonly Guard[]): string {
   const what = new Intl.ListFormat("en").format(lacks.map((guard) => dangers[guard]));
   return `an engine that was taken over could ${what}; kibitz doctor says how to prevent that`;
 }
 
-/** The errors in the file of plans. Without a file, the modules that read plans are not loaded before the engines. */
+/**
+ * Returns the errors in the file of plans. If there is no file, the modules that read plans are not loaded, so that the engines
+ * start sooner.
+ */
 async function complaintsOfPlans({ KIBITZ_PLANS: plansFile }: Host["env"]): Promise<readonly string[]> {
   if (!plansFile) {
     return [];
@@ -115,7 +118,7 @@ async function complaintsOfPlans({ KIBITZ_PLANS: plansFile }: Host["env"]): Prom
   }
 }
 
-/** Loads the modules of metrics after the engines have started, as the other modules of the server. */
+/** Opens the metrics port. Loads the modules of metrics after the engines have started, like the other modules of the server. */
 async function openMetrics(config: Config, log: Log) {
   if (config.metricsPort === 0) {
     return undefined;
@@ -124,7 +127,7 @@ async function openMetrics(config: Config, log: Log) {
   return wiring.openMetrics(config, log);
 }
 
-/** Loads OpenTelemetry's SDK only if the environment wants traces. */
+/** Starts tracing. Loads OpenTelemetry's SDK only if the environment asks for traces. */
 async function startTracing(env: Host["env"], log: Log): Promise<AsyncDisposable | undefined> {
   const wanted = tracingFrom(env);
   for (const warning of wanted.warnings) {
@@ -141,7 +144,7 @@ async function startTracing(env: Host["env"], log: Log): Promise<AsyncDisposable
     log.info({}, `traces are kept: ${sampler}${sampler.endsWith("ratio") ? ` of ${ratio}` : ""}`);
     return tracing;
   } catch (thrown) {
-    // The exporter rejects some settings: a service without traces is better than none.
+    // The exporter rejects some settings. Run without traces: that is better than not to run.
     log.warn({ error: thrown instanceof Error ? thrown.message : String(thrown) }, "no traces");
     return undefined;
   }

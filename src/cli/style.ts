@@ -1,19 +1,22 @@
 import type { Host } from "./host.ts";
 
-/** $COLUMNS, or the width of the terminal; undefined if standard output is no terminal. */
+/**
+ * Returns the longest line that output may have: $COLUMNS, or the width of the terminal. Undefined if standard output is no
+ * terminal.
+ */
 export function columnsOf({ env, stdout }: Pick<Host, "env" | "stdout">): number | undefined {
   const asked = Number(env.COLUMNS);
   return Number.isInteger(asked) && asked > 0 ? asked : (stdout.isTTY && stdout.columns) || undefined;
 }
 
-/** Breaks a line between words, and indents all lines but the first, by default by two more than the first. */
+/** Breaks a line between words. Indents all lines but the first, by default by two more than the first. */
 export function wrapped(
   line: string,
   columns: number,
   indent = line.length - line.trimStart().length + 2,
 ): readonly string[] {
   const lines = [""];
-  // Spaces stay with the word before them, so that columns stay aligned, and a number with its move.
+  // Keep spaces with the word before them, so that columns stay aligned, and a number with its move.
   for (const word of line.match(/ *(?:\d+\.(?:\.\.)? )?[^ ]+ */g) ?? []) {
     const last = lines.at(-1) ?? "";
     if (last.trim() !== "" && `${last}${word}`.trimEnd().length > columns) {
@@ -25,7 +28,7 @@ export function wrapped(
   return lines.map((one) => one.trimEnd());
 }
 
-/** `1 game`, `2 games` */
+/** Writes a count with its noun: `1 game`, `2 games`. */
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

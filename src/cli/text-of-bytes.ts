@@ -4,11 +4,11 @@ import { pipeline, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 
-/** Keeps the byte order mark: places in a file count from its first character. */
+/** The decoder of UTF-8. It keeps the byte order mark, because places in a file count from its first character. */
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const windows1252 = new TextDecoder("windows-1252");
 
-/** The first bytes of files that are not text, in hexadecimal. */
+/** The first bytes of file formats that are not text, in hexadecimal. */
 const formats = [
   [/^1f8b/, createGunzip],
   [/^(?:28b52ffd|5.2a4d18)/, createZstdDecompress],
@@ -19,20 +19,25 @@ const formats = [
   [/^425a683[1-9]314159265359/, "a bzip2 file"],
 ] as const;
 
-/** The most bytes at the beginning that tell a format. */
+/** The number of bytes at the beginning of a file that identify its format. */
 const headBytes = 10;
 
 /** The longest line that is decoded in one piece, in bytes. */
 const lineMaxBytes = 64 * 1024;
 
-/** The text of a file, or of standard input for `-`. @throws Error if the file cannot be opened or unpacked */
+/**
+ * Reads the text of a file, or of standard input for `-`.
+ *
+ * @throws Error if the file cannot be opened or unpacked
+ */
 export function readText(file: string, stdin: Readable): Promise<string> {
   return text(textOfBytes(file === "-" ? stdin : createReadStream(file)));
 }
 
 /**
- * Decodes blocks of bytes, which may be cut anywhere. Unpacks gzip and zstd. UTF-16 has a byte order mark. Any other text is UTF-8; a line
- * that is not UTF-8 is decoded as Windows-1252, which includes Latin-1, the character set of the PGN standard.
+ * Decodes blocks of bytes, which may be cut anywhere. Unpacks gzip and zstd. Reads UTF-16 if there is a byte order mark, and
+ * UTF-8 otherwise. If a line is not UTF-8, decodes it as Windows-1252, which includes Latin-1, the character set of the PGN
+ * standard.
  *
  * @throws Error for an archive, and for packed data that is damaged
  */
@@ -61,7 +66,7 @@ async function* bytesOf(blocks: AsyncIterable<Uint8Array | string>): AsyncGenera
   }
 }
 
-/** The first bytes, in hexadecimal, and all blocks. */
+/** Returns the first bytes, in hexadecimal, and all blocks. */
 async function readHead(blocks: AsyncGenerator<Buffer, void>) {
   let first = Buffer.alloc(0);
   while (first.length < headBytes) {
@@ -82,7 +87,7 @@ async function* unpacked(
   blocks: AsyncIterable<Buffer>,
   unpacker: ReturnType<typeof createGunzip>,
 ): AsyncGenerator<Buffer, void> {
-  // Errors of the source destroy the unpacker, which throws them below.
+  // An error of the source destroys the unpacker, which throws the error below.
   pipeline(Readable.from(blocks), unpacker, () => {});
   try {
     yield* unpacker;
@@ -93,7 +98,7 @@ async function* unpacked(
 }
 
 async function* textOfLines(blocks: AsyncIterable<Buffer>): AsyncGenerator<string, void> {
-  /** The beginning of a line that the next block continues. */
+  /** The beginning of a line that continues in the next block. */
   let open = Buffer.alloc(0);
   for await (const block of blocks) {
     const bytes = Buffer.concat([open, block]);
@@ -119,7 +124,7 @@ function decodeLines(bytes: Buffer): string {
   return lines.join("");
 }
 
-/** The number of bytes at the end that begin an incomplete character of UTF-8. */
+/** Returns the number of bytes at the end that are the beginning of an incomplete UTF-8 character. */
 function unfinishedIn(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0;

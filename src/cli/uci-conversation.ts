@@ -11,26 +11,30 @@ import type { LineBuffer } from "./uci/line-buffer.ts";
 import { createSession } from "./uci/session.ts";
 
 /**
- * The defaults of `Move Overhead` in milliseconds: the way between this process and a chess program, and a busy moment; with `--url` also
- * the network and the service.
+ * The default of `Move Overhead` in milliseconds: the time between this process and a chess program, and a busy moment. With
+ * `--url`, the network and the service add to it.
  */
 const localOverheadMs = 30;
 const remoteOverheadMs = 150;
 
 interface ConversationSetting {
-  /** Its signal ends the conversation. */
+  /** The input of the command. Its signal ends the conversation. */
   readonly input: CommandInput;
   readonly lines: LineBuffer;
   readonly say: (line: string) => void;
-  /** Called with the answer to `uci`, as soon as the engine is known. */
+  /** A callback that gets the answer to `uci` as soon as the engine is known. */
   readonly onGreeting: (greeting: readonly string[]) => Promise<void>;
 }
 
-/** Finds the engine, and talks with a chess program until that leaves. Apart from `uci.ts`, because its modules take time to load. */
+/**
+ * Finds the engine, and talks with a chess program until the program ends the conversation. This is not in `uci.ts`, because its
+ * modules take time to load.
+ */
 export async function converse({ input, lines, say, onGreeting }: ConversationSetting): Promise<void> {
   const { signal } = input;
   const template = readRequestOfMany(input);
-  // One search runs at a time. With a second slot, the next search would start an engine while the last one still stops.
+  // Use one slot, because one search runs at a time. With a second slot, the next search would start an engine while the last one
+  // still stops.
   await using service = await ask(input, { settings: { KIBITZ_SLOTS: "1" } });
   const { listEngines, streamEvaluate } = createClient(AnalysisService, service.transport);
   const { engines } = await listEngines({}, { signal });
@@ -49,6 +53,6 @@ export async function converse({ input, lines, say, onGreeting }: ConversationSe
   lines.passTo(session);
   await onGreeting(session.greeting);
   await Promise.race([session.over, once(signal, "abort")]);
-  // If a signal ends the command, a search under way reports its best move.
+  // If a signal ends the command, let a running search report its best move.
   session.receive("quit");
 }

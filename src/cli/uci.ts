@@ -17,7 +17,7 @@ export const uciCommand: Command = {
     "With --url, a running service searches, over Connect.",
   ],
   async run(input) {
-    // A chess program would read a line of a service's text as a command.
+    // Remove control characters, because a chess program would read a line break in a service's text as a new command.
     const say = (line: string) => void input.host.stdout.write(`${withoutControls(line)}\n`);
     try {
       return await speak(input, say);
@@ -30,7 +30,10 @@ export const uciCommand: Command = {
   },
 };
 
-/** Answers `uci` before the modules that search are loaded: match runners wait for `uciok` for some seconds only, and the machine may be busy. */
+/**
+ * Answers `uci` before the modules that search are loaded, because match runners wait for `uciok` for only some seconds, and the
+ * machine may be busy.
+ */
 async function speak(input: CommandInput, say: (line: string) => void): Promise<number> {
   const known = remoteAddressOf(input) ? undefined : await readKnownGreeting(input);
   const left = new AbortController();

@@ -11,7 +11,7 @@ import { bad, type Finding, good, messageOf, note } from "./finding.ts";
 
 const namespaces = "Install util-linux (unshare), and let the server make user namespaces";
 
-/** The way to get a missing protection. */
+/** The advice for each missing protection. */
 const adviceOn: Readonly<Record<Guard, string>> = {
   user: "Start the server as a user of its own that can read nothing else.",
   keys: `${namespaces}; or start it as root: engines then run as nobody, who cannot read the keys.`,
@@ -36,7 +36,7 @@ export async function* checkSandbox({ engineUser, dataDir }: Config): AsyncItera
   }
 }
 
-/** Each engine with its self-test, and whether `latest` could be faster. */
+/** Reports each engine with the result of its self-test, and whether `latest` could be faster. */
 export async function* checkEngines(config: Config, signal: AbortSignal): AsyncIterable<Finding> {
   const leftOut: Finding[] = [];
   const log: typeof silentLog = {
@@ -86,7 +86,7 @@ async function buildFinding(
 /** The processors for which Stockfish is published as a native build. */
 const nativeProcessors: readonly string[] = ["x64", "arm64"];
 
-/** Notes that `latest` is WebAssembly although a native build would run here, and how to get one. */
+/** Reports that `latest` is WebAssembly although a native build would run here, and how to get one. */
 export function* checkLatest(
   { latest, versions }: Pick<Catalog, "latest" | "versions">,
   processor: string = process.arch,

@@ -1,18 +1,21 @@
 import type { Config } from "../../wiring/settings.ts";
 
-/** The state of one part of the machine, and what to do about it. */
+/** The state of one part of the machine, with advice if it is not good. */
 export interface Finding {
-  /** `engines`, `sandbox` */
+  /** The part of the machine, such as `engines` or `sandbox`. */
   readonly part: string;
-  /** `note`: the service works, with a drawback. `bad`: the service would not start, not answer, or not be safe. */
+  /**
+   * The state of the part. `note` means that the service works, with a drawback; `bad` means that it would not start, not answer,
+   * or not be safe.
+   */
   readonly state: "good" | "note" | "bad";
-  /** A sentence without a full stop. */
+  /** The finding, as a sentence without a full stop. */
   readonly found: string;
-  /** The way out; undefined if the state is good. */
+  /** The advice; undefined if the state is good. */
   readonly advice?: string;
 }
 
-/** Examines one part. It reports what is wrong with the machine as a finding, and never rejects for it. */
+/** A check of one part of the machine. It reports problems of the machine as findings, and never rejects because of them. */
 export type Check = (config: Config, signal: AbortSignal) => AsyncIterable<Finding> | Iterable<Finding>;
 
 export const good = (part: string, found: string): Finding => ({ part, state: "good", found });

@@ -6,7 +6,7 @@ import { defaultMetricsPort } from "../../wiring/metrics.ts";
 import type { Config } from "../../wiring/settings.ts";
 import { bad, type Finding, good, messageOf } from "./finding.ts";
 
-/** Checks that the ports are free, or taken by a Kibitz that runs already. */
+/** Checks that the ports are free, or that a running Kibitz uses them. */
 export async function* checkPorts(config: Config): AsyncIterable<Finding> {
   const { host, port, metricsHost, metricsPort } = config;
   yield await portFinding(
@@ -42,7 +42,7 @@ async function portFinding(part: string, host: string, port: number, advice: str
   }
 }
 
-/** True if a running Kibitz answers there. Both of its ports answer the probes. */
+/** True if a running Kibitz answers at this port. Its service port and its metrics port both answer health probes. */
 async function isKibitz(host: string, port: number): Promise<boolean> {
   const reachable = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
   try {
@@ -54,12 +54,12 @@ async function isKibitz(host: string, port: number): Promise<boolean> {
   }
 }
 
-/** Checks that the data folder can be made and written to. */
+/** Checks that the data folder can be created and written to. */
 export function* checkData({ dataDir }: Config): Iterable<Finding> {
   const folder = resolve(dataDir);
   const existing = nearestFolder(folder);
   try {
-    // Rights alone do not say whether a folder can be made: the file system may be read-only.
+    // Try it: rights alone do not say whether a folder can be created, because the file system may be read-only.
     rmdirSync(mkdtempSync(join(existing, ".kibitz-doctor-")));
     yield good("data folder", `${folder}${existing === folder ? "" : " (will be created)"}`);
   } catch (error) {

@@ -9,32 +9,36 @@ import { type GamesFile, readGame, readGamesOf } from "./read-games.ts";
 /** The file of annotated games. An earlier run may have written its first games. */
 export interface AnnotatedFile extends AsyncDisposable {
   /**
-   * True if an earlier run wrote this game, behind the same games.
+   * True if an earlier run wrote this game, after the same games.
    *
    * @throws UsageError if the file has another game in this place
    */
   has(game: Game): Promise<boolean>;
-  /** Appends a game. Resolves when the file has it: a later failure does not lose it. */
+  /** Appends a game. Resolves when the game is in the file, so that a later failure does not lose it. */
   write(pgn: string): Promise<void>;
 }
 
-/** @throws UsageError if the file cannot be written, or is one of the files to review */
+/**
+ * Opens the file of annotated games.
+ *
+ * @throws UsageError if the file cannot be written, or is one of the files to review
+ */
 export async function openAnnotatedFile(
   path: string,
   sources: readonly GamesFile[],
   signal: AbortSignal,
 ): Promise<AnnotatedFile> {
   const paths = await Promise.all(sources.map((source) => source.path && realpath(source.path)));
-  // A file that does not exist yet is none of the sources.
+  // If the file does not exist yet, it is not one of the files to review.
   const target = await realpath(path).catch(() => undefined);
   if (target !== undefined && paths.includes(target)) {
     throw new UsageError(`--output ${path} is one of the files to review: name another one`);
   }
-  // Opens for reading and appending, and creates the file if it does not exist.
+  // Open for reading and appending, and create the file if it does not exist.
   const file = await open(path, "a+").catch((error: Error) => {
     throw new UsageError(`cannot write ${path}: ${whyNotOpened(error)}`);
   });
-  // A pipe or a device has no games of an earlier run.
+  // Only a file can have games of an earlier run, and not a pipe or a device.
   const isKept = (await file.stat()).isFile();
   return createAnnotatedFile(path, file, isKept, signal);
 }
@@ -50,13 +54,13 @@ function createAnnotatedFile(
     path,
     signal,
   );
-  /** Bytes that were read, and bytes of whole games among them. */
+  /** The number of bytes that were read; `kept` is the number of them that belong to whole games. */
   let read = 0;
   let kept = 0;
-  /** True if the games of the earlier run have all been read. */
+  /** True if all games of the earlier run have been read. */
   let isBehind = !isKept;
 
-  /** Ends reading, and cuts off a game that was not finished. */
+  /** Ends reading, and cuts off an unfinished game at the end of the file. */
   async function endReading(): Promise<void> {
     isBehind = true;
     await there.return();
@@ -66,7 +70,7 @@ function createAnnotatedFile(
     }
   }
 
-  /** True for the last game of the file if it lacks the result with which whole games end. */
+  /** True if a game is the last of the file and lacks the result with which whole games end. */
   async function isCut({ text }: PgnSource): Promise<boolean> {
     const { size } = await file.stat();
     return read + Buffer.byteLength(text) >= size && !wholeGame.test(text);
@@ -78,7 +82,8 @@ function createAnnotatedFile(
         return false;
       }
       const { value: source } = await there.next();
-      // A killed run leaves its last game truncated. If it is the first game of the file, the file may not be ours.
+      // A killed run leaves its last game truncated. If that is the first game of the file, do not cut it off, because the file
+      // may not come from Kibitz.
       if (!source || (kept > 0 && (await isCut(source)))) {
         await endReading();
         return false;
@@ -93,10 +98,10 @@ function createAnnotatedFile(
       return true;
     },
     async write(pgn) {
-      // Without tags, nothing would separate this game from the one before.
+      // Add a tag if there is none, because nothing else would separate this game from the one before.
       const headed = pgn.startsWith("[") ? pgn : `[Event "?"]\n\n${pgn}`;
       const text = kept > 0 ? `\n${headed}` : headed;
-      // `write` may write less than the whole text.
+      // Use `appendFile`, because `write` may write only a part of the text.
       await file.appendFile(text);
       kept += Buffer.byteLength(text);
     },
@@ -109,7 +114,7 @@ function createAnnotatedFile(
 
 const wholeGame = /(1-0|0-1|1\/2-1\/2|\*)\n\s*$/;
 
-/** Compares players and moves, which annotating does not change. */
+/** True if two games have the same players and moves, which annotating does not change. */
 function isSame(source: PgnSource, game: Game): boolean {
   try {
     return identityOf(readGame({ text: source.text }).game) === identityOf(game);

@@ -1,6 +1,6 @@
 import type { Color } from "../../chess/position.ts";
 
-/** A move by its squares, such as `e2` and `e4`. */
+/** A move, given by its squares, such as `e2` and `e4`. */
 interface DrawnMove {
   readonly from: string;
   readonly to: string;
@@ -8,16 +8,16 @@ interface DrawnMove {
 
 interface BoardInput {
   readonly fen: string;
-  /** The side at the bottom. */
+  /** The side that is at the bottom of the board. */
   readonly side: Color;
   readonly played: DrawnMove | undefined;
-  /** The best move, if the played one was not. */
+  /** The best move; undefined if it was played. */
   readonly best: DrawnMove | undefined;
 }
 
 const files = [..."abcdefgh"];
 
-/** Draws a position in nine lines. The squares of the played move have `( )`, and those of the best move `[ ]`. */
+/** Draws a position in nine lines. Marks the squares of the played move with `( )`, and those of the best move with `[ ]`. */
 export function drawBoard({ fen, side, played, best }: BoardInput): readonly string[] {
   const [board = ""] = fen.split(" ");
   const ranks = board.replace(/\d/g, (count) => " ".repeat(Number(count))).split("/");

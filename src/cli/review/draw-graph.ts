@@ -1,22 +1,22 @@
 interface GraphInput {
-  /** White's chances in each position of a game, 0 to 100. */
+  /** White's winning chances in each position of a game, 0 to 100. */
   readonly percents: readonly number[];
-  /** Positions with an arrow. */
+  /** The indexes of the positions that get an arrow. */
   readonly marked: readonly number[];
-  /** The parts of the game, each with the position in which it begins. */
+  /** The parts of the game, each with the index of the position in which it begins. */
   readonly parts: readonly { readonly name: string; readonly at: number }[];
 }
 
 const rows = 6;
 const blocks = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const widthMax = 100;
-/** A short game is not stretched further. */
+/** The largest number of columns for one position, so that a short game is not stretched further. */
 const columnsPerPositionMax = 4;
 const titleWidth = 8;
 
 /**
- * Draws White's chances over a game, with arrows and the names of the parts below. If a column has several positions of a long game, it shows
- * their mean.
+ * Draws White's winning chances over a game, with arrows and the names of the parts below. In a long game, a column that has
+ * several positions shows their mean.
  */
 export function drawGraph({ percents, marked, parts }: GraphInput, columns: number): readonly string[] {
   const widthFree = Math.max(10, Math.min(widthMax, columns - titleWidth - 2));
@@ -40,7 +40,7 @@ export function drawGraph({ percents, marked, parts }: GraphInput, columns: numb
   ];
 }
 
-/** The height of a column, in eighths of a row. */
+/** Returns the height of a column, in eighths of a row. */
 function heightOf(percents: readonly number[], column: number, width: number): number {
   const first = Math.floor((column * percents.length) / width);
   const end = Math.max(first + 1, Math.floor(((column + 1) * percents.length) / width));
@@ -54,7 +54,7 @@ function titleOf(row: number): string {
   return `${title.padStart(titleWidth - 2)} ┤`;
 }
 
-/** A line with each text at its column, or behind the text before it. */
+/** Returns a line with each text at its column, or after the text before it. */
 function textAt(texts: readonly (readonly [column: number, text: string])[]): string {
   return texts.reduce((line, [column, text]) => `${line.padEnd(column)}${text}`, "");
 }

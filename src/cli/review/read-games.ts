@@ -15,16 +15,17 @@ import { whyNotOpened } from "../why-not-opened.ts";
 
 /** A file of games, or standard input. */
 export interface GamesFile {
-  /** For messages. */
+  /** The name of the file in messages. */
   readonly name: string;
-  /** Undefined for standard input. */
+  /** The path of the file; undefined for standard input. */
   readonly path: string | undefined;
 }
 
 /**
- * The files that a command names: standard input for `-`; for a folder, its files that end in `.pgn`, `.pgn.gz` or `.pgn.zst`, in alphabetical order.
+ * Lists the files that a command names: standard input for `-`, and for a folder its files that end in `.pgn`, `.pgn.gz` or
+ * `.pgn.zst`, in alphabetical order.
  *
- * @param output of the command, which is left out if an earlier run wrote it into one of the folders
+ * @param output the output file, which is left out if an earlier run wrote it into one of the folders
  * @throws UsageError for a file that does not exist
  */
 export async function filesFromNames(
@@ -60,7 +61,7 @@ async function filesIn(folder: string, left: string | undefined): Promise<readon
   return games;
 }
 
-/** The games of a file. Only one is in memory at a time. */
+/** Reads the games of a file, and keeps only one game at a time in memory. */
 export function readGames(
   { name, path }: GamesFile,
   { stdin }: Host,
@@ -69,7 +70,11 @@ export function readGames(
   return readGamesOf(path === undefined ? stdin : createReadStream(path), name, signal);
 }
 
-/** @param name of the stream, for messages */
+/**
+ * Reads the games of a stream.
+ *
+ * @param name the name of the stream, for messages
+ */
 export function readGamesOf(
   stream: Readable,
   name: string,
@@ -79,10 +84,10 @@ export function readGamesOf(
 }
 
 /**
- * Reads a game, also one with the piece letters of another language if all of its moves are legal in exactly one.
+ * Reads a game. If its pieces have the letters of another language, reads them if all moves are legal in exactly one language.
  *
  * @returns the game, and its text in English letters
- * @throws KibitzError for an invalid game, with the place
+ * @throws KibitzError for an invalid game, with the place of the error
  */
 export function readGame(source: PgnSource): { readonly game: Game; readonly text: string } {
   try {
@@ -116,5 +121,5 @@ function unreadable(name: string, thrown: unknown): unknown {
     : new UnreadableFile(`cannot read ${name}: ${whyNotOpened(thrown)}`);
 }
 
-/** One of the files cannot be read. The others are. */
+/** The error for a file that cannot be read. The other files are read. */
 export class UnreadableFile extends UsageError {}

@@ -21,9 +21,10 @@ import { drawBoard } from "./draw-board.ts";
 import { drawGraph } from "./draw-graph.ts";
 
 /**
- * A review for people: players, accuracy by phase, a graph of the game, its judged moves, and the worst of them with a board.
+ * Writes a review for people: players, accuracy by phase, a graph of the game, its judged moves, and the worst of them with a
+ * board.
  *
- * @param place of the game: `Game 3`
+ * @param place the title of the game, such as `Game 3`
  */
 export function reportOfReview(place: string, game: Game, review: GameReview, columns: number): string {
   const { startEvaluation, moves, opening } = review;
@@ -46,7 +47,7 @@ export function reportOfReview(place: string, game: Game, review: GameReview, co
     ...reportOfMoves(judged, worst),
     "",
     howFound(review),
-    // The warnings of the game have its place in the file.
+    // Take the warnings about the PGN from the game, because they have its place in the file.
     ...[...game.warnings, ...review.warnings.filter(({ field }) => field !== "pgn")].map(
       ({ message }) => `Note: ${message}`,
     ),
@@ -61,7 +62,10 @@ export function reportOfReview(place: string, game: Game, review: GameReview, co
 
 const indented = (line: string) => `  ${line}`;
 
-/** The name in the tags, which are text of strangers. */
+/**
+ * Returns the name of a player from the tags, or `White` or `Black` if there is none. The name is escaped, because tags can
+ * contain any text.
+ */
 function nameOf({ tags }: Game, color: Color): string {
   const side = color === "white" ? "White" : "Black";
   const name = tags.get(side)?.trim() ?? "";
@@ -70,12 +74,15 @@ function nameOf({ tags }: Game, color: Color): string {
 
 const phases = ["opening", "middlegame", "endgame"] as const;
 
-/** Characters of the longest name of a phase, with its indent. */
+/** The length of the longest name of a phase, with its indent, in characters. */
 const nameMin = 12;
-/** Characters of a line of the table without the name. */
+/** The length of a line of the table without the name, in characters. */
 const figuresWidth = 33;
 
-/** A player with moves in one phase only has no row for it: it would repeat the row of the game. */
+/**
+ * Writes the table of both players and their phases. If a player has moves in one phase only, leaves out its row, which would
+ * repeat the row of the game.
+ */
 function playTable(game: Game, { players }: GameReview, nameMax: number): readonly string[] {
   const rows = (["white", "black"] as const).flatMap((color) => {
     const player = players?.[color];
@@ -99,12 +106,12 @@ function rowOf(name: string, play: PlayerReview | PhaseReview): readonly string[
   return figuresOf(name, percent, loss === undefined ? "–" : `${loss} cp`, inaccuracies, mistakes, blunders);
 }
 
-/** Aligns figures right. */
+/** Writes a row of the table, with its figures aligned right. */
 function figuresOf(name: string, accuracy: string, loss: string, ...counts: readonly (string | number)[]) {
   return [name, accuracy.padStart(8), loss.padStart(7), ...counts.map((count) => String(count).padStart(2))];
 }
 
-/** The phases, each from the position in which its first move was played. */
+/** Returns the phases of the game, each with the index of the position in which its first move was played. */
 function partsOf(moves: readonly MoveReview[]): readonly { readonly name: string; readonly at: number }[] {
   return phases.flatMap((name) => {
     const at = moves.findIndex(({ phase }) => wordOf(GamePhase, phase) === name);
@@ -112,14 +119,14 @@ function partsOf(moves: readonly MoveReview[]): readonly { readonly name: string
   });
 }
 
-/** An inaccuracy, a mistake or a blunder. */
+/** A move that is an inaccuracy, a mistake or a blunder. */
 interface JudgedMove {
   readonly ply: number;
   readonly review: MoveReview;
   readonly fenBefore: string;
-  /** `24... Qxf7+??` */
+  /** The move with its number and glyph, such as `24... Qxf7+??`. */
   readonly text: string;
-  /** `(+0.36 → -0.36) Inaccuracy. 12... Ngf3 was best.`, White's view. */
+  /** The comment, with scores in White's view: `(+0.36 → -0.36) Inaccuracy. 12... Ngf3 was best.` */
   readonly comment: string;
 }
 
@@ -148,10 +155,10 @@ function judgedMoves(game: Game, moves: readonly MoveReview[], start: ScoreValue
   });
 }
 
-/** Most moves that are shown with a board. */
+/** The largest number of moves that are shown with a board. */
 const boardsMax = 5;
 
-/** The mistakes and blunders that cost most, in the order of the game. Of equal ones, the first counts. */
+/** Returns the mistakes and blunders that cost most, in the order of the game. If several cost the same, the first ones count. */
 function worstOf(judged: readonly JudgedMove[]): readonly JudgedMove[] {
   return judged
     .filter(({ review }) => review.judgement !== Judgement.INACCURACY)
@@ -160,7 +167,7 @@ function worstOf(judged: readonly JudgedMove[]): readonly JudgedMove[] {
     .toSorted((one, other) => one.ply - other.ply);
 }
 
-/** A line for each judged move; then the worst moves with the board before them, from the side of the mover. */
+/** Writes a line for each judged move, and then the worst moves, each with the board before it from the side of the mover. */
 function reportOfMoves(judged: readonly JudgedMove[], worst: readonly JudgedMove[]): readonly string[] {
   if (judged.length === 0) {
     return ["No inaccuracies, no mistakes, no blunders."];
@@ -182,7 +189,7 @@ function reportOfTurningPoint({ review, fenBefore, text, comment }: JudgedMove):
   return ["", `${text}  ${comment}`, ...line, "", ...board.map(indented)];
 }
 
-/** The engine, and the cost. */
+/** Describes the engine, the limits and the cost of a review. */
 function howFound({ engine, search }: GameReview): string {
   if (engine === undefined || search === undefined) {
     return "All positions are of finished games.";

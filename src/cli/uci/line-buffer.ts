@@ -1,26 +1,26 @@
 import { readCommand } from "./read-command.ts";
 import type { Session } from "./session.ts";
 
-/** Keeps the lines of a chess program until there is a session that takes them. */
+/** A buffer that keeps the lines of a chess program until there is a session that takes them. */
 export interface LineBuffer {
   receive(line: string): void;
-  /** No further line comes. */
+  /** Call this when no more lines will come. */
   close(): void;
-  /** Resolves with the first line, or with the end of all lines. */
+  /** Resolves when the first line comes, or when no more lines will come. */
   readonly begun: Promise<void>;
-  /** Passes all lines on, those before and those to come. */
+  /** Passes all lines to the session: those that came before, and those that will come. */
   passTo(session: Pick<Session, "receive" | "close">): void;
 }
 
 interface LineBufferSetting {
-  /** Answers `uci` before there is a session; if undefined, `uci` waits for the session, too. */
+  /** The lines with which `uci` is answered before there is a session; if undefined, `uci` waits for the session, too. */
   readonly greeting: readonly string[] | undefined;
   readonly say: (line: string) => void;
-  /** Called if the chess program leaves before there is a session, and waits for no answer. */
+  /** A callback for the case that the chess program ends the conversation before there is a session, and waits for no answer. */
   readonly onLeft: () => void;
 }
 
-/** The commands that are answered. */
+/** The commands to which a chess program expects an answer. */
 const answered = new Set(["uci", "isready", "go"]);
 
 export function createLineBuffer({ greeting, say, onLeft }: LineBufferSetting): LineBuffer {

@@ -4,13 +4,13 @@ import type { EngineOption } from "../engine-option.ts";
 export interface Options {
   /** The `option` lines of the greeting. */
   declare(): readonly string[];
-  /** Sets an option by its name in any case. @returns a complaint if there is no such option or value */
+  /** Sets an option by its name, in upper or lower case. Returns a complaint if there is no such option or value. */
   set(name: string, text: string | undefined): string | undefined;
   readonly multipv: number;
   readonly chess960: boolean;
   readonly showWdl: boolean;
   readonly overheadMs: number;
-  /** Values by JSON name: the options of the engine that differ from their defaults. */
+  /** Returns the values of the engine's options that differ from their defaults, by their JSON names. */
   forEngine(): Readonly<Record<string, number | boolean>>;
 }
 
@@ -29,14 +29,19 @@ const check = (engineName: string): EngineOption => ({
   default: false,
 });
 
-/** @param overheadMs the default of `Move Overhead` */
+/**
+ * Creates the options of a session.
+ *
+ * @param overheadMs the default of `Move Overhead`, in milliseconds
+ */
 export function createOptions(
   ofEngine: readonly EngineOption[],
   multipvMax: number,
   overheadMs: number,
 ): Options {
   const options = [
-    // Hash, Threads and Ponder have no effect: chess programs set them unconditionally, and some refuse an engine without them.
+    // Hash, Threads and Ponder have no effect. They are here because chess programs set them unconditionally, and some reject an
+    // engine without them.
     spin("Hash", 16, 1, 33_554_432),
     spin("Threads", 1, 1, 1024),
     check("Ponder"),
@@ -73,7 +78,8 @@ export function createOptions(
       return Number(values.get("Move Overhead"));
     },
     forEngine() {
-      // Chess programs set every option. The service refuses two strengths in one request.
+      // Leave out one of the two strengths: chess programs set every option, and the service rejects both strengths in one
+      // request.
       const idle = values.get("uci_limit_strength") === true ? "skill_level" : "uci_elo";
       return Object.fromEntries(
         ofEngine.flatMap(({ name, default: usual }) => {
@@ -92,7 +98,7 @@ function declarationOf(option: EngineOption): string {
     : `option name ${engineName} type spin default ${usual} min ${option.minimum} max ${option.maximum}`;
 }
 
-/** Undefined if the text is no value of the option. */
+/** Reads the value of an option; undefined if the text is not a valid value. */
 function readValue(option: EngineOption, text: string): number | boolean | undefined {
   if (option.kind === "boolean") {
     return text === "true" || (text === "false" ? false : undefined);

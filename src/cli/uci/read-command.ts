@@ -1,10 +1,10 @@
 import { readPastedFen } from "../../chess/pasted-fen.ts";
 import { echo } from "../../text/plain-text.ts";
 
-/** A command of UCI from a chess program. */
+/** A UCI command of a chess program. */
 export type UciCommand =
   | { readonly kind: "uci" | "isready" | "stop" | "ponderhit" | "quit" }
-  /** `value` is undefined if none is written, as for a button. */
+  /** The command `setoption`. `value` is undefined if none is written, as for a button. */
   | { readonly kind: "setoption"; readonly name: string; readonly value: string | undefined }
   | {
       readonly kind: "position";
@@ -15,28 +15,28 @@ export type UciCommand =
     }
   | { readonly kind: "go"; readonly go: Go };
 
-/** The arguments of `go`. Numbers are as written: of any size, times also negative. */
+/** The arguments of `go`. Numbers are as written, so they may have any size, and times may be negative. */
 export interface Go {
-  /** Plies. */
+  /** The depth in plies. */
   readonly depth: number | undefined;
   readonly nodes: number | undefined;
   readonly movetimeMs: number | undefined;
-  /** The side to move must mate in this number of moves, not plies. */
+  /** The number of moves, not plies, in which the side to move must mate. */
   readonly mate: number | undefined;
   readonly movesToGo: number | undefined;
   readonly clocks: Readonly<Record<"white" | "black", Clock>>;
-  /** True if the command names the time, the increment or the moves to go of any side, with or without a number. */
+  /** True if the command names the time, the increment or the moves to go of either side, even without a number. */
   readonly hasClock: boolean;
-  /** The only moves to search; empty for all. */
+  /** The only moves to search; if empty, all moves are searched. */
   readonly searchMoves: readonly string[];
-  /** The best move waits for `stop`. */
+  /** True if the best move waits for `stop`. */
   readonly infinite: boolean;
-  /** The best move waits for `ponderhit` or `stop`, and the clock does not run until then. */
+  /** True if the best move waits for `ponderhit` or `stop`. The clock does not run until then. */
   readonly ponder: boolean;
 }
 
 interface Clock {
-  /** Milliseconds that are left; undefined if no clock runs. */
+  /** The time that is left in milliseconds; undefined if no clock runs. */
   readonly leftMs: number | undefined;
   readonly incrementMs: number;
 }
@@ -44,9 +44,9 @@ interface Clock {
 const commands = new Set(["uci", "isready", "setoption", "position", "go", "stop", "ponderhit", "quit"]);
 
 /**
- * Reads a line. As UCI requires, words before the first known command are skipped.
+ * Reads a line of a chess program. As UCI requires, skips words before the first known command.
  *
- * @returns undefined for a line without effect or answer, such as `ucinewgame`: no search depends on an earlier one
+ * @returns undefined for a line without effect or answer, such as `ucinewgame`, because no search depends on an earlier one
  */
 export function readCommand(line: string): UciCommand | undefined {
   const words = line.trim().split(/\s+/);
@@ -79,7 +79,7 @@ export function readCommand(line: string): UciCommand | undefined {
 
 const fenFields = 6;
 
-/** Says that the word `moves` is missing, if other words follow the position. */
+/** Returns an error that the word `moves` is missing, if other words follow the position. */
 function misplacedIn(fen: readonly string[]): string | undefined {
   const firstMove = fen.findIndex((word) => /^[a-h][1-8][a-h][1-8][qrbn]?$/i.test(word));
   const length = Math.min(fen[0] === "startpos" ? 1 : fenFields, firstMove < 0 ? fen.length : firstMove);
@@ -92,7 +92,7 @@ function misplacedIn(fen: readonly string[]): string | undefined {
   return `the word moves is missing before ${echo(first)}; write: position ${echo(position.join(" "))} moves ${written}`;
 }
 
-/** The words before and after a keyword; undefined for the second part if the keyword is missing. */
+/** Splits words at a keyword. The second part is undefined if the keyword is missing. */
 function splitAt(
   keyword: string,
   words: readonly string[],

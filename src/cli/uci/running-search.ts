@@ -6,52 +6,58 @@ import type {
 import { KibitzError } from "../../errors/errors.ts";
 import type { Task } from "./task-of-go.ts";
 
-/** The search of one `go`. It reports its best move exactly once. */
+/** The search of one `go` command. It reports its best move exactly once. */
 export interface RunningSearch {
-  /** Reports the best move so far, or the first that comes within a moment. */
+  /** Ends the search: reports the best move so far, or the first one that comes within a moment. */
   stop(): void;
-  /** Reports the best move before it returns. */
+  /** Ends the search: reports the best move before this function returns. */
   stopAtOnce(): void;
-  /** The expected move was played: the clock starts. */
+  /** Call this when the expected move was played. The clock starts. */
   ponderhit(): void;
-  /** No command can come any more: reports the best move at once, unless the search ends by itself. */
+  /** Call this when no more commands can come. Reports the best move at once, unless the search ends by itself. */
   close(): void;
 }
 
 interface SearchSetting {
   readonly task: Pick<Task, "time" | "waitsFor" | "mate" | "isBounded">;
-  /** Starts the request. Reports complete iterations; the last one has a stop reason. */
+  /** Starts the request. Yields complete iterations; the last one has a stop reason. */
   readonly watch: (signal: AbortSignal) => AsyncIterable<StreamEvaluateResponse>;
-  /** Returns true if the next request keeps within the bounds that a refusal names. */
+  /** Narrows the bounds to those that an error names. Returns true if the next request keeps within them. */
   readonly narrow: (refusal: KibitzError) => boolean;
-  /** Sent if a player needs a move and none was found; undefined if no move is legal. */
+  /** The move that is sent if a player needs a move and none was found; undefined if no move is legal. */
   readonly legalMove: string | undefined;
-  /** Moves to the mate, + if the side to move mates; undefined if no mate was found. */
+  /** Returns the number of moves to the mate, positive if the side to move mates; undefined if no mate was found. */
   readonly mateOf: (evaluation: EvaluateResponse) => number | undefined;
   readonly report: {
     evaluation(evaluation: EvaluateResponse): void;
     note(text: string): void;
-    /** Called once, and last. */
+    /** Reports the best move. Called once, after all other reports. */
     bestMove(best: string | undefined, ponder: string | undefined): void;
   };
 }
 
-/** Wait for a first move after `stop`, in milliseconds: the best move must be reported within 200. */
+/** The time to wait for a first move after `stop`, in milliseconds. The best move must be reported within 200. */
 const firstMoveMs = 120;
 
-/** The backoff before a retry, in milliseconds. */
+/** The backoff before a retry, in milliseconds: the first one and the longest one. */
 const firstRetryMs = 200;
 const retryMaxMs = 10_000;
 
-/** Most requests, and the longest wait in milliseconds, if neither a clock nor a command ends the search: the window of a plan is mostly a minute. */
+/**
+ * The largest number of requests, and the longest wait in milliseconds, if neither a clock nor a command ends the search. The
+ * rate limits of most plans have windows of a minute.
+ */
 const triesMax = 6;
 const patienceMaxMs = 60_000;
 
 /**
+ * Starts a search, and reports its best move:
+ *
  *     searching ── last iteration, or a failure for good ──> ended ── stop, ponderhit ──> over
  *         └────── a clock, stop, a mate that was found, another go ──────────────────────> over
  *
- * While it searches, a failed request is retried. If nothing is waited for, `ended` is over at once.
+ * In the state `searching`, a failed request is retried. If the best move need not wait for a command, `ended` becomes `over` at
+ * once.
  */
 export function startSearch(setting: SearchSetting): RunningSearch {
   const { task, watch, narrow, legalMove, mateOf, report } = setting;
@@ -59,9 +65,9 @@ export function startSearch(setting: SearchSetting): RunningSearch {
   let { waitsFor } = task;
   let state: "searching" | "ended" | "over" = "searching";
   let best: EvaluateResponse | undefined;
-  /** True if the first move that is found is the answer. */
+  /** True if the first move that is found ends the search. */
   let hurried = false;
-  /** When a failed request is retried; 0 if no retry is due. */
+  /** The time at which a failed request is retried; 0 if no retry is due. */
   let retryAt = 0;
   let clock: NodeJS.Timeout | undefined;
   let retry: NodeJS.Timeout | undefined;
@@ -81,7 +87,10 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     }
   }
 
-  /** A player needs a move before the clock runs out, and if the game is drawn. In an analysis, an unsearched move would mislead. */
+  /**
+   * Returns the move to report if none was found. A player needs a move before the clock runs out, and if the game is drawn. In
+   * an analysis, an unsearched move would mislead, so there is none.
+   */
   function moveInstead(): string | undefined {
     const isDrawn = best?.search?.stopReason === StopReason.TERMINAL;
     if (legalMove === undefined || (time === undefined && !isDrawn)) {
@@ -91,7 +100,7 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     return legalMove;
   }
 
-  /** Reports the best move so far, or the first that comes. */
+  /** Reports the best move so far, or the first one that comes in time. */
   function hurry(withinMs: number): void {
     if (best !== undefined || state !== "searching" || retryAt > performance.now() + withinMs) {
       finish();
@@ -112,7 +121,7 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     if (kind !== "evaluation") {
       return;
     }
-    // A retried search repeats its first depths.
+    // Skip the depths that a retried search repeats.
     if (best === undefined || depthOf(value) >= depthOf(best)) {
       best = value;
       report.evaluation(value);
@@ -130,7 +139,7 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     return mate !== undefined && moves !== undefined && moves > 0 && moves <= mate;
   }
 
-  /** The search has ended by itself, or has failed for good. */
+  /** Call this when the search has ended by itself, or has failed for good. */
   function end(): void {
     state = "ended";
     if (mate !== undefined && !(best && hasMate(best))) {
@@ -143,7 +152,10 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     }
   }
 
-  /** Milliseconds before a retry; undefined if a retry is useless. An error that is no refusal can be retried. */
+  /**
+   * Returns the time before a retry in milliseconds; undefined if a retry is useless. An error that did not come from the service
+   * can be retried.
+   */
   function waitOf(error: unknown, failures: number): number | undefined {
     const { retryable = true, retryAfterMs = 0 } = error instanceof KibitzError ? error : {};
     const waitMs = Math.max(retryAfterMs, Math.min(firstRetryMs * 2 ** (failures - 1), retryMaxMs));
@@ -211,7 +223,7 @@ export function startSearch(setting: SearchSetting): RunningSearch {
   };
 }
 
-/** Plies; 0 if the game is over. */
+/** Returns the depth of an evaluation in plies; 0 if the game is over. */
 function depthOf({ search }: EvaluateResponse): number {
   return search?.depth ?? 0;
 }

@@ -17,30 +17,30 @@ import { infoLines, scoreOfTurn } from "./write-lines.ts";
 export interface Session {
   /** The answer to `uci`. */
   readonly greeting: readonly string[];
-  /** Takes a line. */
+  /** Takes a line of the chess program. */
   receive(line: string): void;
-  /** No further line comes. The session ends, after a search that ends by itself. */
+  /** Call this when no more lines will come. The session ends, or waits for a search that ends by itself. */
   close(): void;
   /** Resolves when the session has ended. */
   readonly over: Promise<void>;
 }
 
 export interface SessionSetting {
-  /** The engine as the greeting introduces it. */
+  /** The engine, as the greeting introduces it. */
   readonly engine: {
     readonly name: string;
     readonly author: string;
     readonly options: readonly EngineOption[];
   };
   /**
-   * Searches, and reports complete iterations as the search deepens. The last one has a stop reason.
+   * Runs a search, and yields complete iterations as the search deepens. The last one has a stop reason.
    *
-   * @throws KibitzError for a refusal; another Error if no service was reached
+   * @throws KibitzError if the service rejects the search; another Error if no service was reached
    */
   readonly watch: (request: SearchRequest, signal: AbortSignal) => AsyncIterable<StreamEvaluateResponse>;
-  /** Takes a line without its end. */
+  /** Writes a line to the chess program. The line comes without its end. */
   readonly say: (line: string) => void;
-  /** Version of Kibitz: `0.1.0`. */
+  /** The version of Kibitz, such as `0.1.0`. */
   readonly version: string;
   /** The default of `Move Overhead`, in milliseconds. */
   readonly overheadMs: number;
@@ -58,12 +58,15 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
     ...options.declare(),
     "uciok",
   ];
-  /** Undefined if the last position was refused. */
+  /** The position to search; undefined if the last one was invalid. */
   let position: Position | undefined;
-  /** Undefined if no search runs. */
+  /** The running search; undefined if there is none. */
   let search: RunningSearch | undefined;
   let isClosed = false;
-  /** Narrowed by refusals, so that only the first request beyond a plan is refused. */
+  /**
+   * The largest limits of a search. They are narrowed when the service rejects a search, so that only the first request beyond a
+   * plan is rejected.
+   */
   let bounds = widestBounds;
   const note = (text: string) => say(`info string ${text}`);
 
@@ -93,7 +96,7 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
         }
         return;
       case "go":
-        // A new `go` supersedes a search under way, which reports its best move first.
+        // A new `go` ends a running search, which reports its best move first.
         search?.stopAtOnce();
         search = go(command.go);
         return;
@@ -146,7 +149,7 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
   function go(command: Go): RunningSearch | undefined {
     if (position === undefined) {
       note("there is no position to search: the last one was refused");
-      // UCI writes no move so. A move for an earlier position would be worse.
+      // UCI writes "no move" as 0000. A move for an earlier position would be worse.
       say("bestmove 0000");
       return undefined;
     }
@@ -197,7 +200,7 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
     });
   }
 
-  /** The legal ones. If none is legal, all moves are searched. */
+  /** Returns the legal moves among `texts`. If none is legal, all moves are searched. */
   function searchMovesOf(searched: Position, texts: readonly string[]): readonly string[] {
     return texts.flatMap((text, index) => {
       const reading = readSearchMoves(searched, [text], index);

@@ -8,7 +8,7 @@ import { type MoveTime, timeOfFixed, timeOfMove, timeOfUnknownClock } from "./ti
 
 /** The largest limits that the service allows. */
 interface Bounds {
-  /** Plies. */
+  /** The greatest depth in plies. */
   readonly depth: number;
   readonly nodes: number;
   readonly multipv: number;
@@ -23,18 +23,18 @@ export const widestBounds: Bounds = {
   movetimeMs: requestBounds.movetimeMs.maximum,
 };
 
-/** A search to be started. */
+/** A search to start. */
 export interface Task {
   readonly limits: Pick<AnalysisRequest, "depth" | "nodes" | "movetimeMs" | "multipv">;
-  /** Undefined if no clock runs for the move. */
+  /** The time for the move; undefined if no clock runs. */
   readonly time: MoveTime | undefined;
   /** The command that must come before the best move is sent. */
   readonly waitsFor: "stop" | "ponderhit" | undefined;
-  /** A mate in so many moves by the side to move ends the search. */
+  /** The number of moves in which the side to move must mate. A shorter or equal mate ends the search. */
   readonly mate: number | undefined;
   /** True if the command has a limit or a clock. */
   readonly isBounded: boolean;
-  /** How the task differs from the command. */
+  /** Notes on how the search differs from the command. */
   readonly notes: readonly string[];
 }
 
@@ -44,7 +44,9 @@ interface TaskSetting {
   readonly options: Pick<Options, "multipv" | "overheadMs">;
 }
 
-/** The task of a `go` command. Without depth and nodes, a search goes on as long as it may. */
+/**
+ * Returns the search for a `go` command. If the command limits neither depth nor nodes, the search runs for as long as it may.
+ */
 export function taskOfGo(go: Go, { turn, bounds, options }: TaskSetting): Task {
   const notes: string[] = [];
   const inside = (name: string, wanted: number, maximum: number) => {
@@ -59,14 +61,15 @@ export function taskOfGo(go: Go, { turn, bounds, options }: TaskSetting): Task {
   const multipv = inside("MultiPV", options.multipv, bounds.multipv);
   const time = timeOf();
   const waitsFor = go.infinite ? "stop" : go.ponder ? "ponderhit" : undefined;
-  // The time of the coming move does not limit pondering.
+  // While pondering, ignore the time of the coming move.
   const searchMs = waitsFor === undefined && time ? time.searchMs : bounds.movetimeMs;
   const isOpen = depth === undefined && nodes === undefined;
   return {
     limits: {
       multipv,
       ...(depth !== undefined && { depth }),
-      // Without a limit the default depth would end the search, and in endings the largest depth is reached at once.
+      // Limit the nodes: if there were no limit, the default depth would end the search, and in endings the largest depth is
+      // reached at once.
       ...((nodes !== undefined || isOpen) && { nodes: BigInt(nodes ?? bounds.nodes) }),
       ...((isOpen || time) && {
         movetimeMs: Math.min(Math.max(searchMs, requestBounds.movetimeMs.minimum), bounds.movetimeMs),
@@ -103,7 +106,7 @@ const boundOfPointer: ReadonlyMap<string, keyof Bounds> = new Map([
   ["/movetime_ms", "movetimeMs"],
 ]);
 
-/** The bounds that a refusal names, if they are narrower than the known ones. */
+/** Returns the bounds that an error names, if they are narrower than the known bounds. */
 export function narrowerBounds(bounds: Bounds, { faults }: KibitzError): Bounds | undefined {
   const maxima = faults.flatMap(({ pointer, allowed }) => {
     const name = boundOfPointer.get(pointer);

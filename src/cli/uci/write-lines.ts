@@ -4,7 +4,7 @@ import type { Color } from "../../chess/position.ts";
 import { type Score, scoreForWhite } from "../../chess/score.ts";
 import { scoreFromMessage } from "../score-from-message.ts";
 
-/** An info line for each principal variation, best first. Scores are from the point of view of the side to move. */
+/** Writes an info line for each principal variation, best first. Scores are in the view of the side to move. */
 export function infoLines(
   { lines, score, search }: EvaluateResponse,
   turn: Color,
@@ -24,7 +24,7 @@ export function infoLines(
   );
 }
 
-/** The same function turns a score from White's view and into it. */
+/** Returns a score in the view of the side to move. The same function converts to and from White's view. */
 export function scoreOfTurn(score: pb.Score | undefined, turn: Color): Score {
   return scoreForWhite(scoreFromMessage(score), turn);
 }
