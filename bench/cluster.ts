@@ -1,7 +1,7 @@
 /**
- * The cost of many nodes: three nodes with one slot each behind HAProxy beside three bare engines; and the wait of callers at three
- * nodes with four slots each beside one node with twelve, at 70 % load, with engines that only wait. Needs HAProxy, Redis and a
- * native Stockfish. `bench/redis-cost.ts` measures Redis alone.
+ * Measures the cost of many nodes. First, three nodes with one slot each behind HAProxy are compared with three bare engines.
+ * Then the waiting time of callers at three nodes with four slots each is compared with one node with twelve slots, at 70 % load,
+ * with engines that only wait. Needs HAProxy, Redis and a native Stockfish. `bench/redis-cost.ts` measures Redis alone.
  *
  *     node bench/cluster.ts [engines,waiting, default both] [seconds of each turn, default 20] [rounds, default 3]
  */
@@ -24,7 +24,7 @@ const isAsked = (part: string) => parts.split(",").includes(part);
 
 const { KIBITZ_PORT: _, ...settings } = quickestSettings;
 
-/** Answers a second if each caller asks again as soon as it is answered. */
+/** Returns the number of answers per second, if each caller sends its next question as soon as it has an answer. */
 async function rateOf(ask: () => Promise<unknown>, callers: number): Promise<number> {
   const endsAt = performance.now() + seconds * 1000;
   let answered = 0;
@@ -85,7 +85,7 @@ async function compareWithEngines(): Promise<void> {
   );
 }
 
-/** 70 % take 0.15 s, 24 % 0.65 s and 6 % 1.45 s. */
+/** Returns the depth of a question, by chance: 70 % of the searches take 0.15 s, 24 % take 0.65 s, and 6 % take 1.45 s. */
 const depthOf = (chance: number) => (chance < 0.7 ? 4 : chance < 0.94 ? 14 : 30);
 const meanS = (iterationMs * (0.7 * 3 + 0.24 * 13 + 0.06 * 29)) / 1000;
 
@@ -93,7 +93,7 @@ async function compareWaiting(): Promise<void> {
   const waiting = { ...waitingEngineSettings(), KIBITZ_QUEUE_MAX_WAIT_MS: "60000", PATH: process.env.PATH };
   const measure = async (url: string, slots: number) => {
     using ask = createClient(url);
-    // These searches start all engines and teach the nodes how long a search takes.
+    // These searches start all engines, and from them the nodes learn how long a search takes.
     await Promise.all(Array.from({ length: 2 * slots }, () => ask(4)));
     const answers = await offer(ask, (0.7 * slots) / meanS, seconds * rounds, depthOf);
     const sorted = answers.map(({ waitedMs }) => waitedMs).toSorted((a, b) => a - b);

@@ -4,11 +4,11 @@ import { join } from "node:path";
 
 const made: string[] = [];
 
-/** A folder for what a server keeps, gone with the bench. */
+/** Makes a folder for the data of a server, which is deleted when the bench ends. */
 export function makeDataFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-bench-"));
   if (made.push(folder) === 1) {
-    // One listener, however many servers a bench starts.
+    // Add only one listener, however many servers a bench starts.
     process.on("exit", () => made.forEach((each) => void rmSync(each, { recursive: true, force: true })));
   }
   return folder;

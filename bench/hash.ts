@@ -1,5 +1,5 @@
 /**
- * The throughput of one engine with hash tables of several sizes, each with a new game before every search:
+ * Measures the throughput of one engine with hash tables of several sizes, each with a new game before every search:
  *
  *     node bench/hash.ts [native] [wasm]
  *
@@ -13,10 +13,10 @@ import { type BenchEngine, nativeEngine, wasmEngine } from "./service/engine.ts"
 import { startBareEngine } from "./service/peers/bare-engines.ts";
 import { newPositions } from "./service/questions.ts";
 
-/** In MiB. */
+/** The sizes of the hash tables, in MiB. */
 const sizes = [4, 8, 16];
 
-/** Number of positions by depth. */
+/** The number of positions, by depth. */
 const positionsOf: Readonly<Record<number, number>> = { 8: 200, 14: 120, 20: 40 };
 
 const engines: Readonly<Record<string, () => Promise<BenchEngine>>> = {
@@ -48,7 +48,9 @@ for (const path of wanted.length > 0 ? wanted : Object.keys(engines)) {
   bare.forEach(({ stop }) => void stop());
 }
 
-/** Half of the positions end the longest opening lines, where trees are large, and half are from random games. */
+/**
+ * Returns positions. Half of them end the longest opening lines, where search trees are large; the others are from random games.
+ */
 function positions(count: number): readonly string[] {
   const lines = ["a", "b", "c", "d", "e"].flatMap((eco) =>
     readFileSync(new URL(`../third_party/chess-openings/${eco}.tsv`, import.meta.url), "utf8")

@@ -10,7 +10,11 @@ export function writeMeasured(name: string, text: string): void {
   writeFileSync(page, pageWith(readFileSync(page, "utf8"), name, text));
 }
 
-/** @throws Error if the page does not have the block */
+/**
+ * Returns the page with the text as the content of a block.
+ *
+ * @throws Error if the page does not have the block
+ */
 export function pageWith(current: string, name: string, text: string): string {
   const [begin, end] = [`<!-- begin ${name} -->\n`, `<!-- end ${name} -->`];
   const from = current.indexOf(begin);
@@ -32,7 +36,10 @@ export function describeRun(command: string): string {
   return `${day}, commit ${commit}, \`${command}\`. ${processor}, ${memory}, ${system}`;
 }
 
-/** Returns the output, or an empty text if the program is missing. `wrk --version` prints its version and exits with an error. */
+/**
+ * Returns the output of a program, or an empty text if the program is missing. `wrk --version` prints its version and exits with
+ * an error.
+ */
 export function printedBy(file: string, ...args: readonly string[]): string {
   try {
     return execFileSync(file, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();

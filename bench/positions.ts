@@ -1,4 +1,4 @@
-/** 20 varied positions: openings, middle games, endgames. From random games and public test suites. */
+/** Provides 20 varied positions from openings, middlegames and endgames. They come from random games and public test suites. */
 import { readFileSync } from "node:fs";
 import type { Position } from "../src/chess/position.ts";
 import { validatePosition } from "../src/chess/validate-position.ts";

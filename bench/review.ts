@@ -1,7 +1,8 @@
 /**
- * The time for the review of a game of 80 plies, through the port: of a new game, beside as many bare engines as slots, which get
- * `ucinewgame` before each position and have a hash table of the same size; and of a game whose positions are all known, from memory
- * or from the store. All take turns, so that other work of the machine favours none of them.
+ * Measures the time for the review of a game of 80 plies, through the port. A new game is compared with bare engines, as many as
+ * there are slots, which get `ucinewgame` before each position and have a hash table of the same size. Then the same game is
+ * reviewed while its positions are known, from memory or from the store. All take turns, so that other work of the machine
+ * favours none of them.
  *
  *     node bench/review.ts [rounds, default 5] [slots, default 2] [depth, default 12]
  */
@@ -31,7 +32,7 @@ const moves =
     .trim()
     .split(/\s+/);
 
-/** Each round starts from another move number, so that no cache knows its positions. */
+/** Returns the start position of a round. Each round has another move number, so that no cache knows its positions. */
 const startOf = (round: number) => standardStart.replace(/1$/, String(1 + round));
 
 interface Answer {
@@ -54,7 +55,10 @@ async function review({ url }: Server, { id, path }: BenchEngine, round: number)
   return { tookMs, search: (JSON.parse(text) as Answer).search };
 }
 
-/** Milliseconds for all positions of the game. Each is searched as soon as an engine is free. */
+/**
+ * Returns the time to search all positions of the game with bare engines, in milliseconds. Each position is searched as soon as
+ * an engine is free.
+ */
 async function searchBare(
   engines: readonly { search(position: string, depth: number): Promise<string> }[],
   positions: readonly Position[],
@@ -85,7 +89,7 @@ async function measure(engine: BenchEngine): Promise<void> {
   const bareMs: number[] = [];
   const searchedMs: number[] = [];
   const knownMs: number[] = [];
-  // The first round is not counted, because V8 compiles the hot functions meanwhile.
+  // Do not count the first round, because V8 compiles the hot functions meanwhile.
   for (let round = 0; round <= rounds; round++) {
     const game = inOneGo(gameFromMoves({ fen: startOf(round), moves }));
     bareMs.push(await searchBare(bare, game.positions));
@@ -98,7 +102,8 @@ async function measure(engine: BenchEngine): Promise<void> {
       knownMs.push(await reviewKnown(server, engine, round));
     }
   }
-  // Now only the store knows the positions. The first review is not counted, because V8 compiles the hot functions meanwhile.
+  // From here on, only the store knows the positions. Do not count the first review, because V8 compiles the hot functions
+  // meanwhile.
   await server.stop();
   server = await startServer(env);
   const storedMs: number[] = [];
@@ -110,7 +115,7 @@ async function measure(engine: BenchEngine): Promise<void> {
   tell(engine, bareMs.slice(1), searchedMs.slice(1), knownMs.slice(knownAsked), storedMs.slice(1));
 }
 
-/** Milliseconds for a review that needs no engine. */
+/** Returns the time for a review that needs no engine, in milliseconds. */
 async function reviewKnown(server: Server, engine: BenchEngine, round: number): Promise<number> {
   const { tookMs, search } = await review(server, engine, round);
   if (search.searched > 0) {

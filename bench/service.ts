@@ -1,6 +1,6 @@
 /**
- * Measures the service as its users start it, through its port, beside other services that do the same job, in turns within one run.
- * Prints Markdown tables. A run of all cells also writes them to `docs/measured.md`. `npm run bench -- --help` shows the options.
+ * Measures the service as its users start it, through its port, in turns with other services that do the same job. Prints
+ * Markdown tables. A run of all cells also writes them to `docs/measured.md`. `npm run bench -- --help` shows the options.
  */
 import { makeDataFolder } from "./data-folder.ts";
 import { writeMeasured } from "./measured.ts";

@@ -1,7 +1,7 @@
 /**
- * Runs the service at 80 % of its capacity, with everything that callers do, for as many minutes as given. Prints what the server
- * takes of the machine over time. Exits with 1 if a request is answered otherwise than it should be, if the server takes 200 MB or
- * more, or if its memory or descriptors grow in an hour or more.
+ * Runs the service at 80 % of its capacity for some minutes, with all kinds of requests that callers send. Prints the resources
+ * that the server takes over time. Exits with 1 if a request gets a wrong answer, if the server takes 200 MB or more, or if its
+ * memory or descriptors grow in an hour or more.
  *
  *     npm run soak -- 60     an hour
  */
@@ -14,15 +14,18 @@ import { type VitalSigns, vitalSignsOf } from "./vital-signs.ts";
 const minutes = Number(process.argv[2] ?? 10);
 const load = 0.8;
 const slots = 1;
-/** How long the capacity is measured: as many callers as slots, each with one request after the other. */
+/**
+ * The time for which the capacity is measured, in milliseconds. Meanwhile there are as many callers as slots, each with one
+ * request after the other.
+ */
 const measureMs = 20_000;
-/** More requests under way than that are a server that does not keep up, and no soak. */
+/** The largest number of requests in flight. If there are more, the server does not keep up, and the run measures overload. */
 const underWayMax = 500;
 
 interface Sample extends VitalSigns {
   readonly minute: number;
   readonly perSecond: number;
-  /** Milliseconds of a new position at depth 8, from request to answer. */
+  /** The time to evaluate a new position at depth 8, from request to answer, in milliseconds. */
   readonly evaluate: { readonly p50: number; readonly p99: number };
   readonly health: { readonly p99: number };
 }
@@ -33,7 +36,7 @@ const server = await startServer({
   KIBITZ_SLOTS: String(slots),
   KIBITZ_LOG_LEVEL: "info",
   KIBITZ_TRUST_PROXY: "127.0.0.1",
-  // Small, so that it is full when the warm-up ends: what grows afterwards is a leak.
+  // The cache is small, so that it is full when the warm-up ends: all growth afterwards is a leak.
   KIBITZ_CACHE_MB: "2",
   KIBITZ_STORE_MB: "0",
 });
@@ -78,7 +81,7 @@ async function offer(perSecond: number, until: number): Promise<void> {
   let underWay = 0;
   let next = performance.now();
   while (performance.now() < until) {
-    // Callers know nothing of each other: the time between two is exponential.
+    // Callers are independent, so the time between two of them is exponentially distributed.
     next += (-Math.log(1 - Math.random()) / perSecond) * 1000;
     await sleep(Math.max(0, next - performance.now()));
     if (underWay >= underWayMax) {
@@ -132,7 +135,7 @@ function rowOf(sample: Sample): string[] {
   return [minute.toFixed(1), ...numbers.map((number) => number.toFixed(number < 10 ? 1 : 0))];
 }
 
-/** Least squares, per hour. */
+/** Returns how much a value grows per hour, by least squares. */
 function slopePerHour(samples: readonly Sample[], value: (sample: Sample) => number): number {
   const mean = (numbers: readonly number[]) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
   const x = mean(samples.map(({ minute }) => minute));
@@ -181,7 +184,7 @@ const [samples] = await Promise.all([
 ]);
 const exitCode = await server.stop();
 
-// The pools, the cache and V8's heap have found their size after half an hour, or half of a shorter run.
+// The pools, the cache and V8's heap reach their size after half an hour, or after half of a shorter run.
 const warmMinutes = Math.min(30, minutes / 2);
 const warm = samples.filter(({ minute }) => minute > warmMinutes);
 const most = Math.max(...samples.map(({ rssMib }) => rssMib)) * 1.048576;
@@ -194,7 +197,7 @@ const faults = [
   ...(exitCode === 0 ? [] : [`exit code ${exitCode} after SIGTERM`]),
   ...(most < 200 ? [] : [`the server took ${most.toFixed(0)} MB, and 200 are promised`]),
 ];
-// A shorter run cannot tell growth from chance.
+// A shorter run cannot distinguish growth from chance.
 if (minutes >= 60) {
   const rssSlopeMax = minutes >= 480 ? 1 : 5;
   faults.push(

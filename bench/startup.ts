@@ -1,5 +1,6 @@
 /**
- * The time from `npm start` to ready with a warm compile cache, beside the default engine's own start to `readyok`, in turns.
+ * Measures the time from `npm start` until the service is ready, with a warm compile cache. Compares it in turns with the time
+ * that the default engine by itself takes from its start to `readyok`.
  *
  *     node bench/startup.ts [rounds, default 9]
  */
@@ -14,7 +15,10 @@ import { quantile } from "./service/statistics.ts";
 const rounds = Number(process.argv[2] ?? 9);
 const readyGoalMs = 2000;
 
-/** Milliseconds from the start of a command until it prints a line that matches. The command and all that it started are killed then. */
+/**
+ * Returns the time from the start of a command until it prints a line that matches, in milliseconds. Then kills the command and
+ * all processes that it has started.
+ */
 async function timeUntil(
   line: RegExp,
   file: string,

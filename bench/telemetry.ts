@@ -1,7 +1,7 @@
 /**
- * The cost of metrics, traces and the log for a cached answer, through the port. Nodes that differ in nothing else are loaded in turns,
- * and each round of a node is compared with the same round of the node that has the log alone. `the same again` has the log alone too,
- * and shows how much of a difference is chance. Spans go to a receiver that accepts all of them.
+ * Measures the cost of metrics, traces and the log for a cached answer, through the port. Nodes that differ in nothing else are
+ * loaded in turns. Each round of a node is compared with the same round of the node that has only the log. The node `the same
+ * again` also has only the log, and shows how much of a difference is chance. Spans go to a receiver that accepts all of them.
  *
  *     node bench/telemetry.ts [seconds of a turn, default 4] [rounds, default 7]
  */
@@ -38,7 +38,7 @@ const traces = (ratio: string) => ({
   OTEL_TRACES_SAMPLER_ARG: ratio,
 });
 
-/** The nodes, with their settings and whether they have metrics. All are compared with the first. */
+/** The nodes, each with its settings, and true if it has metrics. All are compared with the first. */
 const nodes: readonly (readonly [string, Readonly<Record<string, string>>, boolean?])[] = [
   ["the log alone", {}],
   ["the same again", {}],
@@ -70,7 +70,7 @@ for (const [name, settings, withMetrics = false] of nodes) {
   runners.push({ name, pid, load: () => load({ file, callers, seconds, repeats: true }) });
 }
 
-// V8 compiles the hot functions meanwhile.
+// Do not count this round, because V8 compiles the hot functions meanwhile.
 await takeTurns(runners, 1);
 const measured = await takeTurns(runners, rounds);
 const base = measured[0]?.turns ?? [];

@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from "node:fs";
 
 /** The resources that a process takes, read from `/proc`. */
 export interface VitalSigns {
-  /** Resident memory of the server alone, in MiB. */
+  /** The resident memory of the server alone, in MiB. */
   readonly rssMib: number;
-  /** Resident memory of its engines, in MiB. */
+  /** The resident memory of the server's engines, in MiB. */
   readonly enginesMib: number;
-  /** Open file descriptors of the server. */
+  /** The number of open file descriptors of the server. */
   readonly descriptors: number;
-  /** Engines and other child processes. */
+  /** The number of child processes of the server, such as engines. */
   readonly processes: number;
 }
 
@@ -22,11 +22,11 @@ export function vitalSignsOf(pid: number): VitalSigns {
   };
 }
 
-/** Processor time so far, user and system, in milliseconds. Linux counts a hundred ticks a second. */
+/** The processor time of a process so far, user and system, in milliseconds. Linux counts a hundred ticks per second. */
 export interface CpuTimes {
-  /** The process itself, with all its threads. */
+  /** The processor time of the process itself, with all its threads. */
   readonly ownMs: number;
-  /** All its descendants: those that run, and those that it has waited for. */
+  /** The processor time of all descendants of the process: those that run, and those that it has waited for. */
   readonly startedMs: number;
 }
 
@@ -42,7 +42,7 @@ export function cpuTimesOf(pid: number): CpuTimes {
   };
 }
 
-/** The fields of `/proc/<pid>/stat` behind the name; none if the process is gone. */
+/** Returns the fields of `/proc/<pid>/stat` behind the name; none if the process is gone. */
 function statOf(pid: number): readonly number[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -67,13 +67,13 @@ function childrenOf(pid: number): readonly number[] {
   }
 }
 
-/** Resident memory of one process, in MiB. */
+/** Returns the resident memory of one process, in MiB. */
 export function rssMib(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "latin1");
     return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
   } catch {
-    // The engine has ended meanwhile.
+    // The process has ended meanwhile.
     return 0;
   }
 }

@@ -6,16 +6,16 @@ import { nextQuestion } from "../../test/cluster/traffic.ts";
 import { createRandom } from "../../test/support/random.ts";
 
 export interface Answered {
-  /** 0 if there was no answer. */
+  /** The HTTP status; 0 if there was no answer. */
   readonly status: number;
   readonly tookMs: number;
-  /** The time to the answer, less the time of the search. */
+  /** The time until the answer, less the time of the search, in milliseconds. */
   readonly waitedMs: number;
-  /** By `performance.now()`. */
+  /** The time at which the answer came, by `performance.now()`. */
   readonly endedAt: number;
 }
 
-/** Calls over kept connections. */
+/** Creates a client that keeps its connections open between calls. */
 export function createClient(url: string): ((depth: number) => Promise<Answered>) & Disposable {
   const agent = new Agent({ keepAlive: true });
   const ask = async (depth: number): Promise<Answered> => {
@@ -37,9 +37,9 @@ export function createClient(url: string): ((depth: number) => Promise<Answered>
 }
 
 /**
- * Asks at random times, however slow the answers are, as many independent callers do.
+ * Sends questions at random times, however slow the answers are, as many independent callers do.
  *
- * @param depthOf of the next question, by chance
+ * @param depthOf returns the depth of the next question, by chance
  */
 export async function offer(
   ask: (depth: number) => Promise<Answered>,

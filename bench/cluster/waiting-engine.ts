@@ -4,16 +4,16 @@ import { fakeEngineCommandIn } from "../../test/support/fake-engine/index.ts";
 import { quickestSettings } from "../../test/support/quickest-settings.ts";
 import { makeDataFolder } from "../data-folder.ts";
 
-/** Milliseconds for each depth but the first. */
+/** The time that a search takes for each depth but the first, in milliseconds. */
 export const iterationMs = 50;
 
 /** The id of the engine that only waits. */
 export const waitingEngine = "fake-1.0";
 
 /**
- * Settings of a node whose engines only wait, so that many of them need no cores.
+ * Returns the settings of a node whose engines only wait, so that many of them need no cores.
  *
- * @param everyMs milliseconds that a search takes for each depth but the first
+ * @param everyMs the time that a search takes for each depth but the first, in milliseconds
  */
 export function waitingEngineSettings(everyMs = iterationMs): NodeJS.ProcessEnv {
   const folder = makeDataFolder();

@@ -41,7 +41,7 @@ function firstMove(): string {
   const chess = Chess.fromSetup(parseFen(fen).unwrap()).unwrap();
   for (const [from, dests] of chess.allDests()) {
     for (const to of dests) {
-      // chessops writes castling as king takes rook, and UCI does not.
+      // Skip castling: chessops writes it as king takes rook, and UCI does not.
       if (chess.board.king.has(from) && chess.board[chess.turn].has(to)) {
         continue;
       }

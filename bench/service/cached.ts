@@ -16,12 +16,13 @@ import { loadByWrk } from "./wrk.ts";
 const question = { fen: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", depth: 14 };
 const callers = 8;
 
-/** Every peer answers so many on a small machine, too. */
+/** The number of questions per second for the load at a fixed rate. Every peer can answer as many, even on a small machine. */
 const perSecond = 2000;
 
 /**
- * Repeats one question whose answer is cached, as fast as possible (over JSON and gRPC) and at a rate (over JSON), with a key and
- * without limits, beside a bare `node:http` server that parses the same body and sends the same bytes.
+ * Measures one question whose answer is cached: repeated as fast as possible (over JSON and gRPC) and at a fixed rate (over
+ * JSON), with a key and without limits. Compares the service with a bare `node:http` server that parses the same body and sends
+ * the same bytes.
  */
 export async function measureCached(
   { rounds, warmSeconds, seconds, beside }: BenchOptions,
@@ -83,7 +84,11 @@ export async function measureCached(
   }
 }
 
-/** Asks twice. @returns the second answer @throws Error if it is not cached */
+/**
+ * Sends a question twice, and returns the second answer.
+ *
+ * @throws Error if the second answer is not cached
+ */
 export async function askedTwice(
   url: string,
   asked: object,
@@ -105,7 +110,7 @@ export async function askedTwice(
   return answer;
 }
 
-/** The same question over gRPC. Its answer must be cached. */
+/** Returns a function that loads the service with the same question over gRPC. Its answer must be cached. */
 async function grpcLoad(
   url: string,
   headers: Readonly<Record<string, string>>,

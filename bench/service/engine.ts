@@ -15,22 +15,22 @@ import { copyCheckout } from "../../test/support/copy-checkout.ts";
 import { nativeStockfish } from "../../test/support/native-stockfish.ts";
 import { makeDataFolder } from "../data-folder.ts";
 
-/** The hash size of all peers: the default of Kibitz. */
+/** The hash size of all peers in MiB, which is the default of Kibitz. */
 export const hashMb = settings.hashMb.default();
 
 /** An engine that Kibitz and its peers run. */
 export interface BenchEngine {
   readonly path: EnginePath;
-  /** The engine id of Kibitz. */
+  /** The id of the engine in Kibitz. */
   readonly id: string;
-  /** The name that it reports. */
+  /** The name that the engine reports. */
   readonly name: string;
   readonly sha256: string;
-  /** The command by which the peers start it. */
+  /** The command by which peers start the engine. */
   readonly command: EngineCommand;
 }
 
-/** The first native Stockfish of this machine, or another UCI engine. */
+/** Returns the first native Stockfish of this machine, or another UCI engine. */
 export async function nativeEngine(file = nativeStockfish()): Promise<BenchEngine> {
   if (file === undefined) {
     throw new Error("no native Stockfish (Debian: apt-get install stockfish)");
@@ -44,7 +44,7 @@ export async function nativeEngine(file = nativeStockfish()): Promise<BenchEngin
   return { path: "native", id, name, sha256, command: { file, args: [] } };
 }
 
-/** The newest WebAssembly build, which is the default where there is no native one. */
+/** Returns the newest WebAssembly build, which is the default if there is no native one. */
 export async function wasmEngine(): Promise<BenchEngine> {
   const [build] = await discoverWasm({ hashMb, threads: 1 }, noSandbox);
   if (build === undefined) {
@@ -55,8 +55,8 @@ export async function wasmEngine(): Promise<BenchEngine> {
 }
 
 /**
- * An engine that answers at once, in a folder with its own Node, because engines run as another user, who may not be able to read this
- * checkout.
+ * Returns an engine that answers at once. It is in a folder with its own Node, because engines run as another user, which may not
+ * be able to read this checkout.
  */
 export async function atOnceEngine(): Promise<BenchEngine> {
   const folder = makeDataFolder();

@@ -9,18 +9,18 @@ const run = promisify(execFile);
 export interface H2Load {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** One gRPC frame, or a JSON body. */
+  /** The file with the body of the request: one gRPC frame, or JSON. */
   readonly bodyFile: string;
-  /** Bytes of each answer: a gRPC error has status 200 and no message. */
+  /** The size of each answer in bytes, to notice errors: a gRPC error has status 200 and no message. */
   readonly answerBytes: number;
-  /** Connections, each with one call after the other. */
+  /** The number of connections, each with one call after the other. */
   readonly callers: number;
   readonly seconds: number;
-  /** The file for the durations of all calls. */
+  /** The file to which the durations of all calls are written. */
   readonly timesFile: string;
 }
 
-/** Returns what to do if `h2load` is missing. */
+/** Returns advice if `h2load` is missing; undefined otherwise. */
 export async function lackOfH2load(): Promise<string | undefined> {
   return run("h2load", ["--version"]).then(
     () => undefined,
@@ -29,20 +29,29 @@ export async function lackOfH2load(): Promise<string | undefined> {
   );
 }
 
-/** Repeats one gRPC call. @throws Error if a call had another answer */
+/**
+ * Repeats one gRPC call as fast as possible.
+ *
+ * @throws Error if a call had another answer
+ */
 export function loadByH2load(load: H2Load): Promise<Loaded> {
   const headers = { "content-type": "application/grpc", te: "trailers", ...load.headers };
   return loadBy({ ...load, headers }, ["--max-concurrent-streams=1"]);
 }
 
-/** Repeats one call over HTTP/1.1, so many times a second by all callers together. @throws Error if a call had another answer */
+/**
+ * Repeats one call over HTTP/1.1 at a fixed rate.
+ *
+ * @param perSecond the number of calls per second of all callers together
+ * @throws Error if a call had another answer
+ */
 export function loadAtRate(load: H2Load, perSecond: number): Promise<Loaded> {
   const headers = { "content-type": "application/json", ...load.headers };
   return loadBy({ ...load, headers }, ["--h1", `--rps=${perSecond / load.callers}`]);
 }
 
 async function loadBy(load: H2Load, more: readonly string[]): Promise<Loaded> {
-  // `h2load` appends.
+  // Delete the file, because `h2load` appends to it.
   rmSync(load.timesFile, { force: true });
   const { stdout } = await run("h2load", [
     `--clients=${load.callers}`,
@@ -68,7 +77,11 @@ async function loadBy(load: H2Load, more: readonly string[]): Promise<Loaded> {
   };
 }
 
-/** Reads the number of answered calls from the output of `h2load`. @throws Error if a call had another answer */
+/**
+ * Reads the number of answered calls from the output of `h2load`.
+ *
+ * @throws Error if a call had another answer
+ */
 export function readH2load(stdout: string, answerBytes: number): number {
   const [, done, succeeded, failed, errored, timedOut] =
     /(\d+) done, (\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout/.exec(stdout)?.map(Number) ?? [];
@@ -76,7 +89,7 @@ export function readH2load(stdout: string, answerBytes: number): number {
   if (!done || done !== succeeded || failed || errored || timedOut) {
     throw new Error(`not all calls were answered with success:\n${stdout}`);
   }
-  // Answers that were on their way at the end are counted in bytes, but not as answers.
+  // Answers in transit at the end are counted in bytes, but not as answers.
   if (dataBytes === undefined || dataBytes < done * answerBytes) {
     throw new Error(
       `${done} answers of ${answerBytes} bytes are more than ${dataBytes} bytes: some were refused`,

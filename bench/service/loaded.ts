@@ -2,7 +2,7 @@
 export interface Loaded {
   readonly requests: number;
   readonly seconds: number;
-  /** Quantiles of the time from request to answer, in milliseconds. */
+  /** The median of the time from request to answer, in milliseconds; `p99Ms` is the 99th percentile. */
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
@@ -11,7 +11,7 @@ export interface Loaded {
 interface Told {
   readonly requests: number;
   readonly microseconds: number;
-  /** Microseconds. */
+  /** The median of the time from request to answer, in microseconds. */
   readonly p50: number;
   readonly p99: number;
   readonly asked: number;

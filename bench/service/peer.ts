@@ -1,7 +1,7 @@
 import type { BenchEngine } from "./engine.ts";
 import type { Loaded } from "./loaded.ts";
 
-/** Questions, the number of callers, and a duration. */
+/** A load on a peer: questions, the number of callers, and a duration. */
 export interface Load {
   /** A file with a request body on each line. */
   readonly file: string;
@@ -11,23 +11,26 @@ export interface Load {
   readonly repeats: boolean;
 }
 
-/** Settings for the start of any peer. */
+/** The settings with which any peer is started. */
 export interface PeerSettings {
   readonly engine: BenchEngine;
-  /** Searches at a time. */
+  /** The number of searches that can run at a time. */
   readonly slots: number;
-  /** A Python that has chess, FastAPI and uvicorn. */
+  /** The command of a Python that has chess, FastAPI and uvicorn. */
   readonly python: string;
-  /** For the files that the peer writes. */
+  /** The folder for the files that the peer writes. */
   readonly folder: string;
 }
 
 /** A service that answers the same questions as Kibitz. */
 export interface Peer {
   readonly name: string;
-  /** A description, to be read after the name. */
+  /** The description of the peer, which is shown after its name. */
   readonly about: string;
-  /** True if an answer depends on earlier questions, and so may differ from the answers of others. */
+  /**
+   * True if the peer keeps its hash table between questions. Its answers then depend on earlier questions, and may differ from
+   * the answers of other peers.
+   */
   readonly keepsHash: boolean;
   /** Returns the reason why the peer cannot run here. */
   lack?(settings: PeerSettings): Promise<string | undefined>;
@@ -35,9 +38,9 @@ export interface Peer {
 }
 
 export interface StartedPeer {
-  /** The process of its server. */
+  /** The process id of the peer's server. */
   readonly pid: number;
-  /** Asks one question. The move is in UCI's notation. */
+  /** Sends one question. Returns the best move in UCI. */
   bestMoveOf(fen: string, depth: number): Promise<string>;
   load(load: Load): Promise<Loaded>;
   stop(): Promise<unknown>;

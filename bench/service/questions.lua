@@ -1,4 +1,4 @@
--- For wrk: asks the questions of a file in turn, one JSON body a line, and tells what it measured as a line of JSON.
+-- For wrk: sends the questions of a file in turn, one JSON body on each line, and prints the measurements as a line of JSON.
 --
 --     wrk ... -s questions.lua <url> -- <file>
 

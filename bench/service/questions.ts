@@ -5,11 +5,14 @@ import { makeFen } from "chessops/fen";
 import type { NormalMove } from "chessops/types";
 import { createRandom } from "../../test/support/random.ts";
 
-/** Random games have few different positions before this ply. */
+/** The first ply of a random game whose position is a question. Before it, random games have few different positions. */
 const pliesMin = 8;
 const pliesMax = 120;
 
-/** Positions of random games without end, each with a new board, and none at the end of a game. The same seed gives the same positions. */
+/**
+ * Yields positions of random games without end. Each has a new board, and none is the end of a game. The same seed gives the same
+ * positions.
+ */
 export function* newPositions(seed: number): Generator<string, never> {
   const random = createRandom(seed);
   const seen = new Set<string>();
@@ -33,14 +36,16 @@ function queened(game: Chess, move: NormalMove): NormalMove {
   return promotes ? { ...move, promotion: "queen" } : move;
 }
 
-/** More than any peer answers in a second, so that new questions never run out. */
+/** Returns a number of questions that is larger than any peer answers in a second, so that new questions never run out. */
 export function mostPerSecond(depth: number): number {
   return depth < 4 ? 8000 : depth < 10 ? 2500 : 600;
 }
 
 /** Makes files of questions. They are deleted when the bench ends. */
 export interface QuestionBook {
-  /** Writes `count` bodies, one a line, of positions that were in no file before. Returns the file. */
+  /**
+   * Writes `count` request bodies, one on each line, with positions that were in no file before. Returns the path of the file.
+   */
   write(count: number, bodyOf: (nextFen: () => string) => object): string;
   nextFen(): string;
 }

@@ -6,24 +6,30 @@ import { kibitzBeside } from "./peers/kibitz.ts";
 import { mostPerSecond, type QuestionBook } from "./questions.ts";
 import { type Measured, takeTurns } from "./turns.ts";
 
-/** The peers, measured in one cell. */
+/** A row of measurements: all peers, with the same kind of questions. */
 export interface Row {
   readonly kind: RowKind;
   readonly path: EnginePath;
   readonly depth: number;
   readonly callers: number;
-  /** Questions a second of all callers together; if unset, each caller asks again as soon as it is answered. */
+  /**
+   * The number of questions per second of all callers together; if undefined, each caller sends its next question as soon as it
+   * has an answer.
+   */
   readonly perSecond?: number;
-  /** The others are compared with the first. */
+  /** The measurements of the peers. All are compared with the first. */
   readonly measured: readonly Measured[];
 }
 
-/** Number of the questions that are repeated. */
+/** The number of questions that are repeated. */
 const repeatedCount = 100;
 
 type Running = StartedPeer & Pick<Peer, "name" | "keepsHash">;
 
-/** Asks new questions, the same ones of all peers in a round; then, if requested, the same questions again and again. */
+/**
+ * Measures new questions, which are the same for all peers in a round. Then, if requested, measures the same questions again and
+ * again.
+ */
 export async function measureRows(
   engine: BenchEngine,
   options: BenchOptions,
@@ -83,7 +89,7 @@ async function startAll(
   return running;
 }
 
-/** Asks all peers the same questions, while V8 compiles the hot functions and engines take their memory. */
+/** Sends the same questions to all peers, while V8 compiles the hot functions and engines allocate their memory. */
 async function warmUp(running: readonly Running[], seconds: number, book: QuestionBook): Promise<void> {
   const file = book.write(mostPerSecond(1) * seconds, (nextFen) => ({ fen: nextFen(), depth: 1 }));
   for (const { load } of running) {
@@ -91,7 +97,7 @@ async function warmUp(running: readonly Running[], seconds: number, book: Questi
   }
 }
 
-/** Peers that clear the hash must find the same move: otherwise they do not do the same work. */
+/** Checks that all peers that clear the hash find the same move. If they do not, they do not do the same work. */
 async function compareMoves(running: readonly Running[], depth: number, book: QuestionBook): Promise<void> {
   const fen = book.nextFen();
   const moves = new Map<string, string>();
@@ -107,9 +113,12 @@ async function compareMoves(running: readonly Running[], depth: number, book: Qu
   }
 }
 
-/** From this depth on a search takes some tenths of a second. */
+/** The depth from which a search takes some tenths of a second. */
 const deep = 12;
-/** A turn of deep searches lasts so long for each caller, so that all are answered a few times, and at least long enough for some dozens of answers. */
+/**
+ * The length of a turn of deep searches for each caller, in seconds, so that each is answered a few times. `deepSecondsMin` gives
+ * at least some dozens of answers.
+ */
 const deepSecondsPerCaller = 0.5;
 const deepSecondsMin = 10;
 

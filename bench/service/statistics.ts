@@ -2,15 +2,15 @@ import type { Loaded } from "./loaded.ts";
 
 /** The measurements of one peer in one turn. */
 export interface Turn extends Loaded {
-  /** Processor time of the server alone for each request, in microseconds. */
+  /** The processor time of the server alone for each request, in microseconds. */
   readonly serverUs: number;
-  /** Processor time of all that the server has started for each request, in microseconds. */
+  /** The processor time of all processes that the server has started, for each request, in microseconds. */
   readonly enginesUs: number;
-  /** Resident memory of the server alone at the end, in MiB. */
+  /** The resident memory of the server alone at the end of the turn, in MiB. */
   readonly rssMib: number;
 }
 
-/** A figure over all rounds. */
+/** The median, least and greatest value of a figure over all rounds. */
 export interface Spread {
   readonly median: number;
   readonly least: number;
@@ -35,9 +35,10 @@ export function spreadOf(turns: readonly Turn[], figure: Figure): Spread {
 }
 
 /**
- * The figure divided by the others' figure, round by round, because other work of the machine slows both in a round.
+ * Returns a figure divided by the same figure of another peer, round by round, because other work of the machine slows both in a
+ * round.
  *
- * @param others as many turns, of the same rounds
+ * @param others the turns of the other peer, in the same rounds
  */
 export function ratioOf(turns: readonly Turn[], others: readonly Turn[], figure: Figure): Spread {
   return spread(
@@ -56,7 +57,11 @@ function spread(values: readonly number[]): Spread {
   return { median, least, most };
 }
 
-/** Interpolates between the two nearest values. @param sorted ascending, not empty */
+/**
+ * Returns a quantile. Interpolates between the two nearest values.
+ *
+ * @param sorted the values, ascending and not empty
+ */
 export function quantile(sorted: ArrayLike<number>, share: number): number {
   const place = (sorted.length - 1) * share;
   const below = sorted[Math.floor(place)] ?? Number.NaN;

@@ -11,14 +11,17 @@ import { takeTurns } from "./turns.ts";
 const questionCount = 100;
 const callers = 8;
 
-/** Settings of three nodes, named after the source of their answers. Without memory and store, each answer is searched. */
+/** The settings of three nodes, by the source of their answers. A node without memory and store searches each answer. */
 const sources = {
   "Kibitz, searched": { KIBITZ_CACHE_MB: "0", KIBITZ_STORE_MB: "0" },
   "Kibitz, stored": { KIBITZ_CACHE_MB: "0" },
   "Kibitz, cached": { KIBITZ_STORE_MB: "0" },
 } as const;
 
-/** Repeats a hundred questions whose answers are searched, stored or cached: one row for each depth whose answers are stored. */
+/**
+ * Measures a hundred questions that are repeated, whose answers are searched, stored or cached. There is one row for each depth
+ * whose answers are stored.
+ */
 export async function measureStored(
   { depths, rounds, warmSeconds, seconds }: BenchOptions,
   settings: PeerSettings,
@@ -36,7 +39,7 @@ export async function measureStored(
         .split("\n")
         .map((line) => JSON.parse(line));
       for (const [name, { server, headers }] of started) {
-        // The node that searches every question keeps no answer.
+        // Skip the node that searches every question, because it keeps no answer.
         for (const question of name === "Kibitz, searched" ? [] : questions) {
           await askedTwice(server.url, question, headers);
         }

@@ -3,23 +3,23 @@ import { cpuTimesOf, rssMib } from "../vital-signs.ts";
 import type { Loaded } from "./loaded.ts";
 import type { Turn } from "./statistics.ts";
 
-/** A peer that takes turns. */
+/** A peer that is loaded in turns with others. */
 export interface Runner {
   readonly name: string;
-  /** The process of its server, whose processor time and memory are measured. */
+  /** The id of the server's process, whose processor time and memory are measured. */
   readonly pid: number;
   load(round: number): Promise<Loaded>;
 }
 
 export interface Measured {
   readonly name: string;
-  /** One for each round. */
+  /** The measurements of the peer, one for each round. */
   readonly turns: readonly Turn[];
 }
 
 /**
- * Loads the peers in turns, A B C and then C B A, so that other work of the machine favours none of them. Each turn begins when all
- * servers are idle, because a server that does not notice that its callers have left goes on searching for them.
+ * Loads the peers in turns, A B C and then C B A, so that other work of the machine favours none of them. Each turn begins when
+ * all servers are idle, because a server that does not notice that its callers have disconnected goes on searching for them.
  */
 export async function takeTurns(runners: readonly Runner[], rounds: number): Promise<readonly Measured[]> {
   const turns = new Map(runners.map(({ name }): [string, Turn[]] => [name, []]));
@@ -45,7 +45,10 @@ async function measure(pid: number, load: () => Promise<Loaded>): Promise<Turn> 
   };
 }
 
-/** One look alone may come while the machine gives the server no time. */
+/**
+ * The number of samples without processor time after which a server is idle. One sample is not enough, because the machine may
+ * give the server no time meanwhile.
+ */
 const quietLooks = 3;
 
 /** Waits until the server and its engines are idle. */

@@ -7,15 +7,15 @@ import type { Load } from "./peer.ts";
 const run = promisify(execFile);
 const script = fileURLToPath(new URL("questions.lua", import.meta.url));
 
-/** Each caller is a connection with one request after the other. */
+/** A load by `wrk`. Each caller is a connection with one request after the other. */
 interface WrkLoad extends Load {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Returns what to do if `wrk` is missing. */
+/** Returns advice if `wrk` is missing; undefined otherwise. */
 export async function lackOfWrk(): Promise<string | undefined> {
-  // It has no option that exits with 0.
+  // Ignore the exit code, because `wrk` has no option that exits with 0.
   const missing = await run("wrk", ["--version"]).then(
     () => false,
     (error) => error.code === "ENOENT",

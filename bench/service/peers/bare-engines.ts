@@ -3,7 +3,11 @@ import { type BenchEngine, hashMb } from "../engine.ts";
 
 /** An engine without a service around it. */
 export interface BareEngine {
-  /** @param position as UCI writes it: `fen … moves …` */
+  /**
+   * Runs a search, and returns the best move in UCI.
+   *
+   * @param position the position as UCI writes it: `fen … moves …`
+   */
   search(position: string, depth: number): Promise<string>;
   stop(): void;
 }
@@ -11,7 +15,7 @@ export interface BareEngine {
 /**
  * Starts an engine that gets `ucinewgame` before every search.
  *
- * @param hash MiB of its hash table
+ * @param hash the size of its hash table, in MiB
  */
 export async function startBareEngine({ command }: BenchEngine, hash = hashMb): Promise<BareEngine> {
   const child = spawn(command.file, command.args, { env: {}, stdio: ["pipe", "pipe", "ignore"] });
@@ -21,7 +25,7 @@ export async function startBareEngine({ command }: BenchEngine, hash = hashMb): 
   let heard = "";
   let wake = (_line: string): void => {};
   child.stdout.setEncoding("latin1").on("data", (text: string) => {
-    // Only the last line counts, which may come in two pieces.
+    // Keep only the end of the output: only the last line counts, and it may come in two pieces.
     heard = (heard + text).slice(-4096);
     const at = heard.lastIndexOf(awaited);
     if (at >= 0 && heard.endsWith("\n")) {

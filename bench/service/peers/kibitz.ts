@@ -5,7 +5,7 @@ import { makeDataFolder } from "../../data-folder.ts";
 import type { Peer, PeerSettings, StartedPeer } from "../peer.ts";
 import { loadByWrk } from "../wrk.ts";
 
-/** Limits that are counted and never reached. */
+/** Plans whose limits are counted but never reached. */
 const plans = {
   plans: [
     {
@@ -25,17 +25,20 @@ const plans = {
 export interface KibitzOptions {
   /** Environment variables of the server. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Another checkout, run by its own Node. */
+  /** The folder of another checkout, which is run by its own Node. */
   readonly checkout?: string;
 }
 
 export interface StartedKibitz extends StartedPeer {
   readonly server: Server;
-  /** The key, if callers have one. */
+  /** The headers of requests: the key, if callers have one. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Kibitz as users start it: the log at info, into a file; all callers have one key, whose limits are counted. */
+/**
+ * Kibitz as users start it: with the log at the level `info`, written to a file. All callers have one key, whose limits are
+ * counted.
+ */
 export const kibitz: Peer = {
   name: "Kibitz",
   about:
@@ -44,7 +47,7 @@ export const kibitz: Peer = {
   start: (settings) => startKibitz(settings),
 };
 
-/** The Kibitz of another checkout, to see what a change brings. */
+/** Returns the Kibitz of another checkout, to show the effect of a change. */
 export function kibitzBeside(checkout: string): Peer {
   return {
     ...kibitz,
@@ -102,7 +105,7 @@ export async function startKibitz(
   };
 }
 
-/** The last lines of the log that report a failure. */
+/** Returns the last lines of the log that report a failure. */
 function refusalsIn(log: string): string {
   const lines = readFileSync(log, "utf8").split("\n");
   return lines

@@ -32,7 +32,7 @@ function startEngine(): Engine {
     }
     const answer = answerFrom(text);
     text = "";
-    // The engine reads the next search after the cleaning.
+    // The engine cleans its hash table before it reads the next search.
     child.stdin.write("ucinewgame\n");
     asking?.end(answer);
     const next = line.shift();

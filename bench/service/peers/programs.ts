@@ -32,7 +32,7 @@ export const pythonChess: Peer = {
   start: (settings) => startService(settings.python, "python_chess.py", settings),
 };
 
-/** Starts a service with its own engines. Resolves when it has answered a question. */
+/** Starts a service with its own engines. Resolves when the service has answered a question. */
 async function startService(
   interpreter: string,
   program: string,
@@ -63,9 +63,9 @@ export interface Program {
 }
 
 /**
- * Starts a program of this folder on a free port. Resolves when it has answered a question.
+ * Starts a program of this folder on a free port. Resolves when the program has answered a question.
  *
- * @param input for its standard input
+ * @param input the text for its standard input
  */
 export async function startProgram(
   interpreter: string,
@@ -77,7 +77,7 @@ export async function startProgram(
   const port = await freePort();
   const path = fileURLToPath(new URL(program, import.meta.url));
   const output = openSync(join(folder, `${program}.log`), "a");
-  // A process group, so that its engines are killed with it.
+  // Start a process group, so that the engines of the program are killed with it.
   const child = spawn(interpreter, [path, String(port), ...args], {
     stdio: ["pipe", output, output],
     detached: true,

@@ -1,4 +1,4 @@
-"""python-chess behind FastAPI: engines in a queue, each with one caller at a time. They keep their hash.
+"""python-chess behind FastAPI: engines in a queue, each with one caller at a time. The engines keep their hash.
 
     python python_chess.py <port> <engines> <MiB of hash> <command of the engine...>
 
