@@ -3,7 +3,7 @@
 # may change. Before the first release, intended-breaks.txt lists what is changed on purpose.
 #
 #     tools/buf-breaking.sh            compares
-#     tools/buf-breaking.sh --record   compares, then records the proto of now and empties intended-breaks.txt: `npm version` calls it
+#     tools/buf-breaking.sh --record   compares, then records the present proto and empties intended-breaks.txt; `npm version` runs this
 set -euo pipefail
 cd "$(dirname "$0")/.."
 base=tools/contract-base.binpb
@@ -18,7 +18,7 @@ fi
 
 status=0
 complaints=$(buf breaking proto --against "$base") || status=$?
-# 100: it has complaints. Anything else is a failure of its own.
+# Exit code 100 means that buf has complaints. Any other code is a failure of buf itself.
 if [ "$status" -ne 0 ] && [ "$status" -ne 100 ]; then
   printf '%s' "$complaints"
   exit "$status"
@@ -29,7 +29,7 @@ if [ "$status" -eq 100 ] && [ -z "$complaints" ]; then
 fi
 status=0
 while IFS= read -r complaint; do
-  # Without the place: lines move.
+  # Compare complaints without their place, because lines move.
   if [ -z "$complaint" ]; then
     continue
   elif grep --quiet --line-regexp --fixed-strings -e "$(sed -E 's/^[^:]*:[0-9]+:[0-9]+://' <<<"$complaint")" <<<"$intended"; then

@@ -1,6 +1,7 @@
 /**
- * Builds the page into `dist/web/`. It is built in a temporary folder first, so that a server never reads half of it, and two builds at
- * the same time do not collide. Part of `npm run build`; a server in a checkout runs it if the page is missing or older than its sources.
+ * Builds the page into `dist/web/`. Builds it in a temporary folder first, so that a server never reads half of it, and so that
+ * two builds at the same time do not collide. This is part of `npm run build`; a server in a checkout also runs it if the page is
+ * missing or older than its sources.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
@@ -14,9 +15,9 @@ import { build } from "vite";
 const dist = fileURLToPath(new URL("../dist", import.meta.url));
 const place = join(dist, "web");
 const begun = new Date();
-// A server may run beside.
+// Run with low priority, because a server may run at the same time.
 setPriority(10);
-/** Far longer than a build takes: an older folder was left by a build that was killed. */
+/** The age in milliseconds after which a temporary folder was left by a build that was killed. A build takes far less time. */
 const leftAfterMs = 10 * 60_000;
 
 await mkdir(dist, { recursive: true });
@@ -29,9 +30,10 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.kill(process.pid, signal);
   });
 }
-// With another value, as in tests, Vite and libraries would add checks for developers.
+// With any other value, as in tests, Vite and libraries would add checks for developers.
 process.env.NODE_ENV = "production";
-// Beside its final place, because a folder can be renamed only within a file system. Synchronously, so that a signal never misses its name.
+// Make the folder beside its final place, because a folder can be renamed only within a file system. Make it synchronously, so
+// that the handler of signals always knows its name.
 folder = mkdtempSync(join(dist, ".web-"));
 try {
   await build({
@@ -42,7 +44,7 @@ try {
   for (const file of await readdir(folder, { recursive: true })) {
     await compress(join(folder, file));
   }
-  // The server may run as another user than the build.
+  // Let every user read the folder, because the server may run as another user than the build.
   await chmod(folder, 0o755);
   // A source that is saved during the build must be newer than the page.
   await utimes(join(folder, "index.html"), begun, begun);
@@ -55,7 +57,7 @@ try {
 async function removeLeft(): Promise<void> {
   for (const name of await readdir(dist)) {
     const path = join(dist, name);
-    // Another build may remove it at the same time.
+    // Ignore a folder that another build removes at the same time.
     const mtimeMs = name.startsWith(".web-")
       ? await stat(path).then(
           (is) => is.mtimeMs,
@@ -92,7 +94,7 @@ async function replace(): Promise<void> {
       await rename(folder, place);
       return;
     } catch (error) {
-      // Another build has just put its page there, which may be older than this one.
+      // Try again: another build has just put its page there, which may be older than this one.
       throwUnless(error, "ENOTEMPTY", "EEXIST");
     }
   }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Writes the files of a release to release/: the npm package, the descriptor set of the API with its imports and comments, the OpenAPI
 # document and the bill of materials (CycloneDX), all of this checkout. Publishes nothing. Fails if the
-# package's name belongs to another project, or if `npm publish --dry-run` refuses the package: that looks at its files and its version, not at
-# who may publish it.
+# package's name belongs to another project, or if `npm publish --dry-run` rejects the package. The dry run
+# checks the files and the version of the package, but not who may publish it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,7 +15,7 @@ buf build proto -o release/kibitz.binpb
 cp gen/openapi.json release/kibitz.openapi.json
 npm run --silent sbom >release/kibitz.cdx.json
 
-# Once: tests that install the package take this file. test/slow/release/package.nightly.test.ts packs again and compares.
+# Pack only once, because tests that install the package take this file. test/slow/release/package.nightly.test.ts packs again and compares.
 npm pack --silent --pack-destination release >/dev/null
 
 (cd release && sha256sum kibitz* >SHA256SUMS && sha256sum --quiet -c SHA256SUMS)

@@ -1,6 +1,6 @@
 /**
  * Draws forty doc comments, twenty test names and twenty sentences of the documents at random, for readers who have not seen the
- * code. The seed is the hash of the commit, so the draw cannot be repeated until it pleases.
+ * code. The hash of the commit is the seed, so that nobody can repeat the draw until it suits them.
  *
  *     node tools/draw-words.ts
  */
@@ -26,7 +26,7 @@ const testNames = (text: string) =>
     ([, name = ""]) => name,
   );
 
-/** The sentences of a document, without code, tables, headings and lists of links. */
+/** Returns the sentences of a document, without its code, tables, headings and lists of links. */
 const sentences = (text: string) =>
   text
     .replaceAll(/^(```|~~~)[\s\S]*?^\1.*$/gm, "")
@@ -52,7 +52,7 @@ show(
   ),
 );
 
-/** Draws pieces of some length without repeats, in the order of their hashes with the commit. */
+/** Draws pieces of text that have more than three words, in the order of the hashes of the commit, file and text. */
 function draw(
   count: number,
   from: readonly string[],

@@ -1,11 +1,12 @@
 /**
- * Lists the packages of an installed Kibitz with their licences, and fails if a licence is not compatible with GPL-3.0-or-later. Reads
- * the lock file, and the page, which contains packages that are not installed. The build writes their licence texts beside the page.
+ * Lists the packages of an installed Kibitz with their licences, and fails if a licence is not compatible with GPL-3.0-or-later.
+ * Reads the lock file, and the sources of the page, because the page contains packages that are not installed. The build writes
+ * their licence texts beside the page.
  */
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** Licences that are compatible with the GPL, version 3 or later: https://www.gnu.org/licenses/license-list.html. */
+/** The licences that are compatible with the GPL, version 3 or later: https://www.gnu.org/licenses/license-list.html. */
 const compatible: ReadonlySet<string> = new Set([
   "0BSD",
   "Apache-2.0",
@@ -37,7 +38,7 @@ const rows = Object.entries(packages)
     license,
   }));
 
-/** The packages that the page imports, and all their dependencies, by their names in the lock file. */
+/** Returns the packages that the page imports and all their dependencies, by their names in the lock file. */
 function bundledPackages(): ReadonlySet<string> {
   const root = fileURLToPath(new URL("..", import.meta.url));
   const sources = globSync("web/src/**/*.{ts,tsx}", { cwd: root }).map((file) =>
@@ -58,7 +59,7 @@ function bundledPackages(): ReadonlySet<string> {
   return found;
 }
 
-/** Reads the SPDX expressions that occur: one licence, all of several, or one of several. */
+/** True if an SPDX expression is compatible. It may be one licence, all of several, or one of several. */
 function isCompatible(license: string): boolean {
   const plain = license.replace(/^\(|\)$/g, "");
   return plain.includes(" OR ")

@@ -5,7 +5,7 @@ import { helpOption } from "../src/cli/command.ts";
 import { allCommands } from "../src/cli/commands.ts";
 import { describeSettings } from "../src/wiring/config.ts";
 
-/** The manual in roff, for the program `man`. */
+/** Returns the manual in roff, for the program `man`. */
 export async function manual(): Promise<string> {
   const commands = await allCommands();
   const parts = commands.map(({ usage, about, options, notes }) =>
@@ -24,7 +24,7 @@ export async function manual(): Promise<string> {
   const settings = describeSettings().flatMap(({ key, about, default: value }) => [
     ".TP",
     `.B ${escaped(key)}`,
-    // Some defaults depend on the machine, and their texts say how they are found.
+    // Leave out defaults that depend on the machine: their texts explain them.
     escaped(`${about}${value === "" || about.includes("by default") ? "" : ` (${value})`}`),
   ]);
   return `.TH KIBITZ 1 "" "kibitz ${manifest.version}" "User Commands"

@@ -1,10 +1,8 @@
-/**
- * Writes `docs/metrics.md` from the families that the service has. Part of `npm run generate`.
- */
+/** Writes `docs/metrics.md` from the metrics of the service. This is part of `npm run generate`. */
 import { writeFileSync } from "node:fs";
 import { type DescribedFamily, describeMetrics } from "../src/metrics/metrics.ts";
 
-/** The content of the page. */
+/** Returns the content of the page. */
 export function metricsPage(): string {
   const all = describeMetrics();
   const isOurs = ({ name }: DescribedFamily) => name.startsWith("kibitz_");

@@ -1,12 +1,12 @@
 /**
- * Runs the steps that take long and guard what changes rarely, one after another. A failed step does not stop the others.
+ * Runs the steps that take long and that guard what changes rarely, one after another. A failed step does not stop the others.
  *
  *     npm run test:nightly                 all steps
- *     npm run test:nightly -- fuzz image   these only
+ *     npm run test:nightly -- fuzz image   only these steps
  *
- * Exits with 1 if a step failed or, in CI, was not run. The output of each step is in `nightly/<step>.log`, and its tests are in
- * `nightly/<step>.jsonl`. A run of all steps writes their results to `docs/measured.md`, with each line of their output that begins with
- * "measured: ".
+ * Exits with 1 if a step failed or, in CI, was not run. The output of each step is in `nightly/<step>.log`, and its test results
+ * are in `nightly/<step>.jsonl`. A run of all steps writes the results to `docs/measured.md`, with each output line that begins
+ * with "measured: ".
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -17,11 +17,11 @@ import { describeRun, writeMeasured } from "../bench/measured.ts";
 import type { TestResult } from "../test/support/lane.ts";
 
 interface Step {
-  /** Shell command, run in the root of the checkout. */
+  /** The shell command of the step, which is run in the root of the checkout. */
   readonly command: string;
   /** The promise that the step guards, in a few words. */
   readonly guards: string;
-  /** Programs that the step needs. */
+  /** The programs that the step needs. */
   readonly programs?: readonly string[];
   readonly asRoot?: true;
 }
@@ -72,7 +72,7 @@ const steps: Readonly<Record<string, Step>> = {
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(root, "nightly");
-/** No step takes half of it. */
+/** The longest time of a step, in milliseconds. No step takes half of it. */
 const stepMaxMs = 3 * 3_600_000;
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(steps);
@@ -125,7 +125,7 @@ function measuredBy(name: string): readonly string[] {
   return lines.filter((line) => line.startsWith("measured: ")).map((line) => `  - ${line.slice(10)}`);
 }
 
-/** @returns how the step ended, beginning with `passed`, `failed` or `not run` */
+/** Runs a step. Returns how it ended, as a text that begins with `passed`, `failed` or `not run`. */
 async function run(name: string, { command }: Step): Promise<string> {
   const log = join("nightly", `${name}.log`);
   const tests = join(folder, `${name}.jsonl`);
@@ -135,7 +135,7 @@ async function run(name: string, { command }: Step): Promise<string> {
   const output = openSync(join(root, log), "w");
   const child = spawn("bash", ["-c", command], {
     cwd: root,
-    // A process group, so that all of it can be ended.
+    // Start a process group, so that all its processes can be ended.
     detached: true,
     stdio: ["ignore", output, output],
     env: {
@@ -171,7 +171,7 @@ function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   }
 }
 
-/** Counts the tests that a step has reported. A step without tests reports none. */
+/** Counts the tests that a step has reported. A step without tests has reported none. */
 function countTests(path: string) {
   const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n").filter(Boolean) : [];
   const results = lines.map((line): TestResult => JSON.parse(line));

@@ -1,6 +1,6 @@
 /**
- * Asks the registry of npm for the owner of this package's name, and fails if it is another project: then publishing would be refused,
- * and our documents would install the other project's code.
+ * Asks npm's registry who owns the name of this package. Fails if it is another project: npm would then refuse to publish this
+ * package, and our documents would install the code of the other project.
  */
 import { spawnSync } from "node:child_process";
 import { styleText } from "node:util";

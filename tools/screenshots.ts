@@ -1,6 +1,6 @@
 /**
- * Takes pictures of the page with real answers into `screenshots/`, in four sizes, light and dark; and the picture of the README,
- * `docs/page.png`. Needs Chromium.
+ * Takes pictures of the page with real answers, in four sizes, light and dark, and writes them to `screenshots/`. Also takes the
+ * picture of the README, `docs/page.png`. Needs Chromium.
  *
  *     npm run screenshots
  *     node tools/screenshots.ts --docs    only docs/page.png
@@ -35,12 +35,13 @@ const folder = join(root, "screenshots");
 mkdirSync(folder, { recursive: true });
 const dataDir = mkdtempSync(join(tmpdir(), "kibitz-screenshots-"));
 await buildPage();
-// The limits of every keyless caller, with another request rate.
+// Both servers have the limits of keyless callers, with another request rate.
 const server = await startWith("unlimited", []);
 const limited = await startWith("limited", [{ name: "minute", quota: 1, window_s: 60, unit: "request" }]);
 const browser = await launchChromium();
 try {
-  // This comes first, because a cached answer has no scores by depth. Times are hidden, so that the same page gives the same picture.
+  // Take this picture first, because a cached answer has no scores by depth. Times are hidden, so that the same page gives the
+  // same picture.
   const shown = join(root, "docs/page.png");
   const visit: Scene = {
     ...analysisScene,
@@ -66,7 +67,6 @@ try {
   rmSync(dataDir, { recursive: true });
 }
 
-/** Speed and time are different in every picture. */
 function startWith(name: string, rates: readonly object[]): Promise<Server> {
   const folder = join(dataDir, name);
   const plans = join(dataDir, `${name}.json`);

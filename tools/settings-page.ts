@@ -1,14 +1,14 @@
 /**
- * Renews the table of `docs/settings.md` from the rows of `src/wiring/settings.ts`: which settings there are, what they mean, and the
- * defaults. What stands behind the first sentence, and words for a default that the machine decides, are written by hand and stay. Part
- * of `npm run update`.
+ * Updates the table of `docs/settings.md` from the rows of `src/wiring/settings.ts`: the names of settings, their meanings and
+ * their defaults. Keeps what is written by hand: the text after the first sentence, and the words for a default that depends on
+ * the machine. This is part of `npm run update`.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { describeSettings } from "../src/wiring/config.ts";
 
 const file = new URL("../docs/settings.md", import.meta.url);
 
-/** Defaults that the machine decides. */
+/** The settings whose defaults depend on the machine. */
 const ofTheMachine = ["KIBITZ_SLOTS", "KIBITZ_ENGINE_MEMORY_MB"];
 
 export function isFixed({
@@ -21,7 +21,11 @@ export function isFixed({
   return value !== "(unset)" && !ofTheMachine.includes(key);
 }
 
-/** @param text the page as it is */
+/**
+ * Returns the updated page.
+ *
+ * @param text the present page
+ */
 export function settingsPage(text = readFileSync(file, "utf8")): string {
   const [before = "", ...rest] = text.split(/(?<=^\|---\|---\|---\|\n)/m);
   const [, after = ""] = /^(?:\| `.*\n)*([\s\S]*)$/.exec(rest.join("")) ?? [];

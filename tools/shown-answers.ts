@@ -5,14 +5,17 @@ import { compactJson } from "../test/support/compact-json.ts";
 import { withoutChance } from "../test/support/without-chance.ts";
 
 /**
- * The answers that documents show, in README.md, docs/api.md and docs/agents.md, and the examples of the OpenAPI document in
- * `docs/examples/`. Tests compare them with the answers of a service, and `npm run update` writes them.
+ * Reads and updates the answers that documents show, in README.md, docs/api.md and docs/agents.md, and the examples of the
+ * OpenAPI document in `docs/examples/`. Tests compare these with the answers of a service, and `npm run update` writes them.
  */
 const root = new URL("../", import.meta.url);
 export const documents = ["README.md", "docs/api.md", "docs/agents.md"] as const;
 export const examples = readdirSync(new URL("docs/examples/", root)).map((file) => `docs/examples/${file}`);
 
-/** Settings of the service: no native Stockfish, as on the machines of most readers, and no cached answers. */
+/**
+ * The settings of the service that gives the answers: without a native Stockfish, as on the machines of most readers, and without
+ * cached answers.
+ */
 export const plainSettings = {
   KIBITZ_NATIVE_ENGINES: "none",
   KIBITZ_DEFAULT_ENGINE: "stockfish-19",
@@ -20,21 +23,23 @@ export const plainSettings = {
   KIBITZ_CACHE_MB: "0",
 } as const;
 
-/** For the examples that are refused with 429, the service allows two requests a minute. */
+/** The plans for the examples that are rejected with 429: they allow two requests a minute. */
 export const twoAMinute = [
   { id: "keyless", limits: { rates: [{ name: "minute", quota: 2, window_s: 60, unit: "request" }] } },
 ];
 
 export const textOf = (path: string) => readFileSync(new URL(path, root), "utf8");
 
-/** A command with its answer below, which may be folded. */
+/** Matches a command with its answer below it, which may be folded. */
 export const shownJson = /```sh\n(curl [^`]+)```\n+(?:<details>.*\n+)?```json\n((?:.*\n)*?)```/g;
-/** A command that lets jq show one field of the answer. */
+/** Matches a command that uses jq to show one field of the answer. */
 export const shownField = /```sh\n(curl [^`]+) \| jq -r '\.(\w+) \/\/ \.detail'\n```\n+```text\n(.*)\n```/g;
-/** A call of a tool by an agent, with the text that the agent reads. */
+/** Matches a call of a tool by an agent, with the text that the agent reads. */
 const shownTool = /A call of `(\w+)` with `(\{.+\})`.*:\n\n```text\n([\s\S]+?)\n```/g;
 
-/** A document with the answers of the service at `url`. If only ids, times and the like differ, the old answer stays. */
+/**
+ * Returns a document with the answers of the service at `url`. If only values such as ids and times differ, keeps the old answer.
+ */
 export async function documentWithAnswers(path: string, url: string): Promise<string> {
   const text = textOf(path);
   let renewed = text;
@@ -68,7 +73,7 @@ async function answerTo(command: string, url: string): Promise<Readonly<Record<s
   return (await answer.json()) as Record<string, unknown>;
 }
 
-/** Parts of a curl command: single quotes only, and `\` at line ends. */
+/** Splits a curl command into its parts. The command may have only single quotes, and `\` at line ends. */
 export function partsOf(command: string) {
   const { pathname = "", search = "" } = new URL(
     `http://${/(localhost:8080\S*)/.exec(command)?.[1]?.replaceAll("'", "")}`,
@@ -80,22 +85,24 @@ export function partsOf(command: string) {
 
 export interface RecordedExample {
   readonly summary: string;
-  /** Name of the rpc. */
+  /** The name of the RPC. */
   readonly method: string;
-  /** `GET /price?depth=20`. */
+  /** The method and path of the request, such as `GET /price?depth=20`. */
   readonly call: string;
-  /** Set if the caller has a key. */
+  /** Set if the caller sends a key. */
   readonly with_key?: true;
   readonly headers?: Readonly<Record<string, string>>;
   readonly request?: object;
-  /** Absent in a new example, as `answer` is: `npm run update` adds them. */
+  /** The status of the answer. It is absent in a new example, like `answer`; `npm run update` adds both. */
   readonly status?: number;
   readonly answer?: unknown;
 }
 
 export const exampleIn = (path: string): RecordedExample => JSON.parse(textOf(path));
 
-/** An example with the answer of the service at `url`. If only ids, times and the like differ, the old answer stays. */
+/**
+ * Returns an example with the answer of the service at `url`. If only values such as ids and times differ, keeps the old answer.
+ */
 export async function exampleWithAnswer(path: string, url: string): Promise<string> {
   const recorded = exampleIn(path);
   if (recorded.status === 429) {
@@ -128,7 +135,7 @@ async function newKey(url: string): Promise<string> {
   return key;
 }
 
-/** Replaces the time to wait, because it depends on how long the first request took. */
+/** Replaces the time to wait, which depends on how long the first request took, so that two answers can be compared. */
 function comparable({ status, answer }: RecordedExample): unknown {
   const text = JSON.stringify({ status, answer }).replace(/ in \d+ s\./, " in a moment.");
   return withoutChance(text.replace(/"retry_after_ms":\d+/, '"retry_after_ms":60000'));

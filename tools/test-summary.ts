@@ -1,7 +1,7 @@
 /**
- * Sums up the file that `TEST_RESULTS` names after a run of `.ci/run`: how many tests passed, failed and were skipped in each lane, what
- * could not be checked, and which of the timed tests ran a second time. Exits with 1 if a test failed, was skipped or did not end, if no test of a lane passed, or if
- * more than two timed tests needed their second run.
+ * Summarizes the file that `TEST_RESULTS` names after a run of `.ci/run`: the numbers of tests that passed, failed and were
+ * skipped in each lane, what could not be checked, and which timed tests ran a second time. Exits with 1 if a test failed, was
+ * skipped or did not end, if no test of a lane passed, or if more than two timed tests needed their second run.
  *
  *     node tools/test-summary.ts results.jsonl
  */
@@ -11,7 +11,7 @@ import type { TestResult } from "../test/support/lane.ts";
 
 const secondRunsMax = 2;
 
-/** The lanes of `.ci/run` by the files of their tests: the first that fits. */
+/** The lanes of `.ci/run`, each with a pattern for the files of its tests. The first pattern that matches counts. */
 const lanes: readonly (readonly [name: string, files: RegExp])[] = [
   ["npm run test:timed", /\.timed\.test\.ts$/],
   ["npm run test:slow", /^test\/slow\//],

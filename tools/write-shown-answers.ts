@@ -1,6 +1,6 @@
 /**
- * Asks a service, started as the documents say, and writes its answers into README.md, docs/ and `docs/examples/`. Part of
- * `npm run update`. For a new example, add a file without `status` and `answer` first.
+ * Starts a service as the documents say, and writes its answers into README.md, docs/ and `docs/examples/`. This is part of `npm
+ * run update`. For a new example, add a file without `status` and `answer` first.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

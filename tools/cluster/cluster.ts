@@ -1,10 +1,10 @@
 /**
- * Three nodes, their Redis and HAProxy on this machine, to try what many nodes are like. Ends with Ctrl-C.
+ * Runs three nodes, their Redis and HAProxy on this machine, to try a service of several nodes. Ctrl-C ends it.
  *
  *     npm run cluster [-- --port 8080]
  *
- * Settings of the environment are for every node, such as KIBITZ_SLOTS=1. Nobody has limits unless KIBITZ_ACCESS says so: from one
- * shell, those of callers without a key would refuse most calls.
+ * Settings of the environment, such as KIBITZ_SLOTS=1, are for every node. There are no limits unless KIBITZ_ACCESS sets them,
+ * because the limits of keyless callers would reject most calls from one shell.
  */
 import { once } from "node:events";
 import { parseArgs } from "node:util";
@@ -25,13 +25,13 @@ if (missing.length > 0) {
   process.exit(1);
 }
 
-/** Settings that differ for each node. */
+/** The settings that differ for each node. */
 const own = ["KIBITZ_PORT", "KIBITZ_HOST", "KIBITZ_DATA_DIR", "KIBITZ_TRUST_PROXY", "KIBITZ_REDIS_URL"];
 const env = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => name.startsWith("KIBITZ_") && !own.includes(name)),
 );
 
-// Signals count from before the start on.
+// Listen for signals before the start.
 const stopping = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
 let isStopping = false;
 stopping.then(() => {
@@ -39,7 +39,9 @@ stopping.then(() => {
   process.on("SIGINT", () => process.exit(130));
 });
 
-/** Shows the warnings of nodes, and what HAProxy reports about them, which it prints twice. */
+/**
+ * True if a line should be shown: a warning of a node, or a line of HAProxy about the nodes. HAProxy prints each such line twice.
+ */
 function isWorthReading(name: string, line: string): boolean {
   return !isStopping && (name === "haproxy" ? !line.startsWith("[") : /"level":[456]0/.test(line));
 }
@@ -47,7 +49,7 @@ function isWorthReading(name: string, line: string): boolean {
 console.log("Starting Redis, three nodes and HAProxy …");
 try {
   await using cluster = await startCluster({
-    // One search at a time each, or three nodes would take three times the cores.
+    // Let each node run one search at a time, or three nodes would take three times the cores.
     env: { KIBITZ_SLOTS: "1", KIBITZ_ACCESS: "open", ...env },
     ...(port !== undefined && { port }),
     onLog: (name, line) => {
@@ -86,5 +88,5 @@ See what happens when a node dies: kill -9 ${nodes[0]?.pid}. Ctrl-C stops everyt
     process.exitCode = 1;
   }
 }
-// Nothing that still runs is needed.
+// Exit, because nothing that still runs is needed.
 process.exit();

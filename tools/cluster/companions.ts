@@ -5,12 +5,12 @@ import { type Program, startProgram } from "./programs.ts";
 const deploy = fileURLToPath(new URL("../../deploy/", import.meta.url));
 
 export interface HaproxyOptions {
-  /** Addresses of the nodes: `127.0.0.1:8081`. */
+  /** The addresses of the nodes, such as `127.0.0.1:8081`. */
   readonly nodes: readonly [string, string, string];
   readonly bind: string;
-  /** A configuration file instead of the one in `deploy/haproxy/`. */
+  /** The path of a configuration file; if undefined, the file in `deploy/haproxy/`. */
   readonly config?: string;
-  /** Path of a socket for its statistics. */
+  /** The path of a socket for HAProxy's statistics. */
   readonly socket?: string;
   readonly onLine?: (line: string) => void;
 }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A program of others beside the nodes, such as HAProxy: gone with this process, however that ends. */
+/** A running program that nodes need, such as HAProxy. It is killed when this process ends, even if this process crashes. */
 export interface Program extends AsyncDisposable {
   readonly pid: number;
   isRunning(): boolean;
@@ -11,18 +11,22 @@ export interface Program extends AsyncDisposable {
 }
 
 export interface ProgramOptions {
-  /** Added to this process's own. */
+  /** Environment variables that are added to those of this process. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Takes what it prints, line by line. */
+  /** Receives the output of the program, line by line. */
   readonly onLine?: (line: string) => void;
-  /** Resolves when it answers; asked again and again until then. */
+  /** Resolves with true if the program answers. Called again and again until it does. */
   readonly isReady: () => Promise<boolean>;
 }
 
 const startMaxMs = 10_000;
 const stopMaxMs = 3000;
 
-/** @throws Error if it is not installed, ends, or does not answer within ten seconds; with what it printed last. */
+/**
+ * Starts a program, and waits until it answers.
+ *
+ * @throws Error, with the last lines of the program, if it is not installed, ends, or does not answer within ten seconds
+ */
 export async function startProgram(
   file: string,
   args: readonly string[],
@@ -62,7 +66,7 @@ export async function startProgram(
   };
 }
 
-/** In words, also where it could not be started. */
+/** Describes how a process ended, or why it could not be started. */
 async function endOf(child: ChildProcess): Promise<string> {
   try {
     const [code, signal] = await once(child, "exit");

@@ -7,15 +7,15 @@ import { type Server, startServer } from "../../test/support/start-server.ts";
 import { startHaproxy } from "./companions.ts";
 import type { Program } from "./programs.ts";
 
-/** Redis, equal nodes and HAProxy, as processes of this machine. */
+/** A cluster of equal nodes with Redis and HAProxy, as processes of this machine. */
 export interface Cluster extends AsyncDisposable {
-  /** The balancer: `http://127.0.0.1:8080`. */
+  /** The URL of the load balancer, such as `http://127.0.0.1:8080`. */
   readonly url: string;
   readonly nodes: readonly ClusterNode[];
   readonly balancer: Program;
-  /** Path of the socket for HAProxy's statistics. */
+  /** The path of the socket for HAProxy's statistics. */
   readonly balancerSocket: string;
-  /** `redis://127.0.0.1:6379`. */
+  /** The URL of Redis, such as `redis://127.0.0.1:6379`. */
   readonly redisUrl: string;
 }
 
@@ -25,27 +25,31 @@ export interface ClusterNode {
   readonly dataDir: string;
   readonly url: string;
   readonly pid: number;
-  /** Resolves when the process has ended, however it did. */
+  /** Resolves when the process of the node has ended, for any reason. */
   readonly ended: Promise<unknown>;
   isRunning(): boolean;
-  /** Resolves when the process has ended. */
+  /** Stops the node. Resolves when its process has ended. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
-  /** Starts it again, on the same port with the same folder. */
+  /** Starts the node again, on the same port with the same folder. */
   start(): Promise<void>;
 }
 
 export interface ClusterOptions {
-  /** Settings of every node, added to those that make it a node. */
+  /** Settings of every node, in addition to those that make it a node of this cluster. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Port of the balancer; a free one if unset. */
+  /** The port of the load balancer; if undefined, a free port. */
   readonly port?: number;
-  /** HAProxy configuration instead of the one that operators copy. */
+  /** The path of an HAProxy configuration; if undefined, the one that operators copy. */
   readonly config?: string;
-  /** Called with every line of the log of every node and of HAProxy. */
+  /** A callback for every log line of the nodes and of HAProxy. */
   readonly onLog?: (name: string, line: string) => void;
 }
 
-/** @throws Error if one of them cannot be started */
+/**
+ * Starts a cluster of three nodes.
+ *
+ * @throws Error if a node, Redis or HAProxy cannot be started
+ */
 export async function startCluster({
   env = {},
   port,
@@ -104,7 +108,7 @@ async function createNode(
   const dataDir = mkdtempSync(join(tmpdir(), `kibitz-${name}-`));
   const settings = {
     PATH: process.env.PATH,
-    // The balancer forwards the caller's address.
+    // The load balancer forwards the caller's address.
     KIBITZ_TRUST_PROXY: "127.0.0.1",
     KIBITZ_DATA_DIR: dataDir,
     ...env,

@@ -9,8 +9,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const cache = cacheFolder("image");
 
 /**
- * Makes the image that `FROM node:26.10.0-trixie-slim` names without a registry of images: mmdebstrap's minimal Debian of that
- * suite, the Node of this checkout, and npm. Each name is made once.
+ * Makes the base image that `FROM node:26.10.0-trixie-slim` names, without a registry of images. It has mmdebstrap's minimal
+ * Debian of that suite, the Node of this checkout, and npm. Each name is made once.
  *
  * @throws Error if this checkout has another version of Node than the name says
  */
@@ -29,7 +29,7 @@ export function makeBaseImage({ podman, folder }: Containers, name: string): voi
     execFileSync("mmdebstrap", ["--quiet", ...options, ...leftOut, suite, tree], { stdio: "pipe" });
     mkdirSync(join(tree, "usr/local/lib/node_modules"), { recursive: true });
     cpSync(node, join(tree, "usr/local/bin/node"));
-    // The folder that npm runs from: `npm prefix` names another one, below the Node that runs it.
+    // Find the folder from which npm runs. `npm prefix` would name another one, below the Node that runs it.
     const npm = execFileSync("sh", ["-c", 'realpath "$(command -v npm)"'], { encoding: "utf8" }).trim();
     cpSync(join(npm, "../.."), join(tree, "usr/local/lib/node_modules/npm"), {
       recursive: true,

@@ -19,15 +19,15 @@ interface BillOfMaterials {
   readonly components: readonly Component[];
 }
 
-/** Paths in the image of programs that are components of their own. */
+/** The paths in the image of the programs that are components of their own. */
 const programs = { node: "/usr/local/bin/node", stockfish: "/usr/games/stockfish" };
 
 /**
- * The bill of materials of an image (CycloneDX): the npm packages from `npm sbom`, the Debian packages whose files are in the image,
- * Node, and the engines' files with their digests.
+ * Makes the bill of materials of an image (CycloneDX): the npm packages from `npm sbom`, the Debian packages whose files are in
+ * the image, Node, and the engines' files with their digests.
  *
  * @param image the mounted root of the image
- * @param nodeVersion such as 26.10.0
+ * @param nodeVersion the version of Node, such as 26.10.0
  */
 export function billOfMaterials(image: string, nodeVersion: string): BillOfMaterials {
   const npm = JSON.parse(
@@ -67,7 +67,7 @@ function debianPackages(image: string): readonly Component[] {
     });
 }
 
-/** The files of the engines, with the digests that `GET /engines` shows. */
+/** Returns the files of the engines, with the digests that `GET /engines` shows. */
 function engineFiles(image: string): readonly Component[] {
   const bin = "app/node_modules/stockfish/bin";
   const files = readdirSync(join(image, bin)).map((file) => `/${bin}/${file}`);

@@ -7,7 +7,7 @@ import type { Containers } from "./containers.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const dockerfile = join(root, "deploy/Dockerfile");
 
-/** The base image of the Dockerfile's stages, with the default of its build argument. */
+/** Returns the base image of the Dockerfile's stages, with the default of its build argument. */
 export function baseOfDockerfile(): string {
   const text = readFileSync(dockerfile, "utf8");
   const [, version = ""] = /^ARG NODE=(\S+)$/m.exec(text) ?? [];
@@ -19,7 +19,7 @@ export function baseOfDockerfile(): string {
   return [...bases].join("").replace(/\$\{NODE\}/, version);
 }
 
-/** The time of the checked-out commit in seconds since 1970, unless the environment sets another. */
+/** Returns the time of the checked-out commit in seconds since 1970, unless the environment sets another time. */
 export function sourceDateEpoch(): string {
   return (
     process.env.SOURCE_DATE_EPOCH ??
@@ -27,7 +27,10 @@ export function sourceDateEpoch(): string {
   );
 }
 
-/** Builds every step of the Dockerfile anew. The downloads of npm are cached between builds, because npm checks their digests. */
+/**
+ * Builds the image, with every step of the Dockerfile anew. npm's downloads are cached between builds, because npm checks their
+ * digests.
+ */
 export function buildImage({ podman, folder }: Containers, tag: string): void {
   const npmCache = join(folder, "npm");
   mkdirSync(npmCache, { recursive: true });
@@ -40,7 +43,10 @@ export function buildImage({ podman, folder }: Containers, tag: string): void {
   );
 }
 
-/** Volumes with the registry and the certificates of this machine's npm. The build sees them, and no layer has them. */
+/**
+ * Returns volumes with the registry and the certificates of this machine's npm. The build can read them, but no layer contains
+ * them.
+ */
 function settingsOfNpm(folder: string): readonly string[] {
   const setting = (key: string) =>
     execFileSync("npm", ["config", "get", key], {
@@ -61,14 +67,14 @@ function settingsOfNpm(folder: string): readonly string[] {
 }
 
 export interface Layer {
-  /** The instruction that made it. */
+  /** The instruction of the Dockerfile that made the layer. */
   readonly madeBy: string;
   readonly bytes: number;
-  /** sha256 of its uncompressed tar. */
+  /** The SHA-256 of the uncompressed tar of the layer. */
   readonly digest: string;
 }
 
-/** The layers of an image, the lowest first. */
+/** Returns the layers of an image, the lowest first. */
 export function layersOf({ podman }: Containers, tag: string): readonly Layer[] {
   const digests: readonly string[] = JSON.parse(
     podman("inspect", "--format", "{{json .RootFS.Layers}}", tag),
@@ -93,7 +99,10 @@ export function layersOf({ podman }: Containers, tag: string): readonly Layer[] 
   }));
 }
 
-/** The settings of its containers: user, command, environment, health check. The time and the sources of the build are not in them. */
+/**
+ * Returns the configuration of an image: user, command, environment, health check. It does not contain the time and the sources
+ * of the build.
+ */
 export function configOf({ podman }: Containers, tag: string): unknown {
   return JSON.parse(podman("inspect", "--format", "{{json .Config}}", tag));
 }

@@ -3,11 +3,15 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Podman without a daemon. Its own store is separate from others on the machine, and is deleted with it. */
+/** Podman without a daemon. It has its own store, separate from other stores on the machine, which is deleted at the end. */
 export interface Containers extends Disposable {
-  /** Folder for its files. */
+  /** The folder for the files of Podman. */
   readonly folder: string;
-  /** Runs a command. @returns its output @throws Error with its error output if it fails */
+  /**
+   * Runs a Podman command, and returns its output.
+   *
+   * @throws Error with the error output of the command if it fails
+   */
   podman(...args: readonly string[]): string;
 }
 
@@ -18,14 +22,14 @@ interface Failed {
   readonly stdout?: Buffer;
 }
 
-/** Podman warns so if no systemd runs that would run the health check. `tryContainer` runs it instead. */
+/** Matches a warning of Podman that no systemd runs, which would run the health check. `tryContainer` runs the check instead. */
 const noTimer = /systemd connection/;
 
-/** Podman runs containers with runc, which works on most machines for root. */
+/** Opens Podman. It runs containers with runc, which works on most machines for root. */
 export function openContainers(): Containers {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-image-"));
   const config = join(folder, "containers.conf");
-  // Podman would set a million, which fails if this process may have fewer.
+  // Set lower limits: Podman would set a million, which fails if this process may have fewer.
   writeFileSync(config, '[containers]\ndefault_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]\n');
   mkdirSync(join(folder, "store"));
   const own = [
@@ -55,7 +59,7 @@ export function openContainers(): Containers {
     [Symbol.dispose]() {
       podman("rm", "--all", "--force", "--time", "0");
       podman("image", "umount", "--all", "--force");
-      // Podman keeps a mount on its store.
+      // Unmount the store, because Podman keeps a mount on it.
       execFileSync("sh", ["-c", `umount -l ${join(folder, "store/overlay")} 2>/dev/null || true`]);
       rmSync(folder, { recursive: true, force: true });
     },

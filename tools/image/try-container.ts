@@ -8,15 +8,15 @@ const readyMaxMs = 30_000;
 const name = "kibitz-tried";
 
 export interface TriedImage {
-  /** Time from the start of the container until it is ready. */
+  /** The time from the start of the container until it is ready, in milliseconds. */
   readonly readyMs: number;
-  /** Ids and paths of the engines that answered. */
+  /** The ids and paths of the engines that answered. */
   readonly engines: readonly string[];
 }
 
 /**
- * Starts the image as `deploy/README.md` says, with a read-only root, no capability and no way to gain any. Then asks every engine in
- * it, runs its health check, and stops it.
+ * Starts the image as `deploy/README.md` says: with a read-only root, without capabilities, and without a way to gain any. Then
+ * sends a position to every engine in it, runs its health check, and stops it.
  *
  * @throws Error if a step fails
  */

@@ -1,21 +1,19 @@
-/**
- * Writes `deploy/monitoring/dashboard.json`, for Grafana, from `panels.ts`. Part of `npm run generate`.
- */
+/** Writes `deploy/monitoring/dashboard.json`, for Grafana, from `panels.ts`. This is part of `npm run generate`. */
 import { writeFileSync } from "node:fs";
 import { type Panel, rows } from "./panels.ts";
 
-/** Three pictures in a line of Grafana's 24 columns. */
+/** The layout of panels: three in a row of Grafana's 24 columns. */
 const [perLine, width, height] = [3, 8, 8];
 const datasource = { type: "prometheus", uid: "$datasource" };
 
-/** The text of the dashboard file. */
+/** Returns the text of the dashboard file. */
 export function dashboardJson(): string {
   const dashboard = {
     title: "Kibitz",
     uid: "kibitz",
     description: "Chess analysis: what callers notice, searches and engines, nodes.",
     tags: ["kibitz"],
-    // Grafana 10.
+    // This is the version of the schema in Grafana 10.
     schemaVersion: 38,
     timezone: "browser",
     refresh: "30s",

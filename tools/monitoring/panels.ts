@@ -1,28 +1,28 @@
-/** A picture of the dashboard. */
+/** A panel of the dashboard. */
 export interface Panel {
   readonly title: string;
-  /** Explains the picture to a newcomer. */
+  /** The explanation of the panel for a newcomer. */
   readonly about: string;
-  /** Unit of Grafana. */
+  /** The unit, as Grafana names it. */
   readonly unit: "short" | "reqps" | "s" | "percentunit" | "bytes" | "ops";
-  /** The query of each line by its name, in which Grafana replaces labels. */
+  /** The query of each line, by the name of the line. In names, Grafana replaces labels by their values. */
   readonly lines: Readonly<Record<string, string>>;
 }
 
-/** The chosen node, or all nodes. */
+/** The labels that select the chosen node, or all nodes. */
 const node = 'job="kibitz", instance=~"$instance"';
 
-/** Rate a second, over an interval that fits the picture. */
+/** Returns the query for a rate per second, over an interval that fits the panel. */
 const rate = (name: string, labels = "") =>
   `rate(${name}{${node}${labels && `, ${labels}`}}[$__rate_interval])`;
 
 const quantile = (share: number, name: string) =>
   `histogram_quantile(${share}, sum by (le) (${rate(`${name}_bucket`)}))`;
 
-/** Name of a line for an engine. */
+/** The name of a line for an engine. */
 const engine = "{{instance}} {{engine}} {{path}}";
 
-/** The rows of the dashboard: first what callers notice, last the resources of the process. */
+/** The rows of the dashboard: first what callers notice, and last the resources of the process. */
 export const rows: Readonly<Record<string, readonly Panel[]>> = {
   "What callers notice": [
     {

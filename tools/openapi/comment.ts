@@ -1,7 +1,7 @@
 import type { AnyDesc, DescFile } from "@bufbuild/protobuf";
 import { getComments } from "@bufbuild/protoplugin";
 
-/** The comment before a declaration, as CommonMark: its lines joined to paragraphs. */
+/** Returns the comment before a declaration, as CommonMark. Its lines are joined to paragraphs. */
 export function commentOf(desc: Exclude<AnyDesc, DescFile>): string {
   const text = getComments(desc).leading;
   if (text === undefined || text.trim() === "") {
@@ -13,7 +13,7 @@ export function commentOf(desc: Exclude<AnyDesc, DescFile>): string {
     .join("\n\n");
 }
 
-/** The first paragraph, which is one sentence, without its full stop; and the rest. */
+/** Splits the comment of a declaration: the first paragraph, which is one sentence, without its full stop; and the rest. */
 export function summaryOf(desc: Exclude<AnyDesc, DescFile>): {
   readonly summary: string;
   readonly details: string;

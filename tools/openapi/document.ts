@@ -11,14 +11,14 @@ import { schemaOfProblem } from "./schema-of-problem.ts";
 import { createSchemas } from "./schemas.ts";
 
 export interface DocumentOptions {
-  /** The services with their comments, which descriptors have only at generate time. */
+  /** The services with their comments, which descriptors have only while code is generated. */
   readonly services: readonly DescService[];
-  /** Version of the package. */
+  /** The version of the package. */
   readonly version: string;
   readonly examples: readonly Example[];
 }
 
-/** The OpenAPI document of all routes that the proto of the services declares. */
+/** Makes the OpenAPI document of all routes that the proto files of the services declare. */
 export function documentOf({ services, version, examples: recorded }: DocumentOptions): Json {
   const schemas = createSchemas();
   const examples = createExamples(recorded);
@@ -70,7 +70,7 @@ export function documentOf({ services, version, examples: recorded }: DocumentOp
   };
 }
 
-/** The message of problems. No rpc answers with it alone, but the answer of a batch contains it. */
+/** Returns the message type of problems. No RPC answers with a problem alone, but the answer of a batch contains one. */
 function problemMessageOf(services: readonly DescService[]) {
   for (const { file } of services) {
     const found = [file, ...file.dependencies]

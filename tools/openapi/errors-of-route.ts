@@ -2,8 +2,8 @@ import type { ErrorCode } from "../../src/errors/catalogue.ts";
 import type { Route } from "../../src/protocols/json/routes.ts";
 
 /**
- * The errors that a call over plain JSON can end with. Many modules report errors, so this is the one list of them by call, and tests
- * compare it with a running service.
+ * Returns the errors with which a call over plain JSON can end. Many modules report errors, so this is the only list of them by
+ * call. Tests compare it with a running service.
  */
 export function errorsOfRoute(route: Route): readonly ErrorCode[] {
   const { method, body } = route;
@@ -15,7 +15,7 @@ export function errorsOfRoute(route: Route): readonly ErrorCode[] {
   ];
 }
 
-/** Errors of every call: a credential is always checked, and so is every field in the query. */
+/** The errors that every call can end with, because the credential and all fields of the query are always checked. */
 const everywhere: readonly ErrorCode[] = [
   "malformed_http",
   "unknown_field",
@@ -42,10 +42,10 @@ const inBodies: readonly ErrorCode[] = [
   "unsupported_media_type",
 ];
 
-/** Errors of the calls that count. They need a key if the operator requires one. */
+/** The errors of calls that are counted. Such calls need a key if the operator requires one. */
 const counted: readonly ErrorCode[] = ["api_key_required", "upgrade_needed"];
 
-/** Without `deadline_exceeded`, because callers of plain JSON disconnect at their deadline. */
+/** The errors of analyses. `deadline_exceeded` is not among them, because callers of plain JSON disconnect at their deadline. */
 const inAnalyses: readonly ErrorCode[] = [
   ...counted,
   "invalid_fen",
@@ -72,12 +72,12 @@ const byMethod: Readonly<Record<string, readonly ErrorCode[]>> = {
   RevokeKey: ["api_key_required"],
 };
 
-/** True if calls count, so that their answers report the state of the caller's windows. */
+/** True if the calls of a route are counted, so that their answers report the state of the caller's rate limits. */
 export function isCounted({ method }: Pick<Route, "method">): boolean {
   return byMethod[method.name]?.includes("upgrade_needed") ?? false;
 }
 
-/** True if the call always needs a key. */
+/** True if the calls of a route always need a key. */
 export function needsKey({ method }: Pick<Route, "method">): boolean {
   return !isCounted({ method }) && (byMethod[method.name]?.includes("api_key_required") ?? false);
 }

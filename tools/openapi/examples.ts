@@ -5,24 +5,24 @@ import { type Json, refTo } from "./json.ts";
 
 /** A request and its real answer, as recorded in `docs/examples`. */
 export interface Example {
-  /** Name of the file, and of the example in the document. */
+  /** The name of the file, and of the example in the document. */
   readonly name: string;
   readonly summary: string;
-  /** Name of the rpc that was called. */
+  /** The name of the RPC that was called. */
   readonly method: string;
-  /** The body that was sent; absent for calls without one. */
+  /** The body of the request; absent for calls without a body. */
   readonly request?: Json;
   readonly status: number;
   readonly answer: unknown;
 }
 
-/** The recorded examples by their places in the document. */
+/** The recorded examples, for each part of the document. */
 export interface Examples {
-  /** Bodies of requests on this route that succeed. */
+  /** Returns the bodies of requests on this route that succeed. */
   ofRequests(route: Route): Json;
   ofAnswers(method: DescMethod): Json;
   ofProblems(route: Route, codes: readonly ErrorCode[]): Json;
-  /** All examples, as components. */
+  /** Returns all examples, as components of the document. */
   all(): Json;
 }
 

@@ -1,6 +1,6 @@
 import { type Json, refTo } from "./json.ts";
 
-/** The headers of answers, which no proto describes: README and tests hold them, too. */
+/** The headers of answers. No proto file describes them; the README and tests do. */
 export const headers = {
   RequestId: {
     description:
@@ -49,7 +49,7 @@ const fields: Readonly<Record<keyof typeof headers, string>> = {
   WwwAuthenticate: "WWW-Authenticate",
 };
 
-/** The headers of one answer. */
+/** Returns the headers of an answer, by their field names. */
 export function headersNamed(...names: readonly (keyof typeof headers)[]): Json {
   return Object.fromEntries(names.map((name) => [fields[name], refTo("headers", name)]));
 }

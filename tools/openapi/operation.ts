@@ -14,7 +14,7 @@ export interface OperationParts extends ProblemParts {
   readonly schemas: Schemas;
 }
 
-/** The OpenAPI operation of a route. */
+/** Makes the OpenAPI operation of a route. */
 export function operationOf(route: Route, parts: OperationParts): Json {
   const { method, body } = route;
   const { schemas, examples } = parts;
@@ -60,17 +60,17 @@ export function operationOf(route: Route, parts: OperationParts): Json {
   };
 }
 
-/** True if answers have an ETag: they are read, and say nothing about a key. */
+/** True if the answers of a route have an ETag, because they are only read, and say nothing about a key. */
 function isRevalidated(route: Route): boolean {
   return route.verb === "GET" && !needsKey(route);
 }
 
-/** The tag of a service's calls: its name without "Service". */
+/** Returns the tag of a service's calls: the name of the service without "Service". */
 export function tagOf({ name }: DescService): string {
   return name.replace(/Service$/, "");
 }
 
-/** The answer if the request accepts only plain JSON. */
+/** Returns the message type of the answer if the request accepts only plain JSON. */
 function answerOf(route: Route): DescMessage {
   const { method } = route;
   const { message } = kindOfRoute(route) === "answer_at_end" ? eventsOf(method).answer : {};
@@ -123,10 +123,10 @@ function contentOf(route: Route, { routes, schemas, examples, problem }: Operati
 }
 
 /**
- * The events of a stream. OpenAPI 3.1 cannot describe the parts of a stream, so the schema is that of one event, as in `itemSchema` of
- * OpenAPI 3.2.
+ * Describes the events of a stream. OpenAPI 3.1 cannot describe the parts of a stream, so this is the schema of one event, like
+ * `itemSchema` of OpenAPI 3.2.
  *
- * @param nameOfAnswer name of the event with the answer, if the answer is sent once
+ * @param nameOfAnswer the name of the event with the answer, if the answer is sent once
  */
 function events(method: DescMethod, schemas: Schemas, problem: Json, nameOfAnswer?: string): Json {
   const { choice, answer } = eventsOf(method);

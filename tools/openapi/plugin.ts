@@ -3,7 +3,7 @@ import { createEcmaScriptPlugin, runNodeJs } from "@bufbuild/protoplugin";
 import { documentOf } from "./document.ts";
 import type { Example } from "./examples.ts";
 
-/** Run by `buf generate`: writes openapi.json, from all that the proto says. */
+/** Writes openapi.json from the proto files. `buf generate` runs this. */
 
 const examplesFolder = new URL("../../docs/examples/", import.meta.url);
 

@@ -14,7 +14,7 @@ export interface ProblemParts {
   readonly responses: ResponseComponents;
 }
 
-/** The responses of a route that are problems, by status, each with the codes that it can have there. */
+/** Returns the responses of a route that are problems, by status, each with its possible codes. */
 export function problemResponses(route: Route, parts: ProblemParts): Json {
   const byStatus = Map.groupBy(errorsOfRoute(route), (code) => errorKind(code).status);
   const entries = [...byStatus].map(([status, codes]) => {
@@ -48,7 +48,7 @@ function descriptionOf(codes: readonly ErrorCode[]): string {
 }
 
 function headersOf(status: number, counted: boolean): Json {
-  // Windows are reported only if the caller is known and the request was counted.
+  // The state of rate limits is reported only if the caller is known and the request was counted.
   const windows = status === 500 || (counted && [400, 402, 429, 503, 504].includes(status));
   return {
     ...headersNamed("RequestId"),

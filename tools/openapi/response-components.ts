@@ -4,10 +4,10 @@ import { type Json, refTo } from "./json.ts";
 /** The responses that several calls have in common. */
 export interface ResponseComponents {
   /**
-   * Adds a response once, however often it occurs. @returns a reference to it
+   * Adds a response once, however often it occurs, and returns a reference to it.
    *
-   * @param codes of the problem: if there is only one, the response is named after it
-   * @param operationId of the call: a response with several codes is named after it
+   * @param codes the codes of the problem; if there is only one, the response is named after it
+   * @param operationId the id of the call, after which a response with several codes is named
    */
   readonly share: (response: Json, status: number, codes: readonly string[], operationId: string) => Json;
   all(): Json;
@@ -25,7 +25,7 @@ export function createResponseComponents(): ResponseComponents {
       }
       const [only = "", ...more] = codes;
       const ofCall = pascal(`${operationId} ${STATUS_CODES[status]}`);
-      // A problem with other headers is named after its call.
+      // If a problem has other headers than a known one, name it after its call.
       const name = more.length === 0 && !(pascal(only) in responses) ? pascal(only) : ofCall;
       if (name in responses) {
         throw new Error(`two responses have the name ${name}`);

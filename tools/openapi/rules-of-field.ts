@@ -7,13 +7,13 @@ import {
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Json } from "./json.ts";
 
-/** The buf.validate rules for the value or the list of a field. */
+/** Returns the buf.validate rules for the value of a field, or for its list. */
 export function rulesOfField(field: DescField): FieldRules {
   return getOption(field, fieldOption);
 }
 
 /**
- * The rules of a value of this field as keywords of JSON Schema.
+ * Writes the rules of a value of this field as keywords of JSON Schema.
  *
  * @throws Error for a rule without a keyword, because the document must not hide a rule of the service
  */
@@ -56,7 +56,7 @@ function keywordsFromString({ minLen, maxLen, maxBytes, pattern, in: words, well
   return {
     ...(minLen && { minLength: Number(minLen) }),
     ...(maxLen && { maxLength: Number(maxLen) }),
-    // JSON Schema counts characters, none of which is less than a byte.
+    // JSON Schema counts characters, and no character is shorter than a byte.
     ...(maxBytes && { maxLength: Number(maxBytes) }),
     ...(pattern && { pattern }),
     ...(words.length > 0 && { enum: words }),
@@ -66,7 +66,7 @@ function keywordsFromString({ minLen, maxLen, maxBytes, pattern, in: words, well
 
 const bounds = ["gt", "gte", "lt", "lte"];
 
-/** The rules that have a keyword, by the kind of value. `schemaOfValue` writes those of enums. */
+/** The rules that have a keyword in JSON Schema, by the kind of value. `schemaOfValue` writes the keywords of enums. */
 const said: Readonly<Record<string, readonly string[]>> = {
   string: ["min_len", "max_len", "max_bytes", "pattern", "in", "uuid"],
   repeated: ["min_items", "max_items", "items"],

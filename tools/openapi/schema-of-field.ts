@@ -4,10 +4,10 @@ import { wordsOfEnum } from "../../src/calls/plain/enum-words.ts";
 import type { Json } from "./json.ts";
 import { keywordsFromRules, rulesOfField } from "./rules-of-field.ts";
 
-/** Records that a type is used. @returns a reference to it */
+/** Records that a type is used, and returns a reference to it. */
 export type Refer = (desc: DescMessage | DescEnum) => Json;
 
-/** The schema of a field's present value: for a list of the list, for a map of the object. */
+/** Returns the schema of a field that is present: of its value, of its list, or of its map as an object. */
 export function schemaOfValue(field: DescField, refer: Refer): Json {
   const rules = rulesOfField(field);
   switch (field.fieldKind) {
@@ -28,7 +28,11 @@ export function schemaOfValue(field: DescField, refer: Refer): Json {
   }
 }
 
-/** @param rules of the value, or of an item in a list */
+/**
+ * Returns the schema of a value, or of an item in a list.
+ *
+ * @param rules the rules of the value or the item
+ */
 function schemaOfItem(field: DescField, rules: FieldRules | undefined, refer: Refer): Json {
   const keywords = rules && rules.ignore !== Ignore.ALWAYS ? keywordsFromRules(rules, field) : {};
   if (field.enum) {
@@ -59,7 +63,7 @@ function schemaOfWellKnown({ typeName }: DescMessage): Json | undefined {
   }
 }
 
-/** The gateway writes 64-bit integers as numbers, too. */
+/** Returns the schema of a scalar. 64-bit integers are numbers, too, because the gateway writes them so. */
 function schemaOfScalar(type: ScalarType, field: DescField): Json {
   switch (type) {
     case ScalarType.STRING:
@@ -87,10 +91,10 @@ function schemaOfScalar(type: ScalarType, field: DescField): Json {
   }
 }
 
-/** The same schema with `null` for a value that is absent. */
+/** Returns the same schema with `null` for an absent value. */
 export function orNull(schema: Json): Json {
   if (Array.isArray(schema.anyOf)) {
-    // Not `oneOf` around `anyOf`: oapi-codegen makes a type of it that cannot read the word.
+    // Do not write `oneOf` around `anyOf`, because oapi-codegen makes a type of it that cannot read the word.
     return { ...schema, anyOf: [...schema.anyOf, { type: "null" }] };
   }
   if (typeof schema.type !== "string") {

@@ -11,7 +11,9 @@ import type { Json } from "./json.ts";
 import { rulesOfField } from "./rules-of-field.ts";
 import { orNull, type Refer, schemaOfValue } from "./schema-of-field.ts";
 
-/** A message that the gateway reads: only the fields of the proto, and `null` for an absent optional field. */
+/**
+ * Returns the schema of a message that the gateway reads: only the fields of the proto, with `null` for an absent optional field.
+ */
 export function schemaOfRequest(desc: DescMessage, refer: Refer): Json {
   const required = desc.fields.filter(isNeeded).map(({ name }) => name);
   return {
@@ -30,8 +32,8 @@ function isNeeded(field: DescField): boolean {
 }
 
 /**
- * The description alone names the default. With the keyword, generators treat a field that may be null as one that
- * is always there, and refuse a request without it.
+ * Returns the schema of a field in a request. Only the description names the default: with the keyword `default`, generators
+ * treat a field that may be null as one that is always there, and reject a request without it.
  */
 function requestProperty(field: DescField, refer: Refer): Json {
   const value = schemaOfValue(field, refer);
@@ -42,7 +44,10 @@ function requestProperty(field: DescField, refer: Refer): Json {
   return { ...(nullable ? orNull(value) : value), description: commentOf(field) };
 }
 
-/** A message that the gateway writes: every field is present, or `null` if it is absent. Fields may be added. */
+/**
+ * Returns the schema of a message that the gateway writes: every field is present, and `null` if it has no value. A newer service
+ * may add fields.
+ */
 export function schemaOfAnswer(desc: DescMessage, refer: Refer): Json {
   refuseRules(desc);
   return {
@@ -59,7 +64,8 @@ function answerProperty(field: DescField, refer: Refer): Json {
 }
 
 /**
- * Rules are for requests, because an answer may gain new values, and a client that checks the rules of the proto would refuse them.
+ * Throws if a message of an answer has rules of buf.validate. An answer may gain new values, and a client that checks the rules
+ * of the proto would reject them.
  */
 function refuseRules(desc: DescMessage): void {
   const ruled =
@@ -71,14 +77,15 @@ function refuseRules(desc: DescMessage): void {
   }
 }
 
-/** True if the proto says `optional`: an enum or a message without that word is always sent. */
+/** True if a field may be null, because the proto says `optional`. Any other enum or message is always sent. */
 function canBeNull(field: DescField): boolean {
   return field.oneof !== undefined || field.proto.proto3Optional;
 }
 
 /**
- * The comment, and for each `oneof` which fields exclude each other. A `oneOf` beside `properties` would say the same
- * to validators, but generators of clients make of it a type without fields, or code that does not compile.
+ * Returns the description of a message: its comment, and for each `oneof` the fields that exclude each other. A `oneOf` beside
+ * `properties` would mean the same to validators, but client generators make of it a type without fields, or code that does not
+ * compile.
  */
 function descriptionOf(desc: DescMessage): string {
   const choices = desc.oneofs.map((choice) => {
@@ -88,7 +95,7 @@ function descriptionOf(desc: DescMessage): string {
   return [commentOf(desc), ...choices].join("\n\n");
 }
 
-/** An enum as lower-case words, each with what it means. */
+/** Returns the schema of an enum: lower-case words, each with its meaning. */
 export function schemaOfEnum(desc: DescEnum): Json {
   const words = wordsOfEnum(desc);
   const meanings = desc.values
@@ -101,7 +108,7 @@ export function schemaOfEnum(desc: DescEnum): Json {
   };
 }
 
-/** A field of a request as a parameter of the query. */
+/** Returns a field of a request as a query parameter. */
 export function queryParameter(field: DescField, refer: Refer): Json {
   const comment = commentOf(field);
   const { required } = rulesOfField(field);

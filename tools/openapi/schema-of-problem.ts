@@ -2,7 +2,10 @@ import { errorCodes, errorKind } from "../../src/errors/catalogue.ts";
 import { problemTypeOf } from "../../src/errors/problem.ts";
 import type { Json } from "./json.ts";
 
-/** The schema of problems with what the catalogue of errors knows: the codes and actions of today. Neither set is closed. */
+/**
+ * Returns the schema of problems, with the codes and actions of the error catalogue as examples. A newer service may have more of
+ * both.
+ */
 export function schemaOfProblem(schema: Json): Json {
   const properties = schema.properties as Readonly<Record<string, Json>>;
   const actions = new Set(errorCodes.map((code) => errorKind(code).nextAction));

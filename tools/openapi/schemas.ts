@@ -3,13 +3,15 @@ import { type Json, refTo } from "./json.ts";
 import type { Refer } from "./schema-of-field.ts";
 import { schemaOfAnswer, schemaOfEnum, schemaOfRequest } from "./schema-of-message.ts";
 
-/** The schemas of a document. Each is made at the first reference to it. */
+/** The schemas of a document. Each schema is made at the first reference to it. */
 export interface Schemas {
-  /** Refers to a type that callers send. */
+  /** Returns a reference to a type that callers send. */
   readonly inRequest: Refer;
-  /** Refers to a type that the service sends. An enum may gain words, so any text is allowed beside the known ones. */
+  /**
+   * Returns a reference to a type that the service sends. An enum may gain words, so any text is allowed beside the known ones.
+   */
   readonly inAnswer: Refer;
-  /** All schemas that were referred to, by name. */
+  /** Returns all schemas that were referred to, by name. */
   all(): Json;
 }
 
@@ -19,7 +21,10 @@ interface Made {
   schema: Json;
 }
 
-/** A type's name in the document. oapi-codegen gives the names that end in `Response` to types of its own. */
+/**
+ * Returns the name of a type in the document. Names that end in `Response` are changed, because oapi-codegen gives such names to
+ * its own types.
+ */
 export function schemaName({ name }: DescMessage | DescEnum): string {
   return name.replace(/Response$/, "Result");
 }
@@ -33,7 +38,7 @@ export function createSchemas(): Schemas {
       const known = made.get(name);
       if (known === undefined) {
         const one: Made = { desc, role: desc.kind === "enum" ? "both" : role, schema: {} };
-        // Stored before its fields are read, because a message may contain itself.
+        // Store the schema before its fields are read, because a message may contain itself.
         made.set(name, one);
         one.schema = schemaOf(desc, role, referTo);
       } else if (known.desc !== desc || (known.role !== "both" && known.role !== role)) {
