@@ -1,4 +1,4 @@
-/** Writes the blocks of `docs/measured.md`. */
+/** Writes measurements into the blocks of `docs/measured.md`. */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { arch, availableParallelism, cpus, release, totalmem, type } from "node:os";

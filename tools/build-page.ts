@@ -25,7 +25,7 @@ await removeLeft();
 let folder = "";
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.once(signal, () => {
-    // Threads of the bundler may still write to it.
+    // Retry, because threads of the bundler may still write to the folder.
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     process.kill(process.pid, signal);
   });

@@ -1,9 +1,10 @@
 /**
- * Checks `docs/promises.md`: each promise has a test that exists and, with the results of test runs, that passed.
+ * Checks `docs/promises.md`: each promise must have a test that exists. With the results of test runs, each of these tests must
+ * also have passed.
  *
  *     node tools/check-promises.ts                           every test exists
- *     node tools/check-promises.ts results.jsonl             and passed, except the nightly ones
- *     node tools/check-promises.ts --nightly results.jsonl   and the nightly ones passed
+ *     node tools/check-promises.ts results.jsonl             and all tests have passed, except the nightly ones
+ *     node tools/check-promises.ts --nightly results.jsonl   and the nightly tests have passed
  */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

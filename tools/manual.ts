@@ -1,4 +1,4 @@
-/** Writes the manual, `dist/man/kibitz.1`, from the texts of `--help`. Part of `npm run build`. */
+/** Writes the manual, `dist/man/kibitz.1`, from the texts of `--help`. This is part of `npm run build`. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import manifest from "../package.json" with { type: "json" };
 import { helpOption } from "../src/cli/command.ts";

@@ -1,4 +1,4 @@
-/** The result of a load. */
+/** The result of loading a server with requests. */
 export interface Loaded {
   readonly requests: number;
   readonly seconds: number;
@@ -7,7 +7,7 @@ export interface Loaded {
   readonly p99Ms: number;
 }
 
-/** The line that `questions.lua` prints. */
+/** The JSON line that `questions.lua` prints after a load. */
 interface Told {
   readonly requests: number;
   readonly microseconds: number;

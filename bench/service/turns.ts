@@ -51,7 +51,7 @@ async function measure(pid: number, load: () => Promise<Loaded>): Promise<Turn> 
  */
 const quietLooks = 3;
 
-/** Waits until the server and its engines are idle. */
+/** Waits until a server and its engines are idle. */
 async function untilIdle(pid: number): Promise<void> {
   const busyMs = () => {
     const { ownMs, startedMs } = cpuTimesOf(pid);

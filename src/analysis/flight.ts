@@ -56,7 +56,7 @@ export interface SharedFlight {
   /** The key of the answer in the cache; `flightKey` is the key of the search in flight. */
   readonly key: string;
   readonly flightKey: string;
-  /** Waits for a slot and searches. */
+  /** Waits for a slot on this node, and then runs the search. */
   search(): Promise<SharedState>;
   /** Aborted when no caller waits for the search any more. */
   readonly signal: AbortSignal;

@@ -101,7 +101,7 @@ function moveFromUci(chess: Chess, text: string): LegalMove | undefined {
     return chess.isLegal(move) ? move : undefined;
   }
 
-  // chessops' isLegal() takes any king move of two squares, like f1d1 in Chess960, for castling.
+  // Do not use isLegal() of chessops, which takes any king's move of two squares, like f1d1 in Chess960, for castling.
   const to = rookOfCastling(chess, move.from, move.to) ?? move.to;
   const legal = move.promotion === undefined && chess.dests(move.from).has(to);
   return legal ? { from: move.from, to } : undefined;
@@ -114,7 +114,7 @@ function moveFromSan(chess: Chess, text: string): LegalMove | undefined {
   if (move === undefined || isDrop(move)) {
     return undefined;
   }
-  // chessops would take Kh1 for castling when the king stands beside its rook on h1.
+  // If the king stands beside its rook on h1, chessops would take Kh1 for castling.
   return isCastling(chess, move) === san.startsWith("O") ? move : undefined;
 }
 
@@ -159,7 +159,7 @@ const figurines = "♔♕♖♗♘♙♚♛♜♝♞♟";
 const looseMove =
   /^(?:(\d{1,4})(\.{1,3}|…)\s*)?P?([KQRBN]?[A-H]?[1-8]?[-x:]?[A-H][1-8](?:[=/]?[QRBN]|\([QRBN]\))?|[O0]-?[O0](?:-?[O0])?)([+#]?)[+#]?(?:\s*e\.?p\.?)?\s*[!?]{0,2}[.,;]?$/i;
 
-/** The ways to read a text as a move in SAN or UCI. */
+/** Returns the ways to read a text as a move in SAN or UCI, such as `O-O` for `0-0`. */
 function readingsOf({ turn, fullmoves }: Chess, text: string): readonly string[] {
   const plain = text
     .trim()
@@ -190,7 +190,7 @@ function readingsOf({ turn, fullmoves }: Chess, text: string): readonly string[]
   return san.startsWith("b") ? [`${san}${check}`, byPiece] : [`${san}${check}`];
 }
 
-/** To be called before the move is played. */
+/** True if a move is castling. Call this before the move is played. */
 function isCastling(chess: Chess, move: LegalMove): boolean {
   return chess.board[chess.turn].has(move.to);
 }
@@ -203,7 +203,7 @@ function targetSquare(chess: Chess, move: LegalMove, chess960: boolean): Square 
   return kingCastlesTo(chess.turn, move.to < move.from ? "a" : "h");
 }
 
-/** To be called before the move is played. */
+/** Writes a move in UCI. Call this before the move is played. */
 export function uciFromMove(chess: Chess, move: LegalMove, chess960: boolean): string {
   return makeUci({ ...move, to: targetSquare(chess, move, chess960) });
 }

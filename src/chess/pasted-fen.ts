@@ -58,7 +58,9 @@ function alone(text: string): string {
   return left;
 }
 
-/** The FEN in the address of a page about one position of standard chess; undefined if the text is no such address. */
+/**
+ * Finds the FEN in the address of a web page that shows a position of standard chess. Undefined if the text is no such address.
+ */
 function fenOfAddress(text: string): string | undefined {
   const [, path = "", query = ""] =
     /^(?:https?:\/\/)?(?:[\w-]+\.)+[a-z]{2,6}(\/[^\s?#]*)(\?[^\s#]*)?(?:#\S*)?$/i.exec(text) ?? [];

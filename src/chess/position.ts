@@ -16,7 +16,9 @@ export interface Position {
   readonly turn: Color;
   readonly chess960: boolean;
   readonly legalMoveCount: number;
-  /** Set if the game is over by the rules of chess. No engine decides this. */
+  /**
+   * The reason why the game is over by the rules of chess, and its result; undefined if it is not over. No engine decides this.
+   */
   readonly terminal: Terminal | undefined;
   /** The draw that the side to move can claim; undefined if there is none, or if the game is over. */
   readonly drawClaim: DrawClaim | undefined;
@@ -59,12 +61,12 @@ export interface Warning {
 export interface PositionFault {
   readonly code: "invalid_fen" | "illegal_position" | "illegal_move";
   readonly field: "fen" | "moves";
-  /** Index of the move, from 0; set only if `field` is `moves`. */
+  /** The index of the move in `moves`, from 0; set only if `field` is `moves`. */
   readonly index?: number;
   readonly message: string;
   /** The offset of `token` in the FEN as it was sent, in UTF-16 units, from 0. Set if `field` is `fen`. */
   readonly offset?: number;
-  /** The part of the FEN at `offset`; empty at the end of a FEN that is too short. */
+  /** The part of the FEN at `offset`. It is empty at the end of a FEN that is too short. */
   readonly token?: string;
 }
 

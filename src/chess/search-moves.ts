@@ -16,7 +16,7 @@ type SearchMovesReading =
     };
 
 interface SearchMoveFault {
-  /** Index of the text, from 0. */
+  /** The index of the text among the moves to search, from 0. */
   readonly index: number;
   readonly message: string;
   /** Moves that would be accepted, in UCI: the moves that the text may mean, or all legal moves if it means none. */

@@ -35,7 +35,11 @@ export interface CommandInput {
 /** The error for wrong arguments. The message says what is wrong, and what to do. */
 export class UsageError extends Error {}
 
-/** @param columns longest line */
+/**
+ * Returns the help about all commands.
+ *
+ * @param columns the longest line, in characters
+ */
 export function helpOfAll(commands: readonly Command[], columns?: number): string {
   return fitted(columns, [
     "Kibitz: chess position analysis with a real Stockfish, as a server or on the command line.",
@@ -51,7 +55,11 @@ export function helpOfAll(commands: readonly Command[], columns?: number): strin
   ]);
 }
 
-/** @param columns longest line */
+/**
+ * Returns the help about one command.
+ *
+ * @param columns the longest line, in characters
+ */
 export function helpOf({ usage, about, options, notes }: Command, columns?: number): string {
   const rows = Object.entries({ ...options, help: helpOption }).map(rowOfOption);
   return fitted(columns, [`kibitz ${usage}`, "", about, "", ...table(rows, columns), "", ...notes]);

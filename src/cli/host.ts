@@ -73,7 +73,7 @@ export function fileOutput(fd: number): Output {
         }
       }
     },
-    // `write` never returns false, so `drain` is never awaited.
+    // Ignore `drain`, which is never awaited, because `write` never returns false.
     once: (_event, listener) => listeners.push(listener),
   };
 }

@@ -11,7 +11,7 @@ import type { CommandInput } from "./command.ts";
 export interface KnownGreeting {
   /** The lines of the answer; undefined at the first start, after a change of the engines, and if the file is damaged. */
   readonly lines: readonly string[] | undefined;
-  /** Stores the lines for the next start. */
+  /** Stores the lines of the greeting for the next start. */
   keep(lines: readonly string[]): Promise<void>;
 }
 

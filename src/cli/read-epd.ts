@@ -37,7 +37,7 @@ export function positionFromLine(line: string): PositionLine | undefined {
   };
 }
 
-/** Splits `bm Nf3 e4; id "one; two";` into names with their operands. */
+/** Splits the operations of an EPD, such as `bm Nf3 e4; id "one; two";`, into names with their operands. */
 function operationsOf(text: string): [string, string[]][] {
   return (text.match(/(?:"[^"]*"|[^;"])+/g) ?? []).flatMap((operation): [string, string[]][] => {
     const [name, ...operands] = operation.trim().match(/"[^"]*"|\S+/g) ?? [];

@@ -16,7 +16,7 @@ export type Net = "full" | "lite";
 export interface EngineBuild {
   /** The id, which names version and network: `stockfish-19`, `stockfish-19-lite`. */
   readonly id: string;
-  /** The name that the engine gives itself: `Stockfish 19 WASM`. */
+  /** The name that the engine reports, such as `Stockfish 19 WASM`. */
   readonly name: string;
   /** The author of the engine, as the engine reports it. */
   readonly author: string;
@@ -168,7 +168,7 @@ export type FailureKind =
   | "killed"
   /** The engine printed more than the output limit, and was killed. */
   | "flooded"
-  /** The engine refused the position or broke the protocol, and was killed. */
+  /** The engine rejected the position or broke the protocol, and was killed. */
   | "protocol_error"
   /** The engine did not answer `isready` during or after a search, and was killed. */
   | "unresponsive"

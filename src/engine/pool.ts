@@ -15,11 +15,11 @@ export type EnginePool = ReturnType<typeof createPool>;
 
 /** The events of a pool, by name. */
 export interface EngineEvents {
-  /** Engines of a build became unavailable, or available again. */
+  /** Emitted when the engines of a build become unavailable, or available again. */
   change: [EngineBuild];
-  /** An engine was started. The number is the time that this took, in seconds. */
+  /** Emitted when an engine was started. The number is the time that the start took, in seconds. */
   started: [EngineBuild, number];
-  /** An engine failed, or could not be started. */
+  /** Emitted when an engine failed, or could not be started. */
   lost: [EngineBuild, FailureKind];
 }
 

@@ -34,11 +34,11 @@ export interface Game {
   readonly moves: readonly MoveDescription[];
   /** The mover's clock after each move, in milliseconds; undefined if the PGN does not have it. */
   readonly clocksMs: readonly (number | undefined)[];
-  /** The moves, comments, variations and NAGs of the PGN. */
+  /** The tree of the PGN: its moves, comments, variations and NAGs. */
   readonly tree: GameTree<PgnNodeData>;
   /** The result in the PGN, or the result by the rules of chess if the PGN has none. */
   readonly result: Result;
-  /** Corrections of the text and of the start. */
+  /** Warnings about corrections of the text and of the start position. */
   readonly warnings: readonly Warning[];
 }
 
@@ -125,7 +125,7 @@ export function* playPgn(pgn: PgnGame, onPosition?: OnPosition): Generator<void,
 interface PlayedPgn extends PlayedGame {
   /** The game as it was read, but without a last `0-0` that is the result of a double forfeit. */
   readonly pgn: PgnGame;
-  /** Corrections of the text and of the start. */
+  /** Warnings about corrections of the text and of the start position. */
   readonly warnings: readonly Warning[];
 }
 

@@ -20,7 +20,7 @@ export interface PgnFault {
   readonly code: "invalid_pgn" | "illegal_move" | "invalid_fen" | "illegal_position" | "out_of_range";
   /** The message: a sentence without its full stop, because the place is appended. */
   readonly message: string;
-  /** The text at `offset`. */
+  /** The wrong part of the text, which is at `offset`. */
   readonly token: string;
   /** The offset of the error in `PgnSource.text`, in UTF-16 units. */
   readonly offset: number;

@@ -4,7 +4,7 @@ export type WordToken = { readonly at: number } & (
   /** `san` is written as chessops reads it: SAN or UCI, or `--` for a null move. */
   | { readonly kind: "move"; readonly san: string; readonly isCorrected: boolean }
   | { readonly kind: "nag"; readonly nag: number }
-  /** A sign that is no glyph of PGN. */
+  /** A sign that is not a glyph of PGN. */
   | { readonly kind: "sign"; readonly sign: string }
   | { readonly kind: "result"; readonly result: Result }
 );

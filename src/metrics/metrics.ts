@@ -35,7 +35,7 @@ interface QueueStatus {
   readonly expectedWaitMs: number;
 }
 
-/** The engines of one build. */
+/** The state of the engines of one build. */
 interface EngineStatus {
   readonly build: MeteredEngine;
   readonly available: boolean;

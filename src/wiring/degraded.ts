@@ -6,7 +6,7 @@ export type SetDegraded = (isDegraded: boolean) => void;
 
 /** The parts of the service that can be degraded. If one is, the service runs on with less than it is configured to have. */
 export interface Degraded {
-  /** Registers a part, which is not degraded at first. */
+  /** Registers a part of the service by its name. The part is not degraded at first. */
   part(name: string): SetDegraded;
   /** Returns all registered parts by name, each with true if it is degraded. */
   parts(): Readonly<Record<string, boolean>>;

@@ -191,7 +191,7 @@ const limitRules: Readonly<Record<string, Rule>> = {
 const rateRules: Readonly<Record<string, Rule>> = {
   name,
   quota: integer(1, 1_000_000_000_000),
-  // About 23 days.
+  // The longest window has about 23 days.
   window_s: integer(1, 2_000_000),
   unit,
 };

@@ -276,7 +276,7 @@ export const rows: Readonly<Record<string, readonly Panel[]>> = {
   ],
 };
 
-/** All panels, by their titles. */
+/** All panels of the dashboard, by their titles. */
 export const panels: ReadonlyMap<string, Panel> = new Map(
   Object.values(rows)
     .flat()

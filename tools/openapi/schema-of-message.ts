@@ -25,7 +25,7 @@ export function schemaOfRequest(desc: DescMessage, refer: Refer): Json {
   };
 }
 
-/** True if the rules refuse a message in which the field is absent or empty. */
+/** True if the rules reject a message in which the field is absent or empty. */
 function isNeeded(field: DescField): boolean {
   const rules = rulesOfField(field);
   return rules.required || (rules.type.case === "repeated" && rules.type.value.minItems > 0n);
@@ -37,7 +37,7 @@ function isNeeded(field: DescField): boolean {
  */
 function requestProperty(field: DescField, refer: Refer): Json {
   const value = schemaOfValue(field, refer);
-  // A plain scalar of proto3 cannot be absent, so the gateway refuses null there.
+  // A plain scalar of proto3 cannot be absent, so the gateway rejects null there.
   const nullable =
     !isNeeded(field) &&
     (field.fieldKind !== "scalar" || field.presence !== FeatureSet_FieldPresence.IMPLICIT);

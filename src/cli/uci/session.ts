@@ -15,7 +15,7 @@ import { infoLines, scoreOfTurn } from "./write-lines.ts";
 
 /** The conversation of a chess program with an engine. */
 export interface Session {
-  /** The answer to `uci`. */
+  /** The lines that answer the command `uci`. */
   readonly greeting: readonly string[];
   /** Takes a line of the chess program. */
   receive(line: string): void;
@@ -42,7 +42,7 @@ export interface SessionSetting {
   readonly say: (line: string) => void;
   /** The version of Kibitz, such as `0.1.0`. */
   readonly version: string;
-  /** The default of `Move Overhead`, in milliseconds. */
+  /** The default of the option `Move Overhead`, in milliseconds. */
   readonly overheadMs: number;
 }
 

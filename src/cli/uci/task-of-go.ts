@@ -15,7 +15,7 @@ interface Bounds {
   readonly movetimeMs: number;
 }
 
-/** The largest limits of any request; a plan may allow less. */
+/** The largest limits of any request. A plan may allow less. */
 export const widestBounds: Bounds = {
   depth: requestBounds.depth.maximum,
   nodes: requestBounds.nodes.maximum,

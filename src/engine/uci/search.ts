@@ -42,7 +42,7 @@ const overtimeShare = 0.25;
 
 /**
  * Sends the position and `go`, and watches the search. The engine is killed if it
- * - refuses the position, or answers without a move, without a line or with an illegal move,
+ * - rejects the position, or answers without a move, without a line or with an illegal move,
  * - is silent and does not answer `isready`, which an engine must answer even during a search,
  * - does not end in time after `stop`, which is sent when the time limit has passed, the search is cut short, or the caller has
  *   given up.

@@ -1,6 +1,6 @@
 import type { UciTransport } from "./transport.ts";
 
-/** A time limit for an event. */
+/** A timer that runs until an event happens or its time is over. */
 export interface Deadline {
   /** Call this when the event has happened, or when the deadline does not matter any more. */
   clear(): void;
@@ -101,7 +101,7 @@ const charsPerSecond = 250_000;
 interface FloodMeter {
   /** Counts a line. Returns true if it exceeds the output limit. */
   floods(line: string): boolean;
-  /** Starts to count from zero. */
+  /** Starts to count the output from zero. */
   reset(): void;
 }
 
