@@ -28,26 +28,35 @@ import { costOfMoves, type Fault, KibitzError, refuseFaults, withCost } from "..
 import type { BeginWork } from "../thread/event-loop.ts";
 import { type ValidatedReview, validateReview } from "./validate-review.ts";
 
-/** The part of a call that admission needs: its account, and the outcome in which it writes the RateLimit fields. */
+/** The parts of a call that admission needs: its account, and its outcome, which gets the RateLimit fields. */
 type Admissible = Pick<Call, "account" | "outcome">;
 
 interface AdmissionOptions {
   /**
-   * If the caller has too many searches under way, admission waits for a place until this is aborted. Without it, the request is refused.
+   * If the caller has too many searches in flight, admission waits for a place until this signal is aborted. Without a signal,
+   * admission rejects the request.
    */
   readonly waiting?: AbortSignal | undefined;
-  /** Number of requests that this one counts as. Default: 1. */
+  /** The number of requests that this request counts as. Default: 1. */
   readonly requests?: number;
-  /** Called when the request has been counted, before the header fields say what is left. */
+  /** Called when the request has been counted, before the RateLimit fields report the remaining quota. */
   readonly counted?: () => void;
 }
 
-/** Admits requests while their caller has quota left. All reject with KibitzErrors. */
+/** Admits requests as long as their caller has quota left. All methods reject with KibitzErrors. */
 export type AdmissionControl = ReturnType<typeof createAdmissionControl>;
 
-/** @param timeOf estimates how long searches take on this machine */
+/**
+ * Creates the admission control.
+ *
+ * @param timeOf estimates how long a search takes on this machine
+ */
 export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"]) {
-  /** @throws KibitzError `rate_limited`, `quota_exhausted`, `concurrency_limited`; the reason of `waiting` */
+  /**
+   * Admits a request.
+   *
+   * @throws KibitzError `rate_limited`, `quota_exhausted` or `concurrency_limited`; the abort reason of `waiting`
+   */
   async function admit(
     request: ValidatedRequest,
     { account, outcome }: Admissible,
@@ -68,8 +77,8 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
   return {
     admit,
     /**
-     * Admits the review of a game, which counts as several requests, together with its first search. Disposing of it charges the engine
-     * time that it used.
+     * Admits the review of a game together with its first search. A review counts as several requests. Disposing of the admission
+     * charges the engine time of the first search.
      *
      * @param positions number of positions to evaluate
      */
@@ -77,7 +86,7 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
       const review = await admit(first, call, { requests: requestsOfReview(positions) });
       let hasBegun = false;
       return {
-        /** Admits one of its searches. If the caller has too many under way, it waits for a place. */
+        /** Admits one search of the review. If the caller has too many searches in flight, the search waits for a place. */
         async admit(request: ValidatedRequest, signal: AbortSignal): Promise<{ terms: Terms } & Disposable> {
           if (!hasBegun) {
             hasBegun = true;
@@ -86,19 +95,19 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
           const next = await admit(request, call, { waiting: signal, requests: 0 });
           const onEngineTime = (engineMs: number) => {
             next.terms.onEngineTime(engineMs);
-            // A client that leaves before the first move has used an engine nevertheless.
+            // The review counts even if the client disconnects before the first move, because it has used an engine.
             review.answered();
           };
           return { terms: { ...next.terms, onEngineTime }, [Symbol.dispose]: () => next[Symbol.dispose]() };
         },
-        /** To be called after the first answer: a review without any may cost nothing. */
+        /** Call this after the first answer. A review without any answer may cost nothing. */
         answered: () => review.answered(),
         [Symbol.dispose]: () => review[Symbol.dispose](),
       };
     },
-    /** Admits a request that the rules of chess answer. It counts as one request and takes no engine time. */
+    /** Admits a request that needs only the rules of chess. It counts as one request and uses no engine time. */
     async admitRules({ account, outcome }: Admissible): Promise<void> {
-      // It needs no engine, so the limit on searches under way does not apply.
+      // The request needs no engine, so the limit on searches in flight does not apply.
       const decision = await limits.enter({ ...account, plan: withoutConcurrent(account.plan) }, noTime);
       setRateLimitHeaders(outcome, decision.windows);
       if (decision.kind === "refused") {
@@ -106,17 +115,17 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
       }
       decision.admission.leave(0, true);
     },
-    /** Rejects if the account could make no request now, with the time until it could. */
+    /** Rejects if the account has no quota left. The error has the time until the next request can be admitted. */
     refuseUsedUp: (account: Account) => limits.refuseUsedUp(account),
   };
 }
 
-/** The time of a request that needs no engine. */
+/** The search time of a request that needs no engine. */
 const noTime: SearchTime = { expectedMs: 0, longestMs: 0 };
 
-/** An admitted request. Disposing of it charges the engine time that it used. */
+/** An admitted request. Disposing of it charges the engine time that the request used. */
 export class Admitted implements Disposable {
-  /** For the analyzer. */
+  /** The terms of the search, for the analyzer. */
   readonly terms: Terms;
   readonly #admission: Admission;
   #engineMs = 0;
@@ -132,12 +141,12 @@ export class Admitted implements Disposable {
     };
   }
 
-  /** To be called when an answer was found: a request without one may cost nothing. */
+  /** Call this when an answer was found. A request without an answer may cost nothing. */
   answered(): void {
     this.#answered = true;
   }
 
-  /** Frees the place of the search. The request goes on without one. */
+  /** Frees the place that the search holds. The request continues without a place. */
   freePlace(): void {
     this.#admission.freePlace();
   }
@@ -152,28 +161,30 @@ const { reviewGame } = GameService.method;
 type RequestMessage = MessageShape<typeof single.input>;
 type ReviewMessage = MessageShape<typeof reviewGame.input>;
 
-/** A refusal counts once more for so many items of a batch that were read. */
+/** The number of batch items that raise the cost of a rejection by one. */
 const itemsForOne = 10;
 
 interface PreflightOptions {
   readonly access: Access;
   readonly engines: KnownEngines;
   readonly rules: Rules;
-  /** Slices of the thread: a long game takes tens of milliseconds to read and to play. */
+  /** Starts tasks in time slices, because reading and playing a long game takes tens of milliseconds. */
   readonly beginWork: BeginWork;
 }
 
 /**
- * Checks a request before it is counted and before an engine is used, always in this order: is it valid (400), then does the
- * caller's plan cover it (402). Each function throws or rejects with a KibitzError.
+ * Checks a request before it is counted and before an engine is used: first that the request is valid (400), then that the
+ * caller's plan covers it (402). Each function throws or rejects with a KibitzError.
  */
 export type Preflight = ReturnType<typeof createPreflight>;
 
 export function createPreflight({ access, engines, rules, beginWork }: PreflightOptions) {
   const { plans, selfService } = access;
   /**
-   * @param excessIn what is too much for a plan
-   * @param cost of the refusal
+   * Rejects a request that exceeds the caller's plan.
+   *
+   * @param excessIn returns the values that exceed a plan
+   * @param cost cost of the rejection in the error quota
    */
   function refuseExcess(excessIn: Parameters<typeof upgradeNeeded>[0], plan: Plan, cost: number): void {
     const error = upgradeNeeded(excessIn, { plans, plan, hasSelfService: selfService !== undefined });
@@ -182,7 +193,7 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
     }
   }
 
-  /** Checks a request that keeps the rules of the proto: its position, engine, path and options, then the plan. */
+  /** Checks a request that satisfies the rules of the proto: first its position, engine, path and options, then the plan. */
   async function request(message: RequestMessage, account: Account): Promise<ValidatedRequest> {
     // While a long game is played, other calls of the same caller may use up its error quota.
     const check = () => access.limits.errorQuota.check(account);
@@ -198,14 +209,14 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
   /**
    * Checks a request that may break the rules of the proto, such as an item of a batch.
    *
-   * @param found what is wrong with the JSON of the request
+   * @param found violations in the JSON of the request
    */
   async function item(message: RequestMessage, account: Account, found?: readonly Fault[]) {
     refuseFaults(rules(message, single.input, found));
     return request(message, account);
   }
 
-  /** Checks a review that keeps the rules of the proto: the game, engine and path, then the plan. */
+  /** Checks a review that satisfies the rules of the proto: first its game, engine and path, then the plan. */
   async function review(message: ReviewMessage, account: Account): Promise<ValidatedReview> {
     const turn = beginWork(() => access.limits.errorQuota.check(account));
     const validated = await validateReview(message, searchOfReview(message), engines, turn);
@@ -214,12 +225,12 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
     return validated;
   }
 
-  /** Checks the size of a batch, and none of its items. */
+  /** Checks only the number of items in a batch, not the items. */
   function batchSize(items: number, { plan }: Account): void {
     refuseExcess((one) => excessOfBatch(items, one), plan, 1 + items / itemsForOne);
   }
 
-  /** Checks a request of the method, or an item of its batch. */
+  /** Checks a request of the given method, or an item of its batch. */
   async function message(sent: Message, method: DescMethod, account: Account): Promise<void> {
     if (isMessage(sent, single.input)) {
       await item(sent, account);

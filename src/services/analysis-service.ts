@@ -16,7 +16,7 @@ export interface AnalysisServiceOptions extends BatchOptions {
 
 type Methods = Implementation<typeof AnalysisService>["methods"];
 
-/** AnalysisService over the domain: messages in, messages out, and no rule of its own. */
+/** Creates the AnalysisService. It converts between messages and the domain, and has no rules of its own. */
 export function createAnalysisService(
   options: AnalysisServiceOptions,
 ): Implementation<typeof AnalysisService> {
@@ -24,7 +24,11 @@ export function createAnalysisService(
   const { plans, longCalls } = access;
   const evaluateBatch = createBatchEvaluation(options);
 
-  /** @throws KibitzError as `gate.admit` */
+  /**
+   * Admits a single request. If the caller has a batch or review in flight, the request may wait for a place.
+   *
+   * @throws KibitzError as `gate.admit`
+   */
   async function admit(request: ValidatedRequest, call: Call): Promise<Admitted> {
     return longCalls.between(call.account.subject, call.signal, (waiting) =>
       gate.admit(request, call, { waiting }),
@@ -44,7 +48,7 @@ export function createAnalysisService(
     service: AnalysisService,
     methods: {
       evaluate: analyze,
-      // The answers have the same fields.
+      // Both methods return messages with the same fields.
       findBestMove: analyze as unknown as Methods["findBestMove"],
       async *streamEvaluate(message, call) {
         const { account, signal } = call;
@@ -52,7 +56,7 @@ export function createAnalysisService(
         using admitted = await admit(request, call);
         const id = uuidv7();
         let depth = 0;
-        // The search never waits for its reader: a slow one skips states.
+        // The search never waits for its reader: a slow reader misses some states.
         for await (const followed of analyzer.follow(request, account.subject, signal, admitted.terms)) {
           if (followed.kind === "waiting") {
             yield { event: { case: "queued" as const, value: followed.at } };
@@ -60,7 +64,8 @@ export function createAnalysisService(
           }
           const { analysis: state } = followed;
           admitted.answered();
-          // Send one state for each depth: the deepest one is the final state, and a search that was started again repeats no depth.
+          // Send one state for each depth. The state at the requested depth is sent only when the search has stopped. A restarted
+          // search repeats no depth.
           const isLast = request.depth !== undefined && state.depth >= request.depth;
           if (state.stopReason || (state.depth > depth && !isLast)) {
             depth = state.depth;

@@ -28,15 +28,18 @@ type RequestMessage = MessageShape<typeof single.input>;
 type Item = MessageInitShape<typeof batch.output>;
 
 /**
- * The most faults of one batch that count in the error quota, apart from those that took work to find: a client that has one field
- * wrong in each of 200 items must not be locked out for a minute.
+ * The maximum number of cheap rejections in one batch that count in the error quota. Without this limit, a client with the same
+ * invalid field in each of 200 items would be locked out for a minute. Rejections that took work always count.
  */
 const faultsMax = 20;
 
-/** Refusals that every further item would meet, too, until their time is over. */
+/** Error codes that every further item would get too, until the window of the limit ends. */
 const lasting: ReadonlySet<ErrorCode> = new Set(["rate_limited", "quota_exhausted"]);
 
-/** Answers the requests of a batch as they are ready. An item that is refused has its error in its own answer. */
+/**
+ * Creates the evaluation of batches. It yields the answer to each item as soon as that answer is ready. A rejected item has its
+ * error in its own answer.
+ */
 export function createBatchEvaluation(options: BatchOptions) {
   const { analyzer, preflight, gate, access, beginWork, searchesAtOnce, log } = options;
   const readItem = createMessageReader(single.input);
@@ -48,14 +51,14 @@ export function createBatchEvaluation(options: BatchOptions) {
     const requestId = call.request.id;
     using _ = access.longCalls.begin(account, outcome);
     preflight.batchSize(requests.length, account);
-    // An item waits while others make progress: its own batch may keep it waiting.
+    // An item is retried while other items make progress, because its own batch may keep it waiting.
     let progressedAt = performance.now();
     const turn = beginWork(() => signal.throwIfAborted());
-    /** Items whose faults were found without work. */
+    /** The number of rejected items whose violations were cheap to find. */
     let faults = 0;
-    /** True once an item was refused by a limit that refuses the following ones, too: they are not checked any more. */
+    /** True once a limit has rejected an item and would also reject the following items. Further items are then not validated. */
     let used = false;
-    // Items that could not be decoded are refused and count as no request.
+    // Items that could not be decoded are rejected, and do not count as requests.
     const uncounted = new Set(requests.keys().filter((index) => !unreadable.has(index)));
     outcome.uncounted = uncounted.size;
     const settle = (index: number) => {
@@ -80,7 +83,8 @@ export function createBatchEvaluation(options: BatchOptions) {
           await gate.refuseUsedUp(account);
         }
         const request = await validateItem(index);
-        // Admitted anew each time: an item that waits for its retry must not take a place from the caller's other searches.
+        // Each attempt is admitted again: an item that waits for its retry must not hold a place that the caller's other searches
+        // need.
         const search = async () => {
           using admitted = await gate.admit(request, call, { waiting: either, counted: () => settle(index) });
           const analysis = await analyzer.analyze(request, flowOf(call), either, admitted.terms);

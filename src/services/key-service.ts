@@ -7,7 +7,7 @@ import { messageFromKey, messageFromNewKey } from "../calls/convert-access.ts";
 import { KibitzError, refuseFaults } from "../errors/errors.ts";
 import { durationText, holdsKey } from "../text/plain-text.ts";
 
-/** KeyService over the issuer of keys. */
+/** Creates the KeyService, which issues, shows and revokes API keys. */
 export function createKeyService(access: Access): Implementation<typeof KeyService> {
   const methods: Implementation<typeof KeyService>["methods"] = {
     async createKey({ name, idempotencyKey }, call) {
@@ -56,7 +56,7 @@ export function createKeyService(access: Access): Implementation<typeof KeyServi
   return { service: KeyService, methods };
 }
 
-/** @throws KibitzError if a text that is stored as it is contains a key */
+/** @throws KibitzError if a text that is stored unchanged contains an API key */
 function refuseSecrets(texts: Readonly<Record<string, string | undefined>>): void {
   const faults = Object.entries(texts)
     .filter(([, text]) => text !== undefined && holdsKey(text))
@@ -77,7 +77,7 @@ function tooMany({ of, max, waitMs }: TooManyKeys): KibitzError {
   );
 }
 
-/** Keeps caches from storing the answer. */
+/** Forbids caches to store the answer. */
 function keepPrivate({ outcome }: Call): void {
   outcome.answerHeaders.set("cache-control", "no-store");
 }

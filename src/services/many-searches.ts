@@ -1,4 +1,4 @@
-/** Searches of one call, several at a time. */
+/** Runs the many searches of one call, several at a time. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Access } from "../access/access.ts";
@@ -9,33 +9,36 @@ import { KibitzError } from "../errors/errors.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
 import type { AdmissionControl, Preflight } from "./admission.ts";
 
-/** The parts that calls with many searches need. */
+/** The dependencies of calls with many searches. */
 export interface SearchingOptions {
   readonly analyzer: Analyzer;
   readonly preflight: Preflight;
   readonly gate: AdmissionControl;
   readonly access: Access;
-  /** Time slices: a game of 600 moves takes milliseconds to check, and may need no engine. */
+  /** Starts tasks in time slices. Checking a game of 600 moves takes milliseconds, and may need no engine. */
   readonly beginWork: BeginWork;
-  /** How many searches of one call may be under way: one more than the slots keeps them all busy. */
+  /** The maximum number of searches in flight of one call. One more than the engine slots keeps all slots busy. */
   readonly searchesAtOnce: number;
 }
 
-/** The queue's flow of a call with many searches: beside its caller's single requests it is one more caller, not two hundred. */
+/**
+ * Returns the queue flow of a call with many searches. Beside the single requests of its caller, the fair queue counts the whole
+ * call as one more caller, not as two hundred.
+ */
 export function flowOf({ account, request }: Call): string {
   return `${account.subject}#${request.id}`;
 }
 
-/** How many searches of one call may be under way: as many as their caller may have. */
+/** Returns the maximum number of searches in flight of one call. It never exceeds the limit of the caller's plan. */
 export function atOnceOf({ plan }: Account, searchesAtOnce: number): number {
   return Math.min(searchesAtOnce, plan.limits.concurrent ?? searchesAtOnce);
 }
 
 /**
- * Starts tasks in their order and yields each result when it is ready. A slow reader slows the starting down: running
- * tasks and results that wait for the reader are at most `atOnce` together.
+ * Starts tasks in their order, and yields each result when it is ready. At most `atOnce` tasks are running or have a result that
+ * waits for the reader, so a slow reader also slows down the start of tasks.
  *
- * @param start starts the task with an index. Its signal is aborted when the reader leaves or a task fails.
+ * @param start starts the task with the given index. Its signal is aborted if the reader leaves or a task fails.
  */
 export async function* runConcurrently<T>(
   count: number,
@@ -67,23 +70,24 @@ export async function* runConcurrently<T>(
 }
 
 /**
- * The shortest and longest pause before a retry, in milliseconds. The `retryAfterMs` of a refusal may be 0, or far too
- * long, because slots may be free earlier; and a server that stops waits for this pause.
+ * The shortest and the longest pause before a retry, in milliseconds. They bound the `retryAfterMs` of a rejection, which may be
+ * 0, or far too long because slots may become free earlier. A server that stops waits for this pause.
  */
 const pauseMinMs = 100;
 const pauseMaxMs = 1000;
 
 interface RetryOptions {
-  /** When the work that the task belongs to last progressed, by `performance.now()`. */
+  /** Returns the time at which the work that includes the task last made progress, as `performance.now()`. */
   readonly progressedAt: () => number;
-  /** How long to retry without progress, in milliseconds. */
+  /** The time without progress after which retries stop, in milliseconds. */
   readonly patienceMs?: number;
 }
 
 /**
- * Retries a task that is refused as `overloaded` until the work has made no progress for a minute. For callers that wait anyway.
+ * Retries a task that is rejected as `overloaded`, until the work has made no progress for a minute. It is for calls whose
+ * clients wait a long time anyway.
  *
- * @throws the last error of the task; an AbortError if the caller disconnects
+ * @throws the last error of the task; an AbortError if the client disconnects
  */
 export async function retryOverloaded<T>(
   task: () => Promise<T>,

@@ -13,9 +13,9 @@ import { inSpan } from "../tracing/spans.ts";
 import { retryOverloaded, runConcurrently } from "./many-searches.ts";
 import type { ValidatedReview } from "./validate-review.ts";
 
-/** A step of a review: first its place in the queue, then its moves in order, at last the whole review. */
+/** A step of a review: first its queue position, then its moves in order, at last the whole review. */
 export type ReviewStep =
-  /** No search has begun yet. */
+  /** The review waits in the queue, because no search has begun yet. */
   | { readonly kind: "waiting"; readonly at: PlaceInQueue }
   | { readonly kind: "move"; readonly move: MoveReview }
   | { readonly kind: "review"; readonly reviewed: ReviewedGame };
@@ -25,9 +25,9 @@ export interface ReviewOptions {
   readonly openings: Openings;
   /** The review's own flow in the fair queue. */
   readonly flow: string;
-  /** How many searches may be under way: one more than the slots keeps them all busy. */
+  /** The maximum number of searches in flight. One more than the engine slots keeps all slots busy. */
   readonly searchesAtOnce: number;
-  /** Yields the thread: if all positions are cached, the review would otherwise hold it to the end. */
+  /** Yields the thread. If all positions are cached, the review would otherwise block the thread until its end. */
   readonly turn: Turn;
   /** Admits a search, and charges its engine time when disposed of. Unset if nothing is counted. */
   readonly admit?: (
@@ -37,10 +37,11 @@ export interface ReviewOptions {
 }
 
 /**
- * Reviews a game. Each position is a search like any other, and several are under way at a time. A search that is refused as
- * `overloaded` is retried while others of the game make progress. If the first is refused, so is the review.
+ * Reviews a game. Each position is a normal search, and several searches are in flight at a time. A search that is rejected as
+ * `overloaded` is retried while other searches of the game make progress. If the first search is rejected, the whole review is
+ * rejected.
  *
- * @throws KibitzError, `shutting_down` if a search was cut short; the reason of `signal`
+ * @throws KibitzError, `shutting_down` if a search was cut short; the abort reason of `signal`
  */
 export async function* reviewGame(
   { game, requests }: Pick<ValidatedReview, "game" | "requests">,
@@ -52,9 +53,9 @@ export async function* reviewGame(
   const inOrder = createReorderBuffer<Analysis>();
   let place: PlaceInQueue | undefined;
   let placeChanged = Promise.withResolvers<void>();
-  // A search may wait for others of its own game: it is retried while those make progress.
+  // A search may wait for other searches of its own game, so it is retried while they make progress.
   let progressedAt = performance.now();
-  /** True once an engine searches. Until then the review yields its place in the queue. */
+  /** True once an engine searches. Until then, the review yields its queue position. */
   let hasBegun = false;
 
   async function search(index: number, either: AbortSignal): Promise<Analysis> {
@@ -64,7 +65,7 @@ export async function* reviewGame(
     }
     using admitted = await admit?.(request, either);
     if (hasBegun) {
-      // `await` keeps the admission open until the search ends: otherwise it would end at once and cost nothing.
+      // `await` keeps the admission open until the search ends. Without it, the admission would end at once and charge nothing.
       return await analyzer.analyze(request, flow, either, admitted?.terms);
     }
     let last: Analysis | undefined;
@@ -111,7 +112,7 @@ export async function* reviewGame(
   );
   const readNext = () => {
     const next = done.next();
-    // The promise is awaited later, or never if the reader leaves.
+    // The promise is awaited later, or never if the reader leaves, so its rejection must not stay unhandled.
     next.catch(() => {});
     return next;
   };

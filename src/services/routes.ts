@@ -19,12 +19,12 @@ export const apiServices: readonly DescService[] = [AnalysisService, GameService
 /** Health checks and reflection, for tools. They need no engine. */
 const toolServices: readonly DescService[] = [Health, ServerReflection, ServerReflectionV1alpha];
 
-/** Names of all services, for telling an unknown method from an unknown service. */
+/** Names of all services, which distinguish an unknown method from an unknown service. */
 export const serviceNames: ReadonlySet<string> = new Set(
   [...apiServices, ...toolServices].map(({ typeName }) => typeName),
 );
 
-/** Every service of the API with what answers its calls. */
+/** Creates the implementation of every service of the API. */
 export function createImplementations(options: AnalysisServiceOptions): readonly Implementation[] {
   return [
     createAnalysisService(options) as unknown as Implementation,
@@ -33,7 +33,7 @@ export function createImplementations(options: AnalysisServiceOptions): readonly
   ];
 }
 
-/** Health and reflection, for tools and load balancers. */
+/** Creates the health and reflection services, for tools and load balancers. */
 export function createToolImplementations(
   state: Omit<HealthOptions, "services"> & Pick<ReflectionOptions, "stopping">,
 ): readonly Implementation[] {

@@ -8,20 +8,20 @@ import { readSentGame } from "../game/read-sent-game.ts";
 import { holdsKey } from "../text/plain-text.ts";
 import { inTurns, type Turn } from "../thread/event-loop.ts";
 
-/** A game that can be reviewed. */
+/** A valid request for the review of a game. */
 export interface ValidatedReview {
   readonly game: Game;
-  /** One for each position, the start first. Finished positions need no search. */
+  /** The search requests, one for each position of the game, beginning with the start. Finished positions need no search. */
   readonly requests: readonly ValidatedRequest[];
-  /** The values that the caller's plan must allow. */
+  /** The values of the request that the caller's plan must allow. */
   readonly limits: ReviewLimits;
 }
 
 /**
- * Reads and plays the game of a request, and makes a search request for each position.
+ * Reads and plays the game of a request, and creates a search request for each position.
  *
- * @param search the settings of the searches
- * @throws KibitzError if the game is invalid, or else the engine or path
+ * @param search settings of the searches
+ * @throws KibitzError if the game is invalid, or if the engine or path is
  */
 export async function validateReview(
   sent: SentGame,
@@ -40,7 +40,7 @@ export async function validateReview(
   return { game, requests, limits: { depth, nodes, lines, plies: game.moves.length, pointer, shortened } };
 }
 
-/** A game as its caller sends it: as PGN, or as moves from a FEN. */
+/** A game as the client sends it: as PGN, or as moves from a FEN. */
 interface SentGame {
   readonly pgn?: string | undefined;
   readonly fen?: string | undefined;
@@ -67,7 +67,7 @@ async function readGame({ pgn: text, fen, moves }: SentGame, turn: Turn): Promis
     return { game, pointer: "/moves", shortened: (plies) => ({ minItems: 1, maxItems: plies }) };
   }
   if (holdsKey(text)) {
-    // The answer contains the comments and tags of the PGN.
+    // The answer repeats the comments and tags of the PGN.
     throw wrongGame("/pgn", "`pgn` contains an API key, which the answer would repeat.");
   }
   try {

@@ -13,22 +13,22 @@ import { echo } from "../../text/plain-text.ts";
 import { limitStreams } from "./limit-streams.ts";
 
 export interface HealthOptions {
-  /** The services that have a status. All have the same, because they run in one server. */
+  /** The services that have a status. All have the same status, because they run in one server. */
   readonly services: readonly DescService[];
-  /** True if the server answers calls of these services, as `/readyz` reports. */
+  /** Returns true if the server answers calls of these services. `/readyz` reports the same. */
   ready(): boolean;
-  /** True while the server stops. */
+  /** Returns true while the server stops. */
   draining(): boolean;
   /** Emits `change` after `ready` or `draining` has changed. */
   readonly changes: EventEmitter<{ change: [] }>;
-  /** The address that a caller is counted under. */
+  /** Returns the address under which a caller is counted. */
   readonly addressOf: (request: RequestContext) => string;
 }
 
-/** A watcher takes up to 60 kB while its stream is open. Clients open one for each channel. */
+/** The limits on health streams. An open stream takes up to 60 kB, and clients open one for each channel. */
 const watcherLimits = { inAll: 1000, perAddress: 100 };
 
-/** gRPC's health check of each service, and of the server under the empty name. */
+/** Creates gRPC's health check of each service. The empty name stands for the whole server. */
 export function createHealth(options: HealthOptions): Implementation<typeof Health> {
   const { services, ready, draining, changes, addressOf } = options;
   const names = ["", ...services.map(({ typeName }) => typeName)];
@@ -44,14 +44,14 @@ export function createHealth(options: HealthOptions): Implementation<typeof Heal
       const current = isKnown ? status() : Status.SERVICE_UNKNOWN;
       if (current !== sent) {
         sent = current;
-        // A slow reader misses changes meanwhile: the next round compares again.
+        // A slow reader may miss changes in the meantime, so the loop compares the status again.
         yield { status: current };
       } else if (draining()) {
-        // The protocol lets a server end the stream. The client then calls another server.
+        // The health protocol lets a server end the stream. The client then calls another server.
         return;
       } else {
         signal.throwIfAborted();
-        // `once` rejects if the caller disconnects, which the next round reports.
+        // `once` rejects if the client disconnects. The next iteration then throws the abort reason.
         await once(changes, "change", { signal }).catch(() => {});
       }
     }

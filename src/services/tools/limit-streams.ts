@@ -2,22 +2,22 @@ import type { Call } from "../../calls/call.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import type { RequestContext } from "../../request/context.ts";
 
-/** How many streams of a method may be open at a time. */
+/** The limits on the open streams of one method. */
 interface StreamLimits {
   readonly inAll: number;
   readonly perAddress: number;
-  /** The address that a caller is counted under. */
+  /** Returns the address under which a caller is counted. */
   readonly addressOf: (request: RequestContext) => string;
 }
 
 type Method<Q, A> = (request: Q, call: Call) => AsyncIterable<A>;
 
-/** Refuses further streams of a method while a limit is reached. Health and reflection have no other limit. */
+/** Rejects further streams of a method while a limit is reached. Health and reflection have no other limit. */
 export function limitStreams<Q, A>(
   { inAll, perAddress, addressOf }: StreamLimits,
   method: Method<Q, A>,
 ): Method<Q, A> {
-  /** The address of each open stream. */
+  /** The client address of each open stream. */
   const open: string[] = [];
   return async function* (request, call) {
     const address = addressOf(call.request);

@@ -20,25 +20,28 @@ import { echo } from "../../text/plain-text.ts";
 import { limitStreams } from "./limit-streams.ts";
 
 export interface ReflectionOptions {
-  /** The services to list. */
+  /** The services that reflection lists. */
   readonly services: readonly DescService[];
-  /** Further files to serve, such as those of error details. */
+  /** Further proto files to serve, such as those of error details. */
   readonly files: readonly DescFile[];
-  /** Aborted when the server stops: it does not wait for further requests of a stream. */
+  /** Aborted when the server stops. Reflection then waits for no further requests of a stream. */
   readonly stopping: AbortSignal;
-  /** The address that a caller is counted under. */
+  /** Returns the address under which a caller is counted. */
   readonly addressOf: (request: RequestContext) => string;
-  /** How long a stream may take, in milliseconds, however many requests it has. */
+  /** The maximum duration of a stream in milliseconds, no matter how many requests it has. */
   readonly lifeMs?: number;
 }
 
-/** Less than the time after which the server cuts an unfinished request. A client with more requests opens a new stream. */
+/**
+ * The default duration of a stream, in milliseconds. It is shorter than the time after which the server cuts off an unfinished
+ * request. A client with more requests opens a new stream.
+ */
 const defaultLifeMs = 10_000;
 
-/** An answer has up to 90 kB, and stays in memory until its client reads it. */
+/** The limits on reflection streams. An answer has up to 90 kB, and stays in memory until its client reads it. */
 const streamLimits = { inAll: 20, perAddress: 5 };
 
-/** gRPC's server reflection, for tools without proto files. Its two versions differ in their names only. */
+/** Creates gRPC's server reflection, for tools without proto files. Its two versions differ only in their names. */
 export function createReflection(options: ReflectionOptions): readonly Implementation[] {
   const { services, stopping, addressOf, lifeMs = defaultLifeMs } = options;
   let answers: Answers | undefined;
@@ -47,7 +50,7 @@ export function createReflection(options: ReflectionOptions): readonly Implement
     requests: AsyncIterable<ServerReflectionRequest>,
     { signal }: Pick<Call, "signal">,
   ): AsyncGenerator<Response> {
-    // Made at the first request, because most servers get none.
+    // Created at the first request, because most servers never get one.
     answers ??= createAnswers(services, options.files);
     const sent = new Set<DescFile>();
     const over = AbortSignal.any([signal, stopping, AbortSignal.timeout(lifeMs)]);
@@ -72,16 +75,17 @@ type MessageResponse = NonNullable<Response["messageResponse"]>;
 type Type = Registry extends Iterable<infer T> ? T : never;
 
 /**
- * Answers a request. A file is sent as a serialized FileDescriptorProto, without comments, because generated code has none.
+ * Answers a reflection request. A file is sent as a serialized FileDescriptorProto, without comments, because generated code has
+ * none.
  *
- * @param sent the files that this stream has sent already: a file comes again only if the client names it
+ * @param sent the files that this stream has already sent; a file is sent again only if the client names it
  */
 type Answers = (asked: ServerReflectionRequest["messageRequest"], sent: Set<DescFile>) => MessageResponse;
 
 function createAnswers(services: readonly DescService[], more: readonly DescFile[]): Answers {
   const files = filesOf([...services.map(({ file }) => file), ...more]);
   const types = createRegistry(...files);
-  /** The file that declares a type, field, oneof, method or enum value, by its full name. */
+  /** Maps the full name of each type, field, oneof, method and enum value to the file that declares it. */
   const symbols = new Map([...types].flatMap((type) => namesIn(type).map((name) => [name, type.file])));
   const serialized = new Map(
     [...files].map((file) => [file, toBinary(FileDescriptorProtoSchema, file.proto)]),
@@ -132,7 +136,7 @@ function createAnswers(services: readonly DescService[], more: readonly DescFile
   };
 }
 
-/** The files with all files that they import, each behind its imports. */
+/** Returns the files and all files that they import. Each file comes after its imports. */
 function filesOf(wanted: readonly DescFile[], found = new Set<DescFile>()): ReadonlySet<DescFile> {
   for (const file of wanted) {
     if (!found.has(file)) {
@@ -143,7 +147,7 @@ function filesOf(wanted: readonly DescFile[], found = new Set<DescFile>()): Read
   return found;
 }
 
-/** The full names that a type declares: its own and those of its members. */
+/** Returns the full names that a type declares: its own name and those of its members. */
 function namesIn(type: Type): readonly string[] {
   const { typeName } = type;
   switch (type.kind) {
@@ -165,13 +169,13 @@ function errorAnswer(errorCode: Code, errorMessage: string): MessageResponse {
   return { case: "errorResponse", value: { errorCode, errorMessage } };
 }
 
-/** Reads a stream until it ends or the signal is aborted, even while the client is silent. */
+/** Reads a stream until it ends or the signal is aborted, even if the client sends nothing. */
 async function* untilAborted<T>(messages: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const reader = messages[Symbol.asyncIterator]();
   let end = () => {};
   signal.addEventListener("abort", () => end());
   while (!signal.aborted) {
-    // No `Promise.race` with one promise for all messages: that would keep memory for each message.
+    // `Promise.race` with one promise for all messages would keep memory for each message.
     const next = await new Promise<IteratorResult<T>>((resolve, reject) => {
       end = () => resolve({ done: true, value: undefined });
       reader.next().then(resolve, reject);
