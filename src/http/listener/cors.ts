@@ -4,16 +4,19 @@ import { endBeforeBody } from "../lingering-close.ts";
 import { addVary, isPreflight, type NodeRequest, type NodeResponse } from "../message.ts";
 
 /**
- * Puts the permissions for scripts of other origins into an answer that is about to be made, so that they can read errors, too: by the
- * CORS protocol of the Fetch standard, never with credentials.
+ * Adds the CORS headers to an answer before it is made, so that scripts of other origins can also read errors. It follows the
+ * Fetch standard, and never allows credentials.
  */
 export type Cors = (req: NodeRequest, res: NodeResponse) => void;
 
-/** Header fields of an answer to bytes that Node cannot parse, so that their origin is unknown: a script can send a target that is too long. */
+/**
+ * Returns the CORS headers of an answer to bytes that Node cannot parse, such as a request target that is too long. The origin is
+ * unknown then, so only `*` allows scripts to read the answer.
+ */
 export const corsOfUnparsed = (origins: readonly string[]): readonly (readonly [string, string])[] =>
   origins.includes("*") ? [["Access-Control-Allow-Origin", "*"]] : [];
 
-/** Two hours: what Chromium keeps a preflight at most. */
+/** The time for which a browser may cache a preflight, in seconds: two hours, the maximum of Chromium. */
 const preflightMaxAgeS = "7200";
 
 const allowedMethods = ["GET", "HEAD", "POST", "DELETE"].join(", ");
@@ -48,12 +51,16 @@ const preflightFields: readonly (readonly [string, string])[] = [
   ["Access-Control-Max-Age", preflightMaxAgeS],
 ];
 
-/** @param origins that scripts may come from: `*` for every one, none if empty. */
+/**
+ * Creates the CORS middleware.
+ *
+ * @param origins the origins whose scripts may read answers: `*` allows all, an empty list none
+ */
 export function createCors(origins: readonly string[]): Cors {
   return (req, res) => {
     const { origin } = req.headers;
     if (origins.length > 0 && req.method !== "POST") {
-      // Otherwise a cache could send the answer for one origin to another one, for which it lacks the fields.
+      // Without this header, a cache could send the answer for one origin to another origin, whose CORS headers it lacks.
       addVary(res, "Origin");
     }
     const allowed = origins.includes("*") ? "*" : origins.find((known) => known === origin);
@@ -69,7 +76,7 @@ export function createCors(origins: readonly string[]): Cors {
   };
 }
 
-/** Answers a preflight, which has the fields of {@link Cors} already. */
+/** Answers a preflight. The answer already has the headers of {@link Cors}. */
 export function answerPreflight(req: NodeRequest, res: NodeResponse): void {
   res.statusCode = 204;
   res.setHeader("X-Request-Id", contextOf(req).id);

@@ -1,6 +1,6 @@
 import type { Log } from "../../log/log.ts";
 
-/** The limit that is reached: that of a holder, or that of all. */
+/** The limit that is reached: that of one holder, or that of all holders together. */
 export type FullLimit = "holder" | "all";
 
 const byProxy =
@@ -17,15 +17,18 @@ const warnings = {
   },
 };
 
-/** Each warning at most once a minute: a limit that is reached is reached at every new connection. */
+/**
+ * The minimum time between two warnings about the same limit, in milliseconds: a limit that is reached is reached again at every
+ * new connection.
+ */
 const warnEveryMs = 60_000;
 
 /**
- * Makes a function that counts one more of what a holder has open. It returns a function that ends the count, or the limit that is
- * reached. The holder is undefined for one that counts only in all.
+ * Creates a function that counts one more connection or call of a holder. It returns a function that ends the count, or the limit
+ * that is reached. If the holder is undefined, only the total is counted.
  *
- * @param max in all
- * @param maxPerHolder called at each count, because plans change it
+ * @param max the maximum of all holders together
+ * @param maxPerHolder returns the maximum of one holder; called at each count, because plans change it
  */
 export function createCountLimit(
   what: keyof typeof warnings,

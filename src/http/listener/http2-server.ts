@@ -12,14 +12,14 @@ import type { FullLimit } from "./count-limit.ts";
 import { continueWhenRead, type Refuse } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
 
-/** Counts a call until its response closes, or returns the limit that is reached: that of its caller, or that of all. */
+/** Counts a call until its response closes. If a limit is reached, the call is not counted, and the limit is returned. */
 export type Admit = (req: NodeRequest, res: NodeResponse) => FullLimit | undefined;
 
 /**
- * The part of the listener that speaks HTTP/2. It never listens: connections are handed to it.
+ * Creates the part of the listener that speaks HTTP/2. It opens no port: the listener hands connections over to it.
  *
  * @param answer answers a request
- * @param refuse refuses a request that does not arrive in time
+ * @param refuse rejects a request that does not arrive in time
  */
 export function createHttp2Server(
   answer: (req: Http2ServerRequest, res: Http2ServerResponse) => void,
@@ -53,13 +53,15 @@ export function createHttp2Server(
       return;
     }
     closeWithStream(req, res);
-    // In the next turn: of a packet with hundreds of calls, those that it cancels too are never begun.
+    // Wait for the next turn of the event loop: if one packet begins hundreds of calls and cancels them, no work is done for
+    // them.
     setImmediate(() => {
       if (stream.closed || stream.destroyed) {
         return;
       }
       if (draining) {
-        // Opened before its client saw the GOAWAY. A gRPC call must not be answered: balancers do not see a status in trailers.
+        // The client opened the stream before it saw the GOAWAY. Do not answer, because load balancers do not see a gRPC status
+        // in trailers.
         stream.close(constants.NGHTTP2_REFUSED_STREAM);
         return;
       }
@@ -78,15 +80,15 @@ export function createHttp2Server(
   server.on("checkExpectation", take);
   server.on("connect", take);
   return {
-    /** Takes a connection over. */
+    /** Takes over a connection. */
     accept(socket: Socket): void {
-      // An http.Server has its sockets half open; a session would then outlive a client that left, for ever.
+      // An http.Server keeps its sockets half open. A session would then never end after its client has disconnected.
       socket.allowHalfOpen = false;
       server.emit("connection", socket);
     },
     /**
-     * Sends every client a GOAWAY, and closes each connection after its last answer. A request that is not begun by then is refused by
-     * a code that says so: it may be sent again.
+     * Sends every client a GOAWAY, and closes each connection after its last answer. A request that has not begun is rejected
+     * with REFUSED_STREAM, which permits the client to send it again.
      */
     drain(): void {
       draining = true;
@@ -98,20 +100,20 @@ export function createHttp2Server(
 }
 
 /**
- * Closes a stream if its client reads nothing of a waiting answer for `silenceTimeoutMs`, or for twice as long at most. Node's timeouts of
- * streams and sessions restart with every ping.
+ * Closes a stream if its client reads nothing of a waiting answer for `silenceTimeoutMs`, or for up to twice that time. Node's
+ * own timeouts of streams and sessions restart with every ping.
  */
 function closeUnread(stream: ServerHttp2Stream, silenceTimeoutMs: number): void {
   let waitingBytes = 0;
   const look = setInterval(() => {
     if (stream.bufferSize > 0 && stream.bufferSize === waitingBytes) {
-      // With a code: an answer that ends without one looks complete to its reader.
+      // Close with an error code, because an answer that ends without one looks complete to its reader.
       stream.close(constants.NGHTTP2_CANCEL);
       stream.destroy();
     }
     waitingBytes = stream.bufferSize;
   }, silenceTimeoutMs);
-  // An answer in parts of one size has the same number of bytes waiting again and again.
+  // If the parts of an answer have equal sizes, the same number of bytes may wait again although the client reads.
   stream.on("drain", () => {
     waitingBytes = 0;
   });
@@ -119,8 +121,8 @@ function closeUnread(stream: ServerHttp2Stream, silenceTimeoutMs: number): void 
 }
 
 /**
- * Clients know from this code that nothing was done, and that they may send the request again. Node makes an error for it: without its stack
- * trace, a flood of refused streams takes half of the time.
+ * Rejects a stream with REFUSED_STREAM: the client then knows that nothing was done, and that it may send the request again. Node
+ * creates an error for each rejected stream. Capturing its stack trace would take half of the time in a flood of them.
  */
 function refuseStream(stream: ServerHttp2Stream): void {
   const { stackTraceLimit } = Error;
@@ -130,20 +132,23 @@ function refuseStream(stream: ServerHttp2Stream): void {
 }
 
 interface Session {
-  /** Ends the connection with its last call. */
+  /** Ends the connection after its last call. */
   readonly leave: () => void;
-  /** Streams that were refused because too many calls are under way. */
+  /** The number of streams that were rejected because too many calls are in flight. */
   refused: number;
 }
 
-/** How long a client may still send calls that it sent before it saw the GOAWAY. */
+/**
+ * The time between the GOAWAY and the end of a connection without calls, in milliseconds. The client may have sent calls before
+ * it saw the GOAWAY.
+ */
 const goawayGraceMs = 1000;
 
 /**
- * Sends a GOAWAY to a client without calls, and then ends the connection. It counts open calls, because the session's own timer restarts
- * with every byte, also with those of half a header that nghttp2 keeps.
+ * Sends a GOAWAY to a client without calls, and then ends the connection. It counts open calls, because the session's own timer
+ * restarts with every byte, even with the bytes of incomplete headers.
  *
- * @returns sends the GOAWAY now: the connection ends with its last call
+ * @returns a function that sends the GOAWAY now; the connection then ends after its last call
  */
 function closeWhenIdle(session: ServerHttp2Session, limits: ListenerLimits): () => void {
   let open = 0;
@@ -158,7 +163,7 @@ function closeWhenIdle(session: ServerHttp2Session, limits: ListenerLimits): () 
   timer = setTimeout(leave, limits.headersTimeoutMs);
   session.on("stream", (stream) => {
     if (stream.closed) {
-      // The stream was refused.
+      // The stream was rejected.
       return;
     }
     open++;
@@ -171,12 +176,15 @@ function closeWhenIdle(session: ServerHttp2Session, limits: ListenerLimits): () 
     });
   });
   session.once("close", () => clearTimeout(timer));
-  // The client reads nothing.
+  // No byte has moved for a long time: the client does not read.
   session.setTimeout(limits.silenceTimeoutMs, () => session.destroy());
   return leave;
 }
 
-/** HTTP/2 has no `requestTimeout` in Node. A stream that is open on both sides after that time still lacks bytes. */
+/**
+ * Rejects a request that does not arrive in time, because Node has no `requestTimeout` for HTTP/2. A stream that is still open on
+ * both sides after that time lacks bytes.
+ */
 function limitArrival(
   req: Http2ServerRequest,
   res: Http2ServerResponse,
@@ -191,20 +199,20 @@ function limitArrival(
     if (!res.headersSent) {
       refuse(lateRequest(), req, res);
     }
-    // Close now: a handler that still reads the body must not send a second response. For the handler the request ends by this, and has
-    // not arrived.
+    // Close now: a handler that still reads the body must not send a second response. The handler sees the end of an incomplete
+    // request.
     stream.close();
   }, limits.requestTimeoutMs);
   stream.once("close", () => clearTimeout(timer));
 }
 
 /**
- * Lets a response to HEAD emit `close` if its stream closes before the response has ended. Node (26.10) emits it for all other
- * methods only, and what the call holds would never be released.
+ * Makes the response to a HEAD request emit `close` if its stream closes before the response has ended. Node (26.10) emits
+ * `close` only for all other methods, so the resources of the call would never be released.
  */
 function closeWithStream(req: Http2ServerRequest, res: Http2ServerResponse): void {
   if (req.method === "HEAD") {
-    // If the response has ended before, nobody listens any more.
+    // If the response has already ended, nobody listens any more.
     req.stream.once("close", () => res.emit("close"));
   }
 }

@@ -16,15 +16,15 @@ import { createHttp1Server } from "./http1-server.ts";
 import { type Admit, createHttp2Server } from "./http2-server.ts";
 import { type ListenerLimits, listenerLimits } from "./limits.ts";
 
-/** One port for HTTP/1.1 and HTTP/2 without TLS. */
+/** A listener on one port for HTTP/1.1 and HTTP/2 without TLS. */
 export interface Listener {
-  /** True after `stop` was called: no new requests are accepted, and those under way are finished. */
+  /** True after `stop` was called. New requests are then not accepted, and requests in flight are finished. */
   readonly draining: boolean;
-  /** Port 0 picks a free one; the answer says which. Rejects if the port cannot be had. */
+  /** Listens on a port, and resolves with the address. Port 0 picks a free port. Rejects if the port is not available. */
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
   /**
-   * Accepts no more, lets the answers under way be finished, and resolves when the last connection is closed.
-   * After the deadline, if there is one, connections are cut. May be called again, to set a closer one.
+   * Accepts no more connections, finishes the answers in flight, and resolves when the last connection is closed. After the
+   * deadline, if there is one, all connections are cut. May be called again to set an earlier deadline.
    */
   stop(deadlineMs?: number): Promise<void>;
 }
@@ -32,28 +32,28 @@ export interface Listener {
 export interface ListenerOptions extends Omit<DispatchOptions, "headersMaxBytes"> {
   readonly log: Pick<Log, "error" | "warn">;
   /**
-   * The caller that a connection, or a request by its headers, counts for. Undefined for those that count only in all, such as
-   * the connections of trusted proxies.
+   * Returns the caller for which a connection counts, or a request according to its headers. Returns undefined if only the total
+   * counts, as for connections of trusted proxies.
    */
   readonly callerOf: (origin: Pick<RequestContext, "address" | "forwardedFor">) => string | undefined;
-  /** Connections at a time of one caller. */
+  /** The maximum number of connections of one caller. */
   readonly connectionsPerAddress: number;
-  /** Calls at a time of one caller. */
+  /** Returns the maximum number of calls in flight of one caller. */
   readonly callsPerCaller: () => number;
-  /** True for a path whose requests do not count. */
+  /** Returns true for a path whose requests do not count. */
   readonly isProbe: (path: string) => boolean;
   readonly limits?: Partial<ListenerLimits>;
-  /** Header fields of answers to bytes that Node cannot parse. */
+  /** Headers of the answers to bytes that Node cannot parse. */
   readonly unreadHeaders?: readonly (readonly [string, string])[];
 }
 
-/** How often a stop looks for connections that have become idle. */
+/** Interval at which a stop looks for connections that have become idle, in milliseconds. */
 const sweepIntervalMs = 100;
 
-/** How long a stop waits for the first bytes of a connection. */
+/** The time that a stop waits for the first bytes of a connection, in milliseconds. */
 const silentMaxMs = 1000;
 
-/** The longest time in which a stop accepts connections that the kernel has established already. */
+/** The longest time for which a stop accepts connections that the kernel has already established, in milliseconds. */
 const acceptMaxMs = 1000;
 
 export function createListener(options: ListenerOptions): Listener {
@@ -72,7 +72,7 @@ export function createListener(options: ListenerOptions): Listener {
     res.once("close", end);
     return undefined;
   };
-  /** Logs bytes of which Node has made no request. */
+  /** Logs bytes from which Node could not make a request. */
   const logUnread = (socket: Socket, code: string) => {
     const unread = { method: "", url: "", headers: {}, socket };
     const { id } = identifyRequest(unread, isRpcPath);
@@ -103,7 +103,7 @@ export function createListener(options: ListenerOptions): Listener {
   http1.server.on("connection", (socket: Socket) => {
     accepted++;
     const { remoteAddress: address } = socket;
-    // A connection that has ended already has no address.
+    // A connection that has already ended has no address.
     const end = address && countConnection(callerOf({ address, forwardedFor: undefined }));
     if (typeof end !== "function") {
       socket.destroy();
@@ -127,15 +127,15 @@ export function createListener(options: ListenerOptions): Listener {
   });
 
   /**
-   * Accepts what waits in the kernel's queue: closing the port resets these connections, whose clients may have sent requests. Each turn
-   * of the event loop accepts some of them.
+   * Accepts the connections that wait in the kernel's queue. Closing the port would reset them, although their clients may have
+   * sent requests. Each turn of the event loop accepts some of them.
    */
   async function acceptWaiting(): Promise<void> {
     const endsAt = performance.now() + acceptMaxMs;
     let before: number;
     do {
       before = accepted;
-      // Two turns, because the first one may have looked for connections already.
+      // Wait for two turns, because the first one may have already looked for connections.
       await nextTurn();
       await nextTurn();
     } while (accepted > before && performance.now() < endsAt);
@@ -145,14 +145,16 @@ export function createListener(options: ListenerOptions): Listener {
     http1.drain();
     http2.drain();
     await acceptWaiting();
-    // The close() of http.Server would also stop the timer that ends slow requests, and wait for them for ever.
+    // The `close` method of http.Server would also stop the timer that ends slow requests, and would then wait for such requests
+    // for ever.
     const closed = new Promise((resolve) => NetServer.prototype.close.call(http1.server, resolve));
     const cutSilent = setTimeout(() => {
       for (const socket of unidentified) {
         socket.destroy();
       }
     }, silentMaxMs);
-    // After the server has read what has arrived: to close a connection with unread bytes resets it.
+    // Close idle connections only after the server has read all bytes that have arrived, because closing a connection with unread
+    // bytes resets it.
     const sweep = setInterval(() => setImmediate(() => http1.server.closeIdleConnections()), sweepIntervalMs);
     await closed;
     clearTimeout(cutSilent);
@@ -168,7 +170,7 @@ export function createListener(options: ListenerOptions): Listener {
     async listen(host, port) {
       http1.server.listen(port, host);
       await once(http1.server, "listening");
-      // If, for example, too many files are open, the connection is lost and the server goes on.
+      // If, for example, too many files are open, the connection is lost and the server continues.
       http1.server.on("error", (err) => log.error({ err }, "accepting a connection failed"));
       const address = http1.server.address() as AddressInfo;
       return { host: address.address, port: address.port };
@@ -203,14 +205,14 @@ function tooManyCalls(full: FullLimit): KibitzError {
       );
 }
 
-/** The first bytes of an HTTP/2 client (RFC 9113 section 3.4); no HTTP/1.1 request begins so. */
+/** The first bytes that an HTTP/2 client sends (RFC 9113 section 3.4). No HTTP/1.1 request begins with them. */
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 /**
- * Reads from a new connection until its protocol is clear, puts all that was read back, and reports the protocol.
- * A connection that stays silent, stops half-way or ends before that is destroyed.
+ * Reads from a new connection until its protocol is clear, puts all bytes back into the stream, and reports the protocol. A
+ * connection that stays silent, stops half-way or ends before that is destroyed.
  *
- * All 24 bytes count, because a first packet can be as short as one byte, and PROPFIND begins with P, too.
+ * All 24 bytes of the preface are compared, because a first packet can be as short as one byte, and PROPFIND also begins with P.
  */
 function sniffProtocol(
   socket: Socket,
@@ -223,7 +225,7 @@ function sniffProtocol(
     if (chunk === null) {
       return;
     }
-    // Usually the first packet is enough, and may be long.
+    // The first packet is usually enough, and it may be long, so it is not copied.
     seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
     const length = Math.min(seen.length, preface.length);
     const isHttp2 = seen.compare(preface, 0, length, 0, length) === 0;
@@ -232,12 +234,12 @@ function sniffProtocol(
     }
     stop();
     socket.unshift(seen);
-    // The stream has yet to notice both. If it notices them when Node's parser listens, it emits `resume` after the parser has paused it,
-    // and nothing pauses it any more: all that comes is read, however much waits.
+    // Report in the next tick, after the stream has noticed that the listener is gone and that bytes were put back. If it noticed
+    // them while Node's parser listens, it would emit `resume` after the parser has paused it, and would read without limit.
     process.nextTick(report, isHttp2 ? "http2" : "http1");
   };
   const giveUp = () => socket.destroy();
-  // A connection that breaks this early has sent no request: there is nothing to log.
+  // A connection that breaks this early has sent no request, so there is nothing to log.
   const ignore = () => {};
   const timer = setTimeout(giveUp, timeoutMs);
   const stop = () => {

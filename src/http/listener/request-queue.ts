@@ -2,19 +2,21 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { endSoon } from "../lingering-close.ts";
 
-/** The requests of one HTTP/1.1 connection. One is answered at a time; a few that arrive meanwhile wait and are answered after it. */
+/** The requests of one HTTP/1.1 connection. One request is answered at a time. A few that arrive in the meantime wait. */
 export interface RequestQueue {
   take(res: ServerResponse): void;
-  /** The response to the request that is being answered, or is next. */
+  /** The response to the request that is being answered, or else to the next request. */
   readonly first: ServerResponse | undefined;
-  /** Takes no more requests. The connection ends after the answer to the last one that has arrived whole. */
+  /** Accepts no more requests. The connection ends after the answer to the last request that has arrived completely. */
   stop(): void;
 }
 
 /**
+ * Creates the queue of a connection.
+ *
  * @param begin answers a request
- * @param waitingMax requests that may wait at a time. If a client sends more, its connection ends after the answer under way: Node makes
- * objects of all the requests that it reads.
+ * @param waitingMax maximum number of waiting requests. If a client sends more, its connection ends after the current answer,
+ * because Node creates objects for all requests that it reads.
  */
 export function createRequestQueue(
   socket: Socket,
@@ -42,10 +44,10 @@ export function createRequestQueue(
   function end(res: ServerResponse): void {
     underWay = undefined;
     if (!res.shouldKeepAlive) {
-      // This was the last answer of the connection: Node writes no other, and its response would never close.
+      // This was the last answer of the connection. Node writes no other, so the response to a waiting request would never close.
       waiting = [];
     }
-    // The next one in a turn of the event loop of its own: other connections have theirs in between.
+    // Begin the next request in its own turn of the event loop, so that other connections are served in between.
     setImmediate(beginNext);
   }
 
