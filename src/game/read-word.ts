@@ -176,7 +176,7 @@ export function readWord(word: string): readonly WordToken[] | undefined {
   const moveAt = at;
   if (take(nullMove)) {
     tokens.push({ kind: "move", at: moveAt, san: "--", isCorrected: false });
-  } else if (take(/^e\.?p\.?$/)) {
+  } else if (take(/^e\.?p\.?$/i)) {
     return tokens;
   } else {
     const san =

@@ -75,9 +75,9 @@ test.each<[what: string, text: string, read: Read]>([
     { moves: "exd8=Q+ Kxd8 a8=Q+", result: "1-0", warnings: ["EXD8=Q+", "KXD8", "A8Q+"] },
   ],
   [
-    "a capture of a pawn on the b-file in capitals",
-    "1. B4 C5 2. BXC5",
-    { moves: "b4 c5 bxc5", warnings: ["C5", "B4", "'BXC5' was read as bxc5"] },
+    "a capture of a pawn on the b-file in capitals, and one en passant",
+    "1. B4 C5 2. BXC5 D5 3. CXD6 E.P.",
+    { moves: "b4 c5 bxc5 d5 cxd6", warnings: ["C5", "D5", "CXD6", "B4", "'BXC5' was read as bxc5"] },
   ],
   [
     "castling without dashes",
