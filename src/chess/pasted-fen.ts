@@ -17,6 +17,9 @@ const before = new RegExp(
   `^(?:setup\\b[^\\]]{0,9}\\][\\s[]*)?(?:(?:position[\\s:]*)?(?:fen|epd)\\b|position\\b|setboard\\b)[${mark}:=]*`,
   "i",
 );
+/** Matches an address that names moves, which lead to another position, or a variant with other rules. */
+const otherGame =
+  /[?&](?:move\w*|pgn|play)=.|[?&]variant=(?!(?:standard|fromPosition)?(?:&|$))|\/variants?\/|atomic|antichess|crazyhouse|horde|king.?of.?the.?hill|racing.?kings|three.?check|chess.?960/i;
 const plainFen = /^(?:[1-8kqrbnp]{1,8}\/){7}[1-8kqrbnp]{1,8}(?: [\w-]+){0,5}$/i;
 
 /**
@@ -66,8 +69,8 @@ function fenOfAddress(text: string): string | undefined {
     /^(?:https?:\/\/)?(?:[\w-]+\.)+[a-z]{2,6}(\/[^\s?#]*)(\?[^\s#]*)?(?:#\S*)?$/i.exec(text) ?? [];
   const inPath = /^\/(?:analysis|editor)\/(?:standard\/|fromPosition\/)?(.*)$/i.exec(path)?.[1];
   const found = /[?&]fen=([^&]*)/i.exec(query)?.[1] ?? inPath;
-  // If the address has moves too, its page does not show the position of this FEN.
-  if (found === undefined || /[?&](?:move\w*|pgn)=./i.test(query)) {
+  // The page of such an address does not show the position of this FEN, or has other rules.
+  if (found === undefined || otherGame.test(path + query)) {
     return undefined;
   }
   try {
