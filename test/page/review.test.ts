@@ -362,7 +362,7 @@ describeWith("chromium")("the review of a game", () => {
     await page.getByRole("button", { name: "Stop" }).click();
     await page
       .getByRole("main")
-      .getByText(/^Stopped after \d+ of 14 moves$/)
+      .getByText(/^Stopped after \d+ of 14 positions$/)
       .waitFor();
     await page.getByRole("button", { name: "Resume" }).click();
     await page

@@ -128,7 +128,7 @@ const runningReviewScene: Scene = {
   address: "#review",
   async reach(page) {
     await beginReview(page, 16);
-    await page.getByText(/^[1-9]\d* of 33 moves$/).waitFor();
+    await page.getByText(/^[1-9]\d* of 33 positions$/).waitFor();
   },
 };
 

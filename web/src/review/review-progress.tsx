@@ -23,11 +23,11 @@ export function ReviewProgress() {
     case "running":
       return (
         <div class="review-progress row">
-          <progress max={all} value={done} aria-label="Reviewed moves" />
+          <progress max={all} value={done} aria-label="Reviewed positions" />
           <span class="figures">
             {state.queued
               ? `Place ${state.queued.place} in the queue, about ${Math.ceil(state.queued.expectedWaitMs / 1000)} s`
-              : `${done} of ${all} moves`}
+              : `${done} of ${all} positions`}
           </span>
           <button type="button" onClick={stop}>
             Stop
@@ -38,7 +38,7 @@ export function ReviewProgress() {
       return (
         <div class="review-progress row">
           <span class="figures">
-            Stopped after {done} of {all} moves
+            Stopped after {done} of {all} positions
           </span>
           <button type="button" onClick={again}>
             Resume
@@ -76,12 +76,12 @@ function useAnnouncements(): void {
   const quarter = all === 0 ? 0 : Math.floor((done / all) * 4);
   useEffect(() => {
     if (state.kind === "running" && quarter < 4) {
-      announce(quarter === 0 ? `The review of ${all} moves has begun.` : `${done} of ${all} moves`);
+      announce(quarter === 0 ? `The review of ${all} positions has begun.` : `${done} of ${all} positions`);
     }
   }, [state.kind, quarter]);
   useEffect(() => {
     if (state.kind === "stopped") {
-      announce(`Stopped after ${done} of ${all} moves`);
+      announce(`Stopped after ${done} of ${all} positions`);
     } else if (state.kind === "done") {
       announce(state.review.summary);
     }
