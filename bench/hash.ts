@@ -3,7 +3,7 @@
  *
  *     node bench/hash.ts [native] [wasm]
  *
- * All sizes search the same positions in turns, so that a busy machine slows all of them. Decision 22 rests on this table.
+ * All sizes search the same positions in turns, so that a busy machine slows all of them. ADR 22 is based on this table.
  */
 import { readFileSync } from "node:fs";
 import { Chess } from "chessops/chess";

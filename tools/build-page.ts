@@ -17,7 +17,9 @@ const place = join(dist, "web");
 const begun = new Date();
 // Run with low priority, because a server may run at the same time.
 setPriority(10);
-/** The age in milliseconds after which a temporary folder was left by a build that was killed. A build takes far less time. */
+/**
+ * A temporary folder that is older than this, in milliseconds, was left by a build that was killed. A build takes far less time.
+ */
 const leftAfterMs = 10 * 60_000;
 
 await mkdir(dist, { recursive: true });

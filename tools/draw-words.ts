@@ -1,6 +1,6 @@
 /**
  * Draws forty doc comments, twenty test names and twenty sentences of the documents at random, for readers who have not seen the
- * code. The hash of the commit is the seed, so that nobody can repeat the draw until it suits them.
+ * code. The hash of the commit is the seed, so that nobody can choose the result.
  *
  *     node tools/draw-words.ts
  */

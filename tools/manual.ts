@@ -44,7 +44,7 @@ ${settings.join("\n")}
 `;
 }
 
-/** Escapes the control characters of roff, and keeps hyphens as hyphens. */
+/** Escapes the control characters of roff, and the hyphens, which roff would otherwise change. */
 function escaped(text: string): string {
   return text
     .replaceAll("\\", "\\e")

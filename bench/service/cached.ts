@@ -21,8 +21,8 @@ const perSecond = 2000;
 
 /**
  * Measures one question whose answer is cached: repeated as fast as possible (over JSON and gRPC) and at a fixed rate (over
- * JSON), with a key and without limits. Compares the service with a bare `node:http` server that parses the same body and sends
- * the same bytes.
+ * JSON). One node has callers with a key, and another has no limits. Compares them with a bare `node:http` server that parses the
+ * same body and sends the same bytes.
  */
 export async function measureCached(
   { rounds, warmSeconds, seconds, beside }: BenchOptions,

@@ -116,8 +116,8 @@ async function compareMoves(running: readonly Running[], depth: number, book: Qu
 /** The depth from which a search takes some tenths of a second. */
 const deep = 12;
 /**
- * The length of a turn of deep searches for each caller, in seconds, so that each is answered a few times. `deepSecondsMin` gives
- * at least some dozens of answers.
+ * A turn of deep searches has this many seconds for each caller, so that each gets a few answers. It has at least
+ * `deepSecondsMin`, which is enough for some dozens of answers.
  */
 const deepSecondsPerCaller = 0.5;
 const deepSecondsMin = 10;

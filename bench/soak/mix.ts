@@ -139,8 +139,8 @@ async function leaveStream(grpc: Client<typeof AnalysisService>): Promise<void> 
 }
 
 /**
- * Returns headers with a random address. There are so many addresses that none reaches its limits. They also show what the server
- * stores for each address.
+ * Returns headers with a random address. There are so many addresses that none reaches its limits. They also show how much the
+ * server stores for each address.
  */
 function newAddress(): Record<string, string> {
   const part = () => Math.floor(Math.random() * 256);

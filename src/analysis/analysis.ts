@@ -108,7 +108,10 @@ export interface AnalysisLine {
   readonly san: readonly string[];
 }
 
-/** Makes the only state of a game that is over, by the rules of chess alone. No engine searches it. */
+/**
+ * Makes the analysis of a game that is over, from the rules of chess alone. This is its only state, and no engine searches the
+ * position.
+ */
 export function analysisOfFinishedGame(request: ValidatedRequest, terminal: Terminal): Analysis {
   return {
     request,

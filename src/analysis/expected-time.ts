@@ -120,7 +120,10 @@ const medianMs: readonly (readonly [depth: number, ms: number])[] = [
   [18, 713],
   [20, 2275],
 ];
-/** The milliseconds per node by the same table: the median searches to depths 14 and 16 visit 30,180 and 95,916 nodes. */
+/**
+ * The milliseconds per node, from the table of median times: the median searches to depths 14 and 16 visit 30,180 and 95,916
+ * nodes.
+ */
 const msPerNode = 1 / 450;
 /** The factor by which a search grows with each ply beyond the end of the table. */
 const growth = 1.8;
@@ -130,13 +133,13 @@ const growth = 1.8;
  */
 const linesFactor = 1.8;
 
-/** Returns the time of a search to a depth by the table, in milliseconds. */
+/** Returns the time of a search to a depth in milliseconds, from the table of median times. */
 function depthMs({ depth, multipv }: SearchLimits): number {
   const lines = multipv === 1 ? 1 : linesFactor * multipv;
   return depth === undefined ? Number.POSITIVE_INFINITY : deepeningMs(depth) * lines;
 }
 
-/** Returns the time of a search of a number of nodes by the table, in milliseconds. */
+/** Returns the time of a search of a number of nodes in milliseconds, from the table of median times. */
 function nodesMs(nodes: number | undefined): number {
   return nodes === undefined ? Number.POSITIVE_INFINITY : nodes * msPerNode;
 }

@@ -15,10 +15,10 @@ export interface Waiting<T> {
   readonly value: T;
 }
 
-/** The work that is served before some other work. */
+/** The amount of work that is served before some other work. */
 export interface WorkBefore {
   readonly count: number;
-  /** The expected time of all this work together, in milliseconds. */
+  /** The expected time of the earlier work in total, in milliseconds. */
   readonly workMs: number;
 }
 

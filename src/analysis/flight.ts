@@ -21,8 +21,8 @@ export interface Terms extends SearchTime {
 export type SharedEvent = SharedWaiting | SharedState;
 
 /**
- * The event that a search waits for its slot. Each reader looks up the queue position itself, so that a slow reader never gets an
- * old position.
+ * The event of a search that waits for its slot. Each reader looks up the queue position itself, so that a slow reader never gets
+ * an old position.
  */
 interface SharedWaiting {
   readonly kind: "waiting";

@@ -45,7 +45,10 @@ export interface Slot extends Disposable {
   readonly queueMs: number;
 }
 
-/** The load of a node. `running` and `waiting` are present numbers; `admitted` and `refused` are totals since the start. */
+/**
+ * The load of a node. `running` and `waiting` are the numbers at this moment; `admitted` and `refused` are totals since the
+ * start.
+ */
 interface SchedulerStatus {
   readonly slots: number;
   readonly running: number;

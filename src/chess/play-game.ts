@@ -33,8 +33,8 @@ const movesAtOnce = 20;
  * Plays moves in UCI or SAN on one board, up to the first move that is not legal. Yields after each time slice.
  *
  * The history of each position begins after the last capture or pawn move (see {@link trackHistory}), so that equal positions of
- * different games are one search. The position of a finished game has no history, because no engine searches it. Moves after a
- * draw by the rules are accepted, because older games have them.
+ * different games need only one search. The position of a finished game has no history, because no engine searches it. Moves
+ * after a draw by the rules are accepted, because older games have them.
  *
  * @param start a position without moves
  * @param onPosition receives each position. If it is absent, only the last position is made, because a position takes two

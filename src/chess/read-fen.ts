@@ -31,7 +31,7 @@ type FenReading =
       setup: Setup;
       chess960: boolean;
       warnings: readonly Warning[];
-      /** The part of the FEN that is the board; `turn` is the part that is the side to move. */
+      /** The part of the FEN with the board; `turn` is the part with the side to move. */
       placement: FenPart;
       turn: FenPart;
     }

@@ -31,7 +31,10 @@ const evaluation: Kind = {
 
 const writeBestMove = createMessageWriter(FindBestMoveResponseSchema);
 
-/** The best move. It is searched as an evaluation, which has the same fields, because a stream shows how the search deepens. */
+/**
+ * The forms of a best move. The search is a streamed evaluation, which has the same fields, because a stream shows how the search
+ * deepens.
+ */
 const bestMove: Kind = {
   json: ({ $typeName: _, ...answer }) => writeBestMove(create(FindBestMoveResponseSchema, answer)),
   report: reportOfBestMove,

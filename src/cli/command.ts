@@ -27,7 +27,7 @@ export type CommandOption = NonNullable<ParseArgsConfig["options"]>[string] & {
 export interface CommandInput {
   readonly values: Readonly<Record<string, string | boolean | readonly (string | boolean)[] | undefined>>;
   readonly positionals: readonly string[];
-  /** A signal that Ctrl-C, SIGTERM and SIGHUP abort. */
+  /** The abort signal of the command. Ctrl-C, SIGTERM and SIGHUP abort it. */
   readonly signal: AbortSignal;
   readonly host: Host;
 }

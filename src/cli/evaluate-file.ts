@@ -22,8 +22,8 @@ import { readText } from "./text-of-bytes.ts";
 import { whyNotOpened } from "./why-not-opened.ts";
 
 /**
- * Evaluates a file with one FEN or EPD per line, and checks the moves that EPD asks for. Prints rows in the order of the file, or
- * lines of JSON, with the numbers of their lines in the file, as soon as they are ready.
+ * Evaluates a file with one FEN or EPD per line, and checks the moves that EPD asks for. Prints reports in the order of the file.
+ * With `--json`, prints each answer as soon as it is ready, with the number of its line in the file.
  *
  * @param file the path of the file, or `-` for standard input
  */

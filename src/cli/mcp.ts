@@ -74,7 +74,7 @@ async function speak(input: CommandInput): Promise<number> {
   return signal.aborted ? exitCode.interrupted : exitCode.ok;
 }
 
-/** Makes the peer that is the client that started this process. */
+/** Makes the peer for the client that started this process. */
 function peerOf(answerers: Answerers, left: AbortSignal, complain: (error: Error) => void): Peer {
   return {
     left,
@@ -89,8 +89,7 @@ function peerOf(answerers: Answerers, left: AbortSignal, complain: (error: Error
 }
 
 /**
- * Makes the functions that answer the tools. This process plays moves itself, with and without `--url`, and counts them towards
- * no limit.
+ * Creates the handlers of the MCP tools. This process plays moves by itself, with and without `--url`, and no limit counts them.
  */
 function answerersOf({ transport, preflight }: Target): Answerers {
   return {

@@ -81,8 +81,8 @@ function shortened(_name: string, value: unknown): unknown {
 }
 
 /**
- * Returns the exit code of an error: `usage` if the input must be changed, and `failure` for any other error, even if the request
- * only came too early.
+ * Returns the exit code of an error: `usage` if the input must be changed, and `failure` for any other error, such as a request
+ * that came too early.
  */
 export function exitCodeOf({ code }: Pick<KibitzError, "code">): number {
   const isEarly = refusalKind(code) === "early";
@@ -100,7 +100,7 @@ export function complaintsOf(error: KibitzError, where = ""): string {
 }
 
 /**
- * Returns the message of a violation with its field. Only the messages of limits of plans do not name their field by themselves.
+ * Returns the message of a violation, with its field if the message does not name it. Only messages about limits of plans do not.
  */
 function complaintOf({ pointer, code, message }: Fault): string {
   return code === "over_plan_limit" ? `${fieldPathOf(pointer)}: ${message}` : message;

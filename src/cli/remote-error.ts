@@ -9,7 +9,11 @@ export class RemoteError extends KibitzError {
   /** The problem document that the service sent. A newer service may have codes that this version does not know. */
   readonly problem: Problem;
 
-  /** @param url the address of the service, to complete the paths in the document */
+  /**
+   * Makes the error from the problem document of a service.
+   *
+   * @param url the address of the service, to complete the paths in the document
+   */
   constructor(problem: Problem, url: string, cause?: unknown) {
     const code = knownCodeOf(problem);
     super(code, withoutControls(problem.detail), {

@@ -11,8 +11,8 @@ import type { LineBuffer } from "./uci/line-buffer.ts";
 import { createSession } from "./uci/session.ts";
 
 /**
- * The default of `Move Overhead` in milliseconds: the time between this process and a chess program, and a busy moment. With
- * `--url`, the network and the service add to it.
+ * The default of `Move Overhead`, in milliseconds. It covers the way between this process and a chess program, and short delays
+ * on a busy machine. The default with `--url` also covers the network and the service.
  */
 const localOverheadMs = 30;
 const remoteOverheadMs = 150;

@@ -26,7 +26,7 @@ export interface EngineBuild {
   readonly net: Net;
   /** The licence of the engine as an SPDX expression, if known. */
   readonly license: string | undefined;
-  /** The day, such as 2026-11-22, since which this build is deprecated; undefined if it is not. */
+  /** The day since which this build is deprecated, such as 2026-11-22; undefined if it is not deprecated. */
   readonly deprecatedSince: string | undefined;
   /** The options that clients may set. */
   readonly options: readonly EngineOption[];

@@ -142,7 +142,7 @@ export function moveOfPgn(chess: Chess, written: string): LegalMove | undefined 
   return spelling === undefined ? undefined : moveFromText(chess, spelling);
 }
 
-/** Matches a bishop's move with a small letter, such as `bc4`. Matches no move in UCI, such as `b2b4`. */
+/** Matches a move that begins with a small `b` and may be a bishop's, such as `bc4`. Matches no move in UCI, such as `b2b4`. */
 const bishopInLowerCase = /^b(?:x|[a-h]x?|[1-8]x|[a-h][1-8]x?)?[a-h][1-8][+#]?$/;
 
 /** Plays at least one move as {@link playMoves} does, and keeps all positions. */

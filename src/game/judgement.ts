@@ -45,7 +45,7 @@ function judgementOfLoss(loss: number): Judgement | undefined {
 /**
  * Judges a move that lost or allowed a forced mate.
  *
- * @param cp the lead, without the mate, of the side that lost or got it
+ * @param cp the lead in centipawns of the side that lost or got the mate, by the score without the mate
  */
 function judgementOfMate(cp: number): Judgement {
   return cp > 999 ? "inaccuracy" : cp > 700 ? "mistake" : "blunder";

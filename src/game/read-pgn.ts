@@ -17,7 +17,7 @@ export interface PgnGame {
   readonly moves: readonly WrittenMove[];
   /** Everything but the tags: moves, variations, comments and NAGs. */
   readonly tree: Game<PgnNodeData>;
-  /** The result that stands after the moves; undefined if there is none. */
+  /** The result that the text has after the moves; undefined if there is none. */
   readonly result: Result | undefined;
   /** True if the last move is `0-0`. If this castling is not legal, it is the result of a double forfeit. */
   readonly mayForfeit: boolean;
@@ -283,7 +283,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     resultAt ??= offset;
   }
 
-  /** Rejects a variant that is not supported before its first move is read, because its moves may look illegal. */
+  /** Rejects an unsupported variant. Called before the first move is read, because its moves may look illegal. */
   function checkVariant(): void {
     const variant = tags.get("Variant");
     if (variant !== undefined && variantOf(variant.value) === undefined) {

@@ -22,8 +22,8 @@ export type Result = "1-0" | "0-1" | "1/2-1/2" | "*";
 const wordMaxCharacters = 40;
 
 /**
- * The NAG of each glyph that people and programs write after moves. If White and Black have different NAGs for a glyph, White's
- * is here.
+ * The NAG of each glyph that people and programs write after moves. If a glyph has one NAG for White and one for Black, the table
+ * has White's.
  */
 const nags: Readonly<Record<string, number>> = {
   "!": 1,

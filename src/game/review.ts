@@ -119,7 +119,7 @@ export function createReviewer(game: Game, opening: Opening | undefined) {
   const start = positionAt(game, 0);
   const isStandardStart = openingKey(start.fen) === openingKey(standardStart);
 
-  /** Returns the evaluation that the formulas use. For the standard start, this is the constant of Lichess. */
+  /** Returns the evaluation that the formulas use. For the standard start, it is the one that Lichess assumes. */
   const assumed = (index: number, { score }: EvaluatedPosition): ScoreValue =>
     index === 0 && isStandardStart ? { kind: "cp", cp: standardStartCp } : score.value;
 

@@ -93,8 +93,8 @@ function textFromOpenMetrics(openMetrics: string): string {
 }
 
 /**
- * Registers prom-client's metrics of the process and of Node. Leaves out its totals over all types: in version 15.1 they are
- * gauges whose names end like those of counters, which `promtool check metrics` rejects, and PromQL can compute them.
+ * Registers prom-client's metrics of the process and of Node, but not its totals over all types. In version 15.1 these totals are
+ * gauges whose names end like those of counters, which `promtool check metrics` rejects. PromQL can compute them.
  */
 function collectMetricsOfNode(registry: Registry<OpenMetricsContentType>): void {
   collectDefaultMetrics({ register: registry });

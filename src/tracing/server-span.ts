@@ -169,7 +169,7 @@ class ServerSpan implements RequestSpan {
   }
 }
 
-/** Returns the name of a code in gRPC, which spells one of its codes differently. */
+/** Returns the name of an RPC code in gRPC, which writes `canceled` as CANCELLED. */
 function grpcName(code: string | undefined): string | undefined {
   return code === "canceled" ? "CANCELLED" : code?.toUpperCase();
 }
@@ -188,7 +188,10 @@ function rpcCodeOf(end: TracedEnd): string {
   return code ? errorKind(code).rpc : end.code;
 }
 
-/** Returns the attributes of a call for which the conventions have no names. They contain no positions, keys or addresses. */
+/**
+ * Returns the attributes of a call for which OpenTelemetry's conventions have no names. They contain no positions, keys or
+ * addresses.
+ */
 function factsOf(end: TracedEnd): Attributes {
   const { code, fields } = end;
   return {

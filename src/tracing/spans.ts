@@ -42,7 +42,7 @@ interface WorkOptions extends SpanOptions {
 }
 
 /**
- * Runs work in a new span below the active span, which ends with the work. If there is no active span, runs the work without a
+ * Runs work in a new span below the active span. The span ends with the work. If there is no active span, runs the work without a
  * new one.
  */
 export async function inSpan<T>(
@@ -69,8 +69,8 @@ export async function inSpan<T>(
 }
 
 /**
- * Marks a span as failed by OpenTelemetry's conventions: with a status, and with a word from a short list. A message might quote
- * the request.
+ * Marks a span as failed by OpenTelemetry's conventions, with a status and a word from a short list. The word replaces the error
+ * message, which might quote the request.
  */
 export function failSpan(span: Span, word: string): void {
   span.setAttribute("error.type", word);

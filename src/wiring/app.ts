@@ -54,7 +54,10 @@ type ServiceMetrics = Pick<Metrics, "meter" | "watch"> & Partial<Pick<MetricsSer
 export interface AppOptions extends Partial<AppTimes> {
   /** The metrics, which count calls, searches and engines. */
   readonly metrics?: ServiceMetrics | undefined;
-  /** Notices if the thread is too busy to read calls, which are then rejected. Closed with the app. */
+  /**
+   * The monitor of the event loop. It notices if the thread is too busy to read calls, which are then rejected. It is closed with
+   * the app.
+   */
   readonly lag?: EventLoopLag;
   readonly redis?: Partial<SharingTimes>;
   /** The interval of heartbeats, as in `AnswerOptions`, in milliseconds. */

@@ -35,8 +35,8 @@ interface StoreLogOptions {
 }
 
 /**
- * Creates a log of a store: it logs once when the store cannot be read or written, however often that fails, and once when it can
- * be again.
+ * Creates a log of a store. It logs once when the store cannot be read or written, however often that fails, and once when the
+ * store works again.
  */
 export function createStoreLog(
   log: Pick<Log, "info" | "warn">,

@@ -100,7 +100,7 @@ export function plansFromJson(text: string): PlansReading {
   return faults.length > 0 ? { kind: "faults", faults } : { kind: "plans", plans: [...plans.values()] };
 }
 
-/** Returns errors of the JSON reader for a file: their messages are about the body of a request. */
+/** Rewords errors of the JSON reader for a file, because their messages are about the body of a request. */
 function faultsOfFile({ faults, message: all }: KibitzError): readonly PlansFault[] {
   const found = faults.length > 0 ? faults : [{ pointer: "", message: all }];
   return found.map(({ pointer, message }) => ({

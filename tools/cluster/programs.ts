@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A running program that nodes need, such as HAProxy. It is killed when this process ends, even if this process crashes. */
+/** A running program that nodes need, such as HAProxy. It is killed when this process exits. */
 export interface Program extends AsyncDisposable {
   readonly pid: number;
   isRunning(): boolean;

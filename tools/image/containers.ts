@@ -22,7 +22,9 @@ interface Failed {
   readonly stdout?: Buffer;
 }
 
-/** Matches a warning of Podman that no systemd runs, which would run the health check. `tryContainer` runs the check instead. */
+/**
+ * Matches Podman's warning that nothing will run the health check, because there is no systemd. `tryContainer` runs it instead.
+ */
 const noTimer = /systemd connection/;
 
 /** Opens Podman. It runs containers with runc, which works on most machines for root. */

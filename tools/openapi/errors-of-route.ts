@@ -2,8 +2,8 @@ import type { ErrorCode } from "../../src/errors/catalogue.ts";
 import type { Route } from "../../src/protocols/json/routes.ts";
 
 /**
- * Returns the errors with which a call over plain JSON can end. Many modules report errors, so this is the only list of them by
- * call. Tests compare it with a running service.
+ * Returns the errors with which a call over plain JSON can end. This is the only list of errors by call, because many modules
+ * report them. Tests compare it with a running service.
  */
 export function errorsOfRoute(route: Route): readonly ErrorCode[] {
   const { method, body } = route;

@@ -7,7 +7,7 @@ import { keywordsFromRules, rulesOfField } from "./rules-of-field.ts";
 /** Records that a type is used, and returns a reference to it. */
 export type Refer = (desc: DescMessage | DescEnum) => Json;
 
-/** Returns the schema of a field that is present: of its value, of its list, or of its map as an object. */
+/** Returns the schema of a field that has a value. The schema of a list describes the list, and the schema of a map an object. */
 export function schemaOfValue(field: DescField, refer: Refer): Json {
   const rules = rulesOfField(field);
   switch (field.fieldKind) {

@@ -88,8 +88,8 @@ export function startSearch(setting: SearchSetting): RunningSearch {
   }
 
   /**
-   * Returns the move to report if none was found. A player needs a move before the clock runs out, and if the game is drawn. In
-   * an analysis, an unsearched move would mislead, so there is none.
+   * Returns the move to report if the search has found none. A player needs a move if a clock runs or the game is drawn, so this
+   * is a legal one. In an analysis there is none, because an unsearched move would mislead.
    */
   function moveInstead(): string | undefined {
     const isDrawn = best?.search?.stopReason === StopReason.TERMINAL;

@@ -121,7 +121,10 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
     }
   }
 
-  /** Notes what is read otherwise than written: a FEN with its surroundings, and misspelt moves that mean one legal move. */
+  /**
+   * Sets the position. Reports corrections as info strings: of a FEN that was pasted with its surroundings, and of misspelt moves
+   * that can mean only one legal move.
+   */
   function setPosition(fen: string, moves: readonly string[]): void {
     const pasted = readPastedFen(fen, moves);
     const sent = { fen, moves, ...pasted, chess960: options.chess960 };

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 
-/** A user of this machine as which engines run. */
+/** A user of this machine. Engines run as this user. */
 export interface EngineUser {
   readonly name: string;
   readonly uid: number;
@@ -14,7 +14,7 @@ export class EngineUserUnusable extends Error {}
 const nobody: EngineUser = { name: "nobody", uid: 65_534, gid: 65_534 };
 
 /**
- * Chooses the user as which engines run, which is never root. Undefined if they run as the server's own user.
+ * Chooses the user that engines run as, which is never root. Undefined if they run as the server's own user.
  *
  * @param name the operator's setting; if undefined, a server that is root runs engines as `nobody`
  * @throws EngineUserUnusable if engines cannot run as that user

@@ -31,7 +31,7 @@ export type Guard = (typeof guards)[number];
 export interface Link {
   readonly guards: readonly Guard[];
   /**
-   * Returns the beginning of the command line.
+   * Returns the program with its arguments, to be put before the rest of the command line.
    *
    * @param memoryMaxMb the memory that the engine may write to, in MiB
    */

@@ -19,7 +19,7 @@ export interface Sandbox {
   readonly node: string;
   /** Returns paths at which the engines' user can read these files: the same paths, or copies in one folder. */
   ensureReadable(files: readonly string[]): Promise<readonly string[]>;
-  /** The user as which engines run; undefined if they run as the server's own user, which is then not root. */
+  /** The user that engines run as; undefined if they run as the server's own user, which is then not root. */
   readonly user: EngineUser | undefined;
   /** The protections that work on this machine. */
   readonly holds: readonly Guard[];
@@ -31,7 +31,7 @@ export interface Sandbox {
 }
 
 interface SandboxOptions {
-  /** The name of the user as which engines run. If undefined, a server that is root uses `nobody`. */
+  /** The name of the user that engines run as. If undefined, a server that is root uses `nobody`. */
   readonly userName: string | undefined;
   /** The folder that engines must not enter. */
   readonly hide: string;
@@ -114,7 +114,7 @@ export async function createSandbox({
 
 interface Chain {
   readonly links: readonly Link[];
-  /** The user as which Node starts the chain; undefined if that is the server's own user. */
+  /** The user that Node uses to start the chain; undefined if that is the server's own user. */
   readonly runAs: EngineUser | undefined;
 }
 

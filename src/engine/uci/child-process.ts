@@ -8,7 +8,7 @@ import type { ProcessEnd, UciTransport } from "./transport.ts";
 export interface EngineCommand {
   readonly file: string;
   readonly args: readonly string[];
-  /** The user as which the program is started; undefined if that is the user of this process. */
+  /** The user that runs the program; undefined if that is the user of this process. */
   readonly runAs?: UserIds | undefined;
 }
 

@@ -82,7 +82,7 @@ function readOption(option: UciOption): Declared | undefined {
     : { kind: "integer", default: value, minimum: min, maximum: max };
 }
 
-/** Returns the options of a search, with their UCI values, by the engine's own names. */
+/** Returns the values of all engine options for a search, as UCI writes them, by the engine's own names. */
 export function valuesOfSearch(
   known: readonly EngineOption[],
   { position, multipv, options }: SearchJob,
@@ -95,9 +95,7 @@ export function valuesOfSearch(
 
 /** The values to which the options of an engine are set, by their UCI names. */
 export interface OptionState {
-  /**
-   * Returns the `setoption` lines for those options that have another value. Leaves out options that the engine does not declare.
-   */
+  /** Returns the `setoption` lines for options whose value changes. Leaves out options that the engine does not declare. */
   set(values: Iterable<readonly [name: string, value: string]>): readonly string[];
   /** Returns the `setoption` lines that set each changed option to its default, because options survive `ucinewgame`. */
   reset(): readonly string[];

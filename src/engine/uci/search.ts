@@ -35,7 +35,7 @@ interface SearchOptions {
 const deepest = 245;
 
 /**
- * The share of `stopMs` of processor time that shows that an engine ignored `stop`. If the engine used less after `stop`, the
+ * If an engine uses at least this share of `stopMs` as processor time after `stop`, it has ignored `stop`. If it uses less, the
  * machine did not let it run. WebAssembly engines read their input every 46 ms, native engines at every node.
  */
 const overtimeShare = 0.25;
@@ -59,7 +59,7 @@ export function startSearch(
   const fold = createSnapshotFold({ lineCount: Math.min(job.multipv, moveCount), nodes, movetimeMs });
   const answer = Promise.withResolvers<SearchDone>();
   const startedAt = performance.now();
-  /** The reason to stop the engine, other than a caller that gave up; undefined while the search may go on. */
+  /** The reason why the engine is stopped although a caller still waits; undefined while the search may go on. */
   let because: "limit" | "cut short" | undefined;
   /** The deadline for the end of the search after `stop`; undefined until `stop` is sent. */
   let stopping: Deadline | undefined;

@@ -46,7 +46,10 @@ export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
   let counters = noCounters;
   let [printsMoves, closed] = [false, false];
 
-  /** Call this when an iteration of this depth begins or continues. Returns the pending iteration if that proves it complete. */
+  /**
+   * Call this when an iteration of this depth begins or continues. Returns the pending iteration if it is now known to be
+   * complete.
+   */
   function reach(depth: number): Snapshot | undefined {
     const before = pending;
     pending = undefined;
