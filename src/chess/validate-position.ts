@@ -21,7 +21,7 @@ import type {
   Validation,
   Warning,
 } from "./position.ts";
-import { type FenPart, type FenProblem, readFen } from "./read-fen.ts";
+import { type FenPart, type FenProblem, maxFenCharacters, readFen } from "./read-fen.ts";
 
 export { maxFenCharacters, standardStart } from "./read-fen.ts";
 
@@ -96,7 +96,7 @@ export function* validatePositionInSlices(input: PositionInput): Generator<void,
  */
 function problemOfPasted(text: string, fen: string): FenProblem | undefined {
   const written = text.trim();
-  if (/[^ -~]/.test(written) || written.startsWith(`${fen} moves`)) {
+  if (text.length > maxFenCharacters || /[^ -~]/.test(written) || written.startsWith(`${fen} moves`)) {
     return undefined;
   }
   const at = Math.max(

@@ -105,6 +105,7 @@ describe("the text of a FEN", () => {
   test("a FEN of 128 characters is read, and a longer one refused", () => {
     expect(positionOf(startFen.padEnd(maxFenCharacters)).fen).toBe(startFen);
     expect(refusalOf(startFen.padEnd(maxFenCharacters + 1))).toContain("129 characters");
+    expect(suggestionOf(startFen.padEnd(maxFenCharacters + 1))).toBe(startFen);
   });
 
   test("a FEN of a megabyte is refused without being repeated", () => {
