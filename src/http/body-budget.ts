@@ -8,33 +8,37 @@ import {
 } from "../request/context.ts";
 import { hasArrived, type NodeRequest } from "./message.ts";
 
-/** Counts bytes of one body until its call ends. @throws KibitzError `overloaded` if there is no room for them */
+/**
+ * Counts bytes of one body until its call ends.
+ *
+ * @throws KibitzError `overloaded` if the budget has no room for the bytes
+ */
 export type CountBytes = (bytes: number) => void;
 
-/** The memory of the bodies of all calls under way. */
+/** The memory budget for the bodies of all calls in flight. */
 export type BodyBudget = ReturnType<typeof createBodyBudget>;
 
 export interface BodyBudgetOptions {
   readonly maxBytes?: number;
-  /** For the bodies of callers at one address. */
+  /** The maximum number of bytes for the bodies of all callers at one address. */
   readonly maxBytesPerAddress?: number;
   /**
-   * Bytes of every body that do not count: all that most calls read, so that large ones cannot crowd them out. As
-   * many as calls may be open over HTTP/2 take 320 MiB.
+   * The number of bytes of each body that do not count. Most calls read no more than that, so large bodies cannot crowd them out.
+   * The most calls that may be in flight hold 313 MiB of such bytes together.
    */
   readonly freeBytes?: number;
-  /** The address that a caller is known by. */
+  /** Returns the address under which a caller is counted. */
   readonly addressOf?: (request: RequestContext) => string;
 }
 
 const mib = 1024 * 1024;
 
-/** Bodies that are inflated at a time: as many as Node has threads for it. */
+/** The maximum number of bodies that are decompressed at a time, which is the number of Node's threads for it. */
 const inflationsMax = 4;
 
 /**
- * Bounds the memory of bodies that are large, sent slowly or never to their end, on however many connections, and of the bytes
- * that they are inflated to while their calls wait.
+ * Creates the memory budget of bodies. It covers bodies that are large, slow or never complete, on any number of connections, and
+ * their decompressed bytes while their calls wait.
  */
 export function createBodyBudget({
   maxBytes = 64 * mib,
@@ -72,7 +76,7 @@ export function createBodyBudget({
   }
 
   return {
-    /** Counts the bytes of a body, first as sent and then as inflated, until its call ends. */
+    /** Returns a function that counts the bytes of a body until its call ends: first as sent, and then after decompression. */
     countOf(request: RequestContext, outcome: RequestOutcome): CountBytes {
       const address = addressOf(request);
       let read = 0;
@@ -88,10 +92,10 @@ export function createBodyBudget({
       };
     },
     /**
-     * Inflates a body, a few at a time in the whole process; others wait in their order. The inflated bytes are counted instead of the
-     * sent ones.
+     * Decompresses a body. Only a few bodies are decompressed at a time in the whole process, and the others wait in order. The
+     * decompressed bytes are counted instead of the sent bytes.
      *
-     * @throws CallerLeft if the call has ended before; KibitzError as `count`; what `inflate` rejects with
+     * @throws CallerLeft if the call has already ended; KibitzError `overloaded` as `count`; the error of `inflate`
      */
     async inflate<T extends Uint8Array>(
       packed: Uint8Array,
@@ -123,10 +127,11 @@ export function createBodyBudget({
 }
 
 /**
- * Reads a body to its end. `undefined`: the body is longer than allowed, and the responder must discard the rest. It listens to events,
- * because an iterator takes 12 µs more, of 85 for a whole request.
+ * Reads a body to its end. Resolves with undefined if the body is longer than `maxBytes`: the responder must then discard the
+ * rest. It uses events, because an iterator takes 12 µs more, of 85 µs for a whole request.
  *
- * @throws CallerLeft if the body does not arrive whole, because its client has disconnected or was too slow; what `count` throws
+ * @throws CallerLeft if the body does not arrive completely, because its client has disconnected or is too slow; the error of
+ * `count`
  */
 export function readBytes(
   req: NodeRequest,

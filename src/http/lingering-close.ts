@@ -2,13 +2,19 @@ import type { Duplex } from "node:stream";
 import { outcomeOf } from "../request/context.ts";
 import type { NodeRequest, NodeResponse } from "./message.ts";
 
-/** The rest of a body up to this length is read and discarded, to keep an HTTP/1.1 connection for the next request. */
+/**
+ * The maximum length of the rest of a body that is read and discarded, so that the next request can use the same HTTP/1.1
+ * connection.
+ */
 const worthReadingBytes = 64 * 1024;
 
-/** Time for a client to read an answer before its connection is destroyed: the reset for unread bytes would overtake the answer. */
+/**
+ * The time in which a client can read an answer before its connection is destroyed, in milliseconds. Destroying a connection with
+ * unread bytes sends a reset, which would overtake the answer.
+ */
 const lingerMs = 1000;
 
-/** Ends a connection, and destroys it if the client has not closed it a second later. */
+/** Ends a connection, and destroys it if the client has not closed it within a second. */
 export function endSoon(socket: Duplex, lastWords = ""): void {
   socket.end(lastWords);
   const timer = setTimeout(() => socket.destroy(), lingerMs);
@@ -16,17 +22,18 @@ export function endSoon(socket: Duplex, lastWords = ""): void {
 }
 
 /**
- * The rest of a body is discarded at 4 MB a second: this many bytes at once, and then a pause, in which others are served. Reading a
- * megabyte, the largest body of any call, takes 3 ms of the thread.
+ * The number of bytes of the rest of a body that are discarded at once, before a pause in which other requests are served. The
+ * rest is thus discarded at 4 MB per second. Reading a megabyte, which is the largest body of any call, takes 3 ms of the thread.
  */
 const discardedAtOnceBytes = 64 * 1024;
 const discardPauseMs = 16;
 
 /**
- * Ends an answer with its body, before the request has been read. Nothing may read the request any more.
+ * Ends an answer with its body before the request has been read. Nothing may read the request afterwards.
  *
- * To close an HTTP/1.1 connection with unread bytes resets it, and the reset overtakes the answer: of clients that send 2 MB, a third
- * saw "broken pipe" instead of the 413. So the bytes that still come are discarded for a second (RFC 9112 section 9.6).
+ * Closing an HTTP/1.1 connection with unread bytes resets it, and the reset overtakes the answer. Of the clients that sent 2 MB,
+ * a third saw "broken pipe" instead of the status 413. Therefore the bytes that still arrive are discarded for a second (RFC 9112
+ * section 9.6).
  */
 export function endBeforeBody(req: NodeRequest, res: NodeResponse, body: Buffer | undefined): void {
   if (!("stream" in res) && muchToCome(req)) {
@@ -52,26 +59,28 @@ export function endBeforeBody(req: NodeRequest, res: NodeResponse, body: Buffer 
   discard(req, () => res.end());
 }
 
-/** Discards the rest of a request when its answer ends; over HTTP/1.1 the connection is kept if that takes less than a second. */
+/** Discards the rest of a request when its answer has ended. An HTTP/1.1 connection is kept if this takes less than a second. */
 export function discardAfterAnswer(req: NodeRequest, res: NodeResponse): void {
   if (req.complete) {
     return;
   }
   if ("stream" in res) {
     const { stream } = res;
-    // To close the stream at once would be right (RFC 9113 section 8.1), but Node's client loses the answer then. Trailers leave in two
-    // turns of the event loop after the end of the answer: if the thread was late by a second, a reset would overtake them.
+    // RFC 9113 section 8.1 permits closing the stream at once, but Node's client then loses the answer. Trailers are sent two
+    // turns of the event loop after the end of the answer. If the thread was late by a second, a reset would overtake them.
     const close = () => setImmediate(() => setImmediate(() => stream.close()));
     stream.once("finish", () => stream.closed || discard(req, close));
   } else {
-    // Before Node, which by itself discards a body that nothing has begun to read, as fast as it comes.
+    // This runs before Node's own listener, which would discard an unread body as fast as it arrives.
     res.prependOnceListener("finish", () => discard(req, () => req.complete || req.socket.destroy()));
   }
 }
 
-/** Discards what still comes of a request, until it ends or its connection closes, but for a second at most. */
+/**
+ * Discards the bytes of a request that still arrive, until the request ends or its connection closes, but for at most a second.
+ */
 function discard(req: NodeRequest, end: () => void): void {
-  // Connect stops reading after a message too many, and leaves its listener there: nothing would flow.
+  // If a client sends too many messages, Connect stops reading but leaves its listener there, so that no data would flow.
   req.removeAllListeners("readable");
   let bytes = 0;
   let pause: NodeJS.Timeout | undefined;
@@ -84,7 +93,7 @@ function discard(req: NodeRequest, end: () => void): void {
     }
   });
   req.resume();
-  // Node does not close a request whose answer has ended together with its connection.
+  // Node does not close a request together with its connection if its answer has already ended.
   const connection = "stream" in req ? req.stream : req.socket;
   const stop = () => {
     clearTimeout(timer);
@@ -98,7 +107,7 @@ function discard(req: NodeRequest, end: () => void): void {
   connection.once("close", stop);
 }
 
-/** True if so much of the body is still to come that the connection should end with this answer. */
+/** True if so much of the body has not arrived yet that the connection should end after this answer. */
 export function muchToCome(req: NodeRequest): boolean {
   if (req.httpVersionMajor > 1 || req.complete) {
     return false;

@@ -4,16 +4,16 @@ import Negotiator from "negotiator";
 import { KibitzError } from "../errors/errors.ts";
 import type { RequestOutcome } from "../request/context.ts";
 
-/** A request over HTTP/1.1 or HTTP/2: both use one port. */
+/** A request over HTTP/1.1 or HTTP/2, which share one port. */
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
 
 /** The answer to a {@link NodeRequest}. */
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
-/** Answers a request, now or later. `false`: the next handler has to answer it, and the request is unread. */
+/** Answers a request, now or later. Returns false if the request is left, unread, to the next handler. */
 export type RequestHandler = (req: NodeRequest, res: NodeResponse) => boolean | Promise<boolean>;
 
-/** True for a CORS preflight, by which a browser asks what pages of its origin may send. The listener answers it. */
+/** True for a CORS preflight, in which a browser asks what a page of another origin may send. The listener answers it. */
 export function isPreflight({ method, headers }: Pick<IncomingMessage, "method" | "headers">): boolean {
   return (
     method === "OPTIONS" &&
@@ -29,8 +29,8 @@ export function isGone(res: NodeResponse): boolean {
 }
 
 /**
- * True if a request whose body has ended is complete. Over HTTP/2 a body also ends if its stream is closed, because the client has
- * disconnected or the request did not arrive in time.
+ * True if a request whose body has ended has arrived completely. Over HTTP/2, a body also ends if its stream is closed because
+ * the client has disconnected or the request did not arrive in time.
  */
 export function hasArrived(req: NodeRequest): boolean {
   return !("stream" in req) || !req.stream.closed;
@@ -40,7 +40,7 @@ export function lateRequest(): KibitzError {
   return new KibitzError("request_timeout", "The request did not arrive in time.");
 }
 
-/** Ends a response that cannot be finished, so that its client does not take the part for the whole. */
+/** Aborts a response that cannot be finished, so that its client does not take the part for the whole. */
 export function cutShort(res: NodeResponse): void {
   if ("stream" in res) {
     // `destroy()` would send NO_ERROR, as after a complete response (RFC 9113 section 8.1).
@@ -50,7 +50,7 @@ export function cutShort(res: NodeResponse): void {
   }
 }
 
-/** Reports if the client disconnects before the response has ended; at once if it has disconnected already. */
+/** Calls `report` if the client disconnects before the response has ended, or at once if the client has already disconnected. */
 export function onLeave(res: NodeResponse, report: () => void): void {
   const leave = () => {
     // Node emits `close` after a complete response too.
@@ -66,8 +66,8 @@ export function onLeave(res: NodeResponse, report: () => void): void {
 }
 
 /**
- * Gives a request the code `canceled` if its client disconnects before the request has become a call, which logs its own end. This
- * runs before the listener logs the end of the request.
+ * Gives a request the code `canceled` if its client disconnects before the request has become a call. A call logs its own end.
+ * The code is set before the listener logs the end of the request.
  */
 export function cancelOnLeave(res: NodeResponse, outcome: RequestOutcome): void {
   res.prependOnceListener("close", () => {
@@ -77,12 +77,12 @@ export function cancelOnLeave(res: NodeResponse, outcome: RequestOutcome): void 
   });
 }
 
-/** Writes a part of a response, and waits until there is room for more. `false`: the client has disconnected. */
+/** Writes a part of a response, and waits until there is room for more. Resolves with false if the client has disconnected. */
 export function writePart(res: NodeResponse, part: string | Uint8Array): Promise<boolean> {
   if (isGone(res)) {
     return Promise.resolve(false);
   }
-  // Both kinds of responses take both kinds of parts, but the overloads of the two do not agree on it.
+  // Both kinds of responses accept both kinds of parts, but their overloads do not agree.
   const response = res as ServerResponse;
   // Write bytes: a string that is joined from hundreds of pieces takes several times the memory while it waits.
   if (response.write(typeof part === "string" ? Buffer.from(part) : part)) {
@@ -97,7 +97,7 @@ export function writePart(res: NodeResponse, part: string | Uint8Array): Promise
   });
 }
 
-/** Restarts the idle timeout of a connection whose client waits for an answer that takes minutes. */
+/** Restarts the idle timeout of a connection whose client waits several minutes for an answer. */
 export function keepOpen(res: NodeResponse): void {
   const connection: KeptOpen | null | undefined = "stream" in res ? res.stream?.session : res.socket;
   const { timeout } = connection ?? {};
@@ -112,13 +112,13 @@ interface KeptOpen {
   setTimeout(ms: number): unknown;
 }
 
-/** Adds request headers to `Vary`. */
+/** Adds names of request headers to the `Vary` header. */
 export function addVary(res: NodeResponse, headers: string): void {
   const known = res.getHeader("Vary");
   res.setHeader("Vary", known === undefined ? headers : `${known}, ${headers}`);
 }
 
-/** True if the client has the answer with this ETag already (RFC 9110 section 13.1.2, weak comparison). */
+/** True if the client already has the answer with this ETag (RFC 9110 section 13.1.2, weak comparison). */
 export function isNotModified({ headers }: NodeRequest, etag: string | null | undefined): boolean {
   const known = headers["if-none-match"];
   if (!known || !etag) {
@@ -128,12 +128,16 @@ export function isNotModified({ headers }: NodeRequest, etag: string | null | un
   return known.trim() === "*" || tags.includes(etag.replace(/^W\//, ""));
 }
 
-/** Longer than any browser's or library's header; a longer one is ignored, because parsing 16 KiB takes milliseconds. */
+/**
+ * The maximum length of an Accept header. It exceeds the header of every browser and library. A longer header is ignored, because
+ * parsing 16 KiB takes milliseconds.
+ */
 const acceptMaxLength = 1000;
 
 /**
- * The offered media type that an Accept header prefers: the highest quality, then the most specific, then the first in the header
- * (RFC 9110 section 12.5.1). The first offer if the header does not decide; undefined if it accepts none.
+ * Returns the offered media type that an Accept header prefers: the one with the highest quality, then the most specific, then
+ * the first in the header (RFC 9110 section 12.5.1). Returns the first offer if the header does not decide, and undefined if the
+ * header accepts none.
  */
 export function preferredType(accept: string | undefined, offers: readonly string[]): string | undefined {
   const [first] = offers;
@@ -143,7 +147,7 @@ export function preferredType(accept: string | undefined, offers: readonly strin
   if (accept.length > acceptMaxLength || accept.trim() === "") {
     return first;
   }
-  // All offers are UTF-8, and many clients name that. Negotiator takes a type with a parameter for another type.
+  // All offers are in UTF-8, and many clients name that charset. Negotiator treats a type with a parameter as another type.
   const spelled = offers.flatMap((offer) => [offer, `${offer};charset=utf-8`, `${offer};charset=utf8`]);
   const found = new Negotiator({ headers: { accept } }).mediaType(spelled);
   return found === undefined ? undefined : offers[Math.floor(spelled.indexOf(found) / 3)];

@@ -7,11 +7,11 @@ import { type NodeRequest, type NodeResponse, preferredType, type RequestHandler
 import { answerGet } from "./pages/page.ts";
 import { sendProblem } from "./send-problem.ts";
 
-/** The port for the operator: metrics and probes. */
+/** The server on the operator's port, with metrics and probes. */
 export interface MetricsServer extends AsyncDisposable {
-  /** The address of the metrics. */
+  /** The URL of the metrics. */
   readonly url: string;
-  /** Answers `/healthz` and `/readyz` on this port too, from now on. */
+  /** Makes this port answer `/healthz` and `/readyz` too. */
   serveProbes(probes: RequestHandler): void;
 }
 
@@ -19,7 +19,7 @@ interface PrintedMetrics {
   print(format: "text" | "openmetrics"): Promise<string>;
 }
 
-/** Media type of the format with exemplars. */
+/** Media type of the metrics format that has exemplars. */
 const openMetrics = "application/openmetrics-text";
 
 const contentTypes = {
@@ -27,21 +27,24 @@ const contentTypes = {
   openmetrics: `${openMetrics}; version=1.0.0; charset=utf-8`,
 };
 
-/** Text, unless the Accept header prefers OpenMetrics. The versions and escapings that Prometheus names do not matter. */
+/**
+ * Returns the text format, unless the Accept header prefers OpenMetrics. The versions and escapings that Prometheus names in the
+ * header are ignored.
+ */
 function formatFor(accept: string | undefined): keyof typeof contentTypes {
   const types = accept?.replace(/;\s*(?:version|escaping)=[^;,]*/g, "");
   return preferredType(types, ["text/plain", openMetrics]) === openMetrics ? "openmetrics" : "text";
 }
 
-/** Room for scrapers and probes, which send a request every few seconds. */
+/** The maximum number of connections. It is enough for scrapers and probes, which send a request every few seconds. */
 const connectionsMax = 16;
 const requestMaxMs = 10_000;
 
 /**
- * `GET /metrics` and the probes on a port of their own: the operator needs them when callers have taken every connection of the port
- * of the service.
+ * Serves `GET /metrics` and the probes on a separate port. The operator needs them even if clients have taken every connection of
+ * the service's port.
  *
- * @throws the error of the system if it cannot listen there
+ * @throws the system's error if the port is not available
  */
 export async function openMetricsServer(
   metrics: PrintedMetrics,
@@ -68,13 +71,14 @@ export async function openMetricsServer(
 
   const timeouts = { requestTimeout: requestMaxMs, headersTimeout: requestMaxMs };
   const server = createServer(timeouts, (req, res) => {
-    // A reader of metrics that fails must not end the service.
+    // A failure while metrics are printed must not end the process.
     answer(req, res).catch((thrown: unknown) => sendProblem(req, res, errorFromUnknown(thrown)));
   });
   server.maxConnections = connectionsMax;
   server.listen(port, host);
   await once(server, "listening");
-  // Without a listener, a connection that comes when no descriptor is left would end the process. The next one is accepted again.
+  // Without a listener, a connection that arrives when no file descriptor is left would end the process. Later connections are
+  // accepted again.
   server.on("error", () => {});
   const { port: opened } = server.address() as AddressInfo;
   return {

@@ -6,9 +6,9 @@ import { endBeforeBody } from "./lingering-close.ts";
 import { isGone, type NodeRequest, type NodeResponse } from "./message.ts";
 
 /**
- * Answers with a problem document. The request may be unread, read in part or read; nothing may read it any more.
+ * Answers with a problem document. The request may be unread, read in part or read. Nothing may read it afterwards.
  *
- * Does nothing if an answer has begun or the client has disconnected: error handlers call it last, and it must not cause another
+ * Does nothing if an answer has begun or the client has disconnected. Error handlers call this last, so it must not cause another
  * error.
  */
 export function sendProblem(
@@ -32,7 +32,7 @@ export function sendProblem(
   endBeforeBody(req, res, req.method === "HEAD" ? undefined : body);
 }
 
-/** The problem document of an error, with its status and header fields. */
+/** Returns the problem document of an error, with its status and headers. */
 export function problemAnswer(error: KibitzError, requestId: string) {
   const body = Buffer.from(`${JSON.stringify(problemFromError(error, requestId))}\n`);
   const headers: (readonly [string, string])[] = [

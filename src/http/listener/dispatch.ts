@@ -16,26 +16,26 @@ import { sendProblem } from "../send-problem.ts";
 import { answerPreflight, type Cors } from "./cors.ts";
 
 export interface DispatchOptions {
-  /** Called in this order; the first one that takes a request keeps it. */
+  /** The handlers, in the order in which they are called. The first handler that takes a request answers it. */
   readonly handlers: readonly RequestHandler[];
   readonly cors: Cors;
   readonly log: Pick<Log, "error">;
   readonly headersMaxBytes: number;
-  /** True for a path below that of a service. */
+  /** Returns true for a path that belongs to an RPC service. */
   readonly isRpcPath: (path: string) => boolean;
-  /** Called when the answer to a request has ended: logs it if it did not become a call. */
+  /** Called when the answer to a request has ended. Logs the request if it did not become a call. */
   readonly logRefused: (req: Pick<NodeRequest, "method">, startedAt: number) => void;
   readonly refuse: Refuse;
-  /** Begins the spans of requests, except preflights. */
+  /** Begins the span of a request. Not called for preflights. */
   readonly beginSpan?: BeginSpan | undefined;
 }
 
-/** Refuses a request before any handler sees it, in the protocol of its caller. */
+/** Rejects a request before any handler sees it, in the protocol of its client. */
 export type Refuse = (error: KibitzError, req: NodeRequest, res: NodeResponse) => void;
 
 /**
- * The edge: identifies a request once, then offers it to the handlers in turn; a request that none of them takes is 404.
- * A request that breaks the rules, or a handler that throws, ends in an answer and never in the process's end.
+ * Creates the dispatcher. It identifies each request once, then offers it to the handlers in turn. If no handler takes a request,
+ * the answer is 404. An invalid request or a handler that throws leads to an error answer, and never ends the process.
  */
 export function createDispatch({
   handlers,
@@ -68,7 +68,7 @@ export function createDispatch({
     res: NodeResponse,
     refusal: KibitzError | undefined,
   ): Promise<void> {
-    // First, because errors have these headers too.
+    // The CORS headers come first, because errors have them too.
     cors(req, res);
     check(req, res, headersMaxBytes);
     if (isPreflight(req)) {
@@ -91,11 +91,11 @@ export function createDispatch({
     );
   }
 
-  /** Answers a request, or refuses it with an error. */
+  /** Answers a request, or rejects it with the given error. */
   return (req: NodeRequest, res: NodeResponse, refusal?: KibitzError): void => {
     // A disconnect may make the request emit an error. Without a listener, it would end the process.
     req.on("error", () => {});
-    // Writing after the end is a mistake in a handler, but one that would end the process.
+    // Writing after the end is a bug in a handler. Without a listener, it would end the process.
     res.on("error", (err) => log.error({ err }, "writing an answer failed"));
     takeAbsoluteTarget(req);
     const { traceparent, span } = identifyRequest(req, isRpcPath, isPreflight(req) ? undefined : beginSpan);
@@ -109,13 +109,13 @@ export function createDispatch({
       span?.answered(res.headersSent ? res.statusCode : undefined, outcome.hasLine);
       endCall(outcome);
     });
-    // Also without a span: requests on one connection must not run in each other's span.
+    // `withSpan` is also called without a span: requests on one connection must not run in each other's span.
     const answered = withSpan(span?.span, () => answer(req, res, refusal));
     answered.catch((thrown: unknown) => fail(req, res, thrown));
   };
 }
 
-/** A request that breaks the rules is the last one of its connection, because nothing shows where the next one begins. */
+/** Checks a request. An invalid request is the last one on its connection, because nothing shows where the next one begins. */
 function check(req: NodeRequest, res: NodeResponse, headersMaxBytes: number): void {
   try {
     checkRequest(req, headersMaxBytes);
@@ -128,8 +128,9 @@ function check(req: NodeRequest, res: NodeResponse, headersMaxBytes: number): vo
 }
 
 /**
- * Refuses requests that Node accepts. To be called after {@link takeAbsoluteTarget}. Afterwards `req.headers.host` is there for every
- * version, `new URL(req.url, "http://" + host)` cannot throw, and the target is a path with its query, or `*`.
+ * Rejects invalid requests that Node accepts. Call this after {@link takeAbsoluteTarget}. Afterwards `req.headers.host` is set
+ * for every HTTP version, `new URL(req.url, "http://" + host)` cannot throw, and the target is either `*` or a path with its
+ * query.
  */
 function checkRequest(req: NodeRequest, headersMaxBytes: number): void {
   if (req.method === "CONNECT") {
@@ -152,14 +153,17 @@ function checkRequest(req: NodeRequest, headersMaxBytes: number): void {
   if (host && !isHost(host)) {
     throw malformed(`The host "${echo(host)}" is not a name or address with a port.`);
   }
-  // HTTP/1.0 need not say a host, and the health checks of load balancers do not.
+  // HTTP/1.0 does not require a Host header, and the health checks of load balancers send none.
   req.headers.host = host || "localhost";
   if (!req.url?.startsWith("/") && req.url !== "*") {
     throw malformed(`The request target "${echo(req.url ?? "")}" is not a path.`);
   }
 }
 
-/** Longer than any name (RFC 1035: 253), with scheme and port. To read 15 kB of percent-encoded text as a host takes 7 ms. */
+/**
+ * The maximum length of the Host and Origin headers. It exceeds every name (RFC 1035: 253) with its scheme and port. Parsing 15
+ * kB of percent-encoded text as a host takes 7 ms.
+ */
 const hostMaxBytes = 300;
 
 function checkLength(name: "Host" | "Origin", value: string | undefined): void {
@@ -170,7 +174,7 @@ function checkLength(name: "Host" | "Origin", value: string | undefined): void {
   }
 }
 
-/** Far more than any call has fields. To read thousands takes milliseconds. */
+/** The maximum number of query parameters. No call has nearly as many fields, and reading thousands takes milliseconds. */
 const parametersMax = 64;
 
 function checkQuery(target: string): void {
@@ -185,10 +189,13 @@ function isHost(host: string): boolean {
   return !/[\s/?#@\\]/.test(host) && URL.canParse(`http://${host}`);
 }
 
-/** Headers of which Node keeps the first and drops the others silently, while a proxy may believe the last. */
+/** Headers of which Node silently keeps only the first, while a proxy may use the last. */
 const onlyOnce = ["host", "authorization", "content-type"];
 
-/** Refuses a second one of these (RFC 9110 section 5.3), and more than `maxHeaderListSize`: Node accepts 64 KiB over HTTP/2. */
+/**
+ * Rejects a request that has Host, Authorization or Content-Type twice (RFC 9110 section 5.3), or headers larger than
+ * `headersMaxBytes`: over HTTP/2, Node accepts 64 KiB.
+ */
 function checkHeaders({ rawHeaders }: NodeRequest, headersMaxBytes: number): void {
   const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
   const twice = onlyOnce.find((name) => names.indexOf(name) !== names.lastIndexOf(name));
@@ -200,7 +207,10 @@ function checkHeaders({ rawHeaders }: NodeRequest, headersMaxBytes: number): voi
   }
 }
 
-/** Refuses HTTP/1 that Node's parser accepts: requests that call themselves 0.9 or 2.0, and framings that it does not undo. */
+/**
+ * Rejects HTTP/1 requests that Node's parser accepts: those with a version such as 0.9 or 2.0, and those with a transfer coding
+ * that Node does not decode.
+ */
 function checkHttp1({ httpVersion, headers }: NodeRequest): void {
   if (httpVersion !== "1.1" && httpVersion !== "1.0") {
     throw malformed("The request is neither HTTP/1.1 nor HTTP/1.0. HTTP/2 starts with its own preface.");
@@ -223,7 +233,10 @@ function checkHttp1({ httpVersion, headers }: NodeRequest): void {
   }
 }
 
-/** RFC 9112 section 3.2.2: servers accept the target that is meant for proxies, and its host counts. */
+/**
+ * Replaces an absolute request target, which is meant for proxies, by its path. Servers must accept such a target, and its host
+ * replaces the Host header (RFC 9112 section 3.2.2).
+ */
 function takeAbsoluteTarget(req: NodeRequest): void {
   if (req.url?.startsWith("/")) {
     return;
@@ -242,8 +255,8 @@ function malformed(detail: string): KibitzError {
 }
 
 /**
- * Sends 100 Continue when a handler begins to read the body, and not before: a request that is refused by its headers alone gets its error
- * without being asked for the body (RFC 9110 section 10.1.1). By itself Node sends it always.
+ * Sends 100 Continue when a handler begins to read the body, and not before. A request that is rejected by its headers alone then
+ * gets its error without sending its body (RFC 9110 section 10.1.1). By default, Node always sends 100 Continue.
  */
 export function continueWhenRead(req: NodeRequest, res: NodeResponse): void {
   const listen = (event: string | symbol) => {

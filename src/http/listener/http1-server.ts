@@ -10,20 +10,23 @@ import { continueWhenRead } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
 import { createRequestQueue, type RequestQueue } from "./request-queue.ts";
 
-/** Methods whose bodies nothing reads. */
+/** Methods whose request body is never read. */
 const bodiless: readonly (string | undefined)[] = ["GET", "HEAD", "OPTIONS", "DELETE"];
 
 type Headers = readonly (readonly [string, string])[];
 
-/** How long a connection is not read after each packet that cannot be parsed: the next ones are discarded, or show that the client has left. */
+/**
+ * The time for which a connection is not read after a packet that cannot be parsed, in milliseconds. The following packets are
+ * discarded, or show that the client has disconnected.
+ */
 const brokenPauseMs = 100;
 
 /**
- * The part of the listener that speaks HTTP/1.1.
+ * Creates the part of the listener that speaks HTTP/1.1.
  *
  * @param answer answers a request
- * @param logUnread logs the error of bytes that are no request, and gives them a request id
- * @param unreadHeaders header fields of the answers to such bytes
+ * @param logUnread logs the error of bytes that are not a request, and returns a request id for them
+ * @param unreadHeaders headers of the answers to such bytes
  */
 export function createHttp1Server(
   answer: (req: IncomingMessage, res: ServerResponse) => void,
@@ -39,13 +42,13 @@ export function createHttp1Server(
     connectionsCheckingInterval: limits.checkIntervalMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     maxHeaderSize: limits.headersMaxBytes,
-    // Node would answer without a body; `checkRequest` does it with one.
+    // Node would answer without a body. `checkRequest` rejects the request with a problem document instead.
     requireHostHeader: false,
-    // A request that offers an upgrade may be answered without one (RFC 9110 section 7.8). Covers websocket and h2c.
+    // A request that offers an upgrade may be answered without one (RFC 9110 section 7.8). This covers WebSocket and h2c.
     shouldUpgradeCallback: () => false,
   });
   server.timeout = limits.silenceTimeoutMs;
-  // Node would drop the 1001st header silently, and it might be Authorization. Their size is limited anyway.
+  // By default, Node silently drops the 1001st header, which might be Authorization. The size of all headers is limited anyway.
   server.maxHeadersCount = 0;
   const acceptors = server.listeners("connection") as ((socket: Socket) => void)[];
   server.removeAllListeners("connection");
@@ -67,16 +70,16 @@ export function createHttp1Server(
   server.on("connect", (req, socket) => {
     const queue = queues.get(req.socket);
     queue?.stop();
-    // Node no longer listens to the connection: without a listener, its error would end the process.
+    // Node no longer listens to the connection, so without a listener its error would end the process.
     socket.on("error", () => {}).resume();
     const error = new KibitzError("malformed_http", "CONNECT is for proxies, and this is not one.");
-    // Behind another request, a refusal would be taken for the answer to it.
+    // If another request is still unanswered, its client would take this error for the answer to that request.
     if (queue?.first === undefined) {
       refuseSocket(socket, error, unreadHeaders, logUnread(socket as Socket, error.code));
     }
   });
   server.on("clientError", (error: ClientError, socket) => {
-    // Node parses every further packet, too, and reports it here.
+    // Node also parses every further packet, and reports each error here.
     socket.pause();
     setTimeout(() => socket.resume(), brokenPauseMs);
     if (socket.writableEnded) {
@@ -85,10 +88,10 @@ export function createHttp1Server(
     const queue = queues.get(socket as Socket);
     queue?.stop();
     const first = queue?.first;
-    // An end in the middle of a request, or a reset.
+    // The client has ended the connection in the middle of a request, or has reset it.
     const hasLeft = error.code === "HPE_INVALID_EOF_STATE" || !socket.writable;
     if (first?.req.complete) {
-      // The request before the broken bytes was read to its end: a refusal would be taken for its answer.
+      // The request before the broken bytes has arrived completely, so its client would take an error for the answer to it.
       if (hasLeft) {
         socket.destroy();
       }
@@ -96,7 +99,7 @@ export function createHttp1Server(
     }
     const problem = errorFromClientError(error);
     if (first) {
-      // A client that leaves in the middle of a body was not refused.
+      // A client that disconnects in the middle of a body was not rejected.
       outcomeOf(first.req).code ??= hasLeft ? "canceled" : problem.code;
     }
     if (first && socket.writable && isAnswered(first)) {
@@ -111,9 +114,9 @@ export function createHttp1Server(
   });
 
   return {
-    /** Bound to the port: Node checks the time limits only of an HTTP server that listens itself. */
+    /** The server that is bound to the port. Node enforces time limits only on an HTTP server that listens itself. */
     server,
-    /** Takes a connection over. */
+    /** Takes over a connection. */
     accept(socket: Socket): void {
       for (const acceptor of acceptors) {
         acceptor.call(server, socket);
@@ -121,7 +124,7 @@ export function createHttp1Server(
       queues.set(socket, createRequestQueue(socket, begin, limits.requestsWaitingMax));
       socket.once("close", () => queues.delete(socket));
     },
-    /** From now on every answer is the last one on its connection. */
+    /** Makes each further answer the last one on its connection. */
     drain(): void {
       draining = true;
       for (const { first } of queues.values()) {
@@ -133,16 +136,16 @@ export function createHttp1Server(
   };
 }
 
-/** True if an answer is complete. {@link endBeforeBody} ends its response later. */
+/** True if an answer is complete, even if {@link endBeforeBody} ends its response later. */
 function isAnswered(res: NodeResponse): boolean {
   return res.writableEnded || outcomeOf(res.req).answeredAt !== undefined;
 }
 
 interface ClientError extends Error {
   readonly code?: string;
-  /** The fault, in the words of Node's parser. */
+  /** Description of the error by Node's parser. */
   readonly reason?: string;
-  /** The packet that it could not parse. */
+  /** The packet that Node could not parse. */
   readonly rawPacket?: Buffer;
 }
 
@@ -151,7 +154,8 @@ function errorFromClientError({ code, reason, rawPacket }: ClientError): KibitzE
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return lateRequest();
     case "HPE_HEADER_OVERFLOW":
-      // Node reports only that there are too many bytes; a packet that begins with a long target shows which.
+      // Node reports only that the headers have too many bytes. If the packet begins with a long target, the target is the
+      // reason.
       return /^[A-Z]+ \S{8000}/.test(rawPacket?.toString("latin1", 0, 8100) ?? "")
         ? new KibitzError("uri_too_long", "The request target is too long. Send a POST with a body.")
         : new KibitzError("headers_too_large", "The request headers are larger than 16 KiB.");
@@ -163,7 +167,7 @@ function errorFromClientError({ code, reason, rawPacket }: ClientError): KibitzE
   }
 }
 
-/** Answers with a problem document if Node has made no response to write it to, and ends the connection. */
+/** Writes a problem document to a socket for which Node has created no response, and ends the connection. */
 function refuseSocket(socket: Duplex, error: KibitzError, more: Headers, requestId: string): void {
   const { status, headers, body } = problemAnswer(error, requestId);
   const head = [...headers, ["Connection", "close"], ...more]

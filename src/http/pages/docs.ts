@@ -9,13 +9,16 @@ import { htmlPage, siteStyle } from "./html-page.ts";
 import { answerGet, type Page, pageWithTag } from "./page.ts";
 
 interface ApiPagesOptions {
-  /** The plans in force; undefined until they are loaded. They do not change later. */
+  /** Returns the plans in force, or undefined until they are loaded. They do not change later. */
   plans(): readonly object[] | undefined;
-  /** The tools of agents, read at the first request for `/llms.txt`. */
+  /** Returns the tools for agents. Called at the first request for `/llms.txt`. */
   tools(): Promise<readonly { readonly name: string; readonly description: string }[]>;
 }
 
-/** `/openapi.json`, `/docs` which shows it, `/llms.txt`, and the icon that browsers ask every server for. */
+/**
+ * Creates the handler of `/openapi.json`, of `/docs`, which shows that document, of `/llms.txt`, and of the icon that browsers
+ * request from every server.
+ */
 export function createApiPages({ plans, tools }: ApiPagesOptions): RequestHandler {
   const document = async () => {
     const known = plans();
@@ -54,8 +57,8 @@ export function createApiPages({ plans, tools }: ApiPagesOptions): RequestHandle
 }
 
 /**
- * Reads a page at the first request and keeps it, so that all clients share one buffer of it. After an error, the next request reads
- * it again.
+ * Reads a page at the first request and keeps it, so that all clients share one buffer. After an error, the next request reads
+ * the page again.
  */
 function keep(read: () => Promise<Page>): () => Promise<Page> {
   let kept: Promise<Page> | undefined;
@@ -68,7 +71,7 @@ function keep(read: () => Promise<Page>): () => Promise<Page> {
   };
 }
 
-/** A file of Swagger UI, as it is in its package: 2 MB in all that most servers never send. */
+/** Reads a file from the package of Swagger UI. Its files have 2 MB together, and most servers never send them. */
 function viewerFile(name: string, contentType: string): () => Promise<Page> {
   return async () => {
     const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
@@ -77,9 +80,9 @@ function viewerFile(name: string, contentType: string): () => Promise<Page> {
 }
 
 /**
- * The page that shows the OpenAPI document. It loads only files of this server, also if a proxy strips a prefix of the path.
+ * Returns the page that shows the OpenAPI document. It loads only files of this server, even if a proxy strips a path prefix.
  *
- * @param root the path of the service, seen from the page
+ * @param root path of the service, relative to the page
  */
 const docsHtml = (root: "./" | "../"): string =>
   htmlPage({
@@ -94,7 +97,10 @@ const docsHtml = (root: "./" | "../"): string =>
 <script src="${root}docs/start.js"></script>`,
   });
 
-/** The colours of the page for Swagger UI, whose own have too little contrast in places, light and dark. */
+/**
+ * Style that gives Swagger UI the colours of the page. Some of its own colours have too little contrast, in light and in dark
+ * mode.
+ */
 const docsStyle = `
 .site-header { max-width: 1460px; padding-inline: 20px }
 .swagger-ui { background: none !important }
@@ -108,7 +114,7 @@ const docsStyle = `
 .swagger-ui .opblock-delete .opblock-summary .opblock-summary-method { background: #b3231f }
 `;
 
-/** Starts Swagger UI. In a file of its own, because the policy of the page forbids scripts inside it. */
+/** Script that starts Swagger UI. It is a separate file, because the page's policy forbids inline scripts. */
 const docsScript = `const dark = matchMedia("(prefers-color-scheme: dark)");
 const setColours = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
 dark.addEventListener("change", setColours);
@@ -149,7 +155,7 @@ SwaggerUIBundle({
 });
 `;
 
-/** `data:`, because the stylesheet contains its icons as data. */
+/** Content security policy of the API reference. It allows `data:` because the stylesheet contains its icons as data. */
 const docsPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -161,18 +167,21 @@ const docsPolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** `npm run generate` makes it. It is beside `src/` in a checkout, and in `dist/` of the package. */
+/**
+ * The generated OpenAPI document, which `npm run generate` writes. It is beside `src/` in a checkout, and in `dist/` in the
+ * package.
+ */
 const generatedFile = new URL("../../../gen/openapi.json", import.meta.url);
 
-/** The OpenAPI document that is made from the proto. */
+/** Reads the OpenAPI document that is generated from the proto. */
 async function generatedDocument() {
   return JSON.parse(await readFile(generatedFile, "utf8"));
 }
 
 /**
- * The OpenAPI document of this service.
+ * Returns the OpenAPI document of this service.
  *
- * @param plans in force, as `GET /price` shows them
+ * @param plans plans in force, as `GET /price` shows them
  */
 async function openapiDocument(plans: readonly object[]): Promise<string> {
   const { info, ...rest } = await generatedDocument();
@@ -180,7 +189,10 @@ async function openapiDocument(plans: readonly object[]): Promise<string> {
   return `${JSON.stringify({ ...rest, info: { ...info, description }, "x-kibitz-plans": plans })}\n`;
 }
 
-/** The text that tells a language model how to use this service (https://llmstxt.org). Calls have their summary in the OpenAPI document. */
+/**
+ * Returns the text that explains this service to a language model (https://llmstxt.org). It lists each call with the call's
+ * summary in the OpenAPI document.
+ */
 async function llmsText(tools: Awaited<ReturnType<ApiPagesOptions["tools"]>>): Promise<string> {
   const {
     paths,

@@ -1,8 +1,11 @@
-/** The policy of pages that load and run nothing. */
+/** Content security policy of pages that load nothing and run no script. */
 export const staticPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
 
-/** The look of the page at `/`. The colours have the names and values of `web/src/style/tokens.css`, which a test compares. */
+/**
+ * Style of the server's pages, which looks like the page at `/`. A test compares the names and values of its colours with
+ * `web/src/style/tokens.css`.
+ */
 export const siteStyle = `:root {
   color-scheme: light dark;
   --ground: light-dark(#f4f3f0, #1b1a18);
@@ -34,14 +37,16 @@ code { font-family: ui-monospace, "SF Mono", "Cascadia Mono", "DejaVu Sans Mono"
 
 interface HtmlPage {
   readonly title: string;
-  /** The path of the service, seen from the page, with a `/` at its end. A proxy may strip a prefix, so it is relative. */
+  /**
+   * The path of the service, relative to the page, with a `/` at its end. It is relative because a proxy may strip a path prefix.
+   */
   readonly root: string;
-  /** Loads the style. */
+  /** HTML that loads the style. */
   readonly head: string;
   readonly main: string;
 }
 
-/** A page of the server with the look of the page at `/` and links to it. */
+/** Returns a page that looks like the page at `/` and links to it. */
 export function htmlPage({ title, root, head, main }: HtmlPage): string {
   return `<!doctype html>
 <html lang="en">
@@ -62,7 +67,7 @@ ${main}
 `;
 }
 
-/** A page that loads and runs nothing, for {@link staticPolicy}. */
+/** Returns a page that loads nothing and runs no script, for {@link staticPolicy}. */
 export function staticPage({ title, root, main }: Omit<HtmlPage, "head">): string {
   return htmlPage({
     title,

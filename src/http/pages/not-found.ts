@@ -6,9 +6,9 @@ import { isGone, type NodeRequest, type NodeResponse, preferredType } from "../m
 import { escapeHtml, staticPage, staticPolicy } from "./html-page.ts";
 
 /**
- * Answers a browser with a page if there is nothing at an address. Programs, among them curl, get the problem document.
+ * Answers a browser with an HTML page if there is nothing at an address. Programs such as curl get the problem document.
  *
- * @returns false if the error is another one, or the client is no browser
+ * @returns false if the error is another one, or the client is not a browser
  */
 export function answerNotFound(req: NodeRequest, res: NodeResponse, error: KibitzError): boolean {
   const { method, headers } = req;

@@ -10,11 +10,11 @@ export interface Page {
   readonly contentType: string;
   readonly body: string | Buffer;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The request headers that the page depends on. */
+  /** Names of the request headers on which the page depends, for `Vary`. */
   readonly vary?: string;
 }
 
-/** A page that browsers keep, but ask for again at every visit: they get 304 as long as it is the same. */
+/** Creates a page that browsers keep and revalidate at every visit. As long as the page is unchanged, they get 304. */
 export function pageWithTag(contentType: string, body: string | Buffer, headers: Page["headers"] = {}): Page {
   const digest = createHash("sha256").update(body).digest("base64url");
   return {
@@ -30,7 +30,7 @@ export function pageWithTag(contentType: string, body: string | Buffer, headers:
   };
 }
 
-/** Answers GET and HEAD with the page, or with 304 if the client has it already; answers other methods with 405. */
+/** Answers GET and HEAD with the page, or with 304 if the client already has it. Answers other methods with 405. */
 export function answerGet(req: NodeRequest, res: NodeResponse, page: Page): void {
   const { id, path } = contextOf(req);
   if (req.method !== "GET" && req.method !== "HEAD") {
@@ -55,7 +55,7 @@ export function answerGet(req: NodeRequest, res: NodeResponse, page: Page): void
   if (req.method === "HEAD") {
     res.end();
   } else {
-    // Both kinds of responses take both kinds of bodies, but their overloads do not agree.
+    // Both kinds of responses accept both kinds of bodies, but their overloads do not agree.
     (res as ServerResponse).end(page.body);
   }
 }

@@ -5,20 +5,20 @@ import type { RequestHandler } from "../message.ts";
 import { answerGet, type Page } from "./page.ts";
 
 interface ProbesOptions {
-  /** True if requests for analysis would be answered. Called for every probe, so it must be cheap. */
+  /** Returns true if requests for analysis would be answered. Called for every probe, so it must be cheap. */
   ready(): boolean;
-  /** True while the server stops. */
+  /** Returns true while the server stops. */
   draining(): boolean;
-  /** The parts that a server that is ready does without. */
+  /** Returns the parts of the service that do not work although the server is ready. */
   degraded?(): readonly string[];
 }
 
-/** When a load balancer may ask again. */
+/** The time after which a load balancer may probe again, in milliseconds. */
 const retryAfterMs = 1000;
 
 /**
- * `/healthz` and `/readyz`. They ask no engine, wait in no queue and check no credential, so that a busy server does not look dead.
- * Probes come every second and have no line in the log.
+ * Creates the handler of `/healthz` and `/readyz`. They use no engine, wait in no queue and check no credentials, so that a busy
+ * server does not look dead. Probes arrive every second and are not logged.
  */
 export function createProbes({ ready, draining, degraded = () => [] }: ProbesOptions): RequestHandler {
   const readiness = () => {
@@ -52,19 +52,19 @@ function status(word: string, degraded: readonly string[] = []): Page {
 
 type State = "starting" | "ready" | "draining";
 
-/** The readiness of the server, for `/readyz` and `grpc.health.v1`. */
+/** Creates the readiness state of the server, for `/readyz` and `grpc.health.v1`. */
 export function createReadiness() {
   let state: State = "starting";
   const stopping = new AbortController();
   const changes = new EventEmitter<{ change: [] }>();
-  // Every health watcher is a listener.
+  // Every health watcher adds a listener.
   changes.setMaxListeners(0);
   return {
-    /** True if a request for analysis that names no engine would be answered. */
+    /** Returns true if a request for analysis that names no engine would be answered. */
     ready: () => state === "ready",
-    /** True while the server stops. */
+    /** Returns true while the server stops. */
     draining: () => state === "draining",
-    /** Emits `change` when one of these changes. */
+    /** Emits `change` when `ready` or `draining` changes. */
     changes,
     /** Aborted when the server begins to stop, to end streams that would stay open. */
     stopping: stopping.signal,

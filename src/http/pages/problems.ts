@@ -9,7 +9,7 @@ import { answerGet, type Page } from "./page.ts";
 
 const indexPath = "/problems";
 
-/** `/problems`, and a page for each error code, to which the `type` of problem documents points. */
+/** Creates the handler of `/problems`, and of a page for each error code, to which the `type` of problem documents points. */
 export function createProblemPages(): RequestHandler {
   const pages = new Map([
     [indexPath, pageOf("Error codes", errorCodes, "./")],
@@ -32,9 +32,9 @@ export function createProblemPages(): RequestHandler {
 }
 
 /**
- * Explains errors. Nothing in it comes from a client.
+ * Returns a page that explains errors. It contains no text from a client.
  *
- * @param root the path of the service, seen from the page
+ * @param root path of the service, relative to the page
  */
 function pageOf(title: string, codes: readonly ErrorCode[], root: "./" | "../"): Page {
   const isIndex = root === "./";
@@ -52,7 +52,7 @@ function pageOf(title: string, codes: readonly ErrorCode[], root: "./" | "../"):
   };
 }
 
-/** Text of the catalogue, in which code stands between backticks. */
+/** Returns a text of the catalogue as HTML. Backticks enclose code. */
 function textOf(text: string): string {
   return escapeHtml(text).replaceAll(/`([^`]+)`/g, "<code>$1</code>");
 }

@@ -7,16 +7,17 @@ import { echo } from "../../text/plain-text.ts";
 import { type NodeRequest, preferredType, type RequestHandler } from "../message.ts";
 import { answerGet, type Page, pageWithTag } from "./page.ts";
 
-/** `npm run build:page` writes the page there. In the package, this file is below `dist/` itself. */
+/** The folder to which `npm run build:page` writes the page. In the package, this source file is itself below `dist/`. */
 const builtFolder = new URL(
   import.meta.url.endsWith(".ts") ? "../../../dist/web/" : "../../../web/",
   import.meta.url,
 );
 
 /**
- * `GET /` for browsers, and the files below `/assets/` that the page loads. Other clients get the text of `GET /`.
+ * Creates the handler of `GET /` for browsers, and of the files below `/assets/` that the page loads. Other clients get the text
+ * of `GET /`.
  *
- * @param folder of the built page, with a `/` at its end
+ * @param folder folder of the built page, with a `/` at its end
  */
 export function createWebPage(folder = builtFolder): RequestHandler {
   const filesNow = createFileCache(folder);
@@ -42,22 +43,25 @@ export function createWebPage(folder = builtFolder): RequestHandler {
   };
 }
 
-/** Browsers name HTML in `Accept`; curl and programs accept anything. */
+/** True if the client prefers HTML. Browsers name HTML in `Accept`, while curl and programs accept anything. */
 function wantsPage({ headers }: NodeRequest): boolean {
   return preferredType(headers.accept, ["text/plain", "text/html"]) === "text/html";
 }
 
-/** Content codings with the endings of their files, the shortest file first. */
+/** Content codings with the endings of their files. The coding with the smallest files comes first. */
 const codings = { br: ".br", gzip: ".gz", identity: "" } as const;
 
 type Coding = keyof typeof codings;
 
 const codingNames = Object.keys(codings) as readonly Coding[];
 
-/** The build writes each file in every coding. */
+/** A file of the page in every content coding, as the build wrote it. */
 type WebFile = Readonly<Record<Coding, Page>>;
 
-/** Longer than any browser's header; a longer one is ignored, because parsing it would take milliseconds. */
+/**
+ * The maximum length of an Accept-Encoding header. It exceeds the header of every browser. A longer header is ignored, because
+ * parsing it would take milliseconds.
+ */
 const acceptMaxLength = 200;
 
 function codingFor(accept: string | readonly string[] | undefined): Coding {
@@ -69,8 +73,8 @@ function codingFor(accept: string | readonly string[] | undefined): Coding {
 }
 
 /**
- * Reads the files at the first request, and again after a build: all of them at once, because the page names its scripts by their
- * content. Gives undefined if there is no page, or it is being replaced.
+ * Reads the files of the page at the first request, and again after a build. All files are read together, because the page names
+ * its scripts by their content. Resolves with undefined if there is no page, or if it is being replaced.
  */
 function createFileCache(folder: URL): () => Promise<ReadonlyMap<string, WebFile> | undefined> {
   let known: { readonly builtAt: number; readonly files: ReturnType<typeof readFiles> } | undefined;
@@ -99,7 +103,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   ".txt": "text/plain; charset=utf-8",
 };
 
-/** The built files by their path: `/`, `/assets/index-UB7cnNVR.js`. */
+/** Returns the built files by their path, such as `/` and `/assets/index-UB7cnNVR.js`. */
 async function readFiles(folder: URL): Promise<ReadonlyMap<string, WebFile>> {
   const files = new Map<string, WebFile>();
   const assets = (await readdir(new URL("assets/", folder))).map((name) => `assets/${name}`);
@@ -116,7 +120,7 @@ async function readFiles(folder: URL): Promise<ReadonlyMap<string, WebFile>> {
   return files;
 }
 
-/** A file whose name holds the hash of its content never changes. */
+/** A pattern for a file name that contains the hash of the content. Such a file never changes. */
 const hashed = /-[\w-]{8}\.\w+$/;
 
 function pageOf(name: string, contentType: string, body: Buffer, coding: Coding): Page {
@@ -130,11 +134,11 @@ function pageOf(name: string, contentType: string, body: Buffer, coding: Coding)
   return { ...page, vary: isPage ? "Accept, Accept-Encoding" : "Accept-Encoding" };
 }
 
-/** The page may run, show and request only what this server has. */
+/** Content security policy of the page. The page may run, show and request only resources of this server. */
 export const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",
-  // Chessground draws with style attributes, and its style sheets hold the pieces as data addresses.
+  // Chessground draws with style attributes, and its style sheets contain the pieces as data URLs.
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "connect-src 'self'",
@@ -155,7 +159,10 @@ const pageHeaders = {
     .join(", "),
 };
 
-/** In a checkout the build begins when the server has started, and takes a second. */
+/**
+ * The page that is sent until the build has finished. In a checkout, the build begins after the server has started, and takes a
+ * second.
+ */
 const notBuilt: Page = {
   contentType: "text/html; charset=utf-8",
   body: `<!doctype html>

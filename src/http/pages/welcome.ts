@@ -3,13 +3,13 @@ import { holdsKey } from "../../text/plain-text.ts";
 import type { RequestHandler } from "../message.ts";
 import { answerGet, type Page } from "./page.ts";
 
-/** A host that is safe to paste into a shell. */
+/** A pattern for a host that is safe to paste into a shell. */
 const saneHost = /^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i;
 
 /**
- * `GET /`: a first request to copy, and the other paths.
+ * Creates the handler of `GET /`. Its text shows a first request to copy, and the other paths.
  *
- * @param besidesPage true if browsers get the page at the same path
+ * @param besidesPage true if browsers get the HTML page at the same path
  */
 export function createWelcome(besidesPage = false): RequestHandler {
   return (req, res) => {
@@ -21,7 +21,7 @@ export function createWelcome(besidesPage = false): RequestHandler {
   };
 }
 
-/** The URL of this server for a shell command. */
+/** Returns the URL of this server for a shell command. */
 export function shownBase(host: string | undefined): string {
   return `http://${host && saneHost.test(host) && !holdsKey(host) ? host : "localhost:8080"}`;
 }
