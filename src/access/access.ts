@@ -16,51 +16,54 @@ type Origin = Pick<RequestContext, "address" | "forwardedFor" | "authorization">
   Partial<Pick<RequestContext, "hasXApiKey">>;
 
 export interface AccessOptions {
-  /** In `open` nothing is limited; in `keys` analyses require a key. */
+  /** The mode of access: in `open` nothing is limited; in `keys` analyses require a key. */
   readonly mode: "public" | "keys" | "open";
-  /** All plans, smallest first. In `open` none applies. */
+  /** All plans, smallest first. The mode `open` ignores them. */
   readonly plans: readonly Plan[];
-  /** Self-service keys for an address in 24 hours; 0 for none. */
+  /** The maximum number of self-service keys for an address in 24 hours. 0 disables self-service. */
   readonly keysPerDay: number;
-  /** Days after which unused self-service keys expire; 0 for never. */
+  /** The number of days after which unused self-service keys expire. 0: they never expire. */
   readonly keyExpiryDays: number;
-  /** Self-service keys in all. */
+  /** The maximum number of self-service keys in total. */
   readonly selfServiceKeysMax: number;
   readonly pepper: string | undefined;
-  /** Addresses and CIDRs. */
+  /** Addresses and CIDRs of trusted proxies. */
   readonly trustedProxies: readonly string[];
-  /** For how long a key is not looked up again, in milliseconds. Default: that of the authenticator. */
+  /** The time for which a known key is not looked up again, in milliseconds. Default: that of the authenticator. */
   readonly knownMs?: number;
   readonly stores: {
     readonly keys: KeyStore;
-    /** Undefined if limits are shared: their store has the engine time. */
+    /** The store of engine time. Undefined if limits are shared, because the shared store then has the engine time. */
     readonly usage?: UsageStore;
   };
-  /** Set if other nodes answer the same callers. */
+  /** Set if other nodes serve the same callers. */
   readonly shared?: SharedAccess;
   readonly log: Pick<Log, "warn">;
 }
 
-/** State that is shared by nodes which answer the same callers. */
+/** State that is shared by the nodes that serve the same callers. */
 export interface SharedAccess {
   readonly limits: SharedLimitStore;
-  /** The time by a clock that all nodes share, in milliseconds since 1970; undefined until it was first read. */
+  /**
+   * Returns the time of a clock that all nodes share, in milliseconds since 1970. Returns undefined until the clock was first
+   * read.
+   */
   now(): number | undefined;
 }
 
-/** Rows that one call of `prune` deletes at most: a commit and a millisecond. */
+/** The maximum number of rows that one call of `prune` deletes: one commit, which takes a millisecond. */
 const prunedAtOnce = 20;
 
 export type Access = Awaited<ReturnType<typeof createAccess>>;
 
-/** Joins authentication, plans, limits and keys. */
+/** Combines authentication, plans, limits and keys. */
 export async function createAccess(options: AccessOptions) {
   const { mode, keysPerDay, pepper, knownMs, stores, shared, log } = options;
   const { keys } = stores;
   const isOpen = mode === "open";
   const plans = plansIn(mode, options.plans);
   const keyless = isOpen ? openPlan : (planOf(options.plans, keylessPlan.id) ?? keylessPlan);
-  // Keys of a plan that the operator has removed fall back to the free plan.
+  // A key whose plan the operator has removed falls back to the free plan.
   const planOfKey = ({ plan }: KeyRecord) =>
     isOpen ? openPlan : (planOf(plans, plan) ?? planOf(plans, freePlan.id) ?? freePlan);
   const clientAddress = createClientAddress(options.trustedProxies, log);
@@ -75,7 +78,10 @@ export async function createAccess(options: AccessOptions) {
   await memory.restore();
   const limits = createLimits(memory, shared?.limits);
 
-  /** An unknown key costs a look-up, so it counts in the error quota of its address. */
+  /**
+   * Returns the record of the key in an Authorization header. An unknown key costs a look-up, so it counts in the error quota of
+   * its address.
+   */
   async function keyOf(authorization: string, caller: Account): Promise<KeyRecord> {
     let isLookedUp = false;
     try {
@@ -93,8 +99,10 @@ export async function createAccess(options: AccessOptions) {
 
   return {
     /**
-     * @throws KibitzError `invalid_api_key`; `rate_limited` for a key that is not in memory if its address has used up its error quota;
-     * `store_unavailable`
+     * Returns the account of the caller that has sent a request.
+     *
+     * @throws KibitzError `invalid_api_key`; `rate_limited` if the key is not in memory and its address has used up its error
+     * quota; `store_unavailable`
      */
     async accountOf(request: Origin): Promise<Account> {
       const { authorization, hasXApiKey } = request;
@@ -109,13 +117,13 @@ export async function createAccess(options: AccessOptions) {
       const key = await keyOf(authorization, caller);
       return { subject: subjectOfKey(key), address, plan: planOfKey(key), key };
     },
-    /** The address that a caller is known by, with or without a key. */
+    /** Returns the address under which a caller is counted, with or without a key. */
     addressOf: clientAddress,
     /** True if analyses require a key. */
     keysOnly: mode === "keys",
     /** The plans that callers can have, smallest first. */
     plans,
-    /** Undefined if callers cannot get keys by themselves. */
+    /** Issues keys to callers. Undefined if callers cannot get keys by themselves. */
     selfService:
       keysPerDay > 0
         ? createSelfService({ issuer, expiry, keysPerDay, keysMax: options.selfServiceKeysMax, log })
@@ -123,9 +131,12 @@ export async function createAccess(options: AccessOptions) {
     limits,
     longCalls: createLongCalls(),
     keys: issuer,
-    /** Look-ups of keys since the start. */
+    /**
+     * Returns the number of requests since the start whose key was found in memory, and the number of those whose key was looked
+     * up.
+     */
     lookUps: () => authenticator.counters,
-    /** Stores the uses of keys and the engine time since the last time. Rejects if that fails: then it is stored the next time. */
+    /** Stores the uses of keys and the engine time since the last call. Rejects if this fails; the next call then stores them. */
     async flush(): Promise<void> {
       const flushed = await Promise.allSettled([authenticator.flush(), limits.flush()]);
       const failed = flushed.find((one) => one.status === "rejected");
@@ -133,7 +144,7 @@ export async function createAccess(options: AccessOptions) {
         throw failed.reason;
       }
     },
-    /** Deletes a few of the keys and windows that have ended. To be called regularly, because each call is short. */
+    /** Deletes a few of the keys and windows that have ended. Call this regularly, because each call is short. */
     async prune(): Promise<void> {
       await keys.prune(expiry.ended(), prunedAtOnce);
       await stores.usage?.prune(Date.now(), prunedAtOnce);
@@ -141,7 +152,7 @@ export async function createAccess(options: AccessOptions) {
   };
 }
 
-/** The plans that callers can have in a mode. */
+/** Returns the plans that callers can have in a mode. */
 function plansIn(mode: AccessOptions["mode"], plans: readonly Plan[]): readonly Plan[] {
   switch (mode) {
     case "open":
@@ -153,7 +164,7 @@ function plansIn(mode: AccessOptions["mode"], plans: readonly Plan[]): readonly 
   }
 }
 
-/** A store without keys, for a process whose callers need none. */
+/** A store without keys, for a process whose callers need no key. */
 const noKeys: KeyStore = {
   create: async () => {
     throw new StoreUnavailable("this process stores no keys");
@@ -167,7 +178,7 @@ const noKeys: KeyStore = {
   keepPepperCheck: async (value) => value,
 };
 
-/** For calls from this process: without limits, and nothing is stored. */
+/** Creates the access for calls from this process. It has no limits and stores nothing. */
 export async function createLocalAccess(): Promise<Access> {
   const stores = { keys: noKeys };
   const log = { warn() {} };
@@ -176,7 +187,7 @@ export async function createLocalAccess(): Promise<Access> {
   return { ...(await createAccess({ mode: "open", ...rest })), accountOf: async () => localAccount };
 }
 
-/** The same issuer for calls. */
+/** Returns the issuer with errors for callers: an unavailable store becomes `store_unavailable`. */
 function explained(issuer: KeyIssuer): KeyIssuer {
   return {
     ...issuer,
@@ -185,10 +196,17 @@ function explained(issuer: KeyIssuer): KeyIssuer {
   };
 }
 
-/** In milliseconds: the store has already waited for a lock, and a full disk takes an operator. */
+/**
+ * The time until a retry makes sense, in milliseconds. The store has already waited for a lock, and a full disk needs an
+ * operator.
+ */
 const retryAfterMs = 5000;
 
-/** @throws KibitzError `store_unavailable` if a store is unavailable; all other errors as they are */
+/**
+ * Throws the error that a caller gets for an error of a store.
+ *
+ * @throws KibitzError `store_unavailable` if the store is unavailable; every other error unchanged
+ */
 function explain(cause: unknown): never {
   if (!(cause instanceof StoreUnavailable)) {
     throw cause;

@@ -3,23 +3,26 @@ import { openPlan, type Plan } from "./plans.ts";
 
 export type { KeyRecord };
 
-/** A caller, as the limits see it. */
+/** A caller, from the point of view of the limits. */
 export interface Account {
   /**
-   * The name under which limits count and the queue is shared: without a key the address, for an operator's key its id, and
-   * for all self-service keys of an address the same name.
+   * The name by which limits count the caller, and by which the queue shares its slots. It is the address for calls without a
+   * key, the id of an operator's key, and one common name for all self-service keys of an address.
    */
   readonly subject: string;
   /** IPv4 address or IPv6 network of the caller. */
   readonly address: string;
   readonly plan: Plan;
-  /** The key of this call; undefined without one. */
+  /** The key that the call was made with; undefined without a key. */
   readonly key: KeyRecord | undefined;
 }
 
-/** The subject of calls with a key. More self-service keys of one address do not allow more calls. */
+/**
+ * Returns the subject of calls with a key. All self-service keys of one address have the same subject, so more keys do not allow
+ * more calls.
+ */
 export function subjectOfKey({ id, issuedTo }: KeyRecord): string {
-  // Not the address itself: callers without a key are counted apart.
+  // The subject is not the address itself, because callers without a key are counted separately.
   return issuedTo === undefined ? id : `keys of ${issuedTo}`;
 }
 

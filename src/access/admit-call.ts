@@ -9,13 +9,13 @@ import type { Limits } from "./limits.ts";
 import { hasRateLimitHeaders, setRateLimitHeaders } from "./rate-limit-fields.ts";
 
 /**
- * Admits a call by its headers, before anything of its body is read. A credential that is present is never ignored, whatever the call:
- * its sender has to learn that it does not work.
+ * Admits a call by its headers, before its body is read. A credential is never ignored, whatever the call, because its sender
+ * must learn that it does not work.
  *
  * @param kind how the call is counted
- * @throws KibitzError `invalid_api_key`; `rate_limited` if the caller's address has called too often, or the caller has used up
- * its error quota; for calls that are limited also `api_key_required` and `overloaded`; for a batch or review also
- * `quota_exhausted` and `concurrency_limited`
+ * @throws KibitzError `invalid_api_key`; `rate_limited` if the caller's address has called too often, or if the caller has used
+ * up its error quota; for limited calls also `api_key_required` and `overloaded`; for a batch or review also `quota_exhausted`
+ * and `concurrency_limited`
  */
 export type AdmitCall = (
   request: RequestContext,
@@ -24,29 +24,39 @@ export type AdmitCall = (
 ) => Promise<AdmittedCall>;
 
 /**
- * How a call is counted. `limited` and `long` calls (batches and reviews, which also hold a place until they end) count in the windows of their
- * caller; any other `call` counts in the rate of its address. A `message` of MCP counts as a call until its body shows an analysis.
+ * The way in which a call is counted. `limited` and `long` calls count in the windows of their caller. `long` calls, which are
+ * batches and reviews, also hold a place until they end. Any other `call` counts in the rate of its address. An MCP `message`
+ * counts as a call until its body shows an analysis.
  */
 export type CallKind = "call" | "limited" | "long" | "message";
 
 /** An admitted call. */
 export interface AdmittedCall {
   readonly account: Account;
-  /** To be called before work that takes long. @throws KibitzError `rate_limited` if the caller's other calls have used up its error quota */
+  /**
+   * Call this before work that takes long.
+   *
+   * @throws KibitzError `rate_limited` if the caller's other calls have used up its error quota
+   */
   check(): void;
-  /** Moves a message from the rate of calls to the windows of its caller. */
+  /** Removes an MCP message from the rate of calls, because it counts in the windows of its caller. */
   countAsAnalysis(): void;
-  /** Counts the error that the call ended with before its handler, and reports the caller's windows. */
+  /** Counts the error with which the call ended before its handler, and reports the caller's windows. */
   refused(error: KibitzError): Promise<void>;
 }
 
 /**
- * Milliseconds until a caller gets one more `rate_limited`. Without this pause, a client that does not wait gets as many refusals as
- * the thread can write, thousands a second, and other callers wait meanwhile. A client that waits as long as it was told does not notice.
+ * The delay of each `rate_limited` error, in milliseconds. Without it, a client that does not wait would get thousands of errors
+ * per second, as many as the thread can write, and other callers would have to wait. A client that respects Retry-After does not
+ * notice the delay.
  */
 const refusalPauseMs = 100;
 
-/** @param isLate whether the event loop lags so much that new work would delay accepted calls */
+/**
+ * Creates the admission of calls by their headers.
+ *
+ * @param isLate returns true if the event loop is so late that new work would delay accepted calls
+ */
 export function createAdmitCall(access: Access, isLate: () => boolean): AdmitCall {
   const { limits, longCalls } = access;
   const callRates = createCallRates();
@@ -59,7 +69,10 @@ export function createAdmitCall(access: Access, isLate: () => boolean): AdmitCal
     }
   }
 
-  /** A long call gets its place before its body is read: that takes many times as long, and the inflated body stays in memory. */
+  /**
+   * Gives a long call its place before its body is read, because reading takes many times as long and the decompressed body stays
+   * in memory.
+   */
   async function takeLongPlace(account: Account, outcome: RequestOutcome): Promise<void> {
     await limits.refuseUsedUp(account);
     const place = longCalls.begin(account, outcome);
@@ -109,7 +122,7 @@ export function createAdmitCall(access: Access, isLate: () => boolean): AdmitCal
     } catch (thrown) {
       const { code, quota } = errorFromUnknown(thrown);
       outcome.limit = quota;
-      // Before the pause: a call whose client disconnects in it is logged with its error.
+      // Set the code before the pause: if the client disconnects during the pause, the call is logged with this code.
       outcome.code = code;
       if (code === "rate_limited") {
         await sleep(refusalPauseMs);
@@ -128,13 +141,14 @@ export async function countError(
 ): Promise<void> {
   outcome.limit = error.quota;
   limits.errorQuota.count(account, error, outcome.readBytes);
-  // The windows that refused the request are reported already. Read again a moment later, `t` could be a second less than Retry-After.
+  // The windows that rejected the request are already reported. If they were read again a moment later, `t` could be a second
+  // less than Retry-After.
   if (error.code !== "rate_limited" || !hasRateLimitHeaders(outcome)) {
     await reportWindows(limits, account, outcome);
   }
 }
 
-/** Reports a caller's windows in the header fields of the answer. */
+/** Reports a caller's windows in the headers of the answer. */
 export async function reportWindows(
   limits: Limits,
   account: Account,
@@ -143,7 +157,7 @@ export async function reportWindows(
   setRateLimitHeaders(outcome, await limits.windowsOf(account));
 }
 
-/** The error for calls that are about a key, or for holders of a key, and carry none. */
+/** Returns the error for a call that requires a key and has none. */
 export function keyRequired({ selfService }: Pick<Access, "selfService">): KibitzError {
   const needed = "This call requires an API key, sent as Authorization: Bearer kbz_…;";
   return selfService

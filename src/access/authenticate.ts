@@ -7,31 +7,37 @@ import { hashOfApiKey, isApiKey, type KeyExpiry } from "./keys.ts";
 interface AuthenticatorOptions {
   readonly keys: KeyStore;
   readonly pepper: string | undefined;
-  /** When unused keys expire; never if undefined. */
+  /** The rule for the expiry of unused keys. If undefined, keys never expire. */
   readonly expiry?: KeyExpiry;
-  /** For how long a key is not looked up again, in milliseconds: a key that another process has revoked works for so long. */
+  /**
+   * The time for which a key is not looked up again, in milliseconds. A key that another process has revoked still works for this
+   * time.
+   */
   readonly knownMs?: number;
-  /** The time at which keys are used, in milliseconds since 1970. Default: that of this machine. */
+  /** Returns the time at which a key is used, in milliseconds since 1970. Default: the time of this machine. */
   readonly now?: () => number;
 }
 
-/** Revocation is promised to work within 5 s. */
+/**
+ * The default time for which a key is not looked up again, in milliseconds. The promise is that revoking a key takes effect
+ * within 5 s.
+ */
 export const defaultKnownMs = 3000;
 
-/** For how long after its last look-up a key stays valid if the store is unavailable, in milliseconds. */
+/** The time after its last look-up for which a key stays valid if the store is unavailable, in milliseconds. */
 const graceMs = 60_000;
 
-/** Keys in memory. */
+/** The maximum number of keys in memory. */
 const keysMax = 10_000;
 
-/** A key as the store had it. */
+/** The record of a key, as the store had it at a look-up. */
 interface FoundKey {
   readonly record: KeyRecord;
-  /** By `performance.now()`. */
+  /** Time of the look-up, as `performance.now()`. */
   readonly lookedUpAt: number;
 }
 
-/** Finds the keys of Authorization headers, usually in memory. */
+/** Finds the key of an Authorization header, usually in memory. */
 export function createAuthenticator({
   keys,
   pepper,
@@ -39,9 +45,9 @@ export function createAuthenticator({
   knownMs = defaultKnownMs,
   now = () => Date.now(),
 }: AuthenticatorOptions) {
-  // By the key itself, so that a request with a key in memory costs no hash. The key never leaves this memory.
+  // The map is indexed by the key itself, so that a request with a known key needs no hash. The key never leaves this memory.
   const found = new LRUCache<string, FoundKey>({ max: keysMax });
-  /** Requests with the same key share one look-up. */
+  /** The look-ups in flight. Requests with the same key share one look-up. */
   const lookUps = new Map<string, Promise<KeyRecord>>();
   let uses = new Map<string, number>();
   let hits = 0;
@@ -82,12 +88,14 @@ export function createAuthenticator({
   }
 
   return {
-    /** Requests since the start whose key was found in memory, and whose key was looked up in the store. */
+    /** The numbers of requests since the start whose key was found in memory (`hits`) or looked up in the store (`misses`). */
     get counters() {
       return { hits, misses };
     },
     /**
-     * @param beforeLookUp called before the store is asked for a key that is not in memory; may throw
+     * Returns the record of the key in an Authorization header.
+     *
+     * @param beforeLookUp called before a key that is not in memory is looked up in the store; may throw
      * @throws KibitzError `invalid_api_key`; StoreUnavailable
      */
     async keyOf(authorization: string, beforeLookUp = () => {}): Promise<KeyRecord> {
@@ -106,14 +114,14 @@ export function createAuthenticator({
       uses.set(record.id, now());
       return record;
     },
-    /** Removes a key from memory: it was revoked, or has another secret. */
+    /** Removes a key from memory, because it was revoked or has another secret. */
     forget(id: string): void {
       const itsKeys = [...found.entries()].filter(([, { record }]) => record.id === id);
       for (const [key] of itsKeys) {
         found.delete(key);
       }
     },
-    /** Stores when keys were used since the last time. If that fails, it is stored the next time. */
+    /** Stores the times at which keys were used since the last call. If storing fails, the next call stores them. */
     async flush(): Promise<void> {
       const written = uses;
       uses = new Map();
@@ -130,7 +138,11 @@ export function createAuthenticator({
   };
 }
 
-/** @throws KibitzError if the header is anything but one bearer token: a wrong header never counts as no header */
+/**
+ * Returns the key in an Authorization header. An invalid header never counts as no header.
+ *
+ * @throws KibitzError if the header is not exactly one bearer token
+ */
 function keyFromHeader(authorization: string): string {
   const key = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (key === undefined) {
@@ -142,25 +154,35 @@ function keyFromHeader(authorization: string): string {
   return key;
 }
 
-/** True for a credential of another scheme than Bearer, such as the Basic login of a proxy. One word alone may be a key without its scheme. */
+/**
+ * True for a credential of a scheme other than Bearer, such as the Basic login of a proxy. A single word is not one, because it
+ * may be a key without its scheme.
+ */
 export function isOtherScheme(authorization: string): boolean {
   return !/^(?:bearer\b|\S+$)/i.test(authorization);
 }
 
-/** A list, because the word of an unknown scheme may be part of a secret. */
+/**
+ * The known schemes other than Bearer. An error names only these, because the first word of an unknown scheme may be part of a
+ * secret.
+ */
 const otherScheme = /^(?:basic|digest|negotiate|ntlm|token|apikey)(?= |$)/i;
 
-/** @param fault what the request has instead of a Bearer key */
+/**
+ * Returns the error for a request with a credential that is not a Bearer key.
+ *
+ * @param fault the part of the request that is wrong
+ */
 export function wrongHeader(fault: string): KibitzError {
   return invalid(`The request ${fault}: send your API key as \`Authorization: Bearer kbz_…\`.`);
 }
 
-/** Compares in a time that does not depend on where the texts differ. */
+/** Compares two texts in a time that does not depend on where they differ. */
 function isEqual(a: string, b: string): boolean {
   return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
 }
 
-/** @param detail must not repeat the header, which may be a secret */
+/** @param detail the error message; it must not repeat the header, which may be a secret */
 function invalid(detail: string): KibitzError {
   return new KibitzError("invalid_api_key", detail);
 }

@@ -2,17 +2,20 @@ import { createWindows } from "../storage/memory/windows.ts";
 import { type Plan, ratesOf } from "./plans.ts";
 import { type RateWindow, windowFrom } from "./rate-limit-fields.ts";
 
-/** Counts calls that are not analyses, by the address of their callers and on this node alone: they cost little. */
+/**
+ * Counts calls that are not analyses. They are counted by the address of the caller, and only on this node, because they cost
+ * little.
+ */
 export function createCallRates() {
   const windows = createWindows();
-  /** Without the plan, because callers with different plans at one address share a window. */
+  /** The windows have no plan in their name, because callers with different plans at one address share a window. */
   const windowsOf = (subject: string, plan: Plan) =>
     ratesOf(plan, "call").map((policy) => ({
       policy,
       window: { rate: "calls", subject, windowMs: policy.windowS * 1000 },
     }));
   return {
-    /** Counts a call and returns undefined, or returns the used-up window and counts nothing. */
+    /** Counts a call and returns undefined. If a window is used up, counts nothing and returns that window. */
     take(address: string, plan: Plan): RateWindow | undefined {
       const counted = windowsOf(address, plan);
       const usedUp = counted
@@ -25,7 +28,7 @@ export function createCallRates() {
       }
       return usedUp;
     },
-    /** Uncounts a call that turned out to be an analysis. */
+    /** Removes a call from the count, because it turned out to be an analysis. */
     giveBack(address: string, plan: Plan): void {
       for (const { window } of windowsOf(address, plan)) {
         windows.add(window, -1);

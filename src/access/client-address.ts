@@ -2,16 +2,17 @@ import { BlockList, isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Log } from "../log/log.ts";
 
-/** The peer of a connection, and the addresses that the request says it was forwarded for. */
+/** The peer of a connection, and the addresses for which the request claims to be forwarded. */
 interface Origin {
   readonly address: string;
-  /** The header X-Forwarded-For, verbatim. */
+  /** The X-Forwarded-For header, unchanged. */
   readonly forwardedFor: string | undefined;
 }
 
 /**
- * Finds the address that a caller is known by: that of the connection, or behind trusted proxies the right-most
- * forwarded address that is not itself trusted. Addresses further to the left, and all from untrusted peers, may be forged.
+ * Creates a function that returns the address under which a caller is counted. It is the address of the connection, or behind
+ * trusted proxies the right-most forwarded address that is not itself trusted. Addresses further to the left, and all addresses
+ * from untrusted peers, may be forged.
  *
  * @param trusted addresses and CIDRs of proxies
  */
@@ -34,7 +35,10 @@ export function createClientAddress(
   };
 }
 
-/** Finds the address that a caller is known by, as {@link createClientAddress}; undefined for a trusted proxy itself. */
+/**
+ * Creates a function that returns the address of a caller like {@link createClientAddress}, but undefined for a trusted proxy
+ * itself.
+ */
 export function createCallerAddress(trusted: readonly string[]): (origin: Origin) => string | undefined {
   const isProxy = createNetworkTest(trusted);
   return (origin) => {
@@ -47,7 +51,7 @@ function nearestCaller({ address, forwardedFor }: Origin, isProxy: (address: str
   let nearest = address;
   for (const entry of forwardedFor?.split(",").reverse() ?? []) {
     const next = withoutPort(entry.trim());
-    // The proxy that forwarded an unreadable address is the last one known.
+    // If a proxy forwards an unreadable address, that proxy is the last known address.
     if (!isProxy(nearest) || isIP(next) === 0) {
       break;
     }
@@ -56,13 +60,13 @@ function nearestCaller({ address, forwardedFor }: Origin, isProxy: (address: str
   return nearest;
 }
 
-/** Some proxies write the port, too: `203.0.113.7:4711`, `[2001:db8::1]:4711`. */
+/** Removes the port, which some proxies write: `203.0.113.7:4711`, `[2001:db8::1]:4711`. */
 function withoutPort(entry: string): string {
   const [, bracketed, dotted] = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/.exec(entry) ?? [];
   return bracketed ?? dotted ?? entry;
 }
 
-/** Tests if an address is one of these addresses, or in one of these networks (CIDRs). */
+/** Creates a test that is true if an address is one of the given addresses, or in one of the given networks (CIDRs). */
 export function createNetworkTest(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const text of networks) {
@@ -79,25 +83,29 @@ export function createNetworkTest(networks: readonly string[]): (address: string
 const familyOf = (address: string) => (isIP(address) === 4 ? "ipv4" : "ipv6");
 
 /**
- * IPv6 addresses whose last 32 bits are an IPv4 address: those of sockets for both families (RFC 4291), and of a NAT64
+ * True for an IPv6 address whose last 32 bits are an IPv4 address: that of a socket for both families (RFC 4291), or of a NAT64
  * (RFC 6052). Each IPv4 address is another caller.
  */
 const endsWithIPv4 = createNetworkTest(["::ffff:0:0/96", "64:ff9b::/96"]);
 
 /**
- * An IPv4 address stands for itself, an IPv6 address for its /64, because a client that has one has all the others in it. The form
- * is stored with the keys that an address was issued.
+ * Returns the name of the caller at an address: an IPv4 address itself, or the /64 network of an IPv6 address, because a client
+ * that has one IPv6 address has all others in its /64. The name is stored with the keys that an address gets, so its form must
+ * not change.
  */
 function nameOf(text: string): string {
   if (isIP(text) !== 6) {
     return text;
   }
-  // Zones are left out. ipaddr.js takes `::192.0.2.1` for a mapped IPv4 address.
+  // The zone is removed. `::192.0.2.1` is rewritten, because ipaddr.js would take it for a mapped IPv4 address.
   const address = ipaddr.IPv6.parse(text.replace(/%.*/s, "").replace(/^::(?=\d+\.)/, "0::"));
   return endsWithIPv4(text) ? address.toByteArray().slice(12).join(".") : networkName(address, 4);
 }
 
-/** The /48 around a /64 as {@link createClientAddress} names it: many customers are given one. Undefined for others. */
+/**
+ * Returns the /48 around a /64 network, in the form of {@link createClientAddress}. Many customers are given a whole /48. Returns
+ * undefined for any other name.
+ */
 export function widerNetworkOf(name: string): string | undefined {
   return name.endsWith("::/64") ? networkName(ipaddr.IPv6.parseCIDR(name)[0], 3) : undefined;
 }

@@ -6,7 +6,7 @@ import type { Account } from "./account.ts";
 import { errorQuotaExceeded } from "./limit-errors.ts";
 import type { RatePolicy } from "./plans.ts";
 
-/** Adds refusals to all windows of a caller, and returns how each stands, if that is known. */
+/** Adds refusals to all refusal windows of a caller. Returns the use of each window, if it is known. */
 type AddRefusals = (
   account: Account,
   refusals: number,
@@ -14,16 +14,19 @@ type AddRefusals = (
 
 interface UsedUp {
   readonly policy: RatePolicy;
-  /** When the window ends, by `performance.now()`. */
+  /** End of the window, as `performance.now()`. */
   readonly endsAt: number;
 }
 
-/** Callers with a used-up error quota in memory. Beyond it, the least recently seen callers are forgotten until their next error. */
+/**
+ * The maximum number of callers in memory that have used up their error quota. Beyond it, the least recently seen callers are
+ * forgotten until their next error.
+ */
 const callersMax = 10_000;
 
 /**
- * Counts errors. Finding out that a request is wrong costs as much as finding out that it is right, so a caller who has used up its
- * error quota is refused unread until the window ends.
+ * Counts errors by caller. Finding that a request is invalid costs as much as finding that it is valid. Therefore, if a caller
+ * has used up its error quota, its requests are rejected unread until the window ends.
  */
 export function createErrorQuota(addRefusals: AddRefusals) {
   const usedUp = new LRUCache<string, UsedUp>({ max: callersMax });
@@ -40,13 +43,17 @@ export function createErrorQuota(addRefusals: AddRefusals) {
     }
   }
 
-  /** Adds to the used error quota. If the store cannot count the error, it is not counted: the call is refused all the same. */
+  /** Adds refusals to the used error quota. If the store cannot count them, they are lost; the call is rejected anyway. */
   function add(account: Account, refusals: number): void {
     charge(account, refusals).catch(() => {});
   }
 
   return {
-    /** Asks no store, so it may be called often. @throws KibitzError `rate_limited` if the caller has used up its error quota */
+    /**
+     * Checks the error quota in memory, without the store, so it may be called often.
+     *
+     * @throws KibitzError `rate_limited` if the caller has used up its error quota
+     */
     check(account: Account): void {
       const used = usedUp.get(idOf(account));
       const waitMs = used ? used.endsAt - performance.now() : 0;
@@ -55,9 +62,9 @@ export function createErrorQuota(addRefusals: AddRefusals) {
       }
     },
     /**
-     * Counts the error that a call of the caller ended with.
+     * Counts the error with which a call of the caller ended.
      *
-     * @param readBytes how much was read to find the error
+     * @param readBytes number of bytes that were read before the error was found
      */
     count(account: Account, error: KibitzError, readBytes = 0): void {
       const refusals = refusalsIn(error, readBytes);
@@ -72,8 +79,8 @@ export function createErrorQuota(addRefusals: AddRefusals) {
 const idOf = ({ subject, plan }: Account) => `${plan.id} ${subject}`;
 
 /**
- * An error counts for what it cost to find, with the reading of the body. If the request would be answered later, it counts one
- * less: a short request that comes too early counts for nothing.
+ * Returns the number of refusals that an error counts as: its cost, including the bytes that were read. If the caller only came
+ * too early, the error counts one less, so that a short request counts as nothing.
  */
 function refusalsIn({ code, cost: ownCost }: KibitzError, readBytes: number): number {
   const cost = Math.max(ownCost, costOfBytes(readBytes));

@@ -7,11 +7,11 @@ import { freePlan } from "./plans.ts";
 
 interface KeyWish {
   readonly name: string | undefined;
-  /** Id of a plan. */
+  /** Id of the key's plan. */
   readonly plan: string;
-  /** For self-service keys: the address of the caller. */
+  /** The address of the caller, for a self-service key. */
   readonly issuedTo?: string | undefined;
-  /** The conditions for issuing it; none if undefined. */
+  /** The conditions for issuing the key. If undefined, there are none. */
   readonly terms?: IssueTerms;
 }
 
@@ -21,7 +21,7 @@ export type IssuedKey =
   /** There is no room for another key. */
   | { readonly kind: "full" };
 
-/** All `max` keys of the window are issued; the oldest of them leaves the window after `waitMs`. */
+/** All `max` keys of the window are issued. The oldest of them leaves the window after `waitMs` milliseconds. */
 export interface TooManyKeys {
   readonly kind: "too_many";
   readonly of: "address" | "network";
@@ -34,7 +34,7 @@ interface KeyIssuerOptions {
   readonly pepper: string | undefined;
   /** Called with the id of a key whose secret is no longer valid. */
   readonly onEnded?: (id: string) => void;
-  /** The time in milliseconds since 1970. Default: that of this machine. */
+  /** Returns the time in milliseconds since 1970. Default: the time of this machine. */
   readonly now?: () => number;
 }
 
@@ -48,7 +48,7 @@ export function createKeyIssuer({
   now = () => Date.now(),
 }: KeyIssuerOptions) {
   const issuer = {
-    /** Issues a new key, which is stored before it is returned. Only its hash is stored. */
+    /** Issues a new key, which is stored before it is returned. Only the hash of the key is stored. */
     async issue({ name, plan, issuedTo, terms }: KeyWish): Promise<IssuedKey> {
       const key = createApiKey();
       const hash = hashOfApiKey(key, pepper);
@@ -69,19 +69,19 @@ export function createKeyIssuer({
           return issued;
       }
     },
-    /** Replaces a key by a new one, and revokes it. Undefined if there is no such valid key. */
+    /** Replaces a key by a new one, and revokes the old one. Resolves with undefined if there is no such valid key. */
     async rotate(id: string): Promise<IssuedKey | undefined> {
       const record = await keys.findById(id);
       if (record === undefined || record.revokedAt !== undefined) {
         return undefined;
       }
-      // If the process dies in between, two keys remain, which is better than none.
+      // If the process dies in between, two keys remain. That is better than none.
       const { name, plan, issuedTo } = record;
       const issued = await issuer.issue({ name, plan, issuedTo });
       await issuer.revoke(id);
       return issued;
     },
-    /** False if there is no such key. */
+    /** Revokes a key. Resolves with false if there is no such key. */
     async revoke(id: string): Promise<boolean> {
       const known = await keys.revoke(id, now());
       onEnded(id);
@@ -96,23 +96,23 @@ interface SelfServiceWish {
   /** The caller's address, as `Access.addressOf` returns it. */
   readonly address: string;
   readonly name: string | undefined;
-  /** A second request with the same one within a day gets the same key, with a new secret. */
+  /** The idempotency key. A second request with the same one within a day gets the same key record, with a new secret. */
   readonly idempotencyKey: string | undefined;
 }
 
 interface SelfServiceOptions {
   readonly issuer: Pick<KeyIssuer, "issue">;
   readonly expiry: KeyExpiry;
-  /** Keys that an address may get in 24 hours. */
+  /** The maximum number of keys that an address may get in 24 hours. */
   readonly keysPerDay: number;
-  /** Self-service keys in all. */
+  /** The maximum number of self-service keys in total. */
   readonly keysMax: number;
   readonly log: Pick<Log, "warn">;
 }
 
 /**
- * A /48 gets as many keys as so many addresses. It is often one customer's, and holds 65,536 networks that each count as an
- * address: without this limit, one customer could use up all self-service keys.
+ * The number of addresses whose quotas together are the quota of a /48. Often one customer has a /48, whose 65,536 networks each
+ * count as an address. Without this limit, one customer could use up all self-service keys.
  */
 const addressesOfNetwork = 10;
 

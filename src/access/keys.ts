@@ -2,7 +2,10 @@ import { createHash, createHmac, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { EndedKeys, KeyRecord } from "../storage/ports.ts";
 
-/** An API key: `kbz_`, 30 random characters (178 bits), and their checksum in 6, so that a mistyped or truncated key is refused without a look-up. */
+/**
+ * The prefix of an API key. A key is `kbz_`, 30 random characters (178 bits), and their checksum in 6 characters. The checksum
+ * permits rejecting a mistyped or truncated key without a look-up.
+ */
 const prefix = "kbz_";
 const randomLength = 30;
 const checksumLength = 6;
@@ -15,7 +18,7 @@ export function createApiKey(): string {
   let random = "";
   while (random.length < randomLength) {
     for (const byte of randomBytes(randomLength)) {
-      // 248 is the greatest multiple of 62 in a byte: with greater bytes, some characters would be more frequent.
+      // Only bytes below 248, the greatest multiple of 62 in a byte, are used. Otherwise some characters would be more frequent.
       if (byte < 248 && random.length < randomLength) {
         random += alphabet[byte % 62];
       }
@@ -24,25 +27,25 @@ export function createApiKey(): string {
   return prefix + random + checksumOf(random);
 }
 
-/** Tests the shape and the checksum of a key. */
+/** True if a text has the shape and the checksum of a key. */
 export function isApiKey(text: string): boolean {
   const [, random, checksum] = shape.exec(text) ?? [];
   return random !== undefined && checksum === checksumOf(random);
 }
 
-/** The hash under which a key is stored: SHA-256 in hex, with a pepper HMAC-SHA-256. */
+/** Returns the hash under which a key is stored, in hexadecimal: SHA-256 without a pepper, HMAC-SHA-256 with one. */
 export function hashOfApiKey(key: string, pepper: string | undefined): string {
   return (pepper === undefined ? createHash("sha256") : createHmac("sha256", pepper))
     .update(key)
     .digest("hex");
 }
 
-/** Stored beside the keys, to find out later if they were hashed with this pepper. */
+/** Returns a value that is stored beside the keys. It shows later whether the keys were hashed with the same pepper. */
 export function checkValueOf(pepper: string | undefined): string {
   return hashOfApiKey("kibitz: which pepper the keys here were hashed with", pepper);
 }
 
-/** CRC32 in base 62. */
+/** Returns the CRC32 of a text in base 62. */
 function checksumOf(random: string): string {
   let rest = crc32(random);
   let digits = "";
@@ -55,27 +58,37 @@ function checksumOf(random: string): string {
 
 export const dayMs = 86_400_000;
 
-/** For how long ended keys are stored, so that their refusal can say why. */
+/** The time for which ended keys are stored, in milliseconds, so that the error for such a key can say why it is rejected. */
 const endedMs = 30 * dayMs;
 
-/** When unused self-service keys expire. Keys of the operator do not. */
+/** The rule for the expiry of unused self-service keys. Keys of the operator do not expire. */
 export interface KeyExpiry {
-  /** Days without use; 0 if keys do not expire. */
+  /** The number of days without use after which a key expires; 0 if keys do not expire. */
   readonly days: number;
-  /** When a key expires if it is not used again, in milliseconds since 1970; undefined if it does not. */
+  /**
+   * Returns the time when a key expires if it is not used again, in milliseconds since 1970. Returns undefined if the key does
+   * not expire.
+   */
   expiresAt(key: KeyRecord): number | undefined;
   hasExpired(key: KeyRecord): boolean;
-  /** Keys that may be deleted. */
+  /** Returns the terms of keys that may be deleted. */
   ended(): EndedKeys;
-  /** Keys that may be deleted if there is no room for others. A key that was revoked in the last day still counts in the quota of its address. */
+  /**
+   * Returns the terms of keys that may be deleted if there is no room for new keys. A key that was revoked within the last day is
+   * kept, because it still counts in the quota of its address.
+   */
   endedAtLast(): EndedKeys;
 }
 
-/** @param sharedNow the clock that nodes share: a key has expired only if it has by both clocks */
+/**
+ * Creates the rule for the expiry of keys.
+ *
+ * @param sharedNow clock that all nodes share; a key has expired only if it has by this clock and by the local one
+ */
 export function createKeyExpiry(days: number, sharedNow?: () => number): KeyExpiry {
   const unusedMaxMs = days * dayMs;
   const startedAt = Date.now() - performance.now();
-  /** A wall clock that jumps ahead must expire and delete no key. */
+  /** Returns the earliest time of several clocks, so that a wall clock that jumps ahead expires or deletes no key. */
   const now = () =>
     Math.floor(
       Math.min(Date.now(), startedAt + performance.now(), sharedNow?.() ?? Number.POSITIVE_INFINITY),

@@ -9,17 +9,21 @@ import type { RateWindow } from "./rate-limit-fields.ts";
 
 export interface Refusal {
   readonly code: "rate_limited" | "quota_exhausted" | "concurrency_limited";
-  /** The name of the exceeded limit, such as `minute`, and its number. */
+  /** The name of the exceeded limit, such as `minute`, and its quota. */
   readonly limit: string;
   readonly quota: number;
-  /** When the same request would be admitted: exact for windows, an estimate for searches at a time. */
+  /**
+   * The time until the same request would be admitted, in milliseconds. It is exact for windows, and an estimate for searches at
+   * a time.
+   */
   readonly retryAfterMs: number;
 }
 
 /**
- * Retry-After counts whole seconds: rounded up and at least one, so that a caller who waits exactly so long is not too early.
+ * Returns the error for an exceeded limit. Retry-After counts whole seconds: the wait is rounded up, and is at least one second,
+ * so that a caller that waits exactly this long is not too early.
  *
- * @param detail gets the wait in words
+ * @param detail returns the message, given the wait in words
  */
 function limitError(
   code: ErrorCode,
@@ -33,7 +37,7 @@ function limitError(
 
 const counted = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
 
-/** The error for a request that the limits refuse now. */
+/** Returns the error for a request that the limits reject now. */
 export function errorFromRefusal(
   { code, limit, quota, retryAfterMs }: Refusal,
   { plan }: Account,
@@ -53,7 +57,7 @@ export function errorFromRefusal(
   });
 }
 
-/** The error for a caller who has used up its error quota. */
+/** Returns the error for a caller that has used up its error quota. */
 export function errorQuotaExceeded(policy: RatePolicy, waitMs: number, plan: Plan): KibitzError {
   return limitError(
     "rate_limited",
@@ -64,7 +68,7 @@ export function errorQuotaExceeded(policy: RatePolicy, waitMs: number, plan: Pla
   );
 }
 
-/** The error for a call that exceeds the rate of its address. */
+/** Returns the error for a call that exceeds the rate of its address. */
 export function tooManyCalls({ policy, resetMs }: RateWindow, plan: Plan): KibitzError {
   return limitError(
     "rate_limited",
@@ -75,7 +79,7 @@ export function tooManyCalls({ policy, resetMs }: RateWindow, plan: Plan): Kibit
   );
 }
 
-/** The error for a caller who has as many batches and reviews under way as its plan allows. */
+/** Returns the error for a caller that has as many batches and reviews in flight as its plan allows. */
 export function tooManyLongCalls(max: number, waitMs: number, { id }: Plan): KibitzError {
   const calls = counted(max, "batch or review", "batches and reviews");
   return limitError(
@@ -86,7 +90,7 @@ export function tooManyLongCalls(max: number, waitMs: number, { id }: Plan): Kib
   );
 }
 
-/** Milliseconds until the first of these searches or calls should end. */
+/** Returns the time until the first of these searches or calls is expected to end, in milliseconds. */
 export function firstFreeMs(running: readonly RunningSearch[]): number {
   const rests = running.map(({ expectedMs, elapsedMs }) => restMs(expectedMs, elapsedMs));
   return rests.length === 0 ? 0 : Math.min(...rests);

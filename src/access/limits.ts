@@ -14,51 +14,54 @@ import { type Plan, type RatePolicy, ratesOf, windowOf } from "./plans.ts";
 import { type RateWindow, windowFrom } from "./rate-limit-fields.ts";
 
 interface EnterOptions {
-  /** How many requests it counts as: none if it is part of a request that was counted. Default: 1. */
+  /** The number of requests that the request counts as: 0 for a part of a request that was already counted. Default: 1. */
   readonly requests?: number;
-  /** If the caller has too many searches under way, the request waits for a place until this is aborted. Without it, it is refused. */
+  /**
+   * If the caller has too many searches in flight, the request waits for a place until this signal is aborted. Without a signal,
+   * the request is rejected.
+   */
   readonly waiting?: AbortSignal | undefined;
 }
 
 export type LimitDecision =
   | { readonly kind: "admitted"; readonly admission: Admission; readonly windows: readonly RateWindow[] }
-  /** `windows` are the request windows if one of them refuses. */
+  /** The limits reject the request. `windows` are the request windows if one of them is the reason. */
   | { readonly kind: "refused"; readonly refusal: Refusal; readonly windows: readonly RateWindow[] };
 
 /** An admitted request, until it ends. */
 export interface Admission {
   /**
-   * The request has ended. Its engine time is counted.
+   * Ends the request and counts its engine time.
    *
-   * @param answered a request that was not answered and took no engine time is given back
+   * @param answered false if the request was not answered; without engine time, it is then not counted
    */
   leave(engineMs: number, answered: boolean): void;
-  /** Its search has ended, and the request has not: another search may begin. */
+  /** Frees the place of a search that has ended. The request continues, and another search may begin. */
   freePlace(): void;
 }
 
-/** Limits that hold over all nodes. */
+/** Limits that all nodes share. */
 export interface SharedLimitStore {
   readonly store: LimitStore;
-  /** How many nodes there are, or were when the store was last available. */
+  /** Returns the number of nodes, or their last known number if the store is not available. */
   nodes(): number;
 }
 
 export type Limits = ReturnType<typeof createLimits>;
 
 /**
- * Counts what callers use. Requests and searches at a time are counted by caller, engine time by caller and by address:
- * calls with one key from many addresses, or from one address with many keys, do not get more of it.
+ * Counts the use of the service by its callers. Requests and searches in flight are counted by caller. Engine time is counted by
+ * caller and by address, so that neither one key at many addresses nor one address with many keys gets more of it.
  *
- * @param memory counts if there is no shared store, and while the shared store is not available: then this node admits its share,
- * which is every quota divided by the number of nodes, rounded up
+ * @param memory counts if there is no shared store, or while the shared store is not available. In the second case, this node
+ * admits its share: every quota divided by the number of nodes, rounded up.
  */
 export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore) {
   async function ask<T>(
     account: Account,
     run: (store: LimitStore, account: Account) => Promise<T>,
   ): Promise<T> {
-    // A plan without limits costs no operation of the shared store.
+    // A plan without limits needs no operation of the shared store.
     if (shared?.store.available && hasLimits(account.plan)) {
       try {
         return await run(shared.store, account);
@@ -82,9 +85,10 @@ export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore
 
   return {
     /**
-     * Counts a request before an engine is used. A refused request costs nothing. Rejects if it could not be counted.
+     * Counts a request before an engine is used. A rejected request counts as nothing. The promise rejects if the request could
+     * not be counted.
      *
-     * @param time how long its search takes
+     * @param time expected and longest time of the search
      */
     enter: (account: Account, time: SearchTime, options?: EnterOptions): Promise<LimitDecision> =>
       ask(account, (store, counted) => enter(store, counted, time, options)),
@@ -98,7 +102,11 @@ export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore
         ),
       ),
     ),
-    /** Checks if the caller could make any request now. @throws KibitzError `rate_limited`, `quota_exhausted` */
+    /**
+     * Checks that the caller could make a request now.
+     *
+     * @throws KibitzError `rate_limited`, `quota_exhausted`
+     */
     async refuseUsedUp(account: Account): Promise<void> {
       const states = await statesOf(account, ["request", "engine_ms"]);
       const usedUp = states.filter(({ remaining }) => remaining === 0);
@@ -106,11 +114,14 @@ export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore
         throw errorFromRefusal(refusalBy(usedUp), account);
       }
     },
-    /** The request windows of a caller. */
+    /** Returns the request windows of a caller. */
     windowsOf: (account: Account) => statesOf(account, ["request"]),
-    /** All windows of a caller. Of engine time, the window of the caller or of the address, whichever has less left. */
+    /**
+     * Returns all windows of a caller. For engine time, it is the window of the caller or of the address, whichever has less time
+     * left.
+     */
     allWindowsOf: (account: Account) => statesOf(account, ["request", "engine_ms", "refusal"]),
-    /** Stores the engine time that was used since the last time. If that fails, it is stored the next time. */
+    /** Stores the engine time that was used since the last call. If storing fails, the next call stores it. */
     flush: memory.flush,
   };
 }
@@ -167,17 +178,17 @@ async function enter(
   }
 }
 
-/** How much longer than its own limit a search can take before the watchdog ends it. */
+/** The longest time by which a search can exceed its own limit before the watchdog ends it, in milliseconds. */
 const watchdogMs = 1500;
-/** Many searches take longer than expected, few twice as long. */
+/** The factor between the expected time of a search and a time that hardly any search exceeds. */
 const generosity = 2;
 
-/** Milliseconds that hardly any search exceeds. */
+/** Returns a time in milliseconds that hardly any search exceeds. */
 function upperTime({ expectedMs, longestMs }: SearchTime): number {
   return Math.min(expectedMs * generosity, longestMs + watchdogMs);
 }
 
-/** Calls that are not analyses are counted elsewhere. */
+/** The units of rates that a limit store counts. Calls that are not analyses are counted elsewhere. */
 type CountedUnit = Exclude<RatePolicy["unit"], "call">;
 
 interface CountedWindow {
@@ -185,7 +196,9 @@ interface CountedWindow {
   readonly window: QuotaWindow;
 }
 
-/** The windows in which a caller counts: of engine time by caller and by address, else by caller. */
+/**
+ * Returns the windows in which a caller is counted. Engine time is counted by caller and by address, everything else by caller.
+ */
 function countedWindows({ plan, subject, address }: Account, unit: CountedUnit): readonly CountedWindow[] {
   const subjects = unit === "engine_ms" ? [...new Set([subject, address])] : [subject];
   return ratesOf(plan, unit).flatMap((policy) =>
@@ -197,13 +210,17 @@ function windowsFrom(windows: readonly CountedWindow[], uses: readonly WindowUse
   return windows.map(({ policy }, index) => windowFrom(policy, uses[index] as WindowUse));
 }
 
-/** The window with the least left; among equal ones, the one that ends last. */
+/** Returns the window with the least quota left. If several have the same quota left, returns the one that ends last. */
 function tightest(windows: readonly RateWindow[]): RateWindow {
   const [first] = windows.toSorted((a, b) => a.remaining - b.remaining || b.resetMs - a.resetMs);
   return first as RateWindow;
 }
 
-/** If several windows refuse a caller, it has to wait for the last one. @param windows at least one */
+/**
+ * Returns the refusal of the window that ends last, because the caller has to wait for all windows that reject it.
+ *
+ * @param windows at least one window
+ */
 function refusalBy(windows: readonly RateWindow[]): Refusal {
   const [last] = windows.toSorted((a, b) => b.resetMs - a.resetMs);
   const { policy, resetMs } = last as RateWindow;

@@ -4,25 +4,25 @@ import { createPlaces } from "../storage/memory/places.ts";
 import type { Account } from "./account.ts";
 import { firstFreeMs, tooManyLongCalls } from "./limit-errors.ts";
 
-/** Requests of one caller that wait at a time: a page or an agent has few, and each takes memory. */
+/** The maximum number of waiting requests of one caller. A page or an agent sends only a few at a time, and each takes memory. */
 const waitingMax = 4;
 
 /**
- * Batches and reviews at a time of all callers whose plan has no limit, as in `open` mode. A review of 600 plies comes as 2 kB, and
- * keeps 3 MB of positions until it ends.
+ * The maximum number of batches and reviews in flight of all callers whose plan has no limit, as in `open` mode. A review of 600
+ * plies arrives as 2 kB, and keeps 3 MB of positions until it ends.
  */
 const unlimitedMax = 64;
 
-/** The callers whose plan has no limit are counted together, under this name. */
+/** The name under which all callers whose plan has no limit are counted together. */
 const unlimited = "callers without a limit";
 
-/** Expected duration of a batch or review, in milliseconds: a review of 40 moves at depth 14 on two slots. */
+/** The expected duration of a batch or review, in milliseconds: that of a review of 40 moves at depth 14 on two slots. */
 const expectedMs = 10_000;
 
 /**
- * Counts batches and reviews under way on this node, by caller. A caller has as many as its plan has searches at a time, because each
- * keeps its request in memory while it waits. They may use all searches of the plan, so a single request takes its turn
- * between theirs, and is not refused for as long as they last.
+ * Counts the batches and reviews in flight on this node, by caller. A caller may have as many as its plan allows searches,
+ * because each keeps its request in memory while it waits. Batches and reviews may use all searches of the plan. Therefore a
+ * single request waits for one of these searches to end, and is not rejected for as long as the batch or review lasts.
  */
 export function createLongCalls() {
   const places = createPlaces();
@@ -31,10 +31,10 @@ export function createLongCalls() {
   const holders = new WeakSet<RequestOutcome>();
   return {
     /**
-     * Takes a place for a call until it is disposed of. A call that has its place already, because it was admitted before its
-     * body was read, keeps that one.
+     * Takes a place for a call until it is disposed of. A call that already has a place, because it was admitted before its body
+     * was read, keeps that place.
      *
-     * @throws KibitzError `concurrency_limited`; `overloaded` if callers without a limit have too many together
+     * @throws KibitzError `concurrency_limited`; `overloaded` if callers without a limit have too many such calls together
      */
     begin({ subject, plan }: Account, outcome: RequestOutcome): Disposable {
       const release = new DisposableStack();
@@ -53,10 +53,10 @@ export function createLongCalls() {
       return release;
     },
     /**
-     * Admits a single request. If its caller has a batch or review under way, the request may wait until one of the caller's searches
-     * has ended, up to a number of waiting requests.
+     * Admits a single request. If its caller has a batch or review in flight, the request may wait until one of the caller's
+     * searches has ended. Only a few requests of a caller may wait in this way.
      *
-     * @param admit called to admit the request; its signal ends the wait, and without a signal it does not wait
+     * @param admit admits the request; the given signal ends the wait, and without a signal the request does not wait
      */
     async between<T>(
       subject: string,

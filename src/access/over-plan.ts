@@ -15,7 +15,7 @@ interface Excess {
   readonly fault: Fault;
 }
 
-/** The violations of a request that exceeds the plan. */
+/** Returns the violations of a search that exceeds the plan. */
 export function excessOf(
   { depth, nodes, multipv, movetimeMs }: SearchLimits,
   { limits }: Plan,
@@ -29,17 +29,20 @@ export function excessOf(
   ];
 }
 
-/** Most requests in a batch. A batch of more requests than the quota of a window could never be answered in full. */
+/**
+ * Returns the maximum number of requests in a batch. If a batch had more requests than the quota of a window, it could never be
+ * answered completely.
+ */
 export function batchMaxOf(limits: PlanLimits): number {
   return Math.min(batchItemsMax, requestQuotaOf(limits));
 }
 
-/** Most requests in any window of the plan. */
+/** Returns the maximum number of requests that every window of the plan allows. */
 function requestQuotaOf({ rates }: PlanLimits): number {
   return Math.min(...rates.filter(({ unit }) => unit === "request").map(({ quota }) => quota));
 }
 
-/** The violations of a batch that has more requests than the plan allows. */
+/** Returns the violations of a batch that has more requests than the plan allows. */
 export function excessOfBatch(items: number, { limits }: Plan): readonly Excess[] {
   const maxItems = batchMaxOf(limits);
   const allowed = `batches of up to ${maxItems}`;
@@ -53,18 +56,20 @@ export function excessOfBatch(items: number, { limits }: Plan): readonly Excess[
 export interface ReviewLimits extends Pick<SearchLimits, "depth" | "nodes"> {
   readonly lines: number;
   readonly plies: number;
-  /** JSON Pointer to the game in the request, and the allowed value there for a game of so many plies. */
+  /** JSON Pointer to the game in the request, and the allowed value at this place for a game of the given number of plies. */
   readonly pointer: string;
   readonly shortened: (plies: number) => Fault["allowed"];
 }
 
-/** The violations of a review: of one search, or of a game that is longer than the plan or one of its windows allows. */
+/**
+ * Returns the violations of a review: those of each search, and that of a game longer than the plan or one of its windows allows.
+ */
 export function excessOfReview(
   { lines, plies, pointer, shortened, ...search }: ReviewLimits,
   plan: Plan,
 ): readonly Excess[] {
   const { multipvMax, reviewPliesMax } = plan.limits;
-  // There is one position more than there are plies.
+  // A game has one more position than plies.
   const maxPlies = Math.min(reviewPliesMax, requestQuotaOf(plan.limits) * positionsOfRequest - 1);
   const allowed = `reviews of up to ${maxPlies} plies`;
   return [
@@ -76,10 +81,10 @@ export function excessOfReview(
   ];
 }
 
-/** Positions of a review that count as one request. */
+/** The number of positions of a review that count as one request. */
 const positionsOfRequest = 10;
 
-/** How many requests a review counts as. */
+/** Returns the number of requests that a review counts as. */
 export function requestsOfReview(positions: number): number {
   return Math.max(1, Math.ceil(positions / positionsOfRequest));
 }
@@ -110,10 +115,10 @@ interface Upgrading {
 }
 
 /**
- * The error for a request that exceeds its caller's plan, with the plan that allows it and the way to get there; undefined if the
- * plan allows it.
+ * Returns the error for a request that exceeds its caller's plan, with the plan that allows the request and the way to get that
+ * plan. Returns undefined if the caller's plan allows the request.
  *
- * @param excessIn the violations of the request in a plan
+ * @param excessIn returns the violations of the request in a plan
  */
 export function upgradeNeeded(
   excessIn: (plan: Plan) => readonly Excess[],
@@ -138,9 +143,9 @@ export function upgradeNeeded(
 }
 
 /**
- * The expected time of a search in milliseconds, and for each plan, in their order, if it allows the search.
+ * Returns the expected time of a search in milliseconds, and for each plan, in order, whether it allows the search.
  *
- * @param expectedMs of such a search on this machine
+ * @param expectedMs expected time of the search on this machine
  */
 export function estimateOf(asked: SearchLimits, plans: readonly Plan[], expectedMs: number) {
   return {

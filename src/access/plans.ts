@@ -9,39 +9,39 @@ export interface Plan {
 }
 
 export interface PlanLimits {
-  /** Plies. */
+  /** The maximum depth of a search, in plies. */
   readonly depthMax: number;
-  /** The greatest `nodes` of a request. */
+  /** The maximum `nodes` of a request. */
   readonly nodesMax: number;
   readonly multipvMax: number;
   readonly movetimeMaxMs: number;
-  /** Plies of a reviewed game. */
+  /** The maximum number of plies of a reviewed game. */
   readonly reviewPliesMax: number;
-  /** Searches at a time; undefined if not limited. */
+  /** The maximum number of searches at a time; undefined if there is no limit. */
   readonly concurrent: number | undefined;
   readonly rates: readonly RatePolicy[];
 }
 
-/** A quota over a time window, which begins with the first use. */
+/** A quota over a time window. The window begins with the first use. */
 export interface RatePolicy {
-  /** Unique in its plan. It stands in the header RateLimit-Policy. */
+  /** Name of the rate, unique in its plan. The RateLimit-Policy header shows it. */
   readonly name: string;
   readonly quota: number;
   readonly windowS: number;
   /**
-   * Requests and refusals are counted by caller; milliseconds of engine time by key and by address; calls that are not analyses
-   * by address, on each node.
+   * The unit of the quota. Requests and refusals are counted by caller. Milliseconds of engine time are counted by key and by
+   * address. Calls that are not analyses are counted by address, on each node.
    */
   readonly unit: "request" | "engine_ms" | "refusal" | "call";
 }
 
-/** The error quota. */
+/** The error quota, which is the same in all built-in plans. */
 const refusals: RatePolicy = { name: "refusals", quota: 120, windowS: 60, unit: "refusal" };
 
-/** The rate of calls that are not analyses: 20 a second are more than any client needs, and take a few per cent of the thread. */
+/** The rate of calls that are not analyses. No client needs more than 20 per second, which take a few per cent of the thread. */
 const calls: RatePolicy = { name: "calls", quota: 1200, windowS: 60, unit: "call" };
 
-/** The bounds of the API itself, and no quota. */
+/** The plan of the mode `open`: the bounds of the API itself, without a quota. */
 export const openPlan: Plan = {
   id: "keyless",
   requiresKey: false,
@@ -56,7 +56,7 @@ export const openPlan: Plan = {
   },
 };
 
-/** The plan without its limit of searches at a time: for requests that need no engine. */
+/** Returns the plan without its limit on searches at a time, for requests that need no engine. */
 export function withoutConcurrent(plan: Plan): Plan {
   return { ...plan, limits: { ...plan.limits, concurrent: undefined } };
 }
@@ -93,25 +93,25 @@ export const freePlan: Plan = {
   },
 };
 
-/** The plans of a service without a file of plans, smallest first. */
+/** The plans of a service that has no file of plans, smallest first. */
 export const builtInPlans: readonly Plan[] = [keylessPlan, freePlan];
 
-/** The plan with this id. */
+/** Returns the plan with the given id. */
 export function planOf(plans: readonly Plan[], id: string): Plan | undefined {
   return plans.find((plan) => plan.id === id);
 }
 
-/** The rates of a plan that count one unit. */
+/** Returns the rates of a plan that have the given unit. */
 export function ratesOf({ limits }: Plan, unit: RatePolicy["unit"]): readonly RatePolicy[] {
   return limits.rates.filter((rate) => rate.unit === unit);
 }
 
-/** The name of a rate among those of all plans. */
+/** Returns the name of a rate, which is unique among the rates of all plans. */
 export function nameOf(planId: string, { name }: RatePolicy): string {
   return `${planId}/${name}`;
 }
 
-/** The window in which a rate of a plan counts a subject. */
+/** Returns the window in which a rate of a plan counts a subject. */
 export function windowOf({ id }: Plan, policy: RatePolicy, subject: string): QuotaWindow {
   return { rate: nameOf(id, policy), subject, quota: policy.quota, windowMs: policy.windowS * 1000 };
 }

@@ -2,7 +2,7 @@ import type { RequestOutcome } from "../request/context.ts";
 import type { WindowUse } from "../storage/ports.ts";
 import type { RatePolicy } from "./plans.ts";
 
-/** The state of a window. */
+/** The state of a rate limit window. */
 export interface RateWindow {
   readonly policy: RatePolicy;
   readonly remaining: number;
@@ -15,8 +15,8 @@ export function windowFrom(policy: RatePolicy, { used, endsInMs }: WindowUse): R
 }
 
 /**
- * Adds the header fields of the caller's windows to the answer, as draft-ietf-httpapi-ratelimit-headers-10 writes them:
- * `"minute";q=60;w=60` and `"minute";r=59;t=42`. Adds nothing if nothing is limited.
+ * Adds the RateLimit headers of the caller's windows to the answer, in the form of draft-ietf-httpapi-ratelimit-headers-10:
+ * `"minute";q=60;w=60` and `"minute";r=59;t=42`. Adds nothing if there are no windows.
  */
 export function setRateLimitHeaders(
   { answerHeaders, uncounted }: RequestOutcome,
