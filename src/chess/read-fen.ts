@@ -14,7 +14,7 @@ export interface FenPart {
   readonly offset: number;
 }
 
-/** An error in a FEN: a sentence for the client, and the part of the FEN at fault. */
+/** An error in a FEN: a sentence for the client, and the wrong part of the FEN. */
 export interface FenProblem {
   readonly message: string;
   readonly part: FenPart;

@@ -18,9 +18,9 @@ export interface Target extends AsyncDisposable {
    */
   read(sent: Readonly<Record<string, unknown>>): Promise<AnalysisRequest>;
   /**
-   * Checks a call before it is counted.
+   * Checks a call before it is counted. A target that is a running service cannot check this, and always rejects.
    *
-   * @throws KibitzError if the call would be rejected, or if only a running service knows whether it would be
+   * @throws KibitzError if the service would reject the call
    */
   preflight(message: Message, method: DescMethod): Promise<unknown>;
 }

@@ -54,7 +54,7 @@ function titleOf(row: number): string {
   return `${title.padStart(titleWidth - 2)} ┤`;
 }
 
-/** Returns a line with each text at its column, or after the text before it. */
+/** Returns a line with each text at its column. If the text before is too long, the next one follows directly behind it. */
 function textAt(texts: readonly (readonly [column: number, text: string])[]): string {
   return texts.reduce((line, [column, text]) => `${line.padEnd(column)}${text}`, "");
 }

@@ -39,7 +39,7 @@ interface SearchSetting {
 /** The time to wait for a first move after `stop`, in milliseconds. The best move must be reported within 200. */
 const firstMoveMs = 120;
 
-/** The backoff before a retry, in milliseconds: the first one and the longest one. */
+/** The shortest backoff before a retry, in milliseconds; `retryMaxMs` is the longest. */
 const firstRetryMs = 200;
 const retryMaxMs = 10_000;
 
