@@ -1,7 +1,10 @@
 /** The JSON form of stored values. */
 export interface ValueFormat<T> {
-  /** Part of every key, so that a change of the form, or of the values for the same keys, makes old values a miss. */
+  /**
+   * Version of the format. It is part of every key, so that old values are misses after a change of the format, or of the values
+   * for the same keys.
+   */
   readonly version: number;
-  /** Returns undefined if the JSON is no such value. */
+  /** Returns the value that the JSON represents, or undefined if the JSON is not such a value. */
   read(json: unknown): T | undefined;
 }

@@ -2,21 +2,21 @@ import { LRUCache } from "lru-cache";
 import type { AnswerCache } from "../ports.ts";
 
 interface MemoryCacheOptions {
-  /** Bytes for all keys and values. 0 keeps nothing. */
+  /** The maximum size of all keys and values, in bytes. 0: the cache keeps nothing. */
   readonly bytes: number;
 }
 
 /**
- * Bytes of a value for each character of its JSON. The results of 2,800 searches took 6.5. Values that were pushed out stay until V8
- * collects the whole heap, so twice as much is counted.
+ * The estimated number of bytes in memory for each character of a value's JSON. The results of 2,800 searches took 6.5. Evicted
+ * values stay in memory until the garbage collector has visited the whole heap, so the estimate is twice as high.
  */
 const bytesPerCharacter = 14;
-/** Further bytes of each entry: its place in the cache. */
+/** The number of bytes that each entry takes in addition to its key and value. */
 const entryBytes = 256;
-/** A value that would take more than this share of the room is not kept. */
+/** The largest share of the cache that one value may take. A larger value is not kept. */
 const entryMaxShare = 1 / 16;
 
-/** A cache of plain data in this process. The least recently used values go first. */
+/** Creates a cache of plain data in this process. Least recently used values are evicted first. */
 export function createMemoryCache<T extends object>({ bytes }: MemoryCacheOptions): AnswerCache<T> {
   if (bytes === 0) {
     return { get: () => undefined, set() {} };

@@ -2,15 +2,19 @@ import type { EngineTime, LimitStore, LimitWindow, TakenPlace, UsageStore, Windo
 import { createPlaces } from "./places.ts";
 import { createWindows } from "./windows.ts";
 
-/** Counts in this process alone. */
+/** A limit store that counts only in this process. */
 export interface MemoryLimitStore extends LimitStore {
-  /** Continues the windows of engine time that an earlier process has stored. */
+  /** Restores the windows of engine time that an earlier process has stored. */
   restore(): Promise<void>;
-  /** Stores the engine time that was used since the last time. If that fails, it is stored the next time. */
+  /** Stores the engine time that was used since the last call. If storing fails, the next call stores it. */
   flush(): Promise<void>;
 }
 
-/** @param usage stores engine time for longer than this process runs. Without it, engine time is counted in memory only */
+/**
+ * Creates a limit store in memory.
+ *
+ * @param usage stores engine time for longer than this process runs; without it, engine time is only in memory
+ */
 export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
   const windows = createWindows();
   const places = createPlaces();
@@ -57,7 +61,7 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
           }
           const elapsedMs = performance.now() - takenAt;
           for (const [index, window] of givesBack ? requests.entries() : []) {
-            // A later window gets nothing back.
+            // Requests are given back only to the window that counted them, not to a later one.
             if (elapsedMs < (after[index]?.endsInMs ?? 0)) {
               windows.add(window, -count);
             }

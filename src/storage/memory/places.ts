@@ -1,13 +1,17 @@
 import { EventEmitter, once } from "node:events";
 import type { RunningSearch } from "../ports.ts";
 
-/** Counts the searches or long calls that each caller has under way in this process. */
+/** Counts the searches or long calls that each caller has in flight in this process. */
 export function createPlaces() {
   const taken = new Map<string, Set<{ readonly at: number; readonly expectedMs: number }>>();
   const freed = new EventEmitter().setMaxListeners(0);
   const eventOf = (subject: string) => `free ${subject}`;
   return {
-    /** Takes a place until it is disposed of. @param expectedMs how long it is expected to last */
+    /**
+     * Takes a place until it is disposed of.
+     *
+     * @param expectedMs expected duration of the search or call, in milliseconds
+     */
     take(subject: string, expectedMs: number): Disposable {
       const place = { at: performance.now(), expectedMs };
       const places = taken.get(subject) ?? new Set();
@@ -24,7 +28,7 @@ export function createPlaces() {
         },
       };
     },
-    /** The places of a subject. */
+    /** Returns the searches or calls of a subject that hold a place. */
     of(subject: string): readonly RunningSearch[] {
       const now = performance.now();
       return Array.from(taken.get(subject) ?? [], ({ at, expectedMs }) => ({
@@ -32,7 +36,7 @@ export function createPlaces() {
         elapsedMs: now - at,
       }));
     },
-    /** Resolves when the next place of the subject is free. Rejects with the reason of `signal`. */
+    /** Resolves when the next place of the subject becomes free. Rejects with the abort reason of `signal`. */
     async nextFree(subject: string, signal: AbortSignal): Promise<void> {
       await once(freed, eventOf(subject), { signal }).catch(() => signal.throwIfAborted());
     },

@@ -1,13 +1,16 @@
 import type { LimitWindow, WindowUse } from "../ports.ts";
 
-/** Windows that have ended are removed when this many are in memory, or twice as many as were left the last time. */
+/**
+ * The minimum number of windows in memory at which ended windows are removed. The next removal waits until there are twice as
+ * many windows as the last one left.
+ */
 const sweptMin = 1000;
 
-/** Counts windows in this process. Each begins with its first use. */
+/** Counts the use of windows in this process. Each window begins with its first use. */
 export function createWindows() {
   const begun = new Map<string, { used: number; readonly endsAt: number }>();
   let sweptAt = sweptMin;
-  // Not the wall clock, which may be set back.
+  // Use a monotonic clock, because the wall clock may be set back.
   const clock = () => Math.floor(performance.now());
 
   function running(name: string) {
@@ -28,19 +31,19 @@ export function createWindows() {
     begun.set(name, { used, endsAt: now + endsInMs });
   }
 
-  /** The use of a window. A window that has not begun is unused, and lasts its whole length. */
+  /** Returns the use of a window. A window that has not begun is unused, and lasts its whole length. */
   function useOf(window: LimitWindow): WindowUse {
     const { used, endsAt } = running(nameOf(window)) ?? { used: 0, endsAt: Number.POSITIVE_INFINITY };
     return { used, endsInMs: Math.min(endsAt - clock(), window.windowMs) };
   }
 
   return {
-    /** How many are in memory. */
+    /** The number of windows in memory. */
     get size() {
       return begun.size;
     },
     of: useOf,
-    /** Counts, and returns the use after that. A negative count gives back, unless the window has ended. */
+    /** Adds to a window, and returns its new use. A negative count gives back, unless the window has ended. */
     add(window: LimitWindow, count: number): WindowUse {
       const known = running(nameOf(window));
       if (known) {
@@ -50,7 +53,7 @@ export function createWindows() {
       }
       return useOf(window);
     },
-    /** Continues a window of an earlier process. */
+    /** Restores a window of an earlier process. */
     restore: (window: Omit<LimitWindow, "windowMs">, { used, endsInMs }: WindowUse) =>
       begin(nameOf(window), used, endsInMs),
   };

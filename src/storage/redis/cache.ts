@@ -4,21 +4,24 @@ import type { ValueFormat } from "../value-format.ts";
 import type { Redis } from "./connection.ts";
 
 interface RedisCacheOptions<T> {
-  /** Approximate bytes of Redis's memory, by the average size of an answer. 0 keeps nothing. */
+  /** The approximate size in Redis's memory, in bytes, if answers have the average size. 0: the cache keeps nothing. */
   readonly bytes: number;
   readonly format: ValueFormat<T>;
 }
 
 /** The average size of an answer in Redis, with its key and the overhead: measured, see docs/running.md. */
 const bytesPerAnswer = 1600;
-/** Longer texts are not kept: ten lines of depth 30 have half as many characters. */
+/**
+ * The maximum length of an answer's text, in characters. Longer texts are not kept. The text of ten lines at depth 30 is half as
+ * long.
+ */
 const charactersMax = 32_768;
 const dayMs = 86_400_000;
 
 /**
- * Answers that all nodes know. Like an engine's hash table, the cache has a fixed number of places. The hash of a key selects the
- * place, and a new answer replaces the one that was there. So the memory is bounded without a list of answers, and each step is one
- * command. A place also holds the hash of its key, so another key of the same place is a miss.
+ * Creates a cache of answers that all nodes share. Like an engine's hash table, it has a fixed number of places. The hash of a
+ * key selects the place, and a new answer replaces the old answer there. So the memory is bounded without a list of answers, and
+ * each read or write is one command. A place also stores the hash of its key, so a different key with the same place is a miss.
  */
 export function createRedisCache<T>(redis: Redis, { bytes, format }: RedisCacheOptions<T>): SharedAnswers<T> {
   const places = Math.floor(bytes / bytesPerAnswer);
@@ -49,12 +52,12 @@ export function createRedisCache<T>(redis: Redis, { bytes, format }: RedisCacheO
   };
 }
 
-/** The name of a key or of a search in Redis, in hexadecimal. Other versions of the format have other names. */
+/** Returns the name of a key or a search in Redis, in hexadecimal. Each version of the format has its own names. */
 export function nameOf(key: string, { version }: Pick<ValueFormat<unknown>, "version">): string {
   return hash("sha256", `${version}|${key}`, "hex").slice(0, 40);
 }
 
-/** Undefined if the text is no such value. */
+/** Returns the value in a text, or undefined if the text is not such a value. */
 export function valueFrom<T>(text: string, { read }: Pick<ValueFormat<T>, "read">): T | undefined {
   try {
     return read(JSON.parse(text));

@@ -6,25 +6,27 @@ import { nameOf, valueFrom } from "./cache.ts";
 import { type Redis, redisScript } from "./connection.ts";
 import { listOf } from "./replies.ts";
 
-/** Milliseconds. */
+/** The times of claims, in milliseconds. */
 const claimTimes = {
-  /** A claim expires if its node does not renew it for so long. */
+  /** The time after which a claim expires if its node does not renew it. */
   leaseMs: 1200,
   renewMs: 400,
-  /** Between two questions of a node that waits. */
+  /** The interval at which a waiting node looks for the answer. */
   pollMs: 50,
 } as const;
 
-/** The time that the nodes which wait for an answer have to read it, in milliseconds. */
+/** The time for which an answer is stored for the nodes that wait for it, in milliseconds. */
 const answerMs = 10_000;
 
 interface RedisClaimsOptions<T> {
   readonly format: ValueFormat<T>;
-  /** Tests shorten them. */
+  /** The times of claims. Tests use shorter times. */
   readonly times?: Partial<{ readonly [Time in keyof typeof claimTimes]: number }>;
 }
 
-/** Renews a claim of this node, or ends it if the time is 0. Another node may have taken an expired claim. */
+/**
+ * Renews a claim of this node, or ends it if the time is 0. Does nothing if the claim has expired and another node has taken it.
+ */
 const renewScript = redisScript(
   "renew_claim",
   `
@@ -34,7 +36,7 @@ end`,
 );
 
 /**
- * Keys in Redis:
+ * Creates the claims on searches, which are stored in Redis under these keys:
  *
  *     claim:<search>   text: the id of the claim. It expires if the node that holds it is killed or cut off
  *     found:<id>       text: the answer that was found under this claim, for the nodes that wait for it
@@ -45,7 +47,7 @@ export function createRedisClaims<T>(
 ): SearchClaims<T> {
   const { leaseMs, renewMs, pollMs } = { ...claimTimes, ...times };
 
-  /** A claim that fails to be renewed or ended expires. */
+  /** Renews a claim, or ends it if `ms` is 0. If this fails, the claim expires. */
   const renew = (key: string, id: string, ms: number) =>
     void redis.run(renewScript, [key], [id, ms]).catch(() => {});
 
@@ -55,7 +57,8 @@ export function createRedisClaims<T>(
       if (signal.aborted) {
         return undefined;
       }
-      // Not a brief call: to search takes longer than the timeout.
+      // This is not a brief call: if it fails, this node searches too, and a search takes longer than the timeout of a normal
+      // call.
       const reply = await redis.ask("MGET", [key, `found:${id}`]).catch(() => []);
       const [holder, found] = listOf(reply);
       if (typeof found === "string") {
@@ -76,7 +79,7 @@ export function createRedisClaims<T>(
         redis.askBriefly("GET", [key]),
       ]);
       if (typeof holder !== "string") {
-        // Redis is down or slow. If it takes the claim late, the claim expires.
+        // Redis is down or slow. If it accepts the claim late, the claim expires.
         return { kind: "held", publish() {}, [Symbol.dispose]() {} };
       }
       if (holder !== id) {

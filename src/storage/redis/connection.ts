@@ -8,52 +8,55 @@ import { inSpan } from "../../tracing/spans.ts";
 import { StoreUnavailable } from "../ports.ts";
 import { textsOf } from "./replies.ts";
 
-/** Milliseconds. */
+/** Timeouts and intervals, in milliseconds. */
 const redisTimes = {
-  /** The longest wait for a reply. A connection that needs longer counts as lost. Callers are promised half a second, timers are late. */
+  /**
+   * The longest wait for a reply. If a reply takes longer, the connection counts as lost. The wait is a little shorter than the
+   * half second that callers are promised, because timers may fire late.
+   */
   operationMaxMs: 450,
   /** The longest wait for a connection, and then for the replies to its password and database. */
   connectMaxMs: 1000,
-  /** The longest wait for a reply that saves a caller less time than a slow Redis would cost it. */
+  /** The longest wait of a brief call. Its reply saves the caller some time, and a slow Redis must not cost the caller more. */
   briefMaxMs: 100,
-  /** The pause of all brief calls after one has failed: a slow Redis delays one of them in this time, not each. */
+  /** The time for which no brief call is sent after one has failed. A slow Redis then delays only one of them in this time. */
   briefRestMs: 1000,
-  /** Between two probes. */
+  /** The interval between two probes. */
   heartbeatMs: 1000,
-  /** Between two attempts to connect: the first pause, which doubles each time, and the longest. */
+  /** The shortest and the longest pause between two attempts to connect. The pause doubles each time. */
   retryMinMs: 50,
   retryMaxMs: 500,
 } as const;
 
-/** Tests shorten them. */
+/** The type of the timeouts and intervals. Tests use shorter ones. */
 export type RedisTimes = { readonly [Time in keyof typeof redisTimes]: number };
 
 interface RedisOptions {
-  /** `redis://user:password@host:6379/0`, or `rediss://` for TLS. */
+  /** URL of the server: `redis://user:password@host:6379/0`, or `rediss://` for TLS. */
   readonly url: string;
-  /** In front of every key. */
+  /** The prefix of every key. */
   readonly prefix: string;
   readonly times?: Partial<RedisTimes>;
   readonly meter?: Pick<Meter, "redisOperation"> | undefined;
 }
 
-/** `why` is for the operator, mostly in the words of Redis. */
+/** The health of the connection. `why` is for the operator, mostly in the words of Redis. */
 type RedisHealth =
   | { readonly kind: "up" }
-  /** Redis answers, and refuses writes: it is full, read-only, cannot save, or its user lacks a right. */
+  /** Redis answers but rejects writes, because it is full or read-only, cannot save, or its user lacks a right. */
   | { readonly kind: "unwritable"; readonly why: string }
   | { readonly kind: "down"; readonly why: string };
 
 interface RedisChanges {
-  /** The health, or its reason, has changed. */
+  /** The health, or the reason for it, has changed. */
   change: [];
-  /** Redis refused one command, and works otherwise. Emitted once for each reason. */
+  /** Redis rejected one command, and works otherwise. Emitted once for each reason. */
   refused: [why: string];
 }
 
 /** A script that Redis runs as one step. */
 export interface RedisScript {
-  /** The name in metrics and traces: `find_key`. */
+  /** Name of the script in metrics and traces, such as `find_key_by_hash`. */
   readonly name: string;
   readonly source: string;
   readonly sha1: string;
@@ -64,33 +67,47 @@ export function redisScript(name: string, source: string): RedisScript {
 }
 
 /**
- * A Redis or Valkey that several nodes share, over one connection. No call waits longer than `operationMaxMs`, and no
- * call is queued: while Redis is down, every call fails at once. Redis may have run a command whose reply was lost.
+ * A Redis or Valkey server that several nodes share, over one connection. No call waits longer than `operationMaxMs`. No call is
+ * queued: while Redis is down, every call fails at once. If a reply is lost, Redis may still have run the command.
  */
 export interface Redis extends Disposable {
   readonly health: RedisHealth;
   readonly changes: EventEmitter<RedisChanges>;
-  /** The time by Redis's clock, which all nodes share, in milliseconds since 1970; undefined until Redis has answered once. */
+  /**
+   * Returns the time by Redis's clock, which all nodes share, in milliseconds since 1970. Returns undefined until Redis has
+   * answered once.
+   */
   now(): number | undefined;
-  /** The time by Redis's clock until which a call that is sent now is waited for; undefined as `now`. */
+  /**
+   * Returns the time by Redis's clock until which the reply to a call that is sent now is awaited. Returns undefined until Redis
+   * has answered once.
+   */
   deadline(): number | undefined;
-  /** Sends one command. Keys come before all other arguments, and get the prefix. @throws StoreUnavailable */
+  /**
+   * Sends one command. Keys come before all other arguments, and get the prefix.
+   *
+   * @throws StoreUnavailable
+   */
   ask(command: string, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
   /**
-   * Sends a command that the caller can do without. Resolves with undefined if Redis is down, or slow, or was slow a moment ago. Never
-   * rejects. A timeout leaves the connection as it is.
+   * Sends a command whose reply the caller can do without. Resolves with undefined if Redis is down or slow, or was slow a moment
+   * ago. Never rejects. A timeout leaves the connection open.
    */
   askBriefly(command: string, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
-  /** Runs a script. Its source is sent only if Redis does not have it. @throws StoreUnavailable */
+  /**
+   * Runs a script. Sends its source only if Redis does not know the script.
+   *
+   * @throws StoreUnavailable
+   */
   run(script: RedisScript, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
 }
 
-/** Redis cannot be used as it is configured, and waiting changes nothing. The message has no secret. */
+/** Thrown if Redis cannot be used as configured, so that waiting would not help. The message contains no secret. */
 export class RedisUnusable extends Error {}
 
-/** Redis was not asked, did not reply, or refused. */
+/** Thrown if a call was not sent to Redis, or if Redis did not reply or rejected it. */
 class RedisUnavailable extends StoreUnavailable {
-  /** For metrics: `away` if the call was not sent, `timeout`, `lost`, or the error code of Redis: `oom`. */
+  /** The reason, for metrics: `away` if the call was not sent, `timeout`, `lost`, or an error code of Redis such as `oom`. */
   readonly reason: string;
 
   constructor(why: string, reason: string) {
@@ -105,7 +122,7 @@ class Timeout extends Error {
   }
 }
 
-/** Error codes that concern all writes, or all commands. Other refusals concern one command. */
+/** Error codes of Redis that concern all writes or all commands. Every other error code concerns a single command. */
 const refusals: Readonly<Record<string, "unwritable" | "down">> = {
   readonly: "unwritable",
   noreplicas: "unwritable",
@@ -116,16 +133,16 @@ const refusals: Readonly<Record<string, "unwritable" | "down">> = {
   busy: "down",
 };
 
-/** Another Redis may be the primary now, and the name in the URL may lead to it. */
+/** Error codes that show that another server may now be the primary. The name in the URL may lead to that server. */
 const movedPrimary: ReadonlySet<string | undefined> = new Set(["readonly", "noreplicas"]);
 
-/** Distinct refusals of single commands that are reported. */
+/** The maximum number of distinct rejections of single commands that are reported. */
 const reportedMax = 20;
 
 type Client = ReturnType<typeof newClient>;
 
 /**
- * Connects. If Redis cannot be reached, the connection is retried without end, and the health says why.
+ * Connects to Redis. If Redis cannot be reached, attempts to connect continue without end, and the health has the reason.
  *
  * @throws RedisUnusable if the first attempt shows that a retry would not help
  */
@@ -138,13 +155,13 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
   let health: RedisHealth = { kind: "down", why: "it was not reached yet" };
   let reason: string | undefined;
   let client: Client | undefined;
-  /** Milliseconds from `performance.now()` to Redis's clock. */
+  /** Difference between Redis's clock and `performance.now()`, in milliseconds. */
   let aheadMs: number | undefined;
   let briefRestsUntil = Number.NEGATIVE_INFINITY;
 
   function become(kind: RedisHealth["kind"], error?: unknown): void {
     const code = error === undefined ? undefined : codeOf(error);
-    // A lost connection first times out and is then refused: for the operator, that is one reason.
+    // A lost connection first times out and is then refused. For the operator, this is one reason.
     const newReason = code === "timeout" ? "lost" : code;
     const isNew = kind !== health.kind || newReason !== reason;
     health = kind === "up" ? { kind } : { kind, why: messageOf(error) };
@@ -156,8 +173,8 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
   }
 
   /**
-   * Connects by a new client, which looks the name up again. The old client cannot connect again: if it is already
-   * trying to, `destroy()` does not end that attempt, and `connect()` would make a second one.
+   * Connects with a new client, which resolves the host name again. The old client cannot connect again: `destroy()` does not end
+   * an attempt to connect, and `connect()` would begin a second attempt.
    */
   function connect(): void {
     const replaced = client;
@@ -183,7 +200,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
       probe();
     });
     fresh.connect().catch(() => {
-      // The event `error` has reported it.
+      // The `error` event has already reported this failure.
     });
   }
 
@@ -200,7 +217,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     }
   }
 
-  /** Writes, because a Redis that is full or read-only still answers reads. Reads the clock with it. */
+  /** Probes Redis. The probe writes, because a Redis that is full or read-only still answers reads. It also reads the clock. */
   function probe(): void {
     const probed = client;
     if (!probed?.isReady) {
@@ -224,7 +241,11 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     );
   }
 
-  /** Sends what `work` sends; counts, times and traces it. @throws StoreUnavailable */
+  /**
+   * Runs `work` on the connection. Counts, times and traces the call.
+   *
+   * @throws StoreUnavailable
+   */
   async function call<T>(operation: Operation, work: (ready: Client) => Promise<T>): Promise<T> {
     const { command, script, isProbe = false } = operation;
     const startedAt = performance.now();
@@ -236,7 +257,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
         script === undefined ? command : `${command} ${script}`,
         {
           kind: SpanKind.CLIENT,
-          // The other attributes of the conventions would show the positions of callers.
+          // The other attributes of the conventions would reveal the positions of callers.
           attributes: {
             "db.system.name": "redis",
             "db.operation.name": command,
@@ -272,7 +293,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     }
   }
 
-  /** A lost connection is none of these: the client's event `error` reports it. */
+  /** Updates the health after a failed call. The client's `error` event reports a lost connection, so it changes nothing here. */
   function noteFailure(error: unknown, hadFullTime: boolean, isProbe: boolean): void {
     const why = messageOf(error);
     const refused = refusals[codeOf(error)] ?? (isProbe ? "unwritable" : undefined);
@@ -314,7 +335,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
       try {
         return await askFor(command, keys, args, briefMaxMs);
       } catch {
-        // The log has the reason from the connection, or Redis was slow.
+        // Either the connection has logged the reason, or Redis was slow.
         briefRestsUntil = performance.now() + briefRestMs;
         return undefined;
       }
@@ -345,7 +366,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
 }
 
 interface Operation {
-  /** In capitals: `GET`. */
+  /** Name of the command in capitals, such as `GET`. */
   readonly command: string;
   /** The name of the script that the command runs. */
   readonly script?: string;
@@ -373,7 +394,10 @@ function newClient(url: string, { connectMaxMs, retryMinMs, retryMaxMs }: RedisT
   });
 }
 
-/** A reply that arrived while this process was busy still counts: it is read before the immediate runs. */
+/**
+ * Limits the wait for a reply. A reply that arrived while this process was busy still counts, because it is read before the
+ * immediate runs.
+ */
 async function bounded<T>(reply: Promise<T>, maxMs: number): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => setImmediate(() => reject(new Timeout(maxMs))), maxMs);
@@ -384,7 +408,7 @@ async function bounded<T>(reply: Promise<T>, maxMs: number): Promise<T> {
   }
 }
 
-/** In lower case: the first word of a refusal, `timeout`, or `lost` if the connection failed. */
+/** Returns the code of an error in lower case: the first word of Redis's error, `timeout`, or `lost` if the connection failed. */
 function codeOf(error: unknown): string {
   if (error instanceof ErrorReply) {
     return (/^[A-Z]+/.exec(error.message)?.[0] ?? "ERR").toLowerCase();
@@ -394,11 +418,12 @@ function codeOf(error: unknown): string {
 
 function messageOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  // If all addresses of a name refuse the connection, Node's error has only a code. Redis adds the line of a script.
+  // If all addresses of a name refuse the connection, Node's error has only a code. The error of a script ends with a line of the
+  // script, which is removed.
   return (message || code || "the connection failed").replace(/ script: .*/, "").slice(0, 300);
 }
 
-/** The URL, the rights or the certificate are wrong, or it is no primary: waiting changes nothing. */
+/** True if waiting would not help, because the URL, the rights or the certificate are wrong, or the server is not a primary. */
 function isUnusable(error: unknown): boolean {
   return error instanceof ErrorReply
     ? /^(WRONGPASS|NOAUTH|NOPERM|NOPROTO|READONLY|MOVED|CLUSTERDOWN|ERR (unknown command|.*DB index))/.test(

@@ -1,17 +1,18 @@
 import { redisScript } from "./connection.ts";
 
 /**
- * Keys in Redis, each name behind the one that a script gets as its first key:
+ * Functions that all scripts of this file share. The keys in Redis are these. Each name follows the prefix that a script gets as
+ * its first key.
  *
  *     id:<id>             hash: the record, its network and its idempotency key (`wish`)
  *     hash:<hash>         text: the id of the key with this hash
- *     all                 sorted set: ids by the time at which the keys were made
- *     of:<address>, near:<network>   sorted sets: ids of the keys that were issued there, by that time
+ *     all                 sorted set: ids by the time at which the keys were created
+ *     of:<address>, near:<network>   sorted sets: ids of the keys that were issued there, by the same time
  *     wished:<address>    hash: ids by idempotency key
- *     revoked, unused     sorted sets: ids by the time at which the key was revoked, or used last; `unused` has all self-service keys
- *     pepper              text: the check value of the pepper that the keys were hashed with
+ *     revoked, unused     sorted sets: ids by the time at which the key was revoked, or last used; `unused` has all self-service keys
+ *     pepper              text: the check value of the pepper with which the keys were hashed
  *
- * None of them has a lifetime: `prune` deletes keys that have ended.
+ * No key in Redis expires: `prune` deletes API keys that have ended.
  */
 const prelude = `
 local keys = KEYS[1]
@@ -60,10 +61,16 @@ local function forgetEnded(revokedBefore, unusedSince, max)
 end
 `;
 
-/** Ended keys that are deleted to make room for one: a few more than one, so that the next request finds room. */
+/**
+ * The number of ended keys that are deleted to make room for a new one. More than one are deleted, so that the next requests find
+ * room too.
+ */
 const roomFor = 20;
 
-/** Argument: JSON with the fields of the record, and the terms if it is a self-service key. Returns what became of it, as `Issued` names it. */
+/**
+ * Creates a key. Argument: JSON with the fields of the record, and with the terms of a self-service key. Returns the outcome,
+ * named as in `Issued`, or `taken` if the id or hash exists.
+ */
 export const createScript = redisScript(
   "create_key",
   `${prelude}
@@ -139,7 +146,7 @@ return {'created'}
 `,
 );
 
-/** Argument: a hash. Returns the record, or nothing. */
+/** Finds a key. Argument: a hash. Returns the record, or an empty list. */
 export const findByHashScript = redisScript(
   "find_key_by_hash",
   `${prelude}
@@ -148,7 +155,7 @@ return id and record(id) or {}
 `,
 );
 
-/** Arguments: id, time. Returns 1 if there is such a key. */
+/** Revokes a key. Arguments: id, time. Returns 1 if there is such a key. */
 export const revokeScript = redisScript(
   "revoke_key",
   `${prelude}
@@ -163,7 +170,7 @@ return 1
 `,
 );
 
-/** Arguments: id, time, id, time … */
+/** Stores the times at which keys were last used. Arguments: an id and a time for each key. */
 export const touchScript = redisScript(
   "touch_keys",
   `${prelude}
@@ -179,7 +186,10 @@ return 1
 `,
 );
 
-/** Arguments: revoked before, unused since, the most keys to delete. Returns their number. */
+/**
+ * Deletes ended keys. Arguments: `revokedBefore`, `unusedSince`, and the maximum number of keys to delete. Returns the number of
+ * deleted keys.
+ */
 export const pruneScript = redisScript(
   "prune_keys",
   `${prelude}
@@ -188,8 +198,8 @@ return forgetEnded(ARGV[1], ARGV[2], tonumber(ARGV[3]))
 );
 
 /**
- * Argument: the check value of a pepper. It is kept unless there are keys, not revoked, that were hashed with another pepper. Returns the
- * value that is kept.
+ * Stores the check value of a pepper, unless there are valid keys that were hashed with another pepper. Argument: the check
+ * value. Returns the value that is then stored.
  */
 export const pepperScript = redisScript(
   "keep_pepper",

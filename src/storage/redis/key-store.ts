@@ -17,17 +17,23 @@ import {
 } from "./key-scripts.ts";
 import { listOf, textsOf } from "./replies.ts";
 
-/** The beginning of all names of keys, behind the prefix. */
+/** The beginning of the name of every key in Redis, after the prefix. */
 const name = "keys:";
 
-/** Keys that are read or written together at most: a script of so many holds Redis up for a millisecond. */
+/**
+ * The maximum number of API keys that are read or written together. A script for this many keys occupies Redis for a millisecond.
+ */
 const atOnce = 250;
 
-/** Keys in Redis, which all nodes see. They have no lifetime, so Redis must not evict them. */
+/** Creates a store of API keys in Redis, which all nodes share. Its keys do not expire, so Redis must not evict them. */
 export function createRedisKeyStore(redis: Redis): KeyStore {
   const isDown = () => redis.health.kind === "down";
 
-  /** @throws OutcomeUnknown if the script was sent, and the connection lost before the answer came */
+  /**
+   * Runs a script that writes.
+   *
+   * @throws OutcomeUnknown if the script was sent and the connection was lost before the reply
+   */
   async function write(script: RedisScript, args: readonly (string | number)[]): Promise<unknown> {
     const wasDown = isDown();
     try {
@@ -88,7 +94,7 @@ export function createRedisKeyStore(redis: Redis): KeyStore {
   };
 }
 
-/** The argument of `createScript`. */
+/** Returns the argument of `createScript`. */
 function argumentsFrom(record: KeyRecord, terms: IssueTerms | undefined) {
   const { network, idempotencyKey } = terms ?? {};
   return {
@@ -122,7 +128,12 @@ function tooMany([of, oldest]: readonly unknown[], terms: IssueTerms | undefined
     : { kind: "too_many", of: "network", max: network?.max ?? 0, againAt };
 }
 
-/** @param reply the fields of a hash: a command answers an object, a script a list of name, value, name, value. Empty if there is no key */
+/**
+ * Returns the record in a reply of Redis, or undefined if there is no key.
+ *
+ * @param reply fields of a hash: an object from a command; a list of name, value, name, value from a script; empty if there is no
+ * key
+ */
 function recordFrom(reply: unknown): KeyRecord | undefined {
   const texts = (Array.isArray(reply) ? reply : Object.entries(reply ?? {}).flat()).map(String);
   const fields = new Map(texts.flatMap((text, at) => (at % 2 === 0 ? [[text, texts[at + 1] ?? ""]] : [])));

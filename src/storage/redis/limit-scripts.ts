@@ -1,12 +1,12 @@
 import { redisScript } from "./connection.ts";
 
 /**
- * Keys in Redis:
+ * Functions that all scripts of this file share. The keys in Redis are these:
  *
- *     window:<rate> <subject>    hash: `used` of a window, whose time to live is that of the window
- *     places:<subject>           sorted set: searches under way, by the time at which their place is free unless their node renews it
+ *     window:<rate> <subject>    hash: `used` of a window, which expires when the window ends
+ *     places:<subject>           sorted set: searches in flight, by the time when their place becomes free unless their node renews it
  *
- * Each script gets its numbers as JSON or in the order that it names. All times are milliseconds by Redis's clock.
+ * Each script gets its numbers as JSON, or in the order that its comment gives. All times are in milliseconds, by Redis's clock.
  */
 const prelude = `
 local function clock()
@@ -40,12 +40,12 @@ end
 `;
 
 /**
- * Admits a request, or takes nothing. A Redis that stood still carries out late what nobody waits for any more, and a place that nobody
- * owns would be held for seconds.
+ * Admits a request, or counts nothing. If Redis was stalled and runs the script after its deadline, the script changes nothing:
+ * its caller no longer waits, and a place without an owner would be held for seconds.
  *
- * Keys: the places of the subject, windows of engine time, windows of requests. Argument: see {@link EnterArguments}. Answers `late`; `busy`, the
- * time and the places; `exhausted` with the uses of engine time; `full` with those of requests; or `admitted`, the place and the uses of
- * requests.
+ * Keys: the places of the subject, windows of engine time, windows of requests. Argument: see {@link EnterArguments}. Returns
+ * `late`; `busy` with the time and the places; `exhausted` with the uses of engine time; `full` with the uses of requests; or
+ * `admitted` with the place and the uses of requests.
  */
 export const enterScript = redisScript(
   "enter",
@@ -92,13 +92,16 @@ return {'admitted', place, uses}
 `,
 );
 
-/** Times are in milliseconds. */
+/** The argument of the script that admits a request. Times are in milliseconds. */
 export interface EnterArguments {
-  /** The time after which nobody waits for the answer; undefined until Redis's clock is known. */
+  /** The time after which the caller no longer waits for the reply; undefined until Redis's clock is known. */
   readonly latestMs: number | undefined;
-  /** The most places; undefined if the request takes none. */
+  /** The maximum number of places; undefined if the request takes no place. */
   readonly concurrent: number | undefined;
-  /** Begins the name of the place, which ends with the time at which it was taken and the expected time. */
+  /**
+   * The beginning of the place's name. The name ends with the time at which the place was taken, and the expected time of the
+   * search.
+   */
   readonly name: string;
   readonly expectedMs: number;
   readonly heldMs: number;
@@ -132,13 +135,16 @@ end
 export interface LeaveArguments {
   readonly place: string;
   readonly engineMs: number;
-  /** The length of each window, in milliseconds. */
+  /** The length of each window of engine time, in milliseconds. */
   readonly engineTime: readonly number[];
-  /** Requests to give back. */
+  /** The number of requests to give back. */
   readonly count: number;
 }
 
-/** Renews places. Keys: their sets. Arguments: milliseconds, then a place for each key. */
+/**
+ * Renews places. Keys: the sorted sets of the places. Arguments: the time until the places expire, in milliseconds, then one
+ * place for each key.
+ */
 export const holdScript = redisScript(
   "hold",
   `${prelude}
@@ -150,10 +156,10 @@ end
 `,
 );
 
-/** Key: a window. Arguments: an amount and the length of the window. Returns its use. */
+/** Adds to a window. Key: the window. Arguments: an amount and the length of the window. Returns the use of the window. */
 export const addScript = redisScript("add", `${prelude} return add(KEYS[1], ARGV[1], tonumber(ARGV[2]))`);
 
-/** Keys: windows. Returns their uses. */
+/** Returns the uses of windows. Keys: the windows. */
 export const usesScript = redisScript(
   "uses",
   `${prelude}

@@ -20,16 +20,16 @@ import {
 } from "./limit-scripts.ts";
 import { listOf, textsOf } from "./replies.ts";
 
-/** A place is free after so many milliseconds if its node does not renew it. */
+/** The time after which a place becomes free if its node does not renew it, in milliseconds. */
 const defaultHeldMs = 8000;
 
-/** How often a node renews its places in that time. */
+/** The number of times that a node renews a place before the place would expire. */
 const renewals = 4;
 
-/** A caller that waits for a place asks again after so many milliseconds. */
+/** The interval at which a caller that waits for a place tries again, in milliseconds. */
 const pollMs = 100;
 
-/** Places that one script renews at most. */
+/** The maximum number of places that one script renews. */
 const heldAtOnce = 250;
 
 export interface LimitStoreOptions {
@@ -39,8 +39,8 @@ export interface LimitStoreOptions {
 interface RedisLimitStore extends LimitStore, AsyncDisposable {}
 
 /**
- * Counts in Redis. Each change is sent once: if the connection breaks, a request too many may count, or some engine time may not.
- * Disposing of the store waits until Redis has taken what was sent.
+ * Creates a limit store in Redis. Each change is sent once: if the connection breaks, one request too many may be counted, or
+ * some engine time may be lost. Disposing of the store waits until Redis has received the last change.
  */
 export function createRedisLimitStore(
   redis: Redis,
@@ -48,11 +48,11 @@ export function createRedisLimitStore(
 ): RedisLimitStore {
   const node = randomUUID();
   let entered = 0;
-  /** The keys of the places that this node holds, by place. */
+  /** The places that this node holds, with their keys in Redis. */
   const held = new Map<string, string>();
   let lastLeave: Promise<unknown> = Promise.resolve();
 
-  /** If this fails, the next one renews the places. */
+  /** Renews the places of this node. If this fails, the next call renews them. */
   function hold(): void {
     const all = redis.health.kind === "up" ? [...held] : [];
     for (let at = 0; at < all.length; at += heldAtOnce) {
@@ -74,7 +74,7 @@ export function createRedisLimitStore(
     function leave(engineMs: number, givesBack: boolean): void {
       const engineTime = engineMs > 0 ? asked.engineTime : [];
       const now = performance.now();
-      // A later window gets nothing back.
+      // Requests are given back only to the window that counted them, not to a later one.
       const back = givesBack ? asked.requests.filter((_, index) => now < (ends[index] ?? 0)) : [];
       const isFreed = held.delete(place);
       if (!isFreed && engineTime.length === 0 && back.length === 0) {
@@ -88,7 +88,7 @@ export function createRedisLimitStore(
       };
       const keys = [key, ...engineTime.map(windowOf), ...back.map(windowOf)];
       lastLeave = redis.run(leaveScript, keys, [JSON.stringify(args)]).catch(() => {
-        // The log has the reason from the connection, and the place expires.
+        // The connection has logged the reason, and the place expires.
       });
     }
     return { free: () => leave(0, false), leave };
@@ -134,7 +134,7 @@ export function createRedisLimitStore(
       }
     },
     async placeFree(_subject, _max, signal) {
-      // Another node that frees a place sends no message.
+      // Poll, because a node that frees a place sends no message to other nodes.
       await sleep(pollMs, undefined, { signal }).catch(() => signal.throwIfAborted());
     },
     async addRefusals(window, count) {
@@ -167,7 +167,10 @@ function useFrom(reply: unknown, { windowMs }: LimitWindow): WindowUse {
   return left > 0 ? { used, endsInMs: Math.min(left, windowMs) } : { used: 0, endsInMs: windowMs };
 }
 
-/** The name of a place ends with the time at which it was taken, and the expected time of its search. */
+/**
+ * Returns the search that holds a place. The name of a place ends with the time at which it was taken, and the expected time of
+ * its search.
+ */
 function runningFrom(place: string, now: number) {
   const [startedAt, expectedMs] = place.split(":").slice(-2).map(Number);
   return { expectedMs: expectedMs ?? 0, elapsedMs: Math.max(0, now - (startedAt ?? now)) };

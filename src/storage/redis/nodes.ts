@@ -4,16 +4,16 @@ import { textsOf } from "./replies.ts";
 
 /** The report that a node sends every few seconds. */
 export interface NodeReport {
-  /** Unique to each start. */
+  /** Id of the node, which is new after each start. */
   readonly id: string;
-  /** `http://node-1:8080` */
+  /** Address of the node, such as `http://node-1:8080`. */
   readonly address: string;
   /** The version of Kibitz. */
   readonly version: string;
-  /** Time since the node was ready, in milliseconds. */
+  /** Time since the node became ready, in milliseconds. */
   readonly upMs: number;
   readonly slots: number;
-  /** Searches that have a slot, and that wait for one. */
+  /** The numbers of searches that have a slot, and that wait for one. */
   readonly running: number;
   readonly waiting: number;
 }
@@ -21,19 +21,19 @@ export interface NodeReport {
 interface NodesOptions {
   /** The id of this node. */
   readonly id: string;
-  /** Between two announcements, in milliseconds. If three in a row fail, the node is gone. */
+  /** Interval between two announcements, in milliseconds. If three in a row fail, the node counts as gone. */
   readonly everyMs: number;
 }
 
-/** The nodes that share a Redis. Disposing of it removes this node. */
+/** The nodes that share a Redis. Disposing of this object removes this node. */
 export interface Nodes extends AsyncDisposable {
-  /** The number of nodes when they could last be counted, at least 1. */
+  /** The number of nodes when they were last counted, at least 1. */
   readonly count: number;
-  /** Sends the report of this node from now on. */
+  /** Starts to send the reports of this node. */
   announce(report: () => Omit<NodeReport, "id">): void;
 }
 
-/** Nodes by the time at which they are gone, by Redis's clock. */
+/** Name of the sorted set of nodes. A node's score is the time when it counts as gone, by Redis's clock. */
 const listKey = "nodes";
 const keyOf = (id: string) => `node:${id}`;
 
@@ -50,7 +50,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return redis.call('ZCARD', KEYS[1])`,
 );
 
-/** This node counts from its first announcement on, which is sent at once. */
+/** Joins the nodes that share a Redis. This node counts from its first announcement on, which is sent at once. */
 export function joinNodes(redis: Redis, { id, everyMs }: NodesOptions): Nodes {
   let count = 1;
   let reportOf: (() => Omit<NodeReport, "id">) | undefined;
@@ -62,7 +62,7 @@ export function joinNodes(redis: Redis, { id, everyMs }: NodesOptions): Nodes {
       try {
         count = Number(await redis.run(announceScript, [listKey, keyOf(id)], [id, text, everyMs * 3]));
       } catch {
-        // The log has the reason from the connection.
+        // The connection has logged the reason.
       }
       await sleep(everyMs, undefined, { signal: left.signal }).catch(() => {});
     }
@@ -79,13 +79,17 @@ export function joinNodes(redis: Redis, { id, everyMs }: NodesOptions): Nodes {
     async [Symbol.asyncDispose]() {
       left.abort();
       await announcing;
-      // If this fails, the node is gone in some seconds.
+      // If this fails, the node expires after some seconds.
       await Promise.allSettled([redis.ask("ZREM", [listKey], [id]), redis.ask("DEL", [keyOf(id)])]);
     },
   };
 }
 
-/** The nodes that have sent a report, in the order of addresses. @throws StoreUnavailable */
+/**
+ * Returns the reports of all nodes that have sent one, in the order of their addresses.
+ *
+ * @throws StoreUnavailable
+ */
 export async function readNodes(redis: Redis): Promise<readonly NodeReport[]> {
   const ids = textsOf(await redis.ask("ZRANGE", [listKey], [0, -1]));
   const texts = ids.length === 0 ? [] : textsOf(await redis.ask("MGET", ids.map(keyOf)));

@@ -1,4 +1,8 @@
-/** @throws TypeError if the reply is no list: another program has written to the keys of the script */
+/**
+ * Returns a reply that must be a list.
+ *
+ * @throws TypeError if the reply is not a list, because another program has written to the keys of the script
+ */
 export function listOf(reply: unknown): readonly unknown[] {
   if (!Array.isArray(reply)) {
     throw new TypeError(`Redis has answered ${typeof reply} in the place of a list`);

@@ -7,36 +7,39 @@ import type { ValueFormat } from "../value-format.ts";
 import { inodeOf, isBusy, keepPrivate, makeFolder, transaction } from "./database.ts";
 
 export interface AnswerStoreOptions<T> {
-  /** Largest size of the file. The log beside it takes some megabytes more. */
+  /** The maximum size of the file, in bytes. The write-ahead log beside it takes some megabytes more. */
   readonly bytes: number;
   readonly format: ValueFormat<T>;
   readonly watch?: StoreWatch;
-  /** Longest until a value is written, in milliseconds. A killed process loses the values of this time. */
+  /** The longest time until a value is written, in milliseconds. If the process is killed, the values of this time are lost. */
   readonly flushMs?: number;
-  /** Until the file is tried again after a failure or while another process has it locked, in milliseconds. */
+  /** The time until the file is tried again after a failure, or while another process has locked it, in milliseconds. */
   readonly retryMs?: number;
 }
 
-/** In the folder of the database of keys. A file of its own, because it may be lost. */
+/**
+ * Name of the file of answers, which is in the folder of the database of keys. It is a separate file, because it may be deleted.
+ */
 export const answerFileName = "answers.db";
 
-/** Rows that are written in one transaction: a millisecond. */
+/** The maximum number of rows in one transaction, which takes a millisecond. */
 const rowsAtOnce = 16;
-/** Between two transactions if more rows wait, in milliseconds. */
+/** The pause between two transactions if more rows wait, in milliseconds. */
 const pauseMs = 2;
-/** Values that wait for the file, at most. More are lost while the file cannot be written. */
+/** The maximum number of values that wait to be written. If the file cannot be written for long, further values are lost. */
 const waitingMax = 2000;
 
 /**
- * A cache of answers in SQLite. A read takes some microseconds; values are written in the background, and nothing waits for a lock.
- * When the file is full, the oldest rows are deleted. After any error but a lock, the file is deleted and begun anew.
+ * Opens a cache of answers in SQLite. A read takes some microseconds. Values are written in the background, and nothing waits for
+ * a lock. If the file is full, the oldest rows are deleted. After any error other than a lock, the file is deleted and created
+ * anew.
  */
 export function openSqliteAnswerStore<T>(
   folder: string,
   { bytes, format, watch = unwatched, flushMs = 150, retryMs = 500 }: AnswerStoreOptions<T>,
 ): AnswerStore<T> {
   const path = join(folder, answerFileName);
-  /** Texts by key, oldest first. */
+  /** Values that wait to be written, as text by key, oldest first. */
   const waiting = new Map<string, string>();
   let file: AnswerFile | undefined;
   let ended = false;
@@ -46,7 +49,7 @@ export function openSqliteAnswerStore<T>(
   const valueFrom = (text: string | undefined) =>
     text === undefined ? undefined : format.read(JSON.parse(text));
 
-  /** Opens the file if needed. Undefined after a failure. */
+  /** Runs `work` on the file, and opens the file first if necessary. Returns undefined after a failure. */
   function use<R>(work: (file: AnswerFile) => R): R | undefined {
     try {
       file ??= openAnswerFile(folder, path, bytes);
@@ -64,12 +67,12 @@ export function openSqliteAnswerStore<T>(
   function deleteFile(): void {
     try {
       close();
-      // The log first: a new file must not find it.
+      // Delete the log first, because a new file must not find it.
       for (const part of ["-wal", "-shm", ""]) {
         rmSync(path + part, { force: true });
       }
     } catch {
-      // The next write tries to open the file again, and reports why it cannot.
+      // The next write tries to open the file again, and reports the reason if it fails.
     }
   }
 
@@ -79,10 +82,10 @@ export function openSqliteAnswerStore<T>(
     database?.close();
   }
 
-  /** False after a failure. */
+  /** Writes some of the waiting values. Returns false after a failure. */
   function writeSome(): boolean {
     if (file && inodeOf(path) !== file.inode) {
-      // SQLite writes on into a file that was deleted.
+      // SQLite would continue to write into the deleted file.
       close();
     }
     const some = [...waiting.entries().take(rowsAtOnce)];
@@ -125,7 +128,7 @@ export function openSqliteAnswerStore<T>(
     },
     [Symbol.dispose]() {
       while (waiting.size > 0 && writeSome()) {
-        // Until all are written, or a write fails.
+        // Continue until all values are written or a write fails.
       }
       clearTimeout(flushing);
       ended = true;
@@ -134,12 +137,12 @@ export function openSqliteAnswerStore<T>(
   };
 }
 
-/** The open file. Its functions throw what SQLite throws. */
+/** The open file. Its functions throw the errors of SQLite. */
 interface AnswerFile {
   readonly database: DatabaseSync;
   readonly inode: number | undefined;
   find(key: Uint8Array): string | undefined;
-  /** Adds or replaces rows, and deletes the oldest to make room for them: all or nothing. */
+  /** Adds or replaces rows, and deletes the oldest rows to make room for them. Either all changes take effect or none. */
   write(rows: readonly (readonly [key: Uint8Array, text: string])[]): true;
 }
 
@@ -148,7 +151,7 @@ function openAnswerFile(folder: string, path: string, maxBytes: number): AnswerF
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
     keepPrivate(path);
-    // NORMAL: a power cut loses the last answers, and damages nothing.
+    // With NORMAL, a power cut loses the last answers but damages nothing.
     database.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
        CREATE TABLE IF NOT EXISTS answer (
@@ -179,7 +182,7 @@ function openAnswerFile(folder: string, path: string, maxBytes: number): AnswerF
             put.run(key, text);
           }
           while (isFull() && deleteOldest.run().changes !== 0) {
-            // Until there is room.
+            // Continue until there is room.
           }
           return true;
         }),

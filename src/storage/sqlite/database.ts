@@ -4,7 +4,10 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreUnavailable, type StoreWatch, unwatched } from "../ports.ts";
 
-/** Each brings the database one version up. A released migration never changes: a change is a new migration. */
+/**
+ * The migrations, each of which brings the database to the next version. A released migration never changes: a change is a new
+ * migration.
+ */
 const migrations: readonly string[] = [
   `CREATE TABLE api_key (
      id TEXT PRIMARY KEY,
@@ -24,7 +27,7 @@ const migrations: readonly string[] = [
      resets_at INTEGER NOT NULL,
      PRIMARY KEY (rate, subject)
    ) STRICT, WITHOUT ROWID;`,
-  // Self-service keys are bounded in all, and deleted in time: indices find them without reading all keys.
+  // The number of self-service keys is limited, and old keys are deleted. The indices find these keys without reading all keys.
   `ALTER TABLE api_key ADD COLUMN issued_within TEXT;
    ALTER TABLE api_key ADD COLUMN idempotency_key TEXT;
    CREATE INDEX api_key_issued_within ON api_key (issued_within, created_at) WHERE issued_within IS NOT NULL;
@@ -38,24 +41,27 @@ const migrations: readonly string[] = [
      BEGIN UPDATE issued_keys SET kept = kept + 1; END;
    CREATE TRIGGER api_key_forgotten AFTER DELETE ON api_key WHEN OLD.issued_to IS NOT NULL
      BEGIN UPDATE issued_keys SET kept = kept - 1; END;`,
-  // Keys that were hashed with another pepper than the server's do not work, and nothing else would show it.
+  // Keys that were hashed with another pepper than the server's do not work, and nothing else would show the reason.
   "CREATE TABLE pepper_check (value TEXT NOT NULL) STRICT;",
 ];
 
-/** The absolute path of the database in a folder. */
+/** Returns the absolute path of the database in a folder. */
 export function databaseFile(folder: string): string {
   return resolve(folder, "kibitz.db");
 }
 
-/** Longest wait for another process's lock, in milliseconds. */
+/** The default of the longest wait for another process's lock, in milliseconds. */
 export const defaultBusyMaxMs = 5000;
 
-/** Between two tries while another process has the database locked, in milliseconds. SQLite's own wait would hold the thread. */
+/**
+ * The pause between two attempts while another process has locked the database, in milliseconds. SQLite's own wait would block
+ * the thread.
+ */
 const busyRetryMs = 10;
 
-/** The folder or the database in it cannot be used. The message says why. */
+/** Thrown if the folder or its database cannot be used. The message has the reason. */
 export class StoreUnusable extends Error {
-  /** True if a newer Kibitz has written the database, so nothing is wrong with it. */
+  /** True if a newer Kibitz has written the database, so that nothing is wrong with it. */
   get isNewer(): boolean {
     return this.cause instanceof NewerDatabase;
   }
@@ -64,14 +70,14 @@ export class StoreUnusable extends Error {
 class NewerDatabase extends Error {}
 
 export interface DatabaseOptions {
-  /** Reports how every read and write went. */
+  /** Gets the result of every read and write. */
   readonly watch?: StoreWatch;
-  /** Longest wait for another process's lock, in milliseconds. */
+  /** The longest wait for another process's lock, in milliseconds. */
   readonly busyMaxMs?: number;
 }
 
 /**
- * Opens the database in a folder, and makes both if they do not exist.
+ * Opens the database in a folder. Creates the folder and the database if they do not exist.
  *
  * @throws StoreUnusable
  */
@@ -82,11 +88,12 @@ export function openDatabase(folder: string, options?: DatabaseOptions): Databas
     accessSync(folder, constants.W_OK);
     const database = new Database(file, options);
     try {
-      // With write-ahead logging readers never wait; FULL, because a key that was shown must survive a power cut.
+      // With write-ahead logging, readers never wait. FULL is necessary because a key that was shown must survive a power cut.
       keepPrivate(file);
       database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
       migrate(database);
-      // At the start SQLite waits for a lock. From now on `read` and `write` do, and the thread serves others meanwhile.
+      // During the start, SQLite itself waits for locks. From now on, `read` and `write` wait, and the thread serves other
+      // requests in the meantime.
       database.exec("PRAGMA busy_timeout = 0");
       return database;
     } catch (error) {
@@ -98,7 +105,9 @@ export function openDatabase(folder: string, options?: DatabaseOptions): Databas
   }
 }
 
-/** The open database. Statements run within `read` and `write`, which retry while another process has the database locked. */
+/**
+ * The open database. Statements must run within `read` and `write`, which retry while another process has locked the database.
+ */
 export class Database extends DatabaseSync {
   readonly #watch: StoreWatch;
   readonly #busyMaxMs: number;
@@ -111,17 +120,25 @@ export class Database extends DatabaseSync {
     this.#inode = inodeOf(file);
   }
 
-  /** @throws StoreUnavailable */
+  /**
+   * Runs statements that only read.
+   *
+   * @throws StoreUnavailable
+   */
   read<T>(work: () => T): Promise<T> {
     return this.#retried("read", work);
   }
 
-  /** Writes all or nothing. @throws StoreUnavailable */
+  /**
+   * Runs statements that write. Either all of them take effect or none.
+   *
+   * @throws StoreUnavailable
+   */
   write<T>(work: () => T): Promise<T> {
     return this.#retried("write", () => {
       const file = this.location();
       if (inodeOf(file) !== this.#inode) {
-        // SQLite writes on into a file that was deleted, and those writes are gone with the process.
+        // SQLite would continue to write into the deleted file, and these writes would be lost when the process ends.
         throw new StoreUnavailable(
           `${file} was deleted or replaced while it was in use: start the server again`,
         );
@@ -130,10 +147,14 @@ export class Database extends DatabaseSync {
     });
   }
 
-  /** Reads and writes, but changes nothing, so that a failure or its end is noticed when nothing else writes. @throws StoreUnavailable */
+  /**
+   * Reads and writes without a change. It shows that the database has failed, or works again, even if nothing else writes.
+   *
+   * @throws StoreUnavailable
+   */
   async probe(): Promise<void> {
     await this.read(() => this.prepare("SELECT 1 FROM api_key LIMIT 1").get());
-    // A newer Kibitz may have migrated the database meanwhile.
+    // A newer Kibitz may have migrated the database in the meantime.
     await this.write(() => this.exec(`PRAGMA user_version = ${versionOf(this)}`));
   }
 
@@ -160,7 +181,10 @@ export class Database extends DatabaseSync {
   }
 }
 
-/** Makes a folder and its parents, for their owner alone. Node's own recursion (26.10) never returns if a parent is in `/proc`. */
+/**
+ * Creates a folder and its parents, to which only their owner has access. The recursive option of Node's mkdir (26.10) never
+ * returns if a parent is in `/proc`.
+ */
 export function makeFolder(folder: string): void {
   if (existsSync(folder)) {
     return;
@@ -169,28 +193,29 @@ export function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    // Another process may have made it meanwhile.
+    // Another process may have created the folder in the meantime.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
       throw error;
     }
   }
 }
 
-/** Lets only its owner read a file. SQLite gives the files beside it the same mode. */
+/** Lets only the owner read a file. SQLite gives the files beside it the same mode. */
 export function keepPrivate(file: string): void {
   try {
     chmodSync(file, 0o600);
   } catch {
-    // The file of another user, shared with this one on purpose.
+    // The file belongs to another user, who shares it with this one on purpose.
   }
 }
 
 function migrate(database: DatabaseSync): void {
-  // Without a write if nothing has changed: a start does not wait for a lock, nor fail because the disk is full.
+  // If the version is current, nothing is written: the start does not wait for a lock, and does not fail because the disk is
+  // full.
   if (versionOf(database) === migrations.length) {
     return;
   }
-  // Two processes may start at once: the second one waits here, and finds the work done.
+  // Two processes may start at once. The second one waits here, and then finds the migrations done.
   transaction(database, () => {
     const version = versionOf(database);
     if (version > migrations.length) {
@@ -209,7 +234,7 @@ function versionOf(database: DatabaseSync): number {
   return Number(database.prepare("PRAGMA user_version").get()?.user_version);
 }
 
-/** Runs writes of which all count or none. */
+/** Runs writes in one transaction. Either all of them take effect or none. */
 export function transaction<T>(database: DatabaseSync, run: () => T): T {
   database.exec("BEGIN IMMEDIATE");
   try {
@@ -217,7 +242,7 @@ export function transaction<T>(database: DatabaseSync, run: () => T): T {
     database.exec("COMMIT");
     return result;
   } catch (error) {
-    // A full disk has ended the transaction already, and a second end would hide that error.
+    // A full disk has already ended the transaction, and a second rollback would hide that error.
     if (database.isTransaction) {
       database.exec("ROLLBACK");
     }
@@ -225,22 +250,25 @@ export function transaction<T>(database: DatabaseSync, run: () => T): T {
   }
 }
 
-/** Identifies a file, to notice that it was deleted or replaced. Undefined if there is none. */
+/** Returns the inode of a file, with which a deleted or replaced file is noticed. Returns undefined if there is no file. */
 export function inodeOf(file: string | null): number | undefined {
   return file === null ? undefined : statSync(file, { throwIfNoEntry: false })?.ino;
 }
 
-/** SQLite's primary result code: https://www.sqlite.org/rescode.html */
+/** Returns SQLite's primary result code: https://www.sqlite.org/rescode.html */
 function resultCodeOf(error: unknown): number {
   return error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
 }
 
-/** True if another process has the database locked: SQLITE_BUSY. */
+/** True if another process has locked the database (SQLITE_BUSY). */
 export function isBusy(error: unknown): boolean {
   return resultCodeOf(error) === 5;
 }
 
-/** Busy, locked, no memory, read-only, broken disk, corrupt, full, no file, locked, no database: the statement itself is right. */
+/**
+ * Result codes of failures that are not mistakes in the statement: busy, locked, no memory, read-only, broken disk, corrupt,
+ * full, cannot open, lock protocol, no database.
+ */
 const unavailable: ReadonlySet<number> = new Set([5, 6, 7, 8, 10, 11, 13, 14, 15, 26]);
 
 function isUnavailable(error: unknown): boolean {

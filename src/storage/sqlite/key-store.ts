@@ -1,10 +1,10 @@
 import type { EndedKeys, Issued, IssueTerms, KeyRecord, KeyStore } from "../ports.ts";
 import type { Database } from "./database.ts";
 
-/** Ended keys that are deleted together when there is no room for a new one. */
+/** The number of ended keys that are deleted together if there is no room for a new key. */
 const endedAtOnce = 20;
 
-/** Keys in SQLite. */
+/** Creates a store of API keys in SQLite. */
 export function createSqliteKeyStore(database: Database): KeyStore {
   const insert = database.prepare(
     `INSERT INTO api_key
@@ -49,14 +49,14 @@ export function createSqliteKeyStore(database: Database): KeyStore {
 
   const isFull = (max: number) => Number(kept.get()?.kept) >= max;
 
-  /** Deletes ended keys, and returns their number. */
+  /** Deletes ended keys, and returns the number of deleted keys. */
   function forgetEnded({ revokedBefore, unusedSince }: EndedKeys, max: number): number {
     return ended
       .all({ revokedBefore, unusedSince, max })
       .reduce((sum, { rowid }) => sum + Number(forget.run(Number(rowid)).changes), 0);
   }
 
-  /** The outcome if the terms admit no new key. */
+  /** Applies the terms of a self-service key. Returns the outcome if they permit no new key, otherwise undefined. */
   function settled({ hash, issuedTo, createdAt }: KeyRecord, terms: IssueTerms): Issued | undefined {
     const { quota, network, idempotencyKey } = terms;
     const within = { since: createdAt - quota.windowMs, until: createdAt + quota.windowMs };
@@ -121,7 +121,7 @@ export function createSqliteKeyStore(database: Database): KeyStore {
         }
       }),
     async prune(endedKeys, max) {
-      // Without a write if there are none.
+      // If no key has ended, nothing is written.
       const some = await database.read(() => ended.get({ ...endedKeys, max: 1 }) !== undefined);
       return some ? database.write(() => forgetEnded(endedKeys, max)) : 0;
     },

@@ -1,7 +1,7 @@
 import type { UsageStore } from "../ports.ts";
 import type { Database } from "./database.ts";
 
-/** Engine time used, in SQLite. */
+/** Creates a store of engine time in SQLite. */
 export function createSqliteUsageStore(database: Database): UsageStore {
   const add = database.prepare(
     `INSERT INTO engine_time (rate, subject, engine_ms, resets_at) VALUES (:rate, :subject, :engineMs, :resetsAt)
@@ -30,7 +30,7 @@ export function createSqliteUsageStore(database: Database): UsageStore {
         }
       }),
     async prune(now, max) {
-      // Without a write if there is nothing to delete.
+      // If no window has ended, nothing is written.
       const some = await database.read(() => anyEnded.get(now) !== undefined);
       return some ? database.write(() => Number(forget.run(now, max).changes)) : 0;
     },
