@@ -9,7 +9,10 @@ interface RedisCacheOptions<T> {
   readonly format: ValueFormat<T>;
 }
 
-/** The average size of an answer in Redis, with its key and the overhead: measured, see docs/running.md. */
+/**
+ * The average size of an answer in Redis with its key and overhead, in bytes. One line at depth 14 takes 1100 bytes, and answers
+ * with more lines take more.
+ */
 const bytesPerAnswer = 1600;
 /**
  * The maximum length of an answer's text, in characters. Longer texts are not kept. The text of ten lines at depth 30 is half as
