@@ -1,4 +1,7 @@
-/** Bounds the work of decoding a request: one scan counts what is in it, and too much is refused before anything decodes it. */
+/**
+ * Bounds the work of decoding a request. One scan counts the parts of the request, and a request with too many is rejected before
+ * it is decoded.
+ */
 
 import { type DescField, type DescMessage, type DescMethod, ScalarType } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
@@ -8,18 +11,18 @@ import { countJson, type JsonCount, membersMax, nestingMax } from "../text/json-
 import { batchMethods, requestMaxBytes } from "./policy.ts";
 import { boundsOfList } from "./rules.ts";
 
-/** Bytes of one request of a batch: five times the longest useful request. */
+/** The maximum size of one request in a batch, in bytes: five times the longest useful request. */
 const itemMaxBytes = 32 * 1024;
 
 /**
- * The most parts of a request, which is as many as 64 KiB can have. Longer requests need no more: a useful review has about 600, and
- * a batch of 256 KiB has fewer moves.
+ * The maximum number of parts of a request: as many as 64 KiB can have. Longer requests need no more. A useful review has about
+ * 600 parts, and a batch of 256 KiB has fewer moves than this maximum.
  */
 const partsMax = requestMaxBytes;
 
 type MessageList = Extract<DescField, { fieldKind: "list"; listKind: "message" }>;
 
-/** The list of requests in the request of a batch. */
+/** Returns the field with the list of requests in the request of a batch. */
 export function listOfBatch({ input }: DescMethod): MessageList {
   const lists = input.fields.filter((field) => field.fieldKind === "list" && field.listKind === "message");
   const [list] = lists;
@@ -30,9 +33,11 @@ export function listOfBatch({ input }: DescMethod): MessageList {
 }
 
 /**
- * @param method of the request, for the items of a batch
- * @param maximum parts of the request: keys, values and lists together
- * @throws KibitzError for a text that would take long to parse or decode
+ * Counts the parts of a JSON text, and rejects a text that would take long to parse or decode.
+ *
+ * @param method method of the request, which bounds the items of a batch
+ * @param maximum maximum number of parts, which are keys, values and lists together
+ * @throws KibitzError
  */
 export function boundJson(text: string, method?: DescMethod, maximum = partsMax): JsonCount {
   const count = countJson(text);
@@ -52,9 +57,9 @@ export function boundJson(text: string, method?: DescMethod, maximum = partsMax)
 }
 
 /**
- * Counts the fields of a message and of all messages in it, and refuses bytes that protobuf-es would decode in another way than they are
- * counted: it reads a field of the wrong wire type, reads on behind the end of a nested message, and converts a `Struct` anew for each
- * repetition of its field, which took 5 s for 22 kB.
+ * Counts the fields of a binary message and of all messages in it. Rejects bytes that protobuf-es would decode differently from
+ * how they are counted: it reads a field of the wrong wire type, continues to read after the end of a nested message, and
+ * converts a `Struct` again for each repetition of its field, which took 5 s for 22 kB.
  *
  * @throws KibitzError for too many fields, and `invalid_type` for such bytes
  */
@@ -102,13 +107,13 @@ export function boundBinary(bytes: Uint8Array, method: DescMethod): void {
     }
   }
 
-  /** An entry of a map is a message with a key (1) and a value (2), for which protobuf-es has no descriptor. */
+  /** Scans an entry of a map. The entry is a message with a key (1) and a value (2), for which protobuf-es has no descriptor. */
   function scanEntry(entry: Uint8Array, desc: DescMessage, levels: number): void {
     const reader = new BinaryReader(entry);
     while (reader.pos < reader.len) {
       const [number, wireType] = reader.tag();
       count.parts++;
-      // Keys are strings.
+      // Keys of maps are strings.
       if (number <= 2 && wireType !== WireType.LengthDelimited) {
         throw new Error("an entry of a map has the wrong wire type");
       }
@@ -141,7 +146,7 @@ function fieldsByNumber(desc: DescMessage): ReadonlyMap<number, DescField> {
   return known;
 }
 
-/** The wire types of scalars that are no varints. */
+/** The wire types of scalars. Scalars that are not listed here are varints. */
 const wireTypes: ReadonlyMap<ScalarType | undefined, WireType> = new Map([
   [ScalarType.STRING, WireType.LengthDelimited],
   [ScalarType.BYTES, WireType.LengthDelimited],
@@ -158,7 +163,11 @@ function wireTypeOf({ message, fieldKind, scalar }: DescField): WireType {
   return isMessage ? WireType.LengthDelimited : (wireTypes.get(scalar) ?? WireType.Varint);
 }
 
-/** @throws KibitzError `body_too_large` */
+/**
+ * Rejects a request with too many parts.
+ *
+ * @throws KibitzError `body_too_large`
+ */
 function boundParts({ parts }: Pick<JsonCount, "parts">, bytes: number, maximum = partsMax): void {
   if (parts > maximum) {
     const detail = `The request has more than ${maximum} keys, values and lists together, the maximum for this call.`;

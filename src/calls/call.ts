@@ -11,29 +11,30 @@ import type {
 import { type Account, localAccount } from "../access/account.ts";
 import { createOutcome, localContext, type RequestContext, type RequestOutcome } from "../request/context.ts";
 
-/** One call of a method, whatever its protocol. */
+/** One call of a method, in any protocol. */
 export interface Call {
   readonly method: DescMethod;
   readonly request: RequestContext;
-  /** Header fields and the error code of the answer: written by handlers, read by the protocol and the log. */
+  /** Headers and the error code of the answer. Handlers write them; the protocol and the log read them. */
   readonly outcome: RequestOutcome;
-  /** The account of the caller. */
   readonly account: Account;
   /**
-   * Aborted when the answer is no longer awaited: with a `CallerLeft` if the caller has gone, with a KibitzError
-   * `deadline_exceeded` if the caller's deadline has passed.
+   * Aborted when nobody waits for the answer any more. The abort reason is a `CallerLeft` if the client has disconnected, or a
+   * KibitzError `deadline_exceeded` if the caller's deadline has passed.
    */
   readonly signal: AbortSignal;
-  /** True if the call came by HTTP GET: caches may keep its answer. */
+  /** True if the call came by HTTP GET, so that caches may keep its answer. */
   readonly isGet?: boolean;
-  /** The JSON texts of the items of a batch that could not be read, by index. The message has an empty item in the place of each. */
+  /**
+   * The JSON texts of batch items that could not be read, by index. In the message, an empty item stands in the place of each.
+   */
   readonly unreadable?: ReadonlyMap<number, string>;
 }
 
-/** Answers calls of one method. The answer begins when it is first read; that of a unary method has one message. */
+/** Answers calls of one method. The work begins when the answer is first read. The answer of a unary method has one message. */
 export type Handler = (request: Message, call: Call) => AsyncIterable<Message>;
 
-/** The handlers of a service. Their answers may leave out fields that have their default. */
+/** The handlers of a service. Their answers may omit fields that have their default value. */
 export interface Implementation<S extends DescService = DescService> {
   readonly service: S;
   readonly methods: { readonly [Name in keyof S["method"]]: MethodHandler<S["method"][Name]> };
@@ -48,12 +49,12 @@ type MethodHandler<M extends DescMethod> =
         ? (requests: AsyncIterable<MessageShape<I>>, call: Call) => AsyncIterable<MessageInitShape<O>>
         : never;
 
-/** A call that comes from this process, which has no limits. */
+/** Returns a call that comes from this process and has no limits. */
 export function localCall(method: DescMethod, signal?: AbortSignal): Call {
   return { method, ...fromThisProcess(signal) };
 }
 
-/** The same without its method. */
+/** Returns a call that comes from this process, without its method. */
 export function fromThisProcess(signal = new AbortController().signal): Omit<Call, "method"> {
   return { request: localContext(), outcome: createOutcome(), account: localAccount, signal };
 }

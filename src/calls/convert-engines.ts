@@ -8,7 +8,11 @@ import type { Catalog, EngineVersion } from "../engine/catalog.ts";
 import type { EngineBuild, EngineOption } from "../engine/engine.ts";
 import { enumValue } from "./convert.ts";
 
-/** @param available whether engines of a build can be started */
+/**
+ * Returns the message that lists the engine versions.
+ *
+ * @param available returns true if engines of a build can be started
+ */
 export function messageFromVersions(
   { versions, latest }: Catalog,
   available: (build: EngineBuild) => boolean,
@@ -49,7 +53,7 @@ function messageFromVersion(
   };
 }
 
-/** The options that callers may send to an engine, as a JSON Schema. */
+/** Returns the options that callers may set for an engine, as a JSON Schema. */
 export function schemaOfOptions(options: readonly EngineOption[]): JsonObject {
   const properties = Object.fromEntries(options.map((option) => [option.name, schemaOfOption(option)]));
   return {
@@ -60,7 +64,7 @@ export function schemaOfOptions(options: readonly EngineOption[]): JsonObject {
   };
 }
 
-/** The value of each option when the request sets none. */
+/** Returns the default value of each option. */
 export function defaultsOfOptions(options: readonly EngineOption[]): JsonObject {
   return Object.fromEntries(options.map((option) => [option.name, option.default]));
 }
@@ -72,7 +76,7 @@ function schemaOfOption(option: EngineOption): JsonObject {
     : { type: "integer", minimum: option.minimum, maximum: option.maximum, ...common };
 }
 
-/** Explains the option to people. */
+/** Returns the title of an option, for people. */
 function titleOf({ name, engineName }: EngineOption): string {
   return titles.get(name) ?? engineName;
 }

@@ -3,10 +3,13 @@ import { type Problem, ProblemSchema } from "../../gen/chess/analysis/v1/problem
 import type { KibitzError } from "../errors/errors.ts";
 import { problemFromError } from "../errors/problem.ts";
 
-/** The type of {@link problemMessage}, for what carries messages of many types. */
+/** The descriptor of {@link problemMessage}, for messages that carry messages of many types. */
 export const problemDesc = ProblemSchema;
 
-/** A problem document in typed form: in an answer, or in the details of an RPC error. Its fields have the names of the proto. */
+/**
+ * Returns a problem document as a message, for an answer or for the details of an RPC error. Its fields have the names of the
+ * proto.
+ */
 export function problemMessage(error: KibitzError, requestId: string): Problem {
   const problem = problemFromError(error, requestId);
   const retryAfterMs = problem.retry_after_ms;

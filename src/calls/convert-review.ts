@@ -16,19 +16,19 @@ import {
   scoreMessage,
 } from "./convert.ts";
 
-/** A game with all that is known of it. */
+/** A game with its review, analyses and annotated PGN. */
 export interface ReviewedGame {
   readonly game: Game;
   readonly review: GameReview;
-  /** One for each position, the start first. */
+  /** The analyses, one for each position of the game, beginning with the start. */
   readonly analyses: readonly Analysis[];
-  /** The annotated game. */
+  /** The annotated game as PGN. */
   readonly pgn: string;
 }
 
 export type MoveReviewMessage = MessageInitShape<typeof pb.MoveReviewSchema>;
 
-/** The search settings for each position of a review. */
+/** Returns the search settings for each position of a review. */
 export function searchOfReview({
   depth,
   nodes,
@@ -50,7 +50,11 @@ export function searchOfReview({
   };
 }
 
-/** @param moves of the review, as {@link messageFromMoveReview} made them */
+/**
+ * Returns the message of a finished review.
+ *
+ * @param moves moves of the review, as {@link messageFromMoveReview} has returned them
+ */
 export function messageFromReview(
   { game, review, analyses, pgn }: ReviewedGame,
   moves: readonly MoveReviewMessage[],
@@ -151,7 +155,7 @@ function playFields({ accuracy, averageCentipawnLoss, inaccuracies, mistakes, bl
   };
 }
 
-/** The work of a review's searches. Finished positions need none. */
+/** Returns the totals of the searches of a review. Finished positions need no search. */
 export function searchMessage(analyses: readonly Analysis[]): MessageInitShape<typeof pb.ReviewSearchSchema> {
   const evaluated = analyses.filter(({ stopReason }) => stopReason !== "terminal");
   const searched = evaluated.filter(({ cached }) => !cached);

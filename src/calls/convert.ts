@@ -31,12 +31,16 @@ export function requestFromMessage(message: pb.AnalysisRequest): AnalysisRequest
   };
 }
 
-/** The same number in requests that have passed the rules: none of their bounds is beyond 2^53. */
+/** Converts a 64-bit integer of a valid request to a number. This is exact, because no bound in the rules is beyond 2^53. */
 export function numberFromLong(value: bigint | undefined): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
 
-/** @throws RangeError if the number is no path, which the rules of the proto exclude */
+/**
+ * Converts the path of a request.
+ *
+ * @throws RangeError if the number is not a path, which the rules of the proto exclude
+ */
 export function pathFromMessage(path: pb.Path): AnalysisRequest["path"] {
   switch (path) {
     case pb.Path.UNSPECIFIED:
@@ -47,14 +51,17 @@ export function pathFromMessage(path: pb.Path): AnalysisRequest["path"] {
     case pb.Path.NATIVE:
       return "native";
     default:
-      // The compiler refuses this line once the proto has another path.
+      // This line does not compile if the proto has another path.
       throw new RangeError(`no path is ${path satisfies UnknownEnum}`);
   }
 }
 
 type Answer = MessageInitShape<typeof EvaluateResponseSchema>;
 
-/** One shape for both answers: FindBestMoveResponse has the fields of EvaluateResponse. */
+/**
+ * Returns the message of an analysis. One shape serves both answers, because FindBestMoveResponse has the fields of
+ * EvaluateResponse.
+ */
 export function messageFromAnalysis(analysis: Analysis): Answer {
   const { request, best, ponder } = analysis;
   const { position, build } = request;
@@ -89,8 +96,8 @@ export function messageFromAnalysis(analysis: Analysis): Answer {
 }
 
 /**
- * The part of an answer that the contract promises to be the same on any instance; `undefined` of an analysis for
- * which nothing is promised.
+ * Returns the part of an answer that the contract promises to be the same on every instance. Returns undefined for an analysis
+ * for which nothing is promised.
  */
 export function repeatablePart(message: Message): Message | undefined {
   if (!isMessage(message, EvaluateResponseSchema) && !isMessage(message, FindBestMoveResponseSchema)) {
@@ -121,7 +128,7 @@ export function searchFactsOf(answer: unknown): CallFields {
     return {};
   }
   const { depth, cached, queueMs, timeMs } = search;
-  // The counters of a kept answer are those of its search.
+  // A cached answer has the counters of its original search.
   return { engine: engine?.id, depth, cached, queueMs, engineMs: cached ? 0 : timeMs };
 }
 
@@ -159,7 +166,11 @@ function messageFromSearch(analysis: Analysis): MessageInitShape<typeof pb.Searc
   };
 }
 
-/** @param winner of a game that is over. */
+/**
+ * Returns the message of a score.
+ *
+ * @param winner winner of a game that is over
+ */
 export function scoreMessage(
   score: Score,
   winner?: "white" | "black",
@@ -199,7 +210,7 @@ function messageFromLine(line: AnalysisLine, index: number): MessageInitShape<ty
   return { rank: index + 1, depth, seldepth, score: scoreMessage(score), moves: [...moves], san: [...san] };
 }
 
-/** The value of an enum by its lower-case word: `server_limit` is STOP_REASON_SERVER_LIMIT. */
+/** Returns the value of an enum for its word in lower case: STOP_REASON_SERVER_LIMIT for `server_limit`. */
 export function enumValue<E extends Readonly<Record<string, number | string>>>(
   values: E,
   word: Lowercase<keyof E & string>,

@@ -15,12 +15,12 @@ import type { Rules } from "./rules.ts";
 import { createSuggest, type PreflightMessage } from "./suggest.ts";
 import { inOwnSpan } from "./trace-call.ts";
 
-/** Wraps the handler of a method in a handler that does something more. */
+/** Wraps the handler of a method in a handler that does more. */
 export type Middleware = (handler: Handler, method: DescMethod) => Handler;
 
 /**
- * The middleware of every method of the API, outermost first. `access/admit-call` has authenticated the caller by the headers before
- * the body was read.
+ * Returns the middleware of every method of the API, outermost first. `access/admit-call` has already authenticated the caller by
+ * the request's headers, before the body was read.
  */
 export function apiMiddleware(
   { limits }: Pick<Access, "limits">,
@@ -39,15 +39,15 @@ export function apiMiddleware(
 }
 
 /**
- * Writes a line to the log when a call has ended: method, caller, error code, duration, and the facts of its search. A call that is no
- * longer awaited fails with the reason of its signal.
+ * Logs a call when it has ended: its method, caller, error code, duration and search. A call for which nobody waits any more
+ * fails with the abort reason of its signal.
  */
 export function withLog(write: CallLine): Middleware {
   return around(async function* (messages, _, call) {
     const { method, request, outcome, account } = call;
     const startedAt = performance.now();
     let last: Message | undefined;
-    // Stays `canceled` if the reader stops early: the generator then sees neither the end nor an error.
+    // The code stays `canceled` if the reader stops early, because the generator then sees neither the end nor an error.
     let end: { readonly code: string; readonly thrown?: unknown } = { code: "canceled" };
     let isDelivering = false;
     outcome.hasLine = true;
@@ -61,7 +61,7 @@ export function withLog(write: CallLine): Middleware {
       end = { code: "ok" };
     } catch (thrown) {
       const error = withReason(thrown, call);
-      // An error while a message is delivered is the connection's: the reader is gone.
+      // An error while a message is delivered comes from the connection: the reader has left.
       if (!isDelivering) {
         end = { code: codeOf(error, call), thrown };
         outcome.code ??= end.code;
@@ -80,19 +80,22 @@ export function withLog(write: CallLine): Middleware {
   });
 }
 
-/** The reason for which a call was aborted, if an error is only the AbortError that Node's timers and events throw then. */
+/**
+ * Returns the abort reason of a call if the error is only the AbortError that Node's timers and events throw then. Otherwise
+ * returns the error.
+ */
 function withReason(thrown: unknown, { signal }: Call): unknown {
   return signal.aborted && thrown instanceof Error && thrown.name === "AbortError" ? signal.reason : thrown;
 }
 
-/** The abort reason of a call that is no longer awaited is no fault of the server. */
+/** Returns the error code of a call. If nobody waits for the call any more, its abort reason is not an error of the server. */
 function codeOf(error: unknown, { signal }: Call): string {
   const isOver = signal.aborted && error === signal.reason;
   const hasLeft = error instanceof CallerLeft || (isOver && !(error instanceof KibitzError));
   return hasLeft ? "canceled" : errorFromUnknown(error).code;
 }
 
-/** Adds to the error of a request the nearest request that would be answered, if there is one. */
+/** Adds the nearest request that would be answered to the error of a request, if there is such a request. */
 export function withSuggestions(preflight: PreflightMessage): Middleware {
   return (handler, method) => {
     const suggest = createSuggest(method, preflight);
@@ -109,12 +112,12 @@ export function withSuggestions(preflight: PreflightMessage): Middleware {
   };
 }
 
-/** False for a batch that is too long to suggest another one, or that has items which could not be read. */
+/** True if a request is short enough for a suggestion. A long batch, or a batch with items that could not be read, is not. */
 function isShort({ method, outcome, unreadable }: Call): boolean {
   return !batchMethods.includes(method) || (outcome.readBytes <= requestMaxBytes && !unreadable?.size);
 }
 
-/** Counts calls that fail by their caller's fault, and says in each answer how much of its limits the caller has left. */
+/** Counts calls that fail because of their caller, and reports the caller's remaining quota in each answer. */
 function withLimits(limits: Limits): Middleware {
   const limited = around(async function* (messages, _, { account, outcome }) {
     try {
@@ -134,7 +137,7 @@ function withLimits(limits: Limits): Middleware {
   return (handler, method) => (isCounted(method) ? limited(handler, method) : handler);
 }
 
-/** Rejects a request that breaks the rules of its proto, before its method sees it. */
+/** Rejects a request that breaks the rules of its proto, before the request reaches its method. */
 export function withRules(rules: Rules): Middleware {
   return around(async function* (messages, request, { method }) {
     refuseFaults(rules(request, method.input));
@@ -143,8 +146,8 @@ export function withRules(rules: Rules): Middleware {
 }
 
 /**
- * Gives an answer to GET a weak ETag over the part of it that the same request gets again. An answer without such a part may differ
- * next time, and must not be kept.
+ * Gives an answer to GET a weak ETag over the part of the answer that an identical request gets again. If there is no such part,
+ * the next answer may differ, so the answer must not be cached.
  */
 export function withEtag(): Middleware {
   return around(async function* (messages, _, { method, isGet, outcome: { answerHeaders } }) {
@@ -162,7 +165,11 @@ export function withEtag(): Middleware {
   });
 }
 
-/** Generates the messages of an answer. @param messages calls the wrapped handler */
+/**
+ * Generates the messages of an answer.
+ *
+ * @param messages calls the wrapped handler
+ */
 type Around = (
   messages: () => AsyncIterable<Message>,
   request: Message,

@@ -14,13 +14,13 @@ const counted: ReadonlySet<DescMethod> = new Set<DescMethod>([
   reviewGame,
 ]);
 
-/** Calls whose requests are lists of requests. */
+/** The methods whose requests contain a list of requests. */
 export const batchMethods: readonly DescMethod[] = [evaluateBatch];
 
-/** Calls that ask for many searches. */
+/** The methods that need many searches. */
 const long: ReadonlySet<DescMethod> = new Set<DescMethod>([evaluateBatch, reviewGame]);
 
-/** True if calls of a method count against limits: analyses do; information about the service does not. */
+/** True if calls of a method count against limits. Analyses count; information about the service does not. */
 export function isCounted(method: DescMethod): boolean {
   return counted.has(method);
 }
@@ -32,14 +32,14 @@ export function kindOfCall(method: DescMethod): CallKind {
   return isCounted(method) ? "limited" : "call";
 }
 
-/** Bytes of the largest request of a method in plain JSON, before and after decompression. */
+/** Returns the maximum size of a method's request in plain JSON, in bytes, both before and after decompression. */
 export function readMaxBytesOf(method: DescMethod): number {
   return maxBytesOf.get(method) ?? (isCounted(method) ? requestMaxBytes : smallMaxBytes);
 }
 
 /**
- * Bytes of the largest request of a method over Connect, gRPC and gRPC-Web. A batch is smaller than in plain JSON, because Connect
- * decodes a message in one go, and takes up to 30 ms for 256 KiB.
+ * Returns the maximum size of a method's request over Connect, gRPC and gRPC-Web, in bytes. A batch must be smaller than in plain
+ * JSON, because Connect decodes a message without a pause, which takes up to 30 ms for 256 KiB.
  */
 export function rpcMaxBytesOf(method: DescMethod): number {
   return batchMethods.includes(method) ? batchMessageMaxBytes : readMaxBytesOf(method);
@@ -47,10 +47,13 @@ export function rpcMaxBytesOf(method: DescMethod): number {
 
 const batchMessageMaxBytes = 256 * 1024;
 
-/** Bytes of a request that is no analysis: a name, a query, a question of a tool. To decode 64 KiB takes 7 ms. */
+/**
+ * The maximum size of a request that is not an analysis, such as a name, a query or a tool's question, in bytes. Decoding 64 KiB
+ * takes 7 ms.
+ */
 const smallMaxBytes = 4 * 1024;
 
-/** Bytes of an analysis, unless its method takes longer ones. */
+/** The maximum size of an analysis request in bytes, unless its method permits more. */
 export const requestMaxBytes = 64 * 1024;
 
 const maxBytesOf: ReadonlyMap<DescMethod, number> = new Map<DescMethod, number>([
@@ -60,7 +63,10 @@ const maxBytesOf: ReadonlyMap<DescMethod, number> = new Map<DescMethod, number>(
   [reviewGame, 512 * 1024],
 ]);
 
-/** How many times the refusal of a request counts in the error quota: more if a game was played to find the fault. */
+/**
+ * Returns the number of times that rejecting a request counts in the error quota. It is higher if a game had to be played to find
+ * the violation.
+ */
 export function costOf(message: Message): number {
   return isMessage(message, evaluate.input)
     ? costOfMoves(message.moves.length + message.searchMoves.length)

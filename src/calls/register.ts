@@ -4,17 +4,21 @@ import type { Middleware } from "./middleware.ts";
 
 export type UnaryHandler = (request: Message, call: Call) => Promise<Message>;
 
-/** The methods of all services behind their middleware. @throws TypeError for a method that has no such answer */
+/**
+ * The methods of all services with their middleware.
+ *
+ * @throws TypeError for a method that has no handler, or no unary answer
+ */
 export interface Calls {
   unary(method: DescMethod): UnaryHandler;
-  /** The answer of a unary method is a stream of one message. */
+  /** Returns the handler of any method. The answer of a unary method is a stream of one message. */
   stream(method: DescMethod): Handler;
 }
 
 /**
- * Wraps each method in the middleware, once. Every protocol and the command line call the same handlers.
+ * Wraps each method in the middleware once. Every protocol and the command line call the same handlers.
  *
- * @param middleware outermost first
+ * @param middleware middleware, outermost first
  */
 export function createCalls(
   implementations: readonly Implementation[],
@@ -51,7 +55,7 @@ export function createCalls(
 
 type Implemented = (request: Message, call: Call) => Promise<Message> | AsyncIterable<Message>;
 
-/** Fills in the defaults of the answers. */
+/** Returns a handler that fills in the default values of the answers. */
 function completed({ output }: DescMethod, method: Implemented): Handler {
   return async function* (request, call) {
     const answer = method(request, call);
@@ -61,7 +65,7 @@ function completed({ output }: DescMethod, method: Implemented): Handler {
   };
 }
 
-/** Reads to the end, where middleware finishes its work. */
+/** Returns the only message of an answer. It reads the answer to its end, because middleware finishes its work there. */
 export async function onlyOf(messages: AsyncIterable<Message>): Promise<Message> {
   let only: Message | undefined;
   for await (const message of messages) {

@@ -1,4 +1,7 @@
-/** Puts values that come in any order back into order: returns the values that are due now, and keeps those that came too early. */
+/**
+ * Creates a function that puts values back into order. It returns the values that are due now, and keeps values that came too
+ * early.
+ */
 export function createReorderBuffer<T>(): (index: number, value: T) => readonly T[] {
   const early = new Map<number, T>();
   let next = 0;

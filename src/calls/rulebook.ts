@@ -13,56 +13,56 @@ export type { MoveName };
 
 /** A start position, and the moves played from it. */
 export interface PlayedMoves {
-  /** FEN, or `startpos`. */
+  /** A FEN, or `startpos`. */
   readonly fen: string;
-  /** UCI or SAN. */
+  /** The moves in UCI or SAN. */
   readonly moves: readonly string[];
 }
 
 /** The moves of a game in PGN. */
 export interface MovesOfPgn extends PlayedMoves {
-  /** How the PGN was corrected. */
+  /** Remarks on corrections of the PGN. */
   readonly warnings: readonly string[];
 }
 
-/** A position by the rules of chess, without an engine. */
+/** A position according to the rules of chess, without an engine. */
 export interface PlayedPosition
   extends Pick<Position, "fen" | "turn" | "chess960" | "terminal" | "drawClaim"> {
-  /** The moves that led to it. */
+  /** The moves that led to the position. */
   readonly played: readonly MoveName[];
-  /** In the alphabetical order of SAN. */
+  /** The legal moves in the alphabetical order of their SAN. */
   readonly legal: readonly MoveName[];
   readonly check: boolean;
-  /** How the FEN was fixed, and remarks on the position. */
+  /** Remarks on the position, and on corrections of the FEN. */
   readonly warnings: readonly string[];
 }
 
-/** The part of a call by which a request is counted. */
+/** The part of a call that is necessary to count a request. */
 type Counted = Pick<Call, "account" | "outcome">;
 
 interface RulebookOptions {
-  /** Time slices: a long game takes tens of milliseconds. */
+  /** Starts tasks in time slices, because a long game takes tens of milliseconds. */
   readonly beginWork: BeginWork;
-  /** Counts a request, and refuses one whose caller's window is used up. */
+  /** Counts a request, or rejects it if the window of its caller is used up. */
   readonly gate: {
     admitRules(counted: Counted): Promise<void>;
     refuseUsedUp(account: Account): Promise<void>;
   };
 }
 
-/** Answers questions by the rules of chess alone. */
+/** Answers questions that need only the rules of chess. */
 export type Rulebook = ReturnType<typeof createRulebook>;
 
 export function createRulebook({ beginWork, gate }: RulebookOptions) {
   return {
     /**
-     * Plays moves.
+     * Plays moves from a position.
      *
      * @param check as in `BeginWork`
-     * @param counted counts the moves as a request of this caller. If the caller's window is used up, nothing is played. Without it, the
-     * moves belong to a call that is counted elsewhere
-     * @throws KibitzError `invalid_fen`, `illegal_position`, `illegal_move` for the fields `fen` and `moves`; the errors of the caller's
-     * limits
+     * @param counted the call whose caller the moves count for as one request; if the caller's window is used up, nothing is
+     * played. Undefined if the moves belong to a call that is counted elsewhere.
+     * @throws KibitzError `invalid_fen`, `illegal_position`, `illegal_move` for the fields `fen` and `moves`; the errors of the
+     * caller's limits
      */
     async play({ fen, moves }: PlayedMoves, check?: () => void, counted?: Counted): Promise<PlayedPosition> {
       await (counted && gate.refuseUsedUp(counted.account));
@@ -77,10 +77,10 @@ export function createRulebook({ beginWork, gate }: RulebookOptions) {
       }
     },
     /**
-     * The moves of one game in PGN.
+     * Returns the moves of one game in PGN.
      *
-     * @param ply how many of its moves, from 0; all if undefined
-     * @param counted a call that is counted later. If the caller's window is used up, nothing is read
+     * @param ply number of moves to return, from 0; all if undefined
+     * @param counted the call that is counted later; if the window of its caller is used up, nothing is read
      * @throws KibitzError for the fields `pgn` and `ply`; the errors of the caller's limits
      */
     async readGame(
@@ -118,7 +118,7 @@ function playedPosition({ start, moves, last }: PlayedGame, legal: readonly Move
     warnings: [
       ...new Set(
         warnings
-          // If moves were played, the start has a history.
+          // If moves were played, the position has a history.
           .filter(({ code }) => code !== "no_history" || moves.length === 0)
           .map(({ message }) => message),
       ),

@@ -9,9 +9,9 @@ import { wordsOfEnum } from "./plain/enum-words.ts";
 type Members = Readonly<Record<string | number, unknown>>;
 
 /**
- * The violations of a message by the rules of its proto.
+ * Returns the violations of a message according to the rules of its proto.
  *
- * @param found what is wrong with the JSON of the message: it comes first, and nothing is reported twice
+ * @param found violations in the JSON of the message; they come first, and no violation is reported twice
  */
 export type Rules = (message: Message, desc: DescMessage, found?: readonly Fault[]) => readonly Fault[];
 
@@ -34,8 +34,8 @@ export function createRules(): Rules {
 }
 
 /**
- * Items of a list that are checked: more than any list may have. protovalidate reports every item of a list that is too long: 32,000
- * empty moves held the thread for 60 ms.
+ * The maximum number of items of a list that are checked, which is more than any list may have. protovalidate reports every item
+ * of a list that is too long: 32,000 empty moves held the thread for 60 ms.
  */
 const checkedItemsMax = 1000;
 
@@ -67,7 +67,7 @@ function faultFromViolation(violation: Violation, message: Message): Fault {
     };
   }
   const { moves = [] } = message as Message & { readonly moves?: readonly string[] };
-  // A FEN that is too long goes no further.
+  // A FEN that is too long is not parsed later, so it is corrected here.
   const instead =
     field?.name === "fen" && ruleId === "string.max_len" ? readPastedFen(String(value), moves) : undefined;
   const text = `${name} ${complaintOf(violation, field, value)}.`;
@@ -75,7 +75,8 @@ function faultFromViolation(violation: Violation, message: Message): Fault {
 }
 
 function codeOf(field: DescField | undefined, ruleId: string): Fault["code"] {
-  // A FEN that is missing or too long is a bad FEN, and such a move no legal one: neither is a number out of range.
+  // A FEN that is missing or too long is `invalid_fen`, and a move that is too long is `illegal_move`: neither is a number out of
+  // range.
   if (field?.name === "fen") {
     return "invalid_fen";
   }
@@ -84,11 +85,11 @@ function codeOf(field: DescField | undefined, ruleId: string): Fault["code"] {
 }
 
 function complaintOf({ ruleId, message }: Violation, field: DescField | undefined, value: unknown): string {
-  // protovalidate names the limit in the text of a violation only.
+  // protovalidate names the limit only in the text of a violation.
   const limit = /\d+/.exec(message)?.[0] ?? "";
   switch (ruleId) {
     case "required":
-      // Proto cannot distinguish the two.
+      // The proto cannot distinguish missing from empty.
       return "is required: it is missing or empty";
     case "string.min_len":
       return value === "" ? "must not be empty" : `must have at least ${limit} characters`;
@@ -111,7 +112,7 @@ function complaintOf({ ruleId, message }: Violation, field: DescField | undefine
   }
 }
 
-/** The patterns of the proto, explained to people. */
+/** The patterns of the proto, explained for people. */
 const patterns: ReadonlyMap<string, string> = new Map([
   ["^[^\\x00-\\x1f\\x7f-\\x9f]*$", "must not contain control characters"],
   ["^[!-~]*$", "must consist of printable ASCII characters without spaces"],
@@ -123,7 +124,7 @@ function wordsOfPattern(field: DescField | undefined): string {
   return patterns.get(pattern) ?? `must match ${pattern}`;
 }
 
-/** One step of the path to a value: its key in the message, and in JSON. */
+/** Returns one step of the path to a value: its key in the message, and its key in JSON. */
 function stepOf(segment: Violation["field"][number]): {
   readonly local: string | number;
   readonly name: string | number;
@@ -138,13 +139,16 @@ function stepOf(segment: Violation["field"][number]): {
   }
 }
 
-/** Least and greatest value of an integer field, both allowed: a fragment of a JSON Schema. */
+/** The smallest and the largest allowed value of an integer field, as a fragment of a JSON Schema. */
 export interface IntegerBounds {
   readonly minimum: number;
   readonly maximum: number;
 }
 
-/** The bounds that the field's buf.validate rule sets, or for a list that of its items, within those of its type. */
+/**
+ * Returns the bounds of a field according to its buf.validate rule, within the bounds of its type. For a list, they are the
+ * bounds of its items.
+ */
 export function boundsOfField(field: DescField, ofType: IntegerBounds): IntegerBounds {
   const { type } = getOption(field, fieldRules);
   const rules = (type.case === "repeated" ? type.value.items?.type : type)?.value;
@@ -157,10 +161,10 @@ export function boundsOfField(field: DescField, ofType: IntegerBounds): IntegerB
   };
 }
 
-/** How many items the field's rule lets a list have. */
+/** Returns the numbers of items that the field's rule allows in a list. */
 export function boundsOfList(field: DescField): IntegerBounds {
   const { type } = getOption(field, fieldRules);
   const { minItems = 0n, maxItems } = type.case === "repeated" ? type.value : {};
-  // Absent and zero are one here: a list that may have no items needs no rule.
+  // Absent and zero are the same here: a list that may have no items needs no rule.
   return { minimum: Number(minItems), maximum: maxItems ? Number(maxItems) : Number.MAX_SAFE_INTEGER };
 }

@@ -6,15 +6,19 @@ import { holdsKey, type Plain } from "../text/plain-text.ts";
 import { createMessageReader, type MessageReading } from "./plain/read-message.ts";
 
 /**
- * Validates a request of a method, or an item of its batch, as its calls are validated before they are counted.
- * Rejects with the KibitzError that such a call would end with.
+ * Validates a request of a method, or an item of its batch, in the same way as before the call is counted. Rejects with the
+ * KibitzError with which the call would end.
  */
 export type PreflightMessage = (message: Message, method: DescMethod, account: Account) => Promise<unknown>;
 
-/** Completes the error of a request with the nearest request that would be answered, if there is one. */
+/** Adds the nearest request that would be answered to an error, if there is such a request. */
 type Suggest = (error: KibitzError, sent: Plain, account: Account) => Promise<KibitzError>;
 
-/** @param read reads such requests */
+/**
+ * Creates the function that adds suggestions to errors.
+ *
+ * @param read reads requests of the method
+ */
 export function createSuggest(
   method: DescMethod,
   preflight: PreflightMessage,
@@ -29,11 +33,12 @@ export function createSuggest(
 }
 
 /**
- * Adds to an error the nearest request that would be answered, if there is one: with misspelt keys corrected, numbers and booleans that
- * were sent as strings read, numbers moved into their range, a list cut to the length of the plan, a FEN completed or without what was
- * pasted with it, moves spelled properly, the game of a review ended before its illegal move. If a violation cannot be corrected, or if the corrected request has others, nothing is suggested.
+ * Adds the nearest request that would be answered to an error, if there is such a request. In the suggestion, misspelt keys are
+ * corrected, numbers and booleans in strings are converted, numbers are moved into their range, a list is cut to the length of
+ * the plan, a FEN is completed or freed from other pasted text, moves are spelled correctly, and the game of a review ends before
+ * its illegal move. Nothing is suggested if a violation cannot be corrected, or if the corrected request has other violations.
  *
- * @param preflight rejects with a KibitzError if a request would be refused
+ * @param preflight rejects with a KibitzError if a request would be rejected
  */
 export async function withSuggestion(
   error: KibitzError,
@@ -57,14 +62,14 @@ export async function withSuggestion(
     faults,
     suggestedRequest,
     ...(upgrade && { upgrade }),
-    // A key is the better way.
+    // Getting a key is the better way than the suggested request.
     ...(nextAction === "get_api_key" && { nextAction }),
     cause: error,
   });
   return withCost(suggesting, cost);
 }
 
-/** A copy without these violations; undefined unless each of them can be corrected. */
+/** Returns a copy of the request without these violations. Returns undefined unless all of them can be corrected. */
 function fix(sent: Plain, faults: readonly Fault[]): Plain | undefined {
   if (faults.length === 0) {
     return undefined;
@@ -74,10 +79,10 @@ function fix(sent: Plain, faults: readonly Fault[]): Plain | undefined {
   const corrected = misspelt.map(
     ({ pointer, meant = "" }) => `${pointer.slice(0, pointer.lastIndexOf("/"))}/${meant}`,
   );
-  // A field whose key was misspelt is there now.
+  // The copy now has the field whose key was misspelt.
   const others = faults.filter(({ pointer, meant }) => meant === undefined && !corrected.includes(pointer));
   const isFixed = misspelt.every((fault) => rename(copy, fault)) && others.every((fault) => set(copy, fault));
-  // A suggestion repeats all that was sent, which must not be a key.
+  // The suggestion repeats the request, so a request that contains an API key gets none.
   return isFixed && !holdsKey(JSON.stringify(copy)) ? copy : undefined;
 }
 
@@ -104,7 +109,10 @@ function set(request: unknown, { pointer, allowed, instead }: Fault): boolean {
   return nearest !== undefined;
 }
 
-/** The object or list that a pointer leads into, and the last key of the pointer; none for the request itself. */
+/**
+ * Returns the object or list that contains the value of a pointer, and the last key of the pointer. For the request itself, the
+ * key is undefined.
+ */
 function placeOf(
   request: unknown,
   pointer: string,
@@ -135,7 +143,7 @@ function nearestTo(value: unknown, allowed: Fault["allowed"] & {}): unknown {
     : undefined;
 }
 
-/** The number or boolean that a string spells; undefined if it spells none. */
+/** Returns the number or boolean that a string spells. Returns undefined if it spells neither. */
 function valueFromText(text: string): number | boolean | undefined {
   const spelt = text.trim().toLowerCase();
   if (spelt === "true" || spelt === "false") {

@@ -1,6 +1,9 @@
 import type { DescEnum } from "@bufbuild/protobuf";
 
-/** The words of plain JSON for the values of an enum: `auto` for `PATH_AUTO`. The value 0 means unset, which is `null`. */
+/**
+ * Returns the words of plain JSON for the values of an enum: `auto` for `PATH_AUTO`. The value 0 has no word, because it means
+ * unset and is `null`.
+ */
 export function wordsOfEnum(desc: DescEnum): ReadonlyMap<number, string> {
   const prefix = desc.sharedPrefix ?? "";
   return new Map(

@@ -6,7 +6,7 @@ import type { Calls } from "../register.ts";
 import { createPlainReader, type PlainReaderOptions } from "./read-plain.ts";
 import { createPlainWriter } from "./write-message.ts";
 
-/** Calls whose requests and answers are plain JSON, as `/v1` has them, without HTTP. They reject with KibitzErrors. */
+/** Makes calls whose requests and answers are plain JSON, as in `/v1`, but without HTTP. All methods reject with KibitzErrors. */
 export type PlainCalls = ReturnType<typeof createPlainCalls>;
 
 export function createPlainCalls({ calls, ...options }: PlainReaderOptions & { readonly calls: Calls }) {
@@ -20,15 +20,27 @@ export function createPlainCalls({ calls, ...options }: PlainReaderOptions & { r
     codecs.set(method, codec);
     return codec;
   };
-  /** @param context the part that the calls have in common */
+  /**
+   * Returns the functions that make calls.
+   *
+   * @param context part that all these calls have in common
+   */
   return (context: Omit<Call, "method">) => ({
-    /** @returns the answer, as it would be read from JSON */
+    /**
+     * Makes a call with one answer.
+     *
+     * @returns the answer as parsed JSON
+     */
     async once(method: DescMethod, request: Plain): Promise<unknown> {
       const { read, write } = codecOf(method);
       const message = await read(request, context.account);
       return write(await calls.unary(method)(message, { ...context, method }));
     },
-    /** @returns the messages, as they would be read from JSON: null for each field of a oneof that is not set */
+    /**
+     * Makes a call with a stream of answers.
+     *
+     * @returns the messages as parsed JSON; a field of a oneof that is not set is null
+     */
     async *stream(method: DescMethod, request: Plain): AsyncGenerator<unknown> {
       const { read, write } = codecOf(method);
       const message = await read(request, context.account);
@@ -36,7 +48,7 @@ export function createPlainCalls({ calls, ...options }: PlainReaderOptions & { r
         yield write(answer);
       }
     },
-    /** Checks the fields of a request alone. */
+    /** Checks only the fields of a request. */
     async check(method: DescMethod, request: Plain): Promise<void> {
       const message = await codecOf(method).read(request, context.account);
       refuseFaults(options.faultsOf(message, method.input));

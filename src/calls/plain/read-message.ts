@@ -16,17 +16,18 @@ import { echo, isJsonObject, nameOfJson } from "../../text/plain-text.ts";
 import { boundsOfField } from "../rules.ts";
 import { wordsOfEnum } from "./enum-words.ts";
 
-/** A message, and what is wrong with the JSON that it was read from. */
+/** A message, and the violations of the JSON from which it was read. */
 export interface MessageReading {
-  /** Without the fields at fault; in a list, an item at fault is empty. */
+  /** The message without its invalid fields. An invalid item of a list is empty. */
   readonly message: Message;
-  /** In the order of the JSON. Reading ends after about 20. */
+  /** The violations in the order of the JSON. Reading ends after about 20. */
   readonly faults: readonly Fault[];
 }
 
 /**
- * Builds the reader of plain JSON for a type of requests from its descriptor. The reader accepts only the field names of the proto and
- * only JSON's own types. `null` means absent if a field can be absent. The middleware checks the rules of the fields, for every protocol.
+ * Creates the reader of plain JSON for a type of request, from the type's descriptor. It accepts only the field names of the
+ * proto and only JSON's own types. `null` means absent, if the field can be absent. The reader does not check the rules of the
+ * fields: the middleware does that for every protocol.
  *
  * @throws Error for kinds of fields that no request of the API has, such as maps, oneofs and signed integers
  */
@@ -39,7 +40,7 @@ export function createMessageReader(desc: DescMessage): (json: unknown) => Messa
   };
 }
 
-/** Converts a JSON value to the value of a field; undefined if it is wrong. */
+/** Converts a JSON value to the value of a field. Returns undefined if the JSON value is invalid. */
 type ReadValue = (json: unknown, faults: Fault[]) => unknown;
 
 function createObjectReader(name: string, desc: DescMessage): ReadValue {
@@ -103,7 +104,7 @@ function createListReader(
     const items: unknown[] = [];
     for (let index = 0; index < json.length && faults.length < faultsMax; index++) {
       const before = faults.length;
-      // A wrong item keeps its place, so that the rules find the others at theirs.
+      // An invalid item keeps its place, so that the rules report the right index for the other items.
       items.push(readItem(json[index], faults) ?? emptyItem(field));
       prefixFaults(faults, before, index);
     }
@@ -122,7 +123,11 @@ function emptyItem(field: DescField & { fieldKind: "list" }): unknown {
   }
 }
 
-/** Builds the reader of the value of a field, or of one item of a list. @param name begins its error messages */
+/**
+ * Creates the reader of the value of a field, or of one item of a list.
+ *
+ * @param name beginning of the error messages
+ */
 function createValueReader(name: string, field: DescField): ReadValue {
   if (field.enum) {
     return createWordReader(name, field.enum);
@@ -145,7 +150,7 @@ function createValueReader(name: string, field: DescField): ReadValue {
     case ScalarType.UINT32:
       return createIntegerReader(name, field, 2 ** 32 - 1);
     case ScalarType.UINT64: {
-      // JSON.parse has rounded greater numbers, so they are not the caller's.
+      // JSON.parse has rounded larger numbers, so they are not what the client sent.
       const readInteger = createIntegerReader(name, field, Number.MAX_SAFE_INTEGER);
       return (json, faults) => {
         const value = readInteger(json, faults);
@@ -185,7 +190,10 @@ function createWordReader(name: string, desc: DescEnum): ReadValue {
   };
 }
 
-/** Rejects only numbers that the type cannot hold, with the bounds of the field's rule, which the middleware checks. */
+/**
+ * Creates the reader of an integer. It rejects only numbers that the type cannot hold. The error shows the bounds of the field's
+ * rule, which the middleware checks.
+ */
 function createIntegerReader(name: string, field: DescField, maximum: number): ReadValue {
   const allowed = boundsOfField(field, { minimum: 0, maximum });
   const must = `${name} must be an integer from ${allowed.minimum} to ${allowed.maximum}`;
@@ -200,7 +208,7 @@ function createIntegerReader(name: string, field: DescField, maximum: number): R
   };
 }
 
-/** Builds the reader of a google.protobuf.Struct: any JSON object, unchanged. */
+/** Creates the reader of a google.protobuf.Struct, which is any JSON object, unchanged. */
 function createStructReader(name: string): ReadValue {
   const must = `${name} must be an object`;
   return (json, faults) => {
@@ -213,7 +221,9 @@ function createStructReader(name: string): ReadValue {
   };
 }
 
-/** Reports values that JSON can write and protobuf cannot: numbers beyond a double, text that is not Unicode. */
+/**
+ * Reports values that are valid in JSON but not in protobuf: numbers beyond the range of a double, and text that is not Unicode.
+ */
 function checkPortable(json: unknown, name: string, faults: Fault[]): void {
   if (typeof json === "number" && !Number.isFinite(json)) {
     refuse(faults, "out_of_range", `A number in ${name} must be finite`, json);
@@ -240,10 +250,11 @@ function notSupported(field: DescField): Error {
 }
 
 /**
- * Reports a wrong JSON value: "`depth` must be an integer from 1 to 30, not true.". Returns undefined, the value of an unset field.
+ * Reports an invalid JSON value: "`depth` must be an integer from 1 to 30, not true.". Returns undefined, which is the value of
+ * an unset field.
  *
- * The pointer is relative to the value. The reader of the object or list around it adds its own step with {@link prefixFaults}, so
- * that pointers cost nothing if nothing is wrong.
+ * The pointer is relative to the value. The reader of the object or list around the value adds its own step with {@link
+ * prefixFaults}, so that pointers cost nothing if the request is valid.
  */
 function refuse(
   faults: Fault[],
@@ -260,12 +271,12 @@ function refuse(
   });
 }
 
-/** Reports one half of a surrogate pair: JSON can write `"\ud800"`, the UTF-8 of protobuf cannot. */
+/** Reports half of a surrogate pair. JSON can contain it as `"\ud800"`, but the UTF-8 of protobuf cannot. */
 function refuseHalfPair(faults: Fault[], name: string): undefined {
   faults.push({ pointer: "", code: "invalid_type", message: `${name} contains an unpaired surrogate.` });
 }
 
-/** Puts a step in front of the pointers of all faults but the first `from`. */
+/** Adds a step before the pointers of all violations except the first `from`. */
 function prefixFaults(faults: Fault[], from: number, key: string | number): void {
   for (const [index, fault] of faults.entries()) {
     if (index >= from) {
@@ -274,7 +285,7 @@ function prefixFaults(faults: Fault[], from: number, key: string | number): void
   }
 }
 
-/** The fault of an unknown key, relative to its object, with the field that was probably meant. */
+/** Returns the violation of an unknown key, relative to its object, with the field that was probably meant. */
 export function unknownFieldFault(key: string, names: readonly string[]): Fault {
   const known = `the fields are ${names.map((name) => `\`${name}\``).join(", ")}.`;
   const hint = names.length > 0 ? `: ${didYouMean(key, names, known)}` : ".";

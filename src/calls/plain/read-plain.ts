@@ -7,16 +7,16 @@ import { createSuggest, type PreflightMessage } from "../suggest.ts";
 import { createMessageReader } from "./read-message.ts";
 
 export interface PlainReaderOptions {
-  /** Is called only if a request cannot be read, to report all its violations at once. The middleware checks every message. */
+  /** Called only if a request cannot be read, to report all its violations at once. The middleware checks every other message. */
   readonly faultsOf: Rules;
-  /** Is called only if a request cannot be read, to suggest none that would be refused, too. */
+  /** Called only if a request cannot be read, to suggest no request that would be rejected too. */
   readonly preflight: PreflightMessage;
 }
 
 /**
- * Reads a request that is plain JSON already.
+ * Reads a request from a plain JSON object.
  *
- * @param suggests whether errors suggest a request that would be answered
+ * @param suggests true if errors suggest a request that would be answered
  * @throws KibitzError with all violations
  */
 type ReadPlain = (
@@ -25,7 +25,11 @@ type ReadPlain = (
   suggests?: boolean,
 ) => Promise<Message>;
 
-/** @param readMessage reads such requests */
+/**
+ * Creates the reader of plain JSON for the requests of a method.
+ *
+ * @param readMessage reads such requests
+ */
 export function createPlainReader(
   method: DescMethod,
   { faultsOf, preflight }: PlainReaderOptions,

@@ -13,24 +13,24 @@ import { wordsOfEnum } from "./enum-words.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Returns a value of a field as JSON. */
+/** Converts the value of a field to JSON. */
 type Write = (value: unknown) => JsonValue;
 
-/** Builds the writer of JSON text for a type of message. See {@link createPlainWriter}. */
+/** Creates the writer of JSON text for a type of message. See {@link createPlainWriter}. */
 export function createMessageWriter(desc: DescMessage): (message: Message) => string {
   const write = createPlainWriter(desc);
   return (message) => JSON.stringify(write(message));
 }
 
-/** Builds the writer of requests as callers send them in plain JSON: with the fields that are set, and without all others. */
+/** Creates the writer of requests in plain JSON, as clients send them: only the fields that are set. */
 export function createRequestWriter(desc: DescMessage): (message: Message) => JsonObject {
   return createWriter(desc, true);
 }
 
 /**
- * Builds the writer of plain JSON for a type of message from its descriptor. It writes every field, by its proto name and in the order
- * of the proto, and `null` for one that is not set. 64-bit integers become numbers, which are exact to 2^53: enough for the counters of
- * a search.
+ * Creates the writer of plain JSON for a type of message, from the type's descriptor. It writes every field under its proto name,
+ * in the order of the proto, and `null` for a field that is not set. 64-bit integers become numbers, which are exact up to 2^53.
+ * That is enough for the counters of a search.
  *
  * @throws Error for types that the API does not use
  */
@@ -67,7 +67,7 @@ function createFieldWriter(field: DescField, onlySet: boolean): Write {
     case "list":
       return (items) => (items as readonly unknown[]).map((item) => write(item));
     case "map":
-      // fromEntries makes own properties, even of `__proto__`.
+      // `Object.fromEntries` creates own properties, even for `__proto__`.
       return (map) =>
         Object.fromEntries(Object.entries(map as Members).map(([key, item]) => [key, write(item)]));
     default:
@@ -75,7 +75,7 @@ function createFieldWriter(field: DescField, onlySet: boolean): Write {
   }
 }
 
-/** Builds the writer of the value of a field, or of one item of a list or map. */
+/** Creates the writer of the value of a field, or of one item of a list or map. */
 function createValueWriter(field: DescField, onlySet: boolean): Write {
   if (field.enum) {
     const words = wordsOfEnum(field.enum);
