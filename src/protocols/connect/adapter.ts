@@ -1,7 +1,8 @@
 /**
- * Brings a request from Node to Connect's `handlers`, and the answer back. `admittance` authenticates the caller before the body is
- * read; `read-body` reads bodies, and `check-message` refuses messages that would take long to decode; `errors` and `error-details`
- * write errors, and `refuse-call` those of requests that no handler takes. `workarounds` holds the fixes for faults of Connect.
+ * Passes requests from Node to Connect's `handlers`, and sends their answers. `admittance` authenticates the caller before the
+ * body is read. `read-body` reads bodies, and `check-message` rejects messages that would take long to decode. `errors` and
+ * `error-details` write errors, and `refuse-call` writes the errors of requests that no handler takes. `workarounds` contains
+ * fixes for bugs in Connect.
  */
 
 import type { DescMethod } from "@bufbuild/protobuf";
@@ -30,24 +31,24 @@ import { cancelOnDisconnect, dropLongTimeout } from "./workarounds.ts";
 interface ConnectAdapterOptions {
   /** The `handlers` of a Connect router, one for each method. */
   readonly handlers: readonly UniversalHandler[];
-  /** Called with each unpacked message before Connect decodes it. Rejects to refuse it. */
+  /** Called with each decompressed message before Connect decodes it. Rejects if the message must be rejected. */
   readonly checkMessage?: CheckMessage;
   /**
-   * Called before a request is refused for its HTTP method or media type. Rejects with a KibitzError if its caller must be refused
-   * instead.
+   * Called before a request is rejected for its HTTP method or media type. Rejects with a KibitzError if the caller must be
+   * rejected instead.
    */
   readonly refusing?: (req: NodeRequest, method: DescMethod, error: KibitzError) => Promise<void>;
-  /** The memory for all bodies until their calls end. */
+  /** The memory budget for all bodies until their calls end. */
   readonly bodies: BodyBudget;
 }
 
-/** Answers a request for the path of an RPC. False for other paths. Rejects if Connect fails outside of a handler. */
+/** Answers a request for the path of an RPC. Returns false for other paths. Rejects if Connect fails outside of a handler. */
 export type ConnectAdapter = (req: NodeRequest, res: NodeResponse) => false | Promise<true>;
 
 /**
  * Serves Connect, gRPC and gRPC-Web: passes requests for the paths of RPCs to Connect's handlers.
  *
- * Replaces `connectNodeAdapter` because of the faults that comments name below. It keeps the conversion of answers.
+ * It replaces `connectNodeAdapter` because of the bugs that the comments below name, and keeps its conversion of answers.
  */
 export function createConnectAdapter({
   handlers,
@@ -60,7 +61,7 @@ export function createConnectAdapter({
   async function answer(handler: UniversalHandler, req: NodeRequest, res: NodeResponse): Promise<void> {
     cancelOnLeave(res, outcomeOf(req));
     if (contextOf(req).protocol === "grpc" && req.httpVersionMajor < 2) {
-      // Connect answers it, though gRPC's specification and its clients need HTTP/2.
+      // Connect would answer this request, although gRPC's specification and its clients require HTTP/2.
       const error = new KibitzError(
         "unsupported_media_type",
         "gRPC needs HTTP/2. Over HTTP/1.1, use gRPC-Web or Connect: Content-Type: application/json.",
@@ -81,7 +82,7 @@ export function createConnectAdapter({
     const check = (message: Uint8Array) => checkMessage(message, method, header, values);
     let reply = await handler({
       httpVersion: req.httpVersion,
-      // A message in a query is read as if it were posted, to unpack and check it once.
+      // A message in a query is read as if it had been posted, so that it is decompressed and checked only once.
       method: query ? "POST" : (req.method ?? ""),
       url: `http://localhost${handler.requestPath}`,
       header,
@@ -95,7 +96,7 @@ export function createConnectAdapter({
       return;
     }
     if (req.method === "GET") {
-      // Connect compresses answers to GET by Accept-Encoding, but sets no Vary.
+      // Connect compresses answers to GET according to Accept-Encoding, but sets no Vary header.
       addVary(res, "Authorization, Accept-Encoding");
       if (reply.status !== 200) {
         res.setHeader("Cache-Control", "no-store");
@@ -103,12 +104,15 @@ export function createConnectAdapter({
         reply = notModified(reply);
       }
     }
-    // The rest of a body that was not read to its end has to be discarded: the connection goes on.
+    // If a body was not read to its end, its rest must be discarded, because the connection is used again.
     discardAfterAnswer(req, res);
     await universalResponseToNodeResponse(cancelOnDisconnect(reply, res), res);
   }
 
-  /** Authenticates the caller first: Connect refuses a wrong method or media type without calling the request gate. */
+  /**
+   * Rejects a request. The caller is authenticated first, because Connect rejects a wrong method or media type without calling
+   * the request gate.
+   */
   async function refuse(
     { method }: UniversalHandler,
     req: NodeRequest,
@@ -131,7 +135,7 @@ export function createConnectAdapter({
     return answer(handler, req, res).then(
       () => true,
       (thrown: unknown) => {
-        // A client that leaves in the middle of an answer makes writing fail. That is no error, and nobody reads an answer.
+        // Writing fails if the client disconnects in the middle of an answer. This is not an error, and nobody reads an answer.
         if (isGone(res)) {
           return true;
         }
@@ -141,7 +145,9 @@ export function createConnectAdapter({
   };
 }
 
-/** Makes the 304 of an answer: RFC 9110 section 15.4.5 wants its headers, without those that describe the body. */
+/**
+ * Returns the 304 for an answer. It has the headers of the answer, except those that describe the body (RFC 9110 section 15.4.5).
+ */
 function notModified({ header }: UniversalServerResponse): UniversalServerResponse {
   const kept = new Headers(header);
   for (const name of ["Content-Type", "Content-Length", "Content-Encoding"]) {
@@ -150,7 +156,7 @@ function notModified({ header }: UniversalServerResponse): UniversalServerRespon
   return { status: 304, header: kept };
 }
 
-/** The header fields for Connect. */
+/** Returns the headers of a request for Connect. */
 function headersOf(req: NodeRequest): Headers {
   dropLongTimeout(req);
   const header = new Headers();
@@ -162,7 +168,7 @@ function headersOf(req: NodeRequest): Headers {
   return header;
 }
 
-/** A signal that is aborted if the client disconnects. */
+/** Returns a signal that is aborted if the client disconnects. */
 function signalOf(res: NodeResponse): AbortSignal {
   const controller = new AbortController();
   onLeave(res, () => controller.abort(new CallerLeft()));

@@ -10,11 +10,16 @@ import { connectErrorFrom } from "./errors.ts";
 import { stateKey } from "./state.ts";
 
 /**
- * Admits calls before Connect reads their bodies. Connect rejects a broken, too large or unknown message before any
- * handler is called: here such a call gets its account, its RateLimit fields and its place in the error quota.
+ * Creates the functions that admit calls before Connect reads their bodies. Connect rejects a message that is broken, too large
+ * or unknown before it calls a handler. Such a call still needs its account and RateLimit headers, and must count in the error
+ * quota.
  */
 export function createAdmittance(admitCall: AdmitCall, limits: Limits) {
-  /** Authenticates the caller by the headers, and checks its error quota. @throws ConnectError */
+  /**
+   * Authenticates the caller by the request's headers, and checks the caller's error quota.
+   *
+   * @throws ConnectError
+   */
   async function admit({ values, method, responseHeader }: HandlerContext): Promise<void> {
     const state = values.get(stateKey);
     const { request, outcome } = state;
@@ -39,7 +44,8 @@ export function createAdmittance(admitCall: AdmitCall, limits: Limits) {
     admit,
     /**
      * Called before Connect rejects a wrong HTTP method or media type, because Connect then skips the request gate. Rejects if
-     * the caller is unknown, or has used up its error quota. The method is undefined if there is none of that name.
+     * the API key is invalid, or if the caller has used up its error quota. The method is undefined if no method has the
+     * requested name.
      */
     async refusing(req: NodeRequest, method: DescMethod | undefined, error: KibitzError): Promise<void> {
       const kind = method === undefined || isCounted(method) ? "limited" : "call";

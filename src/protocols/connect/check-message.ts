@@ -1,4 +1,4 @@
-/** Refuses messages that would take long to decode, before Connect decodes them. */
+/** Rejects messages that would take long to decode, before Connect decodes them. */
 
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ContextValues } from "@connectrpc/connect";
@@ -22,7 +22,7 @@ export function createMessageCheck(beginWork: BeginWork, limits: Limits): CheckM
     const { account, outcome } = values.get(stateKey);
     outcome.readBytes = Math.max(outcome.readBytes, message.length);
     if (message.length > requestMaxBytes) {
-      // Connect decodes it in one go: no two long messages in one turn of the event loop.
+      // Connect decodes a message without a pause, so only one long message is decoded in each turn of the event loop.
       const turn = beginWork(() => {
         refuseLeft(outcome);
         limits.errorQuota.check(account);
@@ -35,7 +35,7 @@ export function createMessageCheck(beginWork: BeginWork, limits: Limits): CheckM
 
 function boundMessage(message: Uint8Array, method: DescMethod, isJson: boolean): void {
   if (isJson) {
-    // Brackets, commas, colons and quotes are bytes of their own in UTF-8.
+    // In UTF-8, brackets, commas, colons and quotes are single bytes that occur in no other character.
     boundJson(Buffer.from(message.buffer, message.byteOffset, message.length).toString("latin1"), method);
   } else {
     boundBinary(message, method);

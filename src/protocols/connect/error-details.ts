@@ -23,8 +23,8 @@ interface ErrorContent {
 type Detail = Extract<ConnectError["details"][number], { readonly desc: DescMessage }>;
 
 /**
- * The maximum length of `grpc-message` and `grpc-status-details-bin` together. grpcio and grpc-java take 8192 bytes of
- * metadata by default and report RESOURCE_EXHAUSTED for more, whatever the error was. Proxies add headers of their own.
+ * The maximum length of `grpc-message` and `grpc-status-details-bin` together. By default, grpcio and grpc-java accept 8192 bytes
+ * of metadata, and report RESOURCE_EXHAUSTED for more, whatever the error was. The rest is for headers that proxies add.
  */
 const encodedMaxBytes = 6 * 1024;
 
@@ -32,8 +32,8 @@ const encodedMaxBytes = 6 * 1024;
 const messageMaxBytes = 1024;
 
 /**
- * The content of an error, or its most important parts if all of it would be too long. The suggested request and the
- * allowed values are left out first, then the errors of the Problem, which BadRequest repeats, then violations.
+ * Returns the content of an error, or its most important parts if the whole content would be too long. The suggested request and
+ * the allowed values are left out first, then the errors of the Problem, which BadRequest repeats, then violations.
  */
 export function contentOfError(error: KibitzError, requestId: string): ErrorContent {
   const violations = error.faults.map(({ pointer, code, message: description }) =>
@@ -93,7 +93,7 @@ function detailOf<D extends DescMessage>(desc: D, init: MessageInitShape<D>): De
   return { desc, value: create(desc, init) };
 }
 
-/** True if the headers of gRPC can carry the content. */
+/** True if the content fits into the headers of gRPC. */
 function fits({ message, details }: ErrorContent): boolean {
   const trailer = setTrailerStatus(
     new Headers(),
@@ -103,7 +103,7 @@ function fits({ message, details }: ErrorContent): boolean {
   return grpcMessage(message).length + statusLength <= encodedMaxBytes;
 }
 
-/** The message, or its beginning if it is too long for a header. */
+/** Returns the message, or its beginning if it is too long for a header. */
 function shortened(message: string): string {
   const characters = [...message];
   while (grpcMessage(characters.join("")).length > messageMaxBytes) {

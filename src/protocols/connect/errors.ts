@@ -1,4 +1,4 @@
-/** Converts our errors to Connect's, and those that Connect makes itself to ours. */
+/** Converts Kibitz's errors to Connect's, and Connect's own errors to Kibitz's. */
 
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -13,8 +13,8 @@ import { echo, withoutControls } from "../../text/plain-text.ts";
 import { contentOfError } from "./error-details.ts";
 
 /**
- * An error for Connect, gRPC and gRPC-Web, with the content of the problem document in typed details: ErrorInfo always,
- * QuotaFailure for limits, RetryInfo if waiting helps, BadRequest for faults, and the Problem itself.
+ * Returns an error for Connect, gRPC and gRPC-Web. Typed details have the content of the problem document: always ErrorInfo and
+ * the Problem itself, QuotaFailure for limits, RetryInfo if waiting helps, and BadRequest for violations.
  */
 export function connectErrorFrom(thrown: unknown, requestId: string): ConnectError {
   if (thrown instanceof ConnectError) {
@@ -36,10 +36,10 @@ export function connectErrorFrom(thrown: unknown, requestId: string): ConnectErr
 }
 
 /**
- * The error of our catalogue for an error of Connect. Most errors of Connect and protobuf-es differ in their texts
- * only: if the text is unknown, the code decides.
+ * Returns the error of Kibitz's catalogue for an error of Connect. Most errors of Connect and protobuf-es differ only in their
+ * texts. If a text is unknown, the code decides.
  *
- * @param input the type of the message that could not be read
+ * @param input type of the message that could not be read
  */
 export function errorFromConnect(error: ConnectError, input: DescMessage): KibitzError {
   const { rawMessage: text, code, cause } = error;
@@ -55,11 +55,11 @@ export function errorFromConnect(error: ConnectError, input: DescMessage): Kibit
   }
   const known = codesByText.find(([pattern]) => pattern.test(text));
   if (known) {
-    // Connect repeats a header or a name as long as the client sent it.
+    // Connect repeats a header or a name in the full length that the client sent.
     const cut = text.replace(/\S{65,}/g, (word) => `${word.slice(0, 63)}…`);
     return new KibitzError(known[1], `The call cannot be read: ${shortened(cut, 160)}.`);
   }
-  // Well-formed, because Connect throws when it writes half a surrogate pair into a header of gRPC.
+  // The text must be well formed, because Connect throws if it writes half a surrogate pair into a header of gRPC.
   return new KibitzError(codes.get(code) ?? "internal", withoutControls(text.toWellFormed()));
 }
 
@@ -111,7 +111,7 @@ const explained: readonly Explained[] = [
   },
 ];
 
-/** Errors that are the client's fault, though Connect gives some of them the code `internal` or `unimplemented`. */
+/** Texts of errors that the client has caused, although Connect gives some of them the code `internal` or `unimplemented`. */
 const codesByText: readonly (readonly [pattern: RegExp, code: ErrorCode])[] = [
   [/^cannot decode .* from JSON/s, "malformed_json"],
   [/^parse binary: /, "invalid_type"],
@@ -119,7 +119,7 @@ const codesByText: readonly (readonly [pattern: RegExp, code: ErrorCode])[] = [
   [/^(protocol error|decompression failed|received compressed envelope)/, "malformed_http"],
 ];
 
-/** For errors with other texts. */
+/** Error codes of Kibitz for errors of Connect with any other text. */
 const codes: ReadonlyMap<Code, ErrorCode> = new Map([
   [Code.InvalidArgument, "malformed_http"],
   [Code.DeadlineExceeded, "deadline_exceeded"],
@@ -129,7 +129,10 @@ const codes: ReadonlyMap<Code, ErrorCode> = new Map([
   [Code.Unavailable, "overloaded"],
 ]);
 
-/** An error with a fault if the field is certain: the text names a field, but not the place of its message. */
+/**
+ * Returns an error, with a violation only if the field is certain: the text names a field, but not the message that contains the
+ * field.
+ */
 function refused(code: ErrorCode, message: string, field: string | undefined): KibitzError {
   if (field === undefined) {
     return new KibitzError(code, message);
@@ -142,7 +145,7 @@ function shortName(type: string): string {
   return type.slice(type.lastIndexOf(".") + 1);
 }
 
-/** A text of protobuf-es or V8, which may repeat all that was sent. */
+/** Shortens a text of protobuf-es or Node, which may repeat everything that was sent. */
 function shortened(text: string, maxCharacters = 64): string {
   const short = text.length > maxCharacters ? `${text.slice(0, maxCharacters - 1)}…` : text;
   return withoutControls(short.replace(/\.$/, "").toWellFormed());

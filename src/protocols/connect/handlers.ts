@@ -1,4 +1,4 @@
-/** Connect's handlers for all methods, each for gRPC, gRPC-Web and Connect. */
+/** Connect's handlers for all methods. Each handler serves gRPC, gRPC-Web and Connect. */
 
 import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, createConnectRouter, type HandlerContext } from "@connectrpc/connect";
@@ -16,14 +16,14 @@ import { stateKey } from "./state.ts";
 import { completeErrors, fixGrpcMessageEncoding } from "./workarounds.ts";
 
 /**
- * Fields that are not known are ignored as protobuf wants it, and not kept: each would be an object, and 32,000 of them
- * held the thread for 15 ms.
+ * Options for decoding binary messages. Unknown fields are ignored, as protobuf requires, but not kept: each would be an object,
+ * and 32,000 of them held the thread for 15 ms.
  */
 const binaryOptions = { readUnknownFields: false } as const;
 
 type Admittance = Pick<ReturnType<typeof createAdmittance>, "admit" | "countRefusal">;
 
-/** For health checks and reflection, which need no account. */
+/** Admits every call. It is for health checks and reflection, which need no account. */
 const openToAll: Admittance = { async admit() {}, countRefusal() {} };
 
 interface HandlersOptions {
@@ -40,19 +40,19 @@ export function createHandlers({
   admittance: { admit, countRefusal } = openToAll,
 }: HandlersOptions): readonly UniversalHandler[] {
   const router = createConnectRouter({
-    // By default, fields that are not known are ignored, and a typing error would go unseen.
+    // By default, Connect ignores unknown fields, so that a typing error would go unnoticed.
     jsonOptions: { ignoreUnknownFields: false },
     binaryOptions,
-    // No brotli: 39 bytes of it make the decoder allocate 16 MB.
+    // Brotli is not accepted: 39 bytes of it make the decoder allocate 16 MB.
     acceptCompression: [
       {
         ...compressionGzip,
-        // Messages of calls come unpacked: only requests of reflection are left to inflate.
+        // The messages of calls are already decompressed, so only requests of reflection still need this.
         decompress: (bytes, maxBytes) =>
           bodies.inflate(bytes, () => compressionGzip.decompress(bytes, maxBytes)),
       },
     ],
-    // Before anything is read, so that Connect's own errors carry the request id and the details, too.
+    // This runs before anything is read, so that Connect's own errors also have the request id and the details.
     async requestGate(context) {
       context.responseHeader.set("X-Request-Id", context.values.get(stateKey).request.id);
       completeErrors(context, countRefusal);
@@ -68,7 +68,7 @@ export function createHandlers({
       const call = callOf(context);
       try {
         for await (const answer of handle(message, call)) {
-          // Connect sends the header fields with the first message.
+          // Connect sends the headers with the first message.
           setAnswerHeaders(context, call);
           yield answer;
         }
@@ -83,13 +83,13 @@ export function createHandlers({
   }
 
   for (const method of services.flatMap((service) => service.methods)) {
-    // Connect's own limit is 4 GiB.
+    // Without this limit, Connect's own limit would be 4 GiB.
     router.rpc(method, implementationOf(method) as never, { readMaxBytes: rpcMaxBytesOf(method) });
   }
   return router.handlers;
 }
 
-/** The messages of a client, whose errors become Kibitz's: they are read within the handler. */
+/** Returns the messages of a client with Kibitz's errors in place of Connect's. They are read within the handler. */
 function readable(messages: unknown, { input }: DescMethod): Message {
   async function* read() {
     try {
@@ -109,7 +109,10 @@ function callOf({ method, values, signal }: HandlerContext): Call {
   return { method, request, outcome, account, signal: withOwnReason(signal), isGet };
 }
 
-/** The same signal with the reasons that handlers know. Connect aborts with errors of its own: that of the deadline, and what it writes. */
+/**
+ * Returns the signal of a call with abort reasons that handlers know. Connect's own reasons are the error of the deadline, and
+ * the errors that Connect writes.
+ */
 function withOwnReason(signal: AbortSignal): AbortSignal {
   const controller = new AbortController();
   const abort = () => {

@@ -10,15 +10,16 @@ import { hasArrived, type NodeRequest } from "../../http/message.ts";
 import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
 import { connectErrorFrom } from "./errors.ts";
 
-/** Flags and length before a message. */
+/** The number of bytes before a message: one for flags and four for the length. */
 const headBytes = 5;
 
 /**
- * The body of a call for Connect, which decodes each message in one go. A call has one message, which is unpacked and checked here; the header
- * fields then say that nothing is packed. Only reflection streams its requests, which are short: Connect unpacks them.
+ * Returns the body of a call for Connect, which decodes each message without a pause. A call has one message. The message is
+ * decompressed and checked here, and the headers are then changed to say that nothing is compressed. Only reflection streams its
+ * requests. They are short, and Connect decompresses them.
  *
  * @param check called with the message before Connect decodes it
- * @param query of a GET, which has its message there. The header fields then say how the message is written and packed.
+ * @param query query of a GET, which contains the message; the headers are then changed to name its encoding and compression
  */
 export function readBody(
   req: NodeRequest,
@@ -54,7 +55,7 @@ export function readBody(
   async function readAll(limit: number): Promise<Buffer> {
     const sent = sentBytes > limit ? undefined : await readBytes(req, limit, count);
     if (sent === undefined) {
-      // In the words of Connect.
+      // This is Connect's own text for the error.
       const text = `message is larger than configured readMaxBytes ${maxBytes}`;
       throw new ConnectError(text, Code.ResourceExhausted);
     }
@@ -72,14 +73,14 @@ export function readBody(
     const sent = await readAll(maxBytes + headBytes);
     const end = sent.length < headBytes ? Number.POSITIVE_INFINITY : headBytes + sent.readUInt32BE(1);
     if (sent.length > end) {
-      // In the words of Connect, which would decode the second message first.
+      // This is Connect's own text for the error. Connect itself would decode the second message first.
       const text = `protocol error: received extra input message for ${method.name} method`;
       throw new ConnectError(text, Code.Unimplemented);
     }
     const flags = sent[0] ?? 0;
     const isCompressed = (flags & compressedFlag) !== 0;
     if (sent.length < end || (isCompressed && !isPacked)) {
-      // Connect refuses it undecoded.
+      // Connect rejects this without decoding it.
       yield sent;
       return;
     }
@@ -95,13 +96,17 @@ export function readBody(
   if (isPacked) {
     header.delete("content-length");
     header.delete(field);
-    // Without it, the answer is packed as the request was.
+    // Without this header, the answer would be compressed like the request.
     header.set("accept-encoding", header.get("accept-encoding") ?? compressionGzip.name);
   }
   return withOwnErrors(readMessage(), id);
 }
 
-/** @throws KibitzError: Connect would take broken base64 for a failure of the server */
+/**
+ * Returns the message in the query of a GET.
+ *
+ * @throws KibitzError for invalid base64, which Connect would report as a failure of the server
+ */
 function messageOfQuery(query: URLSearchParams): Uint8Array {
   const message = query.get("message") ?? "";
   if (query.get("base64") !== "1") {
@@ -115,7 +120,7 @@ function messageOfQuery(query: URLSearchParams): Uint8Array {
   }
 }
 
-/** The header field that names the coding of messages. Without envelopes, the body is the message. */
+/** Returns the name of the header with the compression of the messages. Without envelopes, the body is the message. */
 function encodingHeaderOf(type: string): string {
   if (/^application\/grpc\b/i.test(type)) {
     return "grpc-encoding";
@@ -123,7 +128,9 @@ function encodingHeaderOf(type: string): string {
   return /^application\/connect\b/i.test(type) ? "connect-content-encoding" : "content-encoding";
 }
 
-/** Gives errors their codes and details. Connect would take a client that disconnects for a failure of the server. */
+/**
+ * Gives errors their codes and details. Without this, Connect would report a client that disconnects as a failure of the server.
+ */
 async function* withOwnErrors(body: AsyncIterable<Uint8Array>, requestId: string): AsyncIterable<Uint8Array> {
   try {
     yield* body;
@@ -132,10 +139,15 @@ async function* withOwnErrors(body: AsyncIterable<Uint8Array>, requestId: string
   }
 }
 
-/** @throws CallerLeft if the body does not arrive whole; what `count` throws */
+/**
+ * Yields the parts of a body.
+ *
+ * @throws CallerLeft if the body does not arrive completely; the error of `count`
+ */
 async function* partsOf(req: NodeRequest, count: CountBytes): AsyncIterable<Uint8Array> {
   try {
-    // By default, the iterator destroys the request: after a message that is too large, the connection would never answer again.
+    // By default, the iterator destroys the request. After a message that is too large, the connection would then never answer
+    // again.
     for await (const part of req.iterator({ destroyOnReturn: false })) {
       count(part.length);
       yield part;

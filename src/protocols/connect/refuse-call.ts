@@ -1,6 +1,6 @@
 /**
- * Refuses requests outside of Connect's handlers, and those that they refuse with an empty body: calls in their own protocol, others
- * with a problem document.
+ * Rejects requests outside of Connect's handlers, and requests to which the handlers give an empty error. Calls are rejected in
+ * their own protocol, and other requests with a problem document.
  */
 
 import type { ConnectError } from "@connectrpc/connect";
@@ -19,8 +19,8 @@ import { echo, grpcMessage } from "../../text/plain-text.ts";
 import { connectErrorFrom } from "./errors.ts";
 
 /**
- * Refuses a call in its own protocol, so that the client's library shows the error instead of an answer that it cannot
- * read. Returns false if the request is no RPC.
+ * Rejects a call in its own protocol, so that the client's library shows the error instead of failing to read the answer. Returns
+ * false if the request is not an RPC.
  */
 export function refuseCall(req: NodeRequest, res: NodeResponse, error: KibitzError): boolean {
   const { id: requestId, protocol } = contextOf(req);
@@ -46,7 +46,7 @@ export function refuseCall(req: NodeRequest, res: NodeResponse, error: KibitzErr
   return true;
 }
 
-/** The error for a call of an unknown method. Connect would answer with an empty 404. */
+/** Returns the error for a call of an unknown method. Connect would answer with an empty 404. */
 export function unknownMethod(req: NodeRequest): KibitzError {
   return new KibitzError(
     "unimplemented",
@@ -60,15 +60,18 @@ interface RefusalResponse {
   readonly body?: Buffer;
 }
 
-/** Header fields that end the stream are gRPC's Trailers-Only. */
+/** Returns a response in gRPC's Trailers-Only form, in which the headers end the stream. */
 function grpcResponse(type: string, error: ConnectError): RefusalResponse {
   const trailers = setTrailerStatus(new Headers(), error);
-  // Connect escapes the message as a URI component.
+  // Connect would escape the message as a URI component.
   trailers.set(headerGrpcMessage, grpcMessage(error.rawMessage));
   return { status: 200, headers: { "Content-Type": type, ...Object.fromEntries(trailers) } };
 }
 
-/** Unary calls of Connect have the HTTP status of the code. Streams always have 200, and end with the error. */
+/**
+ * Returns a response of the Connect protocol. A unary call gets the HTTP status of its error code. A stream always gets 200, and
+ * ends with the error.
+ */
 function connectResponse(type: string, refusal: ConnectError): RefusalResponse {
   const error = errorToJson(refusal, undefined);
   if (!type.startsWith("application/connect+")) {
@@ -88,13 +91,13 @@ const streamTypes = ["application/connect+json", "application/connect+proto"];
 const grpcWebTypes = ["application/grpc-web", "application/grpc-web+proto", "application/grpc-web+json"];
 const grpcTypes = ["application/grpc-web", "application/grpc"];
 
-/** An error, and further headers of its answer. */
+/** An error, and the additional headers of its answer. */
 export interface Refusal {
   readonly error: KibitzError;
   readonly headers: readonly (readonly [string, string])[];
 }
 
-/** Returns the error of a call that Connect's handler refused with an empty body, undefined for other answers. */
+/** Returns the error of a call that Connect's handler has rejected with an empty body. Returns undefined for other answers. */
 export function refusalFromReply(
   reply: UniversalServerResponse,
   handler: UniversalHandler,
@@ -128,18 +131,21 @@ export function refusalFromReply(
       "malformed_http",
       `${name} streams in both directions, which requires HTTP/2.`,
     );
-    // Its client may wait for an answer before it ends its request.
+    // The client may wait for an answer before it ends its request.
     return { error, headers: [["Connection", "close"]] };
   }
   return undefined;
 }
 
-/** The HTTP methods of a call. Connect claims to allow GET for streams without side effects, and then refuses it. */
+/**
+ * Returns the HTTP methods that a call supports. Connect claims to allow GET for streams without side effects, but then rejects
+ * it.
+ */
 export function methodsOf({ method, allowedMethods }: UniversalHandler): readonly string[] {
   return method.methodKind === "unary" ? allowedMethods : ["POST"];
 }
 
-/** Returns the error of a GET whose query does not say how its message is written, undefined for other queries. */
+/** Returns the error of a GET whose query does not name the encoding of its message. Returns undefined for other queries. */
 export function refusalOfQuery({ method }: UniversalHandler, query: URLSearchParams): Refusal | undefined {
   const isReadable = ["json", "proto"].includes(query.get("encoding") ?? "");
   return isReadable
@@ -147,7 +153,7 @@ export function refusalOfQuery({ method }: UniversalHandler, query: URLSearchPar
     : { error: new KibitzError("malformed_http", unreadableQuery(method.name, query)), headers: [] };
 }
 
-/** Says what is wrong with the query of a GET. */
+/** Describes the problem with the query of a GET. */
 function unreadableQuery(name: string, query: URLSearchParams): string {
   const missing = ["encoding", "message"].filter((parameter) => !query.has(parameter));
   const needed = `${name} by GET needs the query ?encoding=json&message={…}, with the JSON URL-encoded`;

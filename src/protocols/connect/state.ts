@@ -3,16 +3,18 @@ import { type Account, localAccount } from "../../access/account.ts";
 import type { NodeRequest } from "../../http/message.ts";
 import { contextOf, outcomeOf, type RequestContext, type RequestOutcome } from "../../request/context.ts";
 
-/** One request on its way through Connect's handlers. */
+/** The state of one request on its way through Connect's handlers. */
 interface RpcState {
   readonly request: RequestContext;
   readonly outcome: RequestOutcome;
   readonly isGet: boolean;
-  /** Set by the request gate, where calls have accounts. */
+  /** The account of the caller. The request gate sets it for calls that have an account. */
   account: Account;
 }
 
-/** The key of the state in Connect's context values. It has no default, so that one request never gets the state of another. */
+/**
+ * The key of the state in Connect's context values. It has no default value, so that one request never gets the state of another.
+ */
 export const stateKey: ContextKey<RpcState> = {
   id: Symbol("state"),
   get defaultValue(): RpcState {

@@ -8,14 +8,14 @@ import { CallerLeft } from "../../request/context.ts";
 import { connectErrorFrom, errorFromConnect } from "./errors.ts";
 import { stateKey } from "./state.ts";
 
-/** The longest timer of Node, 24 days. A longer one fires after a millisecond. */
+/** The longest timer of Node in milliseconds, which is 24 days. A longer timer would fire after a millisecond. */
 const timerMaxMs = 2 ** 31 - 1;
 
 const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 
 /**
- * Removes a deadline beyond the range of timers from the headers of an RPC. Connect starts a timer for it all the same,
- * so that `grpc-timeout: 99999999H`, which some clients send for "none", has passed at once.
+ * Removes a deadline that exceeds the range of timers from the headers of an RPC. Connect would still start a timer for it. A
+ * deadline of `grpc-timeout: 99999999H`, which some clients send for "none", would then pass at once.
  */
 export function dropLongTimeout({ headers }: NodeRequest): void {
   for (const name of ["connect-timeout-ms", "grpc-timeout"]) {
@@ -27,8 +27,8 @@ export function dropLongTimeout({ headers }: NodeRequest): void {
 }
 
 /**
- * Ends the messages of an answer when the client disconnects. Over HTTP/2, the writer of Connect waits forever if the
- * client left with its window full.
+ * Ends the messages of an answer when the client disconnects. Over HTTP/2, Connect's writer waits forever if the client
+ * disconnects while its flow-control window is full.
  */
 export function cancelOnDisconnect(
   reply: UniversalServerResponse,
@@ -41,15 +41,15 @@ export function cancelOnDisconnect(
     yield* messages;
   }
   const body = bound(reply.body);
-  // The client is gone, so an error at the end has no reader.
+  // The client has disconnected, so an error at the end has no reader.
   res.once("close", () => void body.return().catch(() => {}));
   return { ...reply, body };
 }
 
-/** Escapes of characters that `grpc-message` has unescaped: printable ASCII but `%`. */
+/** Escape sequences that `grpc-message` does not need: those of printable ASCII characters except `%`. */
 const needlessEscapes = /%(2[0-46-9A-F]|[3-6][0-9A-F]|7[0-9A-E])/g;
 
-/** Makes Connect write `grpc-message` as gRPC's specification says. Connect escapes it as a URI component. */
+/** Makes Connect encode `grpc-message` according to gRPC's specification. By default, Connect escapes it as a URI component. */
 export function fixGrpcMessageEncoding(trailer: Headers): void {
   const set = trailer.set.bind(trailer);
   const unescaped = (value: string) =>
@@ -60,13 +60,13 @@ export function fixGrpcMessageEncoding(trailer: Headers): void {
   });
 }
 
-/** Connect's handlers call `abort`, which the type does not show, with every error before they write it. */
+/** A context of Connect's handlers. They call `abort`, which the public type lacks, with every error before they write it. */
 type AbortableContext = HandlerContext & { abort(reason?: unknown): void };
 
 /**
- * Gives the errors that Connect makes itself the details that every error has. These errors bypass all interceptors,
- * but each protocol aborts the call with the error before it writes it. The signal would not do: after the deadline it
- * keeps the deadline as its reason, even if another error is written.
+ * Gives Connect's own errors the details that every error of Kibitz has. These errors bypass all interceptors, but each protocol
+ * aborts the call with the error before it writes it. The signal is not enough: after the deadline, its reason stays the
+ * deadline, even if another error is written.
  */
 export function completeErrors(
   context: HandlerContext,
@@ -78,7 +78,7 @@ export function completeErrors(
   const abortable = context as AbortableContext;
   const { abort } = abortable;
   abortable.abort = (reason) => {
-    // Errors from behind the middleware, and failed authentication, are counted and logged already.
+    // Errors from behind the middleware and failed authentications are already counted and logged.
     const isTold = outcome.hasLine || outcome.code !== undefined;
     const known = complete(reason, method.input, requestId) ?? (isTold ? undefined : causeOf(reason));
     if (known) {
@@ -86,14 +86,16 @@ export function completeErrors(
       count(known, context);
       setAcceptEncoding(responseHeader, reason);
     }
-    // Without a reason, each call that ends well would make an error with its stack.
+    // Without a reason, Connect would create an error with a stack trace for each call that ends well.
     abort(reason ?? callEnded);
   };
 }
 
 const callEnded = new CallerLeft();
 
-/** Connect names the codings that it accepts in the metadata of its error, but does not send them. */
+/**
+ * Sets the header with the codings that Connect accepts. Connect names them in the metadata of its error, but does not send them.
+ */
 function setAcceptEncoding(header: Headers, error: unknown): void {
   for (const [name, value] of error instanceof ConnectError ? error.metadata : []) {
     if (name.endsWith("accept-encoding")) {
@@ -102,7 +104,7 @@ function setAcceptEncoding(header: Headers, error: unknown): void {
   }
 }
 
-/** Returns the error of our catalogue if this one had to be completed. */
+/** Adds details to an error of Connect. Returns the error of Kibitz's catalogue, or undefined if nothing had to be added. */
 function complete(error: unknown, input: DescMessage, requestId: string): KibitzError | undefined {
   // Nobody reads the answer to a cancelled call.
   if (!(error instanceof ConnectError) || error.code === Code.Canceled || hasErrorInfo(error)) {
@@ -111,14 +113,14 @@ function complete(error: unknown, input: DescMessage, requestId: string): Kibitz
   const known = errorFromConnect(error, input);
   const { code, rawMessage, message, details } = connectErrorFrom(known, requestId);
   Object.assign(error, { rawMessage, message, details: [...error.details, ...details] });
-  // Connect uses `internal` also for the client's faults, such as bytes that are no message.
+  // Connect also uses `internal` for mistakes of the client, such as bytes that are not a message.
   if (error.code === Code.Internal) {
     Object.assign(error, { code });
   }
   return known;
 }
 
-/** Our own error that Connect wraps, such as that of a body which was refused while it was read. */
+/** Returns Kibitz's own error that Connect has wrapped, such as that of a body that was rejected while it was read. */
 function causeOf(error: unknown): KibitzError | undefined {
   return error instanceof ConnectError && error.cause instanceof KibitzError ? error.cause : undefined;
 }

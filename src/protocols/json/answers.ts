@@ -23,15 +23,15 @@ export type RouteHandler = (req: NodeRequest, res: NodeResponse, admitted: Admit
 export interface AnswerOptions extends RequestReaderOptions {
   readonly calls: Calls;
   /**
-   * The longest time without a byte of an answer that has begun, in milliseconds; 10 s unless given, because proxies close a
-   * connection on which nothing moves, most of them after 30 to 60 s.
+   * The longest time without a byte in an answer that has begun, in milliseconds. Default: 10 s, because most proxies close a
+   * connection on which nothing moves for 30 to 60 s.
    */
   readonly heartbeatMs?: number;
 }
 
 const defaultHeartbeatMs = 10_000;
 
-/** One way to answer a route: the media type, and the call whose messages it shows. */
+/** One way to answer a route: a media type, and the call whose messages it shows. */
 interface Way {
   readonly framer: Framer;
   readonly route: Route;
@@ -40,10 +40,10 @@ interface Way {
 }
 
 /**
- * Answers a route in the media type that Accept prefers. An error that comes before the answer begins is an ordinary problem with
- * its status.
+ * Creates the handler of a route. It answers in the media type that Accept prefers. An error before the answer begins is a normal
+ * problem document with its own status.
  *
- * @param routes all routes, among which may be the stream of a unary call
+ * @param routes all routes, which may include the stream of a unary call
  */
 export function createRouteHandler(
   route: Route,
@@ -89,7 +89,11 @@ function waysOf(route: Route, routes: readonly Route[], options: AnswerOptions):
   return stream ? [...ways, ...waysOf(stream, routes, options)] : ways;
 }
 
-/** Waits until an answer begins. Leaving the messages ends the call. @throws what is thrown before it begins */
+/**
+ * Waits until an answer begins. If the reader stops reading the messages, the call ends.
+ *
+ * @throws the error that ends the call before its answer begins
+ */
 async function begin(
   answer: AsyncIterable<Message>,
   isWaiting: Framer["isWaiting"] = () => false,
@@ -110,7 +114,7 @@ async function begin(
   })();
 }
 
-/** The call that a request makes. Its signal is aborted if the client disconnects. */
+/** Returns the call that a request makes. Its signal is aborted if the client disconnects. */
 function callOf(
   req: NodeRequest,
   res: NodeResponse,

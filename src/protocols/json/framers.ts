@@ -13,23 +13,23 @@ const json = "application/json";
 /** Media type of server-sent events. */
 export const eventStream = "text/event-stream";
 
-/** Media type of JSON values, one on each line (NDJSON). */
+/** Media type of JSON values, one per line (NDJSON). */
 export const jsonLines = "application/x-ndjson";
 
 /** Writes the messages of a call as text of one media type. */
 export interface Framer extends AnswerForm {
   readonly mediaType: string;
-  /** True for a message that says that the call only waits. Such messages are left out before the answer begins. */
+  /** Returns true for a message that reports only that the call waits. Such messages are left out before the answer begins. */
   readonly isWaiting?: (message: Message) => boolean;
   /**
-   * The parts of the answer. An error is part of it if the media type has a place for an error.
+   * Returns the parts of the answer. An error becomes part of the answer if the media type has a place for errors.
    *
    * @throws the error of `messages` if the media type has no place for errors
    */
   frame(messages: AsyncIterable<Message>, request: Message, requestId: string): AsyncIterable<string>;
 }
 
-// A space, because a line break would be an empty line for clients that read lines.
+// The heartbeat is a space, because a line break would be an empty line for clients that read lines.
 const asJson = { mediaType: json, contentType: `${json}; charset=utf-8`, heartbeat: " ", headWaits: true };
 const asLines = { mediaType: jsonLines, contentType: jsonLines, heartbeat: " ", headWaits: false };
 const asEvents = {
@@ -39,7 +39,7 @@ const asEvents = {
   headWaits: false,
 };
 
-/** The media types of a route, the default one first. */
+/** Returns the framers of a route, one for each media type, beginning with the default. */
 export function framersOf(route: Pick<Route, "method">): readonly Framer[] {
   const { method } = route;
   switch (kindOfRoute(route)) {
@@ -54,7 +54,7 @@ export function framersOf(route: Pick<Route, "method">): readonly Framer[] {
   }
 }
 
-/** One JSON object: the answer to a unary call. */
+/** Creates the framer of a unary call, whose answer is one JSON object. */
 function messageFramer({ output }: DescMethod): Framer {
   const write = createMessageWriter(output);
   return {
@@ -67,7 +67,7 @@ function messageFramer({ output }: DescMethod): Framer {
   };
 }
 
-/** One JSON object: the answer that a stream ends with. */
+/** Creates the framer that sends only the last message of a stream, as one JSON object. */
 function answerFramer(method: DescMethod): Framer {
   const write = createEventWriter(method);
   return {
@@ -87,13 +87,14 @@ function answerFramer(method: DescMethod): Framer {
   };
 }
 
-/** The event that says that a call waits for an engine. */
+/** The event that reports that a call waits for an engine. */
 const waitingEvent = "queued";
 
 /**
- * Server-sent events, named after what is chosen in each message; then `done` with the last answer, or `error` with a problem document.
+ * Creates the framer of server-sent events. Each event is named after the field that is set in its message. After the messages
+ * comes `done` with the last answer, or `error` with a problem document.
  *
- * @param isAnsweredOnce whether `done` is the only event with the answer
+ * @param isAnsweredOnce true if `done` is the only event with the answer
  */
 function eventFramer(method: DescMethod, isAnsweredOnce: boolean): Framer {
   const write = createEventWriter(method);
@@ -120,7 +121,7 @@ function eventFramer(method: DescMethod, isAnsweredOnce: boolean): Framer {
   };
 }
 
-/** The same events, each as an object on a line: `{"move": {…}}`. The last one is the answer or `{"problem": {…}}`. */
+/** Creates the framer of events as JSON lines, such as `{"move": {…}}`. The last line is the answer or `{"problem": {…}}`. */
 function lineFramer(method: DescMethod): Framer {
   const write = createEventWriter(method);
   return {
@@ -140,7 +141,10 @@ function lineFramer(method: DescMethod): Framer {
   };
 }
 
-/** The answers to the items of a batch: as a JSON array in the order of the items, or each on a line when it is ready. */
+/**
+ * Creates the framers of a batch. They send the answers to its items as a JSON array in the order of the items, or each as a line
+ * when it is ready.
+ */
 function batchFramers(method: DescMethod): readonly Framer[] {
   const answersOf = createItemWriter(method);
   return [
@@ -176,7 +180,10 @@ interface ItemAnswer {
   readonly text: string;
 }
 
-/** Every item gets an answer: an error that ends the batch is the problem of each item that is not answered yet. */
+/**
+ * Creates the writer of the answers to a batch. Every item gets an answer: if an error ends the batch, each unanswered item gets
+ * that error as its problem.
+ */
 function createItemWriter(method: DescMethod) {
   const { output } = method;
   const write = createMessageWriter(output);
@@ -206,14 +213,17 @@ function createItemWriter(method: DescMethod) {
   };
 }
 
-/** A message of a stream as an event. */
+/** A message of a stream as a server-sent event. */
 interface StreamEvent {
   readonly name: string;
   readonly data: string;
   readonly isAnswer: boolean;
 }
 
-/** Writes the messages of a stream as events; undefined for a message in which nothing is chosen that this version knows. */
+/**
+ * Creates the writer of a stream's messages as events. It returns undefined for a message in which no field that this version
+ * knows is set.
+ */
 function createEventWriter(method: DescMethod): (message: Message) => StreamEvent | undefined {
   const { choice, answer } = eventsOf(method);
   const writers = new Map(
@@ -237,7 +247,7 @@ function createEventWriter(method: DescMethod): (message: Message) => StreamEven
 
 type Chosen = { readonly case?: string; readonly value?: unknown };
 
-/** An error as a problem document on one line. */
+/** Returns an error as a problem document on one line. */
 function problemText(thrown: unknown, requestId: string): string {
   return JSON.stringify(problemFromError(errorFromUnknown(thrown), requestId));
 }

@@ -19,7 +19,11 @@ import { exampleOf } from "./read-request.ts";
 import { kindOfRoute, type Route, routesFromServices } from "./routes.ts";
 import { sendEmpty } from "./send-answer.ts";
 
-/** Authenticates and admits a call of a method, or a request that is no call, before its body is read. @throws KibitzError */
+/**
+ * Authenticates and admits a call of a method before its body is read. The method is undefined for a request that is not a call.
+ *
+ * @throws KibitzError
+ */
 type Admit = (req: NodeRequest, method: DescMethod | undefined) => Promise<AdmittedCall>;
 
 interface GatewayOptions extends AnswerOptions {
@@ -35,8 +39,8 @@ interface Answering {
 }
 
 /**
- * Serves the methods of the services as plain JSON over HTTP, at the paths that their proto gives them:
- * one more protocol in front of the same calls. All that depends on a descriptor is done here, once.
+ * Creates the gateway, which serves the methods of the services as plain JSON over HTTP, at the paths that their proto sets. It
+ * is one more protocol for the same calls. All work that depends only on descriptors is done once, when the gateway is created.
  */
 export function createGateway(options: GatewayOptions): RequestHandler {
   const routes = routesFromServices(options.services);
@@ -57,7 +61,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     let admitted: AdmittedCall | undefined;
     try {
       admitted = await options.admit(req, route.method);
-      // A request that was closed before anybody read it emits nothing.
+      // If a request is closed before anybody reads it, it emits no event.
       if (isGone(res)) {
         return true;
       }
@@ -67,7 +71,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
         return true;
       }
       const error = errorFromUnknown(thrown);
-      // The log middleware has logged the errors of calls, but not those of writing an answer.
+      // The log middleware has logged the errors of calls, but not errors while an answer was written.
       if (error.code === "internal" && outcomeOf(req).code !== "internal") {
         const { id: requestId, path } = contextOf(req);
         const err = thrown instanceof KibitzError ? thrown.cause : thrown;
@@ -77,7 +81,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
         cutShort(res);
         return true;
       }
-      // The errors of calls are counted by the middleware.
+      // The middleware counts the errors of calls.
       const { hasLine, answerHeaders } = outcomeOf(req);
       if (admitted && !hasLine) {
         await admitted.refused(error);
@@ -87,7 +91,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     return true;
   }
 
-  /** Refuses a request that is no call. Its caller is authenticated first. */
+  /** Rejects a request that is not a call, after authenticating its caller. */
   async function refuse(
     req: NodeRequest,
     res: NodeResponse,
@@ -131,7 +135,10 @@ export function createGateway(options: GatewayOptions): RequestHandler {
   };
 }
 
-/** Returns a request that works, for a GET: most of these come from the address bar of a browser or from an EventSource. */
+/**
+ * Returns the hint for a GET to a path that needs POST: a request that works. Most of these requests come from the address bar of
+ * a browser or from an EventSource.
+ */
 function hintFor(route: Route, { headers }: NodeRequest): string {
   const example = JSON.stringify(exampleOf(route.method.input));
   const command = `curl ${shownBase(headers.host)}${route.path} -H 'Content-Type: application/json' -d '${example}'`;

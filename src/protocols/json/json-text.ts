@@ -13,17 +13,21 @@ import type { JsonCount } from "../../text/json-scan.ts";
 import { echo, isJsonObject, nameOfJson, type Plain } from "../../text/plain-text.ts";
 
 /**
- * Reads a JSON object more strictly than `JSON.parse`: it also rejects repeated keys, more than 1000 keys, more than 32 levels, and more
- * than 65,536 keys, values and lists together. The time is linear in the length of the text.
+ * Reads a JSON object more strictly than `JSON.parse`: it also rejects repeated keys, more than 1000 keys, more than 32 levels,
+ * and more than 65,536 keys, values and lists together. The time is linear in the length of the text.
  *
- * @param wanted what to send, for the error of a body that is no object
- * @throws KibitzError with all violations, which counts the more the longer the text is
+ * @param wanted text to send instead, for the error of a body that is not an object
+ * @throws KibitzError with all violations; the longer the text, the higher its cost
  */
 export function readJsonObject(text: string, wanted = "a JSON object"): Plain {
   return parseJsonObject(text, boundJson(text), wanted);
 }
 
-/** Reads a JSON object whose size is bounded already. @param members of all objects, as counted in the text */
+/**
+ * Reads a JSON object whose size has already been checked.
+ *
+ * @param members number of members of all objects, as counted in the text
+ */
 export function parseJsonObject(
   text: string,
   { members }: Pick<JsonCount, "members">,
@@ -41,7 +45,11 @@ export function parseJsonObject(
   return value;
 }
 
-/** The text of a body, without a byte order mark. @throws KibitzError if the body is not UTF-8 */
+/**
+ * Returns the text of a body, without a byte order mark.
+ *
+ * @throws KibitzError if the body is not UTF-8
+ */
 export function textFromBytes(body: Uint8Array): string {
   try {
     return utf8.decode(body);
@@ -54,10 +62,13 @@ function errorFromText(faults: readonly Fault[], bytes: number): KibitzError {
   return withCost(errorFromFaults(faults), costOfBytes(bytes));
 }
 
-/** Faults are looked for in this many characters at most: jsonc-parser takes up to a tenth of a microsecond for each. */
+/**
+ * The maximum number of characters in which violations are looked for, because jsonc-parser takes up to a tenth of a microsecond
+ * for each.
+ */
 const explainedMaxLength = 64 * 1024;
 
-/** Leaves the visit of a text at its first syntax error. */
+/** Thrown to end the visit of a text at its first syntax error. */
 const isBroken = new Error("a syntax error");
 
 function faultsOfText(text: string, wanted: string): readonly Fault[] {
@@ -70,15 +81,16 @@ function faultsOfText(text: string, wanted: string): readonly Fault[] {
 }
 
 /**
- * Finds the place where a text stops being JSON, and each repeated key before it. None are found if they come late in a long text.
+ * Finds the place where a text stops being JSON, and each repeated key before that place. Finds nothing if they come late in a
+ * long text.
  *
- * @param text at most 32 levels deep, as `countJson` counts them: the parser calls itself for each level, and sees no more of them before the
- * first syntax error
+ * @param text text with at most 32 levels, as counted by `countJson`; the parser calls itself for each level, and finds no more
+ * levels before the first syntax error
  */
 export function explainJson(text: string): readonly Fault[] {
   const start = text.slice(0, explainedMaxLength);
   const faults: Fault[] = [];
-  /** The keys so far of each open object. */
+  /** The keys that were found in each open object. */
   const open: Set<string>[] = [];
   const visitor: JSONVisitor = {
     onObjectBegin: () => void open.push(new Set()),
@@ -91,7 +103,7 @@ export function explainJson(text: string): readonly Fault[] {
       keys?.add(key);
     },
     onError(code, offset, length, line, column) {
-      // At its end, a start that was cut off always has an error.
+      // If the text was cut off, the parser always finds an error at the end.
       if (start === text || offset + length < start.length) {
         const where = `line ${line + 1}, column ${column + 1}`;
         const found = text.slice(offset, offset + length);
@@ -110,7 +122,7 @@ export function explainJson(text: string): readonly Fault[] {
   return faults;
 }
 
-/** The expected text, by the parser's name for an error. */
+/** The expected text for each error name of the parser. */
 const expectations: Readonly<Record<string, string>> = {
   ValueExpected: "a value",
   PropertyNameExpected: "a key in double quotes",
@@ -149,7 +161,7 @@ function repeated(path: readonly (string | number)[]): Fault {
   };
 }
 
-/** Holds nothing between calls. */
+/** The decoder of bodies. It can be shared, because it keeps nothing between calls. */
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 function malformed(message: string): Fault {
@@ -164,7 +176,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** The number of keys of all objects in a value. */
+/** Returns the number of keys of all objects in a value. */
 function countKeys(value: unknown): number {
   if (typeof value !== "object" || value === null) {
     return 0;

@@ -11,9 +11,9 @@ import { echo } from "../../text/plain-text.ts";
 import { textFromBytes } from "./json-text.ts";
 
 /**
- * Reads the text of a body that says that it is JSON.
+ * Reads the text of a body that claims to be JSON.
  *
- * @throws KibitzError; CallerLeft if the client disconnects before its end
+ * @throws KibitzError; CallerLeft if the client disconnects before the end of the body
  */
 export async function readJsonText(
   req: NodeRequest,
@@ -26,7 +26,7 @@ export async function readJsonText(
     throw notJson(req.headers["content-type"]);
   }
   const bytes = await readBody(req, maxBytes, bodies);
-  // While it was sent, other requests of the same caller may have been refused.
+  // Other requests of the same caller may have been rejected while the body was sent.
   admitted.check();
   return textFromBytes(bytes);
 }
@@ -43,15 +43,15 @@ function notJson(contentType: string | undefined): KibitzError {
 }
 
 /**
- * Reads a body to its end and inflates it. A body that is larger than `maxBytes`, before or after inflation, is refused: before reading
- * it if Content-Length says so, else without reading on.
+ * Reads a body to its end and decompresses it. A body larger than `maxBytes`, before or after decompression, is rejected: before
+ * it is read if Content-Length shows its size, otherwise as soon as it exceeds the limit.
  */
 async function readBody(req: NodeRequest, maxBytes: number, budget: BodyBudget): Promise<Uint8Array> {
   const outcome = outcomeOf(req);
   const encoding = req.headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
   const inflateBytes = inflators.get(encoding);
   if (encoding !== "identity" && !inflateBytes) {
-    // RFC 9110 section 15.5.16.
+    // RFC 9110 section 15.5.16 requires this header.
     outcome.answerHeaders.set("accept-encoding", "gzip, deflate");
     throw new KibitzError(
       "unsupported_media_type",
@@ -93,11 +93,11 @@ async function readBody(req: NodeRequest, maxBytes: number, budget: BodyBudget):
   }
 }
 
-/** Not brotli: 39 bytes of it make its decoder take 16 MB. */
+/** The decompression functions by content coding. Brotli is not accepted: 39 bytes of it make the decoder allocate 16 MB. */
 const inflators = new Map([
   ["gzip", promisify(gunzip)],
   ["x-gzip", promisify(gunzip)],
-  // In HTTP this means the zlib format, not a bare deflate stream.
+  // In HTTP, `deflate` means the zlib format, not a bare deflate stream.
   ["deflate", promisify(inflate)],
 ]);
 
@@ -108,7 +108,7 @@ function tooLarge(maxBytes: number): KibitzError {
   );
 }
 
-/** True if a Content-Type means JSON in UTF-8. Other parameters than the charset are ignored. */
+/** True if a Content-Type means JSON in UTF-8. All parameters except the charset are ignored. */
 export function isJson(contentType: string | undefined): boolean {
   if (contentType === "application/json") {
     return true;
@@ -118,8 +118,8 @@ export function isJson(contentType: string | undefined): boolean {
 }
 
 /**
- * Refuses all fields in the query of a URL, for calls that read their body alone: without effect, `?depth=5` would be answered at another
- * depth than the caller wants.
+ * Rejects any field in the query of a URL, for calls that read only their body. If it were ignored, `?depth=5` would be answered
+ * at a depth that the client did not want.
  */
 function refuseQuery(url = ""): void {
   const names = new Set(new URLSearchParams(queryOf(url)).keys());
@@ -129,14 +129,14 @@ function refuseQuery(url = ""): void {
   }
 }
 
-/** With the place in the body where the field belongs. */
+/** Returns the violation of a query parameter. Its pointer is the place in the body where the field belongs. */
 function faultOfParameter(name: string): Fault {
   const pointer = pointerStep(name);
   const message = `This call takes no query parameters, but the URL has \`${echo(name)}\`: put fields in the JSON body instead.`;
   return { pointer, code: "unknown_field", message };
 }
 
-/** The query of a URL, without its question mark. */
+/** Returns the query of a URL, without its question mark. */
 export function queryOf(url: string): string {
   const start = url.indexOf("?");
   return start === -1 ? "" : url.slice(start + 1);

@@ -15,19 +15,19 @@ import { parseJsonObject, readJsonObject } from "./json-text.ts";
 import { queryOf, readJsonText } from "./read-json.ts";
 import { kindOfRoute, type Route } from "./routes.ts";
 
-/** A request that was read. */
+/** A request after reading. */
 interface ReadRequest extends Pick<Call, "unreadable"> {
   readonly message: Message;
 }
 
 export interface RequestReaderOptions extends PlainReaderOptions {
-  /** Slices of the thread, for what takes long to read. */
+  /** Starts tasks in time slices, for requests that take long to read. */
   readonly beginWork: BeginWork;
-  /** The memory for all bodies while they are read. */
+  /** The memory budget for all bodies while they are read. */
   readonly bodies: BodyBudget;
 }
 
-/** The reader of the requests of a route. It rejects with a KibitzError, or with CallerLeft if the client disconnects. */
+/** Creates the reader of the requests of a route. It rejects with a KibitzError, or with CallerLeft if the client disconnects. */
 export function createRequestReader(
   route: Route,
   options: RequestReaderOptions,
@@ -56,7 +56,7 @@ export function createRequestReader(
   const readBatch = createBatchReader(method, options, wanted);
   return async (req, admitted) => {
     const text = await textOf(req, admitted);
-    // While the batch is read, other requests of the same caller may be refused.
+    // Other requests of the same caller may be rejected while the batch is read.
     const turn = options.beginWork(() => {
       refuseLeft(outcomeOf(req));
       admitted.check();
@@ -65,14 +65,16 @@ export function createRequestReader(
   };
 }
 
-/** Keys, values and lists of a batch: 200 requests with 600 moves and 218 `search_moves` each have 170,000. */
+/**
+ * The maximum number of keys, values and lists in a batch. 200 requests with 600 moves and 218 `search_moves` each have 170,000.
+ */
 const partsMax = 200_000;
 
 /**
- * The reader of a request that is a list of requests. It throws a KibitzError if the batch as a whole is invalid. An invalid item
- * has its own error, with pointers that begin at the item: the message has an empty request in its place.
+ * Creates the reader of requests that are a list of requests. It throws a KibitzError if the batch as a whole is invalid. An
+ * invalid item has its own error, whose pointers begin at the item. In the message, an empty request stands in its place.
  *
- * @param wanted what to send, for the error of a body that is no object
+ * @param wanted text to send instead, for the error of a body that is not an object
  */
 function createBatchReader(
   method: DescMethod,
@@ -102,7 +104,7 @@ function createBatchReader(
     const count = boundJson(text, method, partsMax);
     await turn();
     const sent = parseJsonObject(text, count, wanted);
-    // A longer batch is not suggested: its error says what is too much of it.
+    // For a longer batch, no other batch is suggested. Its error describes the excess.
     const message = await readWhole(sent, account, text.length <= requestMaxBytes);
     const messages: Message[] = [];
     const unreadable = new Map<number, string>();
@@ -120,12 +122,15 @@ function createBatchReader(
     return { message, unreadable };
   }
 
-  /** One batch is read at a time: parsed, it may take 22 times as much memory as its text. */
+  /**
+   * The end of the last reading. Batches are read one at a time, because a parsed batch may take 22 times as much memory as its
+   * text.
+   */
   let lastReading: Promise<unknown> = Promise.resolve();
 
   return (text, account, turn) => {
     const reading = lastReading.then(() => read(text, account, turn));
-    // Without its result: the last batch would stay in memory until the next one.
+    // Drop the result: otherwise the last batch would stay in memory until the next one.
     lastReading = reading.then(
       () => {},
       () => {},
@@ -136,7 +141,7 @@ function createBatchReader(
 
 const positions: Readonly<Record<string, string>> = { fen: "startpos", pgn: "1. e4 e5" };
 
-/** A short request that is answered: the first field of those that hold a position, a game or other requests. */
+/** Returns a short request that would be answered. It sets the first field that takes a position, a game or other requests. */
 export function exampleOf({ fields }: DescMessage): Plain {
   for (const { name, message, fieldKind } of fields) {
     const position = positions[name];
@@ -151,14 +156,14 @@ export function exampleOf({ fields }: DescMessage): Plain {
 }
 
 /**
- * The reader of a query string as the plain JSON that says the same, for the reader of the message type:
- * text becomes a number or a boolean where a field is one. What is neither stays text, and what is
- * repeated becomes an array, so that the message reader refuses it as it refuses such JSON.
+ * Creates the reader of a query string. It returns plain JSON for the message reader: text becomes a number or a boolean if the
+ * field has that type. Text that is neither stays text, and a repeated parameter becomes an array, so that the message reader
+ * rejects them like the same JSON.
  */
 export function createQueryReader(desc: DescMessage): (query: string) => Plain {
   const fields = new Map(desc.fields.map((field) => [field.name, field]));
   return (query) => {
-    // Without a prototype, `__proto__` is a name like any other.
+    // In an object without a prototype, `__proto__` is a normal name.
     const values: Record<string, unknown> = Object.create(null);
     for (const [name, text] of query === "" ? [] : new URLSearchParams(query)) {
       const field = fields.get(name);
@@ -176,7 +181,7 @@ export function createQueryReader(desc: DescMessage): (query: string) => Plain {
   };
 }
 
-/** An integer as everyone writes it: no sign but minus, no leading zero, fraction or exponent. */
+/** A pattern for an integer as people write it: no sign except minus, no leading zero, no fraction or exponent. */
 const integer = /^(?:0|-?[1-9]\d*)$/;
 
 function valueFromText(text: string, type: ScalarType | undefined): unknown {

@@ -3,17 +3,17 @@ import { http } from "../../../gen/google/api/annotations_pb.ts";
 import type { HttpRule } from "../../../gen/google/api/http_pb.ts";
 import { answer, answer_at_end, batch } from "../../../gen/kibitz/json/v1/options_pb.ts";
 
-/** A method of the service at a place of HTTP. */
+/** The HTTP method and path of a method of the service. */
 export interface Route {
   readonly verb: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** The whole path, to be matched exactly. */
+  /** The whole path. Requests must match it exactly. */
   readonly path: string;
   readonly method: DescMethod;
-  /** True if the request is the JSON body, false if it is the query. */
+  /** True if the request is the JSON body; false if it is the query. */
   readonly body: boolean;
 }
 
-/** The routes that the `google.api.http` options of these services declare. */
+/** Returns the routes that the `google.api.http` options of the services declare. */
 export function routesFromServices(services: readonly DescService[]): Route[] {
   return services
     .flatMap((service) => service.methods)
@@ -39,7 +39,7 @@ const verbs = { get: "GET", put: "PUT", post: "POST", delete: "DELETE", patch: "
  */
 type RouteKind = "unary" | "stream" | "batch" | "answer_at_end";
 
-/** A stream is sent as events unless its proto says otherwise. */
+/** Returns the form of a route's answer. A stream is sent as events unless its proto option sets another form. */
 export function kindOfRoute({ method }: Pick<Route, "method">): RouteKind {
   if (method.methodKind === "unary") {
     return "unary";
@@ -50,20 +50,23 @@ export function kindOfRoute({ method }: Pick<Route, "method">): RouteKind {
   return getOption(method, answer_at_end) ? "answer_at_end" : "stream";
 }
 
-/** The route with the states of another route's answer, if there is one: the same question and answer, at the path below. */
+/** Returns the route that streams the same answer as the given route, if there is one. Its path ends with `/stream`. */
 export function streamOfRoute({ verb, path }: Route, routes: readonly Route[]): Route | undefined {
   return routes.find(
     (stream) => kindOfRoute(stream) === "stream" && stream.verb === verb && stream.path === `${path}/stream`,
   );
 }
 
-/** The messages that a stream chooses from, and which of them is the answer. */
+/** The messages from which a stream chooses, and the one that is the answer. */
 interface StreamEvents {
   readonly choice: DescOneof;
   readonly answer: DescOneof["fields"][number];
 }
 
-/** The events of a stream by its proto: its message is one choice of messages, and one of them is marked as the answer. */
+/**
+ * Returns the events of a stream according to its proto. The output must be one choice of messages, one of which is marked as the
+ * answer.
+ */
 export function eventsOf({ output }: DescMethod): StreamEvents {
   const [choice] = output.oneofs;
   const marked = choice?.fields.find((field) => getOption(field, answer));

@@ -5,15 +5,15 @@ import { problemFromError } from "../../errors/problem.ts";
 import { isGone, type NodeResponse, writePart } from "../../http/message.ts";
 import type { RequestOutcome } from "../../request/context.ts";
 
-/** How an answer is sent, whatever its parts are. */
+/** The properties of an answer on the wire that do not depend on its parts. */
 export interface AnswerForm {
   /** The value of the Content-Type header. */
   readonly contentType: string;
   /** Sent between two parts if nothing else is sent for a while. Readers skip it. */
   readonly heartbeat: string;
   /**
-   * True if the head waits until the answer is complete, at most until the first heartbeat. Until then an error still gets its own
-   * status, and the RateLimit fields are exact.
+   * True if the head waits until the answer is complete, or until the first heartbeat at most. Until then, an error still gets
+   * its own status, and the RateLimit fields are exact.
    */
   readonly headWaits: boolean;
 }
@@ -21,15 +21,15 @@ export interface AnswerForm {
 interface AnswerTimes {
   /** The longest time without a byte, in milliseconds. */
   readonly heartbeatMs: number;
-  /** When the first such time began, by `performance.now()`. */
+  /** Start of the first such time, as `performance.now()`. */
   readonly startedAt: number;
 }
 
 /**
- * Sends an answer to its end, and a heartbeat whenever nothing was sent for a while. Stops if the client disconnects.
+ * Sends an answer to its end, with a heartbeat whenever nothing was sent for a while. Stops if the client disconnects.
  *
- * @throws what `parts` throws. If the status has been sent already, the body is the error. The response must then be cut short, so
- * that no client takes the error for the answer.
+ * @throws the error of `parts`. If the status has already been sent, the body contains the error. The response must then be
+ * aborted, so that no client takes the error for the answer.
  */
 export async function sendAnswer(
   response: NodeResponse,
@@ -40,9 +40,9 @@ export async function sendAnswer(
 ): Promise<void> {
   // Both kinds of responses have the same methods, but their overloads do not agree.
   const res = response as ServerResponse;
-  /** The parts that wait for the head; undefined when the head has been sent. */
+  /** The parts that wait for the head; undefined after the head has been sent. */
   let held: string | undefined = "";
-  /** Resolves when everything is sent that was written until now. `false`: the client has disconnected. */
+  /** Resolves when all text that was written until now has been sent. Resolves with false if the client has disconnected. */
   let sent = Promise.resolve(true);
   let timer: NodeJS.Timeout | undefined;
 
@@ -50,7 +50,7 @@ export async function sendAnswer(
     clearTimeout(timer);
     timer = setTimeout(() => void (held === undefined ? send(form.heartbeat) : begin()), ms);
   };
-  /** One text after the other: a heartbeat inside a part would break it. */
+  /** Sends texts one after the other, because a heartbeat within a part would break it. */
   const send = async (text: string) => {
     clearTimeout(timer);
     const own = sent.then((isRead) => isRead && writePart(res, text));
@@ -68,7 +68,7 @@ export async function sendAnswer(
   };
   const begin = () => {
     const first = held || form.heartbeat;
-    // Without it, nginx keeps the parts until a buffer is full.
+    // Without this header, nginx keeps the parts until its buffer is full.
     sendHeadOf(["X-Accel-Buffering", "no"]);
     return send(first);
   };
@@ -112,7 +112,7 @@ export async function sendAnswer(
   }
 }
 
-/** Answers without a body. */
+/** Sends an answer without a body. */
 export function sendEmpty(
   response: NodeResponse,
   status: number,

@@ -9,8 +9,8 @@ import { movesMax, type ObjectSchema } from "./schema.ts";
 import { jsonIn } from "./tidy-message.ts";
 
 /**
- * The arguments of a call, without those that are absent: null, and optional ones that are an empty text or list. A list, integer or
- * boolean that is JSON in a string is read. The service validates the values.
+ * Returns the arguments of a call without absent ones: null, and optional arguments that are an empty text or list. A list,
+ * integer or boolean that was sent as JSON in a string is parsed. The service validates the values.
  *
  * @throws KibitzError
  */
@@ -30,7 +30,11 @@ export function readArguments(sent: Plain, { properties, required }: ObjectSchem
   );
 }
 
-/** The value that is meant. @param type the type of the argument in its schema */
+/**
+ * Returns the value that the client probably means.
+ *
+ * @param type type of the argument in its schema
+ */
 function meantValue(value: unknown, type: unknown): unknown {
   const read = type === "string" ? undefined : jsonIn(value);
   const isMeant =
@@ -42,14 +46,20 @@ function meantValue(value: unknown, type: unknown): unknown {
   return read === null || (read !== undefined && isMeant) ? read : value;
 }
 
-/** True for an empty text or list. A list is no text: `{"fen": []}` hardly means the start position. */
+/**
+ * True for an empty text or list. An empty list does not count for a text argument: `{"fen": []}` hardly means the start
+ * position.
+ */
 function isEmpty(value: unknown, type: unknown): boolean {
   return typeof value === "string"
     ? value.trim() === ""
     : Array.isArray(value) && value.length === 0 && type !== "string";
 }
 
-/** Corrects a FEN that was pasted with its surroundings, and misspelt moves, if their meaning is certain. `notes` say what was changed. */
+/**
+ * Corrects misspelt moves, and a FEN that was pasted with other text, if their meaning is certain. The returned `notes` describe
+ * the changes.
+ */
 export async function correctArguments(
   sent: Plain,
   caller: Caller,
@@ -96,20 +106,20 @@ function isShortList(value: unknown, max: number): value is readonly string[] {
   return Array.isArray(value) && value.length <= max && value.every((text) => typeof text === "string");
 }
 
-/** True for a move that is certainly spelled properly. */
+/** True for a move that is certainly spelled correctly. */
 function isPlain(move: string): boolean {
   return /^(?!b[a-hx])(?:[KQRBN]?[a-h]?[1-8]?x?[a-h][1-8](?:=?[QRBNqrbn])?|[O0]-[O0](?:-[O0])?)[+#]?$/.test(
     move,
   );
 }
 
-/** The moves as they are read, if each has one meaning; else as they are written. */
+/** Returns the corrected moves if each has only one meaning. Otherwise returns the moves as they were written. */
 async function spell(from: PlayedMoves, caller: Caller): Promise<readonly string[]> {
   try {
     await caller.look(from);
     return from.moves;
   } catch (thrown) {
-    // The call itself meets all other errors again.
+    // The call itself will meet every other error again.
     const meant = errorFromUnknown(thrown).faults[0]?.instead?.moves;
     return isShortList(meant, movesMax) && meant.length === from.moves.length ? meant : from.moves;
   }
@@ -122,7 +132,7 @@ function unknownArgument(name: string, names: readonly string[]): Fault {
 }
 
 /**
- * The game that arguments name by `pgn` and `ply`, if they do.
+ * Returns the game that the arguments `pgn` and `ply` name. Returns undefined if there is no `pgn`.
  *
  * @throws KibitzError
  */
@@ -140,7 +150,7 @@ export async function readGameArguments(
   if (pgn === undefined) {
     return undefined;
   }
-  // The rules of a game in PGN are those of a review.
+  // A game in PGN must satisfy the rules of a review.
   await caller.check(GameService.method.reviewGame, { pgn });
   if (fen !== undefined || moves !== undefined) {
     const message = "Send `pgn`, or `fen` and `moves`, and not both.";
@@ -154,7 +164,7 @@ export async function readGameArguments(
     if (fault?.code !== "invalid_pgn" || typeof english !== "string") {
       throw thrown;
     }
-    // A game that cannot be read has a suggestion only if its pieces have the letters of one other language.
+    // An unreadable game has a suggestion only if its pieces have the letters of exactly one other language.
     const { warnings = [], ...game } = await caller.readGame(english, ply);
     return { ...game, warnings: ["The pieces of `pgn` have letters of another language.", ...warnings] };
   }
@@ -165,7 +175,7 @@ export function wrongType(name: string, must: string, value: unknown) {
   return errorFromFaults([{ pointer: `/${name}`, code: "invalid_type", message }]);
 }
 
-/** The position that arguments name by `fen` and `moves`. Their values have been validated. */
+/** Returns the position that the arguments `fen` and `moves` name. Their values have already been validated. */
 export function playedMovesOf({ fen, moves }: Plain): PlayedMoves {
   return {
     fen: typeof fen === "string" ? fen : "startpos",

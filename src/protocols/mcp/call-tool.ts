@@ -22,15 +22,15 @@ import { playMoves } from "./tools/play-moves.ts";
 interface CallToolOptions {
   readonly caller: Caller;
   readonly report?: Report | undefined;
-  /** Aborted when the result is no longer awaited: then the call rejects with the abort reason. */
+  /** Aborted when nobody waits for the result any more. The call then rejects with the abort reason. */
   readonly signal: AbortSignal;
-  /** Logs and counts an error, before its caller reads it. */
+  /** Logs and counts an error, before the client reads it. */
   readonly refused: (error: KibitzError) => Promise<void>;
 }
 
 /**
- * Calls a tool. An error that its caller can fix is a result, never an error of the protocol: clients show results to their models, and
- * often only the fact that there was an error.
+ * Calls a tool. An error that the client can fix is a result and not an error of the protocol, because clients show results to
+ * their models, but often only the fact that an error occurred.
  */
 export async function callTool(tool: Tool, sent: Plain, options: CallToolOptions): Promise<CallToolResult> {
   let args = sent;
@@ -53,8 +53,8 @@ export async function callTool(tool: Tool, sent: Plain, options: CallToolOptions
 }
 
 /**
- * Explains an error so that the model can fix its call: with what was wrong, the position, the nearest legal moves, and a call that would
- * be answered.
+ * Explains an error so that the model can fix its call. The result contains the problem, the position, the nearest legal moves,
+ * and a call that would be answered.
  */
 async function explain(
   error: KibitzError,
@@ -66,7 +66,7 @@ async function explain(
   const before = illegal && (await positionBefore(illegal, options));
   const { code, nextAction, retryAfterMs, upgrade, suggestedRequest } = error;
   const fixed = suggestedRequest && tool.argumentsOf ? tool.argumentsOf(suggestedRequest) : suggestedRequest;
-  // If the call cannot be fixed, play_moves shows the legal moves.
+  // If the call cannot be fixed, suggest play_moves, which shows the legal moves.
   const shown = before && { name: playMoves.name, arguments: { ...illegal?.from } };
   const suggested = fixed ? { name: tool.name, arguments: fixed } : shown;
   const text = textOf([
@@ -88,7 +88,7 @@ async function explain(
   };
 }
 
-/** The position before an illegal move; undefined if it cannot be played. */
+/** Returns the position before an illegal move, or undefined if the moves before it cannot be played. */
 async function positionBefore(
   { from }: IllegalMove,
   { caller, signal, refused }: CallToolOptions,
@@ -98,7 +98,7 @@ async function positionBefore(
   } catch (thrown) {
     signal.throwIfAborted();
     const failure = errorFromUnknown(thrown);
-    // Moves that are refused, too, are no failure.
+    // Moves that are rejected too are not a failure.
     if (failure.code === "internal" && failure.cause !== undefined) {
       await refused(failure);
     }
@@ -106,23 +106,23 @@ async function positionBefore(
   }
 }
 
-/** Most faults of one error that a text lists. */
+/** The maximum number of violations that the text of an error lists. */
 const faultsMax = 6;
 
 function messageOf({ message, faults }: KibitzError): string {
   const listed = faults.slice(0, faultsMax).map((fault) => `- ${fault.message}`);
   const rest = faults.length - listed.length;
   const lines = ["several things are wrong.", ...listed, ...(rest > 0 ? [`- and ${rest} more`] : [])];
-  // The service has another name for the candidates of compare_moves.
+  // The service has a different name for the candidates of compare_moves.
   return (faults.length > 1 ? lines.join("\n") : message).replaceAll("search_moves", "candidates");
 }
 
-/** A move that is not legal. */
+/** An illegal move, with the position before it. */
 interface IllegalMove {
   readonly written: string;
-  /** How many half-moves of the game come before it. */
+  /** The number of half-moves of the game before the move. */
   readonly plies: number;
-  /** The position in which it was to be played. */
+  /** The position in which the move was to be played. */
   readonly from: PlayedMoves;
 }
 
@@ -134,7 +134,7 @@ function findIllegalMove({ faults }: KibitzError, args: Plain): IllegalMove | un
   const { pointer, place } = fault;
   const [name, index] = keysOfPointer(pointer);
   if (name === "pgn") {
-    // To read and play a long game again would take longer than to find its error.
+    // Reading and playing a long game again would take longer than finding its error.
     return place?.fen === undefined
       ? undefined
       : { written: place.token, plies: (place.ply ?? 1) - 1, from: { fen: place.fen, moves: [] } };

@@ -23,11 +23,15 @@ import type { Peer } from "./server.ts";
 import { tidyMessage } from "./tidy-message.ts";
 
 export interface McpEndpointOptions extends SendersOptions, Answerers {
-  /** Admits requests before their bodies are read. */
+  /** Admits a request before its body is read. */
   readonly admit: (req: NodeRequest, kind: CallKind) => Promise<AdmittedCall>;
-  /** The scheme by which the caller reads pages of this server. */
+  /** Returns the scheme with which the client reads pages of this server. */
   readonly schemeOf: (req: NodeRequest) => Scheme;
-  /** Reads a body that is one JSON object. @throws KibitzError; CallerLeft if the client disconnects before its end */
+  /**
+   * Reads a body that is one JSON object.
+   *
+   * @throws KibitzError; CallerLeft if the client disconnects before the end of the body
+   */
   readonly readBody: (req: NodeRequest, admitted: AdmittedCall) => Promise<Plain>;
   /** The version of Kibitz. */
   readonly version: string;
@@ -35,17 +39,17 @@ export interface McpEndpointOptions extends SendersOptions, Answerers {
   readonly log: Pick<Log, "error">;
 }
 
-/** How often the idle timeout of a waiting client's connection is restarted, in milliseconds. */
+/** Interval at which the idle timeout of a waiting client's connection is restarted, in milliseconds. */
 const keepOpenMs = 60_000;
 
 const allow = "POST, OPTIONS";
 
-/** Error codes of bodies that are no message. JSON-RPC has errors of its own for them. */
+/** Error codes of bodies that are not messages. JSON-RPC has its own errors for them. */
 const unreadable: readonly ErrorCode[] = ["malformed_json", "invalid_type", "out_of_range"];
 
 /**
- * The Model Context Protocol at `POST /mcp`: one more protocol in front of the same calls, without sessions. The SDK is loaded with
- * the first message.
+ * Creates the endpoint of the Model Context Protocol at `POST /mcp`: one more protocol for the same calls, without sessions. The
+ * SDK is loaded with the first message.
  */
 export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
   const { admit, schemeOf, readBody, version } = options;
@@ -62,7 +66,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
         return;
       }
       admitted = await admit(req, "message");
-      // A request that was closed before its body was read emits nothing.
+      // If a request is closed before its body is read, it emits no event.
       if (isGone(res)) {
         return;
       }
@@ -75,18 +79,18 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
         return;
       }
       if (sent.method === "tools/call" && sent.id !== undefined) {
-        // Each tool counts as a request. Without an id the message is a notification, which calls no tool.
+        // Each call of a tool counts as a request. A message without an id is a notification, which calls no tool.
         admitted.countAsAnalysis();
       }
       await answerMessage(req, res, sent, admitted);
     } catch (thrown) {
-      // If the client has disconnected, there is no one to answer.
+      // If the client has disconnected, nobody reads an answer.
       if (thrown instanceof CallerLeft || isGone(res)) {
         return;
       }
       const error = errorFromUnknown(thrown);
       if (error.code === "internal") {
-        // The listener logs and answers it.
+        // The listener logs and answers this error.
         throw thrown;
       }
       if (admitted && !outcome.hasLine) {
@@ -116,7 +120,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
       const { exchange } = await import("./exchange.ts");
       const peer = peerOf(req, admitted, leaving.signal, options);
       const response = await exchange(req, sent, peer, version);
-      // A call that its client has left ends with a status, too, which is no fault of the client.
+      // A call whose client has disconnected also ends with an error status, but that is not a mistake of the client.
       if (response.status >= 400 && !isGone(res)) {
         await peer.refused(noMessage(response.status));
       }
@@ -145,7 +149,7 @@ function refuseMethod(req: NodeRequest, res: NodeResponse): void {
   sendProblem(req, res, new KibitzError("method_not_allowed", detail), [["Allow", allow]]);
 }
 
-/** The client of one request. */
+/** Returns the client of one request. */
 function peerOf(
   req: NodeRequest,
   admitted: AdmittedCall,
@@ -173,25 +177,25 @@ function peerOf(
       });
     },
     async refused(error: KibitzError) {
-      // If a call has failed, its middleware has logged it.
+      // If a call has failed, its middleware has already logged the error.
       if (error.code === "internal" && outcome.code !== "internal") {
         log.error({ err: error.cause, requestId: request.id }, "a tool failed");
       }
-      // The middleware of a call has counted its error. Other errors of a message count once.
+      // The middleware of a call has counted the error of the call. Any other error of a message counts once.
       if (!outcome.hasLine && counting === undefined) {
         outcome.code ??= error.code;
         counting = admitted.refused(error);
       }
       await counting;
     },
-    /** Resolves when an error that was reported so far is counted, and the header fields say so. */
+    /** Resolves when every error that was reported so far is counted, and the RateLimit headers include it. */
     async counted() {
       await counting;
     },
   } satisfies Peer & { counted(): Promise<void> };
 }
 
-/** Sends a response of the Fetch API: at once, or in parts as they come, waiting for a slow reader. */
+/** Sends a response of the Fetch API, either at once or in parts as they arrive. Waits for a slow reader. */
 async function sendResponse(
   res: NodeResponse,
   { status, headers, body }: Response,
@@ -203,13 +207,16 @@ async function sendResponse(
   }
   res.statusCode = status;
   for (const [name, value] of headers) {
-    // HTTP/2 has no such header, and Node answers HTTP/1.1 with it by itself.
+    // HTTP/2 has no Connection header, and Node sets it by itself over HTTP/1.1.
     if (name !== "connection") {
       res.setHeader(name, value);
     }
   }
   res.setHeader("Cache-Control", "no-store");
-  /** Not before the first part: the SDK returns a stream at once, and its call sets the RateLimit fields later. */
+  /**
+   * Sets the headers that the call has added. This must wait for the first part: the SDK returns a stream at once, and its call
+   * sets the RateLimit headers later.
+   */
   const completeHeaders = () => {
     for (const [name, value] of res.headersSent ? [] : answerHeaders) {
       res.setHeader(name, value);

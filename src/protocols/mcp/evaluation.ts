@@ -6,7 +6,7 @@ import type { Caller } from "./caller.ts";
 import { type PlainScore, scoreText } from "./text.ts";
 import type { Report } from "./tool.ts";
 
-/** An evaluation in plain JSON, as far as it is read here. */
+/** The fields of an evaluation in plain JSON that the tools read. */
 export interface PlainEvaluation {
   readonly fen: string;
   readonly engine: { readonly name: string } | null;
@@ -24,7 +24,7 @@ export interface PlainEvaluation {
   readonly summary: string;
 }
 
-/** The lines of an evaluation are in the order of their ranks, the best for the side to move first. */
+/** A line of an evaluation. Lines are in the order of their ranks: the best line for the side to move comes first. */
 export interface PlainLine {
   readonly rank: number;
   readonly score: PlainScore;
@@ -40,14 +40,17 @@ interface EvaluateEvent extends QueuedEvent {
   readonly evaluation: PlainEvaluation | null;
 }
 
-/** Evaluates a position, and reports each depth if `report` is given. */
+/** Evaluates a position. If `report` is given, reports each depth. */
 export async function evaluate(request: Plain, caller: Caller, report?: Report): Promise<PlainEvaluation> {
   if (report === undefined) {
     // Plain JSON has every field of the message.
     return (await caller.once(AnalysisService.method.evaluate, request)) as PlainEvaluation;
   }
   let last: PlainEvaluation | undefined;
-  /** Progress has to rise, by the specification: a depth comes twice if the search ends during the next one. */
+  /**
+   * The last reported progress. The specification requires that progress rises, but a depth comes twice if the search ends during
+   * the next depth.
+   */
   let reported = -1;
   for await (const event of follow<EvaluateEvent>(
     AnalysisService.method.streamEvaluate,
@@ -80,7 +83,7 @@ export async function evaluate(request: Plain, caller: Caller, report?: Report):
   return last;
 }
 
-/** The messages of a stream. The first one that says that the call waits for an engine is reported. */
+/** Yields the messages of a stream. Reports the first message that says that the call waits for an engine. */
 export async function* follow<Event extends QueuedEvent>(
   method: DescMethod,
   request: Plain,
@@ -97,7 +100,7 @@ export async function* follow<Event extends QueuedEvent>(
   }
 }
 
-/** A score for programs. */
+/** Returns a score for programs. */
 export function shownScore(score: PlainScore): Plain {
   return { ...score, text: scoreText(score) };
 }

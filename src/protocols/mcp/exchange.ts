@@ -5,16 +5,17 @@ import { echo, type Plain } from "../../text/plain-text.ts";
 import { refusedAnswer } from "./refusals.ts";
 import { createServer, type Peer } from "./server.ts";
 
-/** The headers that the SDK needs. It sees no others, above all no key. */
+/** The headers that the SDK needs. It gets no other header, so that it never sees an API key. */
 const passed = ["mcp-protocol-version", "mcp-method", "mcp-name"];
 
 const json = "application/json";
 const events = "text/event-stream";
 
 /**
- * Lets the SDK answer one message over HTTP, in its version of the protocol, by a server of its own. Rejects if the SDK fails.
+ * Lets the SDK answer one message over HTTP, in the message's version of the protocol, with a new server. Rejects if the SDK
+ * fails.
  *
- * @param version the version of Kibitz
+ * @param version version of Kibitz
  * @throws KibitzError `not_acceptable`
  */
 export async function exchange(
@@ -25,12 +26,12 @@ export async function exchange(
 ): Promise<Response> {
   const form = formOf(headers.accept, message);
   const asked = headers["mcp-protocol-version"];
-  // The SDK checks this header of all messages but the first.
+  // The SDK checks this header for all messages except the first one.
   if (message.method === "initialize" && asked !== undefined && !versions.includes(String(asked))) {
     const text = `Unsupported protocol version: ${echo(String(asked))} (supported versions: ${versions.join(", ")})`;
     return Response.json(refusedAnswer(unsupportedVersion, text), { status: 400 });
   }
-  /** The SDK reports errors of the message, too: the last one is that of its answer. */
+  /** The last error that the SDK has reported. It also reports errors of the message, and the last one belongs to its answer. */
   let error: Error | undefined;
   const handler = createMcpHandler(() => createServer(peer, version), {
     onerror(reported) {
@@ -38,7 +39,7 @@ export async function exchange(
     },
     ...(form === "events" && { responseMode: "sse" }),
   });
-  // The type of the body is validated by now, and the SDK refuses a client that does not name both types of answers.
+  // The type of the body is already validated, and the SDK rejects a client that does not name both types of answers.
   const shown = new Headers({ Accept: `${json}, ${events}`, "Content-Type": json });
   for (const name of passed.filter((name) => name in headers)) {
     shown.set(name, String(headers[name]));
@@ -48,21 +49,21 @@ export async function exchange(
   if (response.status >= 500) {
     throw error ?? new Error(`the SDK has answered with the status ${response.status}`);
   }
-  // A subscription is a stream of events until its client disconnects.
+  // A subscription is a stream of events that lasts until its client disconnects.
   return form === "json" && message.method !== "subscriptions/listen" ? asJson(response) : response;
 }
 
-/** Versions of the protocol that begin with `initialize`, and those that do not. */
+/** The supported protocol versions: those that begin with `initialize`, and those that do not. */
 const versions: readonly string[] = [...SUPPORTED_PROTOCOL_VERSIONS, "2026-07-28"];
 
-/** The code with which the SDK refuses an unknown version of the older protocol. */
+/** The error code with which the SDK rejects an unknown version of the older protocol. */
 const unsupportedVersion = -32_000;
 
 /**
- * The form of the answer. A client that accepts both types has to say so, or to ask for progress, before it gets events: most clients
- * that accept everything read JSON only.
+ * Returns the form of the answer. If a client accepts both types, it gets events only if it names their type or asks for
+ * progress, because most clients that accept everything read only JSON.
  *
- * @throws KibitzError if the client accepts neither
+ * @throws KibitzError if the client accepts neither type
  */
 function formOf(accept: string | undefined, { params }: Plain): "json" | "events" | "either" {
   const takesJson = preferredType(accept, [json]) !== undefined;
@@ -79,7 +80,7 @@ function formOf(accept: string | undefined, { params }: Plain): "json" | "events
   return takesEvents && reads ? "either" : "json";
 }
 
-/** The last message of a stream of events, which is the answer, as JSON. */
+/** Returns the last message of a stream of events, which is the answer, as JSON. */
 async function asJson(response: Response): Promise<Response> {
   if (response.headers.get("content-type") !== events) {
     return response;

@@ -6,21 +6,24 @@ export const notJson = -32700;
 export const invalidRequest = -32600;
 const invalidParams = -32602;
 
-/** The error for the log and the error quota if the SDK has refused a message with a status of HTTP. */
+/** Returns the error for the log and the error quota if the SDK has rejected a message with an HTTP status. */
 export function noMessage(status: number): KibitzError {
   const code = status === 404 ? "not_found" : status === 406 ? "not_acceptable" : "malformed_http";
   return new KibitzError(code, "The message is none that the protocol knows.");
 }
 
-/** The answer to a message that is refused. JSON-RPC requires the id null if none was read. */
+/** Returns the answer to a rejected message. JSON-RPC requires the id null if no id was read. */
 export function refusedAnswer(code: number, message: string, id: string | number | null = null) {
   return { jsonrpc: "2.0", id, error: { code, message } };
 }
 
-/** The longest id or progress token, in characters: an answer repeats the id once, and the token with each progress. */
+/**
+ * The maximum length of an id or progress token, in characters. An answer repeats the id once, and the token with each progress
+ * report.
+ */
 const echoedMaxCharacters = 256;
 
-/** The answer to a message whose id or progress token is too long; undefined for all others. */
+/** Returns the answer to a message whose id or progress token is too long. Returns undefined for any other message. */
 export function refusalOfLongId({ id, params }: Plain) {
   const { progressToken } = Object(Object(params)._meta) as Plain;
   const most = `must have at most ${echoedMaxCharacters} characters, not`;
@@ -34,7 +37,10 @@ export function refusalOfLongId({ id, params }: Plain) {
   return undefined;
 }
 
-/** The id of a message, to repeat in its refusal; null if it has none that may be repeated. */
+/**
+ * Returns the id of a message, to repeat in the answer that rejects it. Returns null if the message has no id that may be
+ * repeated.
+ */
 export function idOf(message: unknown): string | number | null {
   const { id } = Object(message) as Plain;
   return typeof id === "number" || (typeof id === "string" && !isTooLong(id)) ? id : null;

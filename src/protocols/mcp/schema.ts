@@ -7,12 +7,16 @@ type Schema = JsonObject;
 
 export type ObjectSchema = ReturnType<typeof objectSchema>;
 
-/** A schema of an object that has these properties and no others. @param required the properties that must not be missing */
+/**
+ * Creates the schema of an object that has these properties and no others.
+ *
+ * @param required names of the properties that must not be missing
+ */
 export function objectSchema(properties: Record<string, Schema>, required = Object.keys(properties)) {
   return { type: "object" as const, properties, required, additionalProperties: false };
 }
 
-/** A schema that also allows null. */
+/** Returns a schema that also allows null. */
 export function nullable({ type = "object", ...schema }: Schema): Schema {
   return { ...schema, type: [type, "null"] };
 }
@@ -21,7 +25,7 @@ export function listOf(items: Schema): Schema {
   return { type: "array", items };
 }
 
-/** The schema of an answer. Every answer has the position that it is about, and warnings. */
+/** Creates the schema of an answer. Every answer has its position, and warnings. */
 export function answerSchema(properties: Record<string, Schema>): ObjectSchema {
   return objectSchema({
     fen: { ...result.text, description: "Six fields, as it can be sent back." },
@@ -32,7 +36,7 @@ export function answerSchema(properties: Record<string, Schema>): ObjectSchema {
   });
 }
 
-/** Copies a value with only the properties that its schema names, and null for each one that is missing. */
+/** Copies a value with only the properties that its schema names. A missing property becomes null. */
 export function shaped(value: unknown, schema: Schema): unknown {
   const { properties, items } = schema as {
     readonly properties?: Record<string, Schema>;
@@ -52,7 +56,7 @@ export function shaped(value: unknown, schema: Schema): unknown {
 
 const text = { type: "string" };
 
-/** The schemas of results that several tools have. */
+/** The schemas of results that several tools share. */
 export const result = {
   text,
   integer: { type: "integer" },
@@ -68,15 +72,15 @@ export const result = {
 
 const { field: fields } = AnalysisService.method.evaluate.input;
 
-/** The bounds of a field of requests, by its proto. */
+/** Returns the bounds of a request field according to its proto. */
 export function boundsOf(name: "depth" | "multipv" | "nodes"): IntegerBounds {
   return boundsOfField(fields[name], { minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 }
 
-/** The most moves of a position. */
+/** The maximum number of moves in a request. */
 export const { maximum: movesMax } = boundsOfList(fields.moves);
 
-/** The schemas of arguments that several tools have. */
+/** The schemas of arguments that several tools share. */
 export const argument = {
   fen: {
     type: "string",

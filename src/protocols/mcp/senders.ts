@@ -3,18 +3,18 @@ import { KibitzError } from "../../errors/errors.ts";
 import { echo } from "../../text/plain-text.ts";
 
 export interface SendersOptions {
-  /** Origins of web pages that may send requests; `*` allows none. */
+  /** Origins of web pages that may send requests. `*` allows none. */
   readonly origins: readonly string[];
-  /** Allowed host names, in lower case; all if undefined. */
+  /** Allowed host names, in lower case. If undefined, all hosts are allowed. */
   readonly hosts: readonly string[] | undefined;
 }
 
 /**
- * Rejects requests of web pages that the operator has not allowed, by the headers Host and Origin. Otherwise a page that a user of this
- * network visits could reach a server that only this network may reach, also through a host name that leads here (DNS rebinding). The
- * specification requires the check.
+ * Rejects requests of web pages that the operator has not allowed, according to the Host and Origin headers. Without this check,
+ * a page that a user of this network visits could reach a server that is meant for this network only, even through a host name
+ * that resolves to the server (DNS rebinding). The MCP specification requires the check.
  *
- * The scheme is an argument because this server speaks http, and a proxy in front of it perhaps https.
+ * The scheme is an argument because this server speaks HTTP, but a proxy before it may speak HTTPS.
  *
  * @throws KibitzError `host_not_allowed`, `origin_not_allowed`
  */
@@ -42,17 +42,17 @@ export function createSenderCheck({ origins, hosts }: SendersOptions) {
   };
 }
 
-/** The scheme by which clients read pages of this server: a part of the origin of these pages. */
+/** The scheme with which clients read pages of this server. It is part of the origin of these pages. */
 export type Scheme = "http" | "https";
 
-/** The loopback names of a machine. */
+/** The names of a machine for its own loopback address. */
 const loopbackNames: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
- * The allowed hosts. If the server listens on loopback, the loopback names and the names that the operator adds; otherwise the names that
- * the operator lists, or all.
+ * Returns the allowed hosts. If the server listens on loopback, they are the loopback names and the names that the operator adds.
+ * Otherwise they are the names that the operator lists, or all names.
  *
- * @param address the address on which the server listens
+ * @param address address on which the server listens
  */
 export function allowedHosts(
   address: string,

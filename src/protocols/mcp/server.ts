@@ -7,20 +7,27 @@ import { noMessage } from "./refusals.ts";
 import type { Report } from "./tool.ts";
 import { annotations, instructions, tools } from "./tools.ts";
 
-/** The client of a server. */
+/** The client of a server, as the server sees it. */
 export interface Peer {
   /** Aborted when the client disconnects, which cancels its calls. */
   readonly left: AbortSignal;
-  /** @param signal aborted when the call is cancelled, or the client disconnects */
+  /**
+   * Returns the service for one call of a tool.
+   *
+   * @param signal aborted if the call is cancelled or the client disconnects
+   */
   callerFor(signal: AbortSignal): Caller;
   /** Logs and counts the error of a message or a tool. */
   refused(error: KibitzError): Promise<void>;
 }
 
-/** A day, in milliseconds: the tools change with a version of this service only. */
+/**
+ * The time for which clients may cache the list of tools, in milliseconds: a day. The tools change only with the version of this
+ * service.
+ */
 const listTtlMs = 86_400_000;
 
-/** The tools, as the specification lists them. */
+/** The tools in the form that the specification requires for their list. */
 const listed = tools.map(({ name, title, description, inputSchema, outputSchema }) => ({
   name,
   title,
@@ -31,9 +38,9 @@ const listed = tools.map(({ name, title, description, inputSchema, outputSchema 
 }));
 
 /**
- * The tools for one client: for one request over HTTP, for one connection over standard input and output.
+ * Creates the server with the tools for one client: for one request over HTTP, or one connection over standard input and output.
  *
- * @param version the version of Kibitz
+ * @param version version of Kibitz
  */
 export function createServer(peer: Peer, version: string): Server {
   const server = new Server(
@@ -75,7 +82,7 @@ export function createServer(peer: Peer, version: string): Server {
   return server;
 }
 
-/** Reports the errors with which the SDK answers messages by itself, because they count as the errors of tools do. */
+/** Reports the errors with which the SDK itself answers messages, because they count like the errors of tools. */
 function reportErrors(server: Server, { refused }: Peer): void {
   const connect = server.connect.bind(server);
   server.connect = (transport) => {
@@ -83,8 +90,8 @@ function reportErrors(server: Server, { refused }: Peer): void {
     transport.send = (message, options) => {
       if ("error" in message && message.error.code !== ProtocolErrorCode.InternalError) {
         const isUnknown = message.error.code === ProtocolErrorCode.MethodNotFound;
-        // Not awaited: the SDK gives an error the status 404 or 400 only if it is sent at once.
-        // The endpoint awaits the same count, and handles its failure.
+        // This is not awaited: the SDK gives an error the status 404 or 400 only if the error is sent at once. The endpoint
+        // awaits the same count, and handles its failure.
         refused(noMessage(isUnknown ? 404 : 400)).catch(() => {});
       }
       return send(message, options);

@@ -8,20 +8,20 @@ import { tidyMessage } from "./tidy-message.ts";
 
 interface StdioOptions {
   readonly input: Readable;
-  /** Gets messages of the protocol, one a line, and nothing else. */
+  /** The stream for messages of the protocol, one per line. Nothing else may be written to it. */
   readonly output: Writable;
   readonly peer: Peer;
   /** The version of Kibitz. */
   readonly version: string;
-  /** Reports lines that are no message, and failures of the connection. */
+  /** Reports lines that are not messages, and failures of the connection. */
   readonly onError: (error: Error) => void;
 }
 
 /**
- * Serves one client, in the version of the specification of its first message.
+ * Serves one client, in the protocol version of its first message.
  *
- * @returns `close` cancels the calls under way, and sends nothing more. `failed` resolves when the output has failed, which ends the
- * connection, too.
+ * @returns `close` cancels the calls in flight and sends nothing more; `failed` resolves when the output has failed, which also
+ * ends the connection
  */
 export function openStdio({ input, output, peer, version, onError }: StdioOptions) {
   const { promise: failed, resolve } = Promise.withResolvers<void>();
@@ -29,7 +29,7 @@ export function openStdio({ input, output, peer, version, onError }: StdioOption
     output.write(`${JSON.stringify(refused)}\n`);
     onError(new Error(refused.error.message));
   });
-  // A process would go on for as long as its input is read.
+  // A process does not end as long as its input is read.
   const leave = () => input.unpipe(messages);
   input.on("error", onError).pipe(messages);
   output.on("error", () => {
@@ -49,16 +49,16 @@ export function openStdio({ input, output, peer, version, onError }: StdioOption
 
 type Refused = ReturnType<typeof refusedAnswer>;
 
-/** The longest line, in bytes: as the longest message over HTTP. */
+/** The maximum length of a line in bytes, the same as that of a message over HTTP. */
 const lineMaxBytes = 512 * 1024;
 
 /**
- * Passes on lines that are messages, and refuses all others. The SDK would drop a line that is no message without an answer, and end the
- * connection after one that is too long.
+ * Creates a stream that passes on lines that are messages, and rejects all others. The SDK would drop an invalid line without an
+ * answer, and would end the connection after a line that is too long.
  */
 function messagesOnly(refuse: (refused: Refused) => void): Transform {
   const decoder = new TextDecoder();
-  /** The line that has begun, up to the first character too many. */
+  /** The incomplete last line, up to the first character beyond the maximum length. */
   let begun = "";
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
@@ -77,7 +77,10 @@ function messagesOnly(refuse: (refused: Refused) => void): Transform {
   });
 }
 
-/** The message of a line for the SDK, or the answer to a line that is no message, or that has too long an id. */
+/**
+ * Returns the message of a line for the SDK. If the line is not a message, or its id is too long, returns the answer that rejects
+ * it.
+ */
 function readLine(line: string): string | Refused {
   if (Buffer.byteLength(line) > lineMaxBytes) {
     const text = `A message is longer than ${lineMaxBytes} bytes, and is not read: send one position or game at a time.`;

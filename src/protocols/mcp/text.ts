@@ -1,14 +1,15 @@
-/** The words and boards of answers, for models. */
+/** The texts and boards of answers, for models. */
 
 import type { MoveName } from "../../calls/rulebook.ts";
 
-/** The longest text of an answer, in characters: users pay for what their models read. */
+/** The maximum length of an answer's text, in characters, because users pay for the text that their models read. */
 const textMaxCharacters = 4000;
 
 const shortened = "\n(shortened)";
 
 /**
- * Joins parts of a text by empty lines. If the text is too long, its last lines are left out, so the most important part comes first.
+ * Joins parts of a text with empty lines. If the text is too long, its last lines are left out, so the most important part must
+ * come first.
  */
 export function textOf(parts: readonly (string | undefined)[], maxCharacters = textMaxCharacters): string {
   const text = parts.filter(Boolean).join("\n\n");
@@ -19,7 +20,7 @@ export function textOf(parts: readonly (string | undefined)[], maxCharacters = t
   return lines.trimEnd() + shortened;
 }
 
-/** The side to move in a FEN. */
+/** Returns the side to move in a FEN. */
 export function turnOf(fen: string): "white" | "black" {
   return fen.split(" ")[1] === "b" ? "black" : "white";
 }
@@ -28,7 +29,10 @@ export function nameOfSide(side: "white" | "black"): string {
   return side === "white" ? "White" : "Black";
 }
 
-/** A position in nine lines, White below, by the letters of its FEN: upper case is White, a dot is an empty square. */
+/**
+ * Returns a position as text of nine lines, with White at the bottom. The letters are those of the FEN: upper case is White, and
+ * a dot is an empty square.
+ */
 export function boardOf(fen: string): string {
   const [placement = ""] = fen.split(" ");
   const rows = placement.split("/").map((rank, index) => {
@@ -38,7 +42,7 @@ export function boardOf(fen: string): string {
   return [...rows, "  a b c d e f g h"].join("\n");
 }
 
-/** The description of a position that every answer has. */
+/** Returns the description of a position, which every answer contains. */
 export function describePosition(fen: string): string {
   return `${nameOfSide(turnOf(fen))} to move. FEN: ${fen}\n\n${boardOf(fen)}`;
 }
@@ -51,7 +55,7 @@ export interface PlainScore {
   readonly win_percent: number;
 }
 
-/** A score that names its side: "White +1.35", "Black mates in 3", "equal 0.00". */
+/** Returns a score as text that names its side: "White +1.35", "Black mates in 3", "equal 0.00". */
 export function scoreText({ cp, mate, bound, win_percent: winPercent }: PlainScore): string {
   if (mate === 0) {
     return winPercent > 50 ? "White has mated" : "Black has mated";
@@ -64,33 +68,33 @@ export function scoreText({ cp, mate, bound, win_percent: winPercent }: PlainSco
     return "equal 0.00";
   }
   const isWhite = Number(pawns) > 0;
-  // Bounds are from White's point of view: a lower bound is an upper one for Black.
+  // Bounds are from White's point of view: a lower bound for White is an upper bound for Black.
   const limit = bound === "exact" ? "" : (bound === "lower") === isWhite ? "at least " : "at most ";
   return `${isWhite ? "White" : "Black"} ${limit}+${pawns.replace("-", "")}`;
 }
 
-/** `Nf3 (g1f3)`. */
+/** Returns a move in both notations, such as `Nf3 (g1f3)`. */
 export function moveText({ san, uci }: MoveName): string {
   return `${san} (${uci})`;
 }
 
-/** A number of half-moves, in words. */
+/** Returns a number of half-moves in words. */
 export function halfMovesText(count: number): string {
   return count === 1 ? "1 half-move" : `${count} half-moves`;
 }
 
-/** Warnings and draw claims, one a line. */
+/** Returns warnings and draw claims, one per line. */
 export function notesText(warnings: readonly string[], drawClaim: string | null | undefined): string {
   const claim = drawClaim ? [`A draw can be claimed: ${drawClaim.replaceAll("_", " ")}.`] : [];
   return [...claim, ...warnings].map((note) => `Note: ${note}`).join("\n");
 }
 
-/** Most legal moves that an error lists. */
+/** The maximum number of legal moves that an error lists. */
 const nearestMax = 20;
 
 /**
- * The legal moves that are most similar to a written move: to the same square, by the same piece, from the same square. Equally similar
- * moves keep their order.
+ * Returns the legal moves that are most similar to a written move: those to the same square, by the same piece, or from the same
+ * square. Equally similar moves keep their order.
  */
 export function nearestMoves(
   written: string,

@@ -1,12 +1,12 @@
 import { countJson, membersMax } from "../../text/json-scan.ts";
 import { isJsonObject, type Plain } from "../../text/plain-text.ts";
 
-/** Levels of a message, `params` included, in which a member that is null is removed. */
+/** The number of levels of a message, including `params`, in which members that are null are removed. */
 const tidyLevels = 4;
 
 /**
- * A message without the members of its `params` that are null, which means absent, and with `arguments` read if they are JSON in a
- * string. Many clients write every field of their types.
+ * Returns a message without the null members of its `params`, because many clients write every field of their types, and null
+ * means absent. If `arguments` are JSON in a string, they are parsed.
  */
 export function tidyMessage<Message>(message: Message): Message {
   if (!isJsonObject(message)) {
@@ -32,7 +32,10 @@ function withoutNulls(value: unknown, levels: number): unknown {
   );
 }
 
-/** The value that a string spells in JSON; undefined if the string spells none, or more than an object of lists. */
+/**
+ * Returns the value that a string contains as JSON. Returns undefined if it is not JSON, or is nested deeper than an object of
+ * lists.
+ */
 export function jsonIn(text: unknown): unknown {
   if (typeof text !== "string") {
     return undefined;

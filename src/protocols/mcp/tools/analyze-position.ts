@@ -58,7 +58,7 @@ const outputSchema = answerSchema({
   engine: nullable(result.text),
 });
 
-/** The evaluation of a position. */
+/** The tool that evaluates a position. */
 export const analyzePosition: Tool = {
   name: "analyze_position",
   title: "Analyze a chess position",
@@ -74,7 +74,11 @@ export const analyzePosition: Tool = {
   },
 };
 
-/** @param read the warnings about the PGN */
+/**
+ * Returns the answer of the tool.
+ *
+ * @param read warnings about the PGN
+ */
 function answerOf(found: PlainEvaluation, read: readonly string[]): ToolAnswer {
   const { fen, lines, terminal, draw_claimable: claim, search, engine } = found;
   const warnings = [...read, ...found.warnings.map(({ message }) => message)];
@@ -103,7 +107,7 @@ function verdictOf({ score, best_move: best }: PlainEvaluation): string {
   return `${scoreText(score)} (${chances}).${best ? ` Best move: ${moveText(best)}.` : ""}`;
 }
 
-/** Most plies of a line in the text: fewer if there are many lines. */
+/** Returns the maximum number of plies that the text shows of a line. It is smaller if there are many lines. */
 const pliesShown = (lines: number) => (lines > 4 ? 6 : 10);
 
 function linesText({ fen, lines, search, engine }: PlainEvaluation): string {

@@ -49,7 +49,7 @@ const outputSchema = answerSchema({
   engine: nullable(result.text),
 });
 
-/** A comparison of some moves, all searched to the same depth. */
+/** The tool that compares some moves. All are searched to the same depth. */
 export const compareMoves: Tool = {
   name: "compare_moves",
   title: "Compare chess moves",
@@ -117,7 +117,7 @@ function nameOf({ san, moves }: PlainLine): string {
   return `${san[0]} (${moves[0]})`;
 }
 
-/** Undefined if one of two different scores is a mate. */
+/** Returns how many centipawns a line is worse than the best one. Returns undefined if one of two different scores is a mate. */
 function centipawnLoss({ score }: PlainLine, { score: best }: PlainLine): number | undefined {
   if (score.cp !== null && best.cp !== null) {
     return Math.abs(best.cp - score.cp);
@@ -129,7 +129,7 @@ function winPercentLoss({ score }: PlainLine, { score: best }: PlainLine): numbe
   return Math.round(Math.abs(best.win_percent - score.win_percent) * 10) / 10;
 }
 
-/** Most plies of a line in the text. */
+/** The maximum number of plies of a line in the text. */
 const pliesShown = 8;
 
 function rowOf(line: PlainLine, best: PlainLine, fen: string): string {

@@ -15,7 +15,7 @@ const outputSchema = answerSchema({
   draw_claimable: nullable(result.text),
 });
 
-/** The position after some moves, by the rules of chess alone. */
+/** The tool that plays moves by the rules of chess alone, and shows the position after them. */
 export const playMoves: Tool = {
   name: "play_moves",
   title: "Play chess moves",
@@ -24,7 +24,7 @@ export const playMoves: Tool = {
   inputSchema,
   outputSchema,
   async call(args, caller) {
-    // The service validates the fields, although no search follows.
+    // The service validates the arguments, although no search follows.
     await caller.check(AnalysisService.method.evaluate, { ...args, fen: args.fen ?? "startpos" });
     return answerOf(await caller.play(playedMovesOf(args)));
   },

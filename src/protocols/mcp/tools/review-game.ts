@@ -63,7 +63,7 @@ const outputSchema = answerSchema({
   engine: nullable(result.text),
 });
 
-/** The review of a whole game, move by move. */
+/** The tool that reviews a whole game, move by move. */
 export const reviewGame: Tool = {
   name: "review_game",
   title: "Review a chess game",
@@ -116,7 +116,7 @@ async function review(request: Plain, caller: Caller, report?: Report): Promise<
   let total: number | undefined;
   for await (const { move, review } of follow<ReviewEvent>(method, request, caller, report)) {
     if (move && report) {
-      // Not before the first move: then the service has read the game, and counted the review.
+      // Wait for the first move: the service has then read the game, and counted the review.
       total ??= await pliesOf(request, caller);
       const message = `half-move ${move.ply}, ${move.move.san}: ${scoreText(move.evaluation)}`;
       report({ progress: move.ply, total, message });
@@ -129,7 +129,7 @@ async function review(request: Plain, caller: Caller, report?: Report): Promise<
   return found;
 }
 
-/** The length of a game that the service has read. */
+/** Returns the number of half-moves of a game that the service has already read. */
 async function pliesOf(request: Plain, caller: Caller): Promise<number> {
   const { moves } =
     typeof request.pgn === "string" ? await caller.lookThrough(request.pgn) : playedMovesOf(request);
@@ -174,7 +174,7 @@ function answerOf(found: PlainReview): ToolAnswer {
   };
 }
 
-/** The longest name of a player in the text, in characters. */
+/** The maximum length of a player's name in the text, in characters. */
 const nameMaxCharacters = 40;
 
 function titleOf(found: PlainReview): string {
@@ -187,7 +187,10 @@ function titleOf(found: PlainReview): string {
   return `${name("White")} – ${name("Black")}, ${resultOf(found)}, ${halfMovesText(moves.length)}`;
 }
 
-/** The last word of the PGN. The tag may be missing, and a game that was sent as moves has no tags. */
+/**
+ * Returns the result of a game, which is the last word of its PGN. The Result tag may be missing, and a game that was sent as
+ * moves has no tags.
+ */
 function resultOf({ pgn }: PlainReview): string {
   return /\S+$/.exec(pgn.slice(-16).trimEnd())?.[0] ?? "*";
 }
@@ -204,7 +207,7 @@ function playerText(side: string, player: PlainPlayer): string {
   return `${side}: ${parts.filter(Boolean).join(", ")}`;
 }
 
-/** Most judged moves in the text: the worst, in the order of the game. */
+/** The maximum number of judged moves in the text. They are the worst ones, in the order of the game. */
 const judgedMax = 20;
 
 function judgedText(moves: readonly PlainMove[], start: string): string {
