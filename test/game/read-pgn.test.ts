@@ -298,6 +298,7 @@ function mainLineIn(text: string): string {
     .replaceAll(/\{[^}]*\}|(?<![{][^}]*);.*$|^%.*$/gm, " ")
     .replaceAll("♘", "N")
     .replaceAll(/\b[kqrn](?=[a-h]?[1-8]?[-x:]?[a-h][1-8])/g, (piece) => piece.toUpperCase())
+    .replaceAll(/\b[A-H][1-8]\b/g, (square) => square.toLowerCase())
     .replaceAll(/[()]|[^()]+/g, (part) => {
       depth += part === "(" ? 1 : part === ")" ? -1 : 0;
       return depth === 0 && part !== ")" ? part : " ";

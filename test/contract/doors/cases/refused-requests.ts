@@ -26,11 +26,17 @@ export const refusedRequests: readonly RefusalCase[] = [
   { ...common, name: "no FEN", request: {}, code: "invalid_fen", pointers: ["/fen"] },
   badFen("an empty FEN", "", "invalid_fen"),
   badFen("a text that is no FEN", "checkmate in two, please", "invalid_fen", 4),
-  badFen("a FEN of more than 128 characters", `${startFen}${" ".repeat(100)}`, "invalid_fen"),
+  {
+    ...badFen("a FEN of more than 128 characters", `${startFen}${" ".repeat(100)}`, "invalid_fen"),
+    suggestion: { fen: startFen },
+  },
   badFen("a line break and a command in a FEN", `${startFen}\nquit`, "invalid_fen"),
   badFen("a board without kings", "8/8/8/8/8/8/8/8 w - - 0 1", "illegal_position", 2),
   badFen("a king that could be captured", "4k3/8/8/8/8/8/4R3/4K3 w - - 0 1", "illegal_position"),
-  badFen("an en passant square on the wrong rank", "4k3/8/8/8/8/8/8/4K3 w - e3 0 1", "invalid_fen"),
+  {
+    ...badFen("an en passant square on the wrong rank", "4k3/8/8/8/8/8/8/4K3 w - e3 0 1", "invalid_fen"),
+    suggestion: { fen: "4k3/8/8/8/8/8/8/4K3 w - - 0 1" },
+  },
   {
     ...common,
     name: "a FEN of two fields, completed in the suggestion",
