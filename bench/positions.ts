@@ -14,7 +14,7 @@ export function benchPositions(count = 20): readonly Position[] {
     .slice(0, count)
     .map(({ fen }) => {
       const validation = validatePosition({ fen, moves: [], chess960: false });
-      if (validation.kind === "faults") {
+      if (validation.kind === "violations") {
         throw new Error(`bad position in the corpus: ${fen}`);
       }
       return validation.position;

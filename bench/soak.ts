@@ -192,7 +192,7 @@ const rssSlope = slopePerHour(warm, ({ rssMib }) => rssMib);
 const descriptorSlope = slopePerHour(warm, ({ descriptors }) => descriptors);
 console.log(`measured: ${answered} requests were answered as they should be, ${refused} were refused as \`overloaded\`.
 measured: The server took ${most.toFixed(0)} MB at most. Over the last ${minutes - warmMinutes} minutes: RSS ${rssSlope.toFixed(2)} MiB an hour, descriptors ${descriptorSlope.toFixed(2)} an hour.`);
-const faults = [
+const violations = [
   ...failures.slice(0, 20),
   ...(exitCode === 0 ? [] : [`exit code ${exitCode} after SIGTERM`]),
   ...(most < 200 ? [] : [`the server took ${most.toFixed(0)} MB, and 200 are promised`]),
@@ -200,12 +200,12 @@ const faults = [
 // A shorter run cannot distinguish growth from chance.
 if (minutes >= 60) {
   const rssSlopeMax = minutes >= 480 ? 1 : 5;
-  faults.push(
+  violations.push(
     ...(rssSlope < rssSlopeMax ? [] : [`memory grows by more than ${rssSlopeMax} MiB an hour`]),
     ...(descriptorSlope < 5 ? [] : ["descriptors grow"]),
   );
 }
-for (const fault of faults) {
-  console.error(fault);
+for (const violation of violations) {
+  console.error(violation);
 }
-process.exit(faults.length === 0 ? 0 : 1);
+process.exit(violations.length === 0 ? 0 : 1);

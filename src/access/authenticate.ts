@@ -171,10 +171,10 @@ const otherScheme = /^(?:basic|digest|negotiate|ntlm|token|apikey)(?= |$)/i;
 /**
  * Returns the error for a request with a credential that is not a Bearer key.
  *
- * @param fault the part of the request that is wrong
+ * @param violation the part of the request that is wrong
  */
-export function wrongHeader(fault: string): KibitzError {
-  return invalid(`The request ${fault}: send your API key as \`Authorization: Bearer kbz_…\`.`);
+export function wrongHeader(violation: string): KibitzError {
+  return invalid(`The request ${violation}: send your API key as \`Authorization: Bearer kbz_…\`.`);
 }
 
 /** Compares two texts in a time that does not depend on where they differ. */

@@ -1,7 +1,7 @@
 import { batchItemsMax, requestBounds } from "../analysis/analysis.ts";
 import type { SearchLimits } from "../analysis/expected-time.ts";
 import type { NextAction } from "../errors/catalogue.ts";
-import { type Fault, KibitzError } from "../errors/errors.ts";
+import { KibitzError, type Violation } from "../errors/errors.ts";
 import { freePlan, type Plan, type PlanLimits } from "./plans.ts";
 
 /** The path where callers get self-service keys. */
@@ -12,7 +12,7 @@ interface Excess {
   readonly asked: number;
   /** The limit of the plan in words, such as `depth up to 20`. */
   readonly allowed: string;
-  readonly fault: Fault;
+  readonly violation: Violation;
 }
 
 /** Returns the violations of a search that exceeds the plan. */
@@ -48,7 +48,7 @@ export function excessOfBatch(items: number, { limits }: Plan): readonly Excess[
   const allowed = `batches of up to ${maxItems}`;
   const bounds = { minItems: 1, maxItems };
   return items > maxItems
-    ? [{ asked: items, allowed, fault: faultOver("/requests", items, maxItems, bounds) }]
+    ? [{ asked: items, allowed, violation: violationOver("/requests", items, maxItems, bounds) }]
     : [];
 }
 
@@ -58,7 +58,7 @@ export interface ReviewLimits extends Pick<SearchLimits, "depth" | "nodes"> {
   readonly plies: number;
   /** JSON Pointer to the game in the request, and the allowed value at this place for a game of the given number of plies. */
   readonly pointer: string;
-  readonly shortened: (plies: number) => Fault["allowed"];
+  readonly shortened: (plies: number) => Violation["allowed"];
 }
 
 /**
@@ -76,7 +76,7 @@ export function excessOfReview(
     ...excessOf({ ...search, multipv: 1, movetimeMs: undefined }, plan),
     ...numberOver("lines", lines, multipvMax),
     ...(plies > maxPlies
-      ? [{ asked: plies, allowed, fault: faultOver(pointer, plies, maxPlies, shortened(maxPlies)) }]
+      ? [{ asked: plies, allowed, violation: violationOver(pointer, plies, maxPlies, shortened(maxPlies)) }]
       : []),
   ];
 }
@@ -92,11 +92,16 @@ export function requestsOfReview(positions: number): number {
 function numberOver(field: string, asked = 0, maximum: number, minimum = 1): readonly Excess[] {
   const allowed = `${field} up to ${maximum}`;
   return asked > maximum
-    ? [{ asked, allowed, fault: faultOver(`/${field}`, asked, maximum, { minimum, maximum }) }]
+    ? [{ asked, allowed, violation: violationOver(`/${field}`, asked, maximum, { minimum, maximum }) }]
     : [];
 }
 
-function faultOver(pointer: string, asked: number, maximum: number, allowed: Fault["allowed"]): Fault {
+function violationOver(
+  pointer: string,
+  asked: number,
+  maximum: number,
+  allowed: Violation["allowed"],
+): Violation {
   return {
     pointer,
     code: "over_plan_limit",
@@ -136,7 +141,7 @@ export function upgradeNeeded(
   const asked = excess.map((one) => one.asked).join(", ");
   const detail = `${who} may ask for ${allowed}; this request asks for ${asked}.`;
   return new KibitzError("upgrade_needed", detail, {
-    faults: excess.map(({ fault }) => fault),
+    violations: excess.map(({ violation }) => violation),
     nextAction,
     ...(better && { upgrade: { plan: better.id, url: canGet ? keyUrl : "/price" } }),
   });

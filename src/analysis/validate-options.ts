@@ -1,5 +1,5 @@
 import type { EngineOption, OptionValues } from "../engine/engine.ts";
-import { type Fault, faultsMax, refuseFaults } from "../errors/errors.ts";
+import { refuseViolations, type Violation, violationsMax } from "../errors/errors.ts";
 import { pointerStep } from "../text/json-pointer.ts";
 import { didYouMean, nearestName } from "../text/nearest-name.ts";
 import { echo, nameOfJson } from "../text/plain-text.ts";
@@ -17,20 +17,20 @@ export function validateOptions(
   declared: readonly EngineOption[],
 ): ValidatedOptions {
   const byName = new Map(declared.map((option) => [option.name, option]));
-  const faults: Fault[] = [];
+  const violations: Violation[] = [];
   for (const name in given) {
     const option = byName.get(name);
-    faults.push(...(option ? faultsOfValue(option, given[name]) : [notAllowed(name, declared)]));
+    violations.push(...(option ? violationsOfValue(option, given[name]) : [notAllowed(name, declared)]));
     // Stop here: an error lists no more violations, and suggesting a name for each of 6,000 wrong ones takes 100 ms.
-    if (faults.length === faultsMax) {
+    if (violations.length === violationsMax) {
       break;
     }
   }
   const options = given as OptionValues;
-  if (faults.length === 0) {
-    faults.push(...contradictions(options));
+  if (violations.length === 0) {
+    violations.push(...contradictions(options));
   }
-  refuseFaults(faults);
+  refuseViolations(violations);
   return { options, effectiveOptions: effectiveOf(options, byName), weakened: isWeakened(options, byName) };
 }
 
@@ -50,7 +50,7 @@ function pointerOf(name: string): string {
   return `/options${pointerStep(name)}`;
 }
 
-function notAllowed(name: string, declared: readonly EngineOption[]): Fault {
+function notAllowed(name: string, declared: readonly EngineOption[]): Violation {
   const names = declared.map((option) => option.name);
   const known = `the options are ${names.join(", ")}.`;
   const hint = names.length > 0 ? `: ${didYouMean(name, names, known)}` : ".";
@@ -64,8 +64,8 @@ function notAllowed(name: string, declared: readonly EngineOption[]): Fault {
   };
 }
 
-function faultsOfValue(option: EngineOption, value: unknown): Fault[] {
-  const fault = (message: string, allowed: Fault["allowed"] & {}): Fault[] => [
+function violationsOfValue(option: EngineOption, value: unknown): Violation[] {
+  const violation = (message: string, allowed: Violation["allowed"] & {}): Violation[] => [
     {
       pointer: pointerOf(option.name),
       code: "invalid_option",
@@ -74,21 +74,21 @@ function faultsOfValue(option: EngineOption, value: unknown): Fault[] {
     },
   ];
   if (option.kind === "boolean") {
-    return typeof value === "boolean" ? [] : fault("must be true or false", { type: "boolean" });
+    return typeof value === "boolean" ? [] : violation("must be true or false", { type: "boolean" });
   }
   const { minimum, maximum } = option;
   const inside = typeof value === "number" && Number.isInteger(value) && value >= minimum && value <= maximum;
   return inside
     ? []
-    : fault(`must be an integer from ${minimum} to ${maximum}`, { type: "integer", minimum, maximum });
+    : violation(`must be an integer from ${minimum} to ${maximum}`, { type: "integer", minimum, maximum });
 }
 
 /** Finds option values that are each allowed, but make no sense together. */
-function contradictions(values: OptionValues): readonly Fault[] {
+function contradictions(values: OptionValues): readonly Violation[] {
   if (values.uci_elo === undefined) {
     return [];
   }
-  const fault = (message: string): Fault => ({
+  const violation = (message: string): Violation => ({
     pointer: pointerOf("uci_elo"),
     code: "invalid_option",
     message,
@@ -96,10 +96,10 @@ function contradictions(values: OptionValues): readonly Fault[] {
   return [
     ...(values.uci_limit_strength === true
       ? []
-      : [fault('`uci_elo` has no effect without `uci_limit_strength`: add "uci_limit_strength": true.')]),
+      : [violation('`uci_elo` has no effect without `uci_limit_strength`: add "uci_limit_strength": true.')]),
     ...(values.skill_level === undefined
       ? []
-      : [fault("`uci_elo` and `skill_level` both set the playing strength: send only one of them.")]),
+      : [violation("`uci_elo` and `skill_level` both set the playing strength: send only one of them.")]),
   ];
 }
 

@@ -1,11 +1,11 @@
 import { LRUCache } from "lru-cache";
 import type { Position, PositionInput, Validation } from "../chess/position.ts";
-import { errorFromPositionFaults } from "../chess/position-error.ts";
+import { errorFromPositionViolations } from "../chess/position-error.ts";
 import { readSearchMoves } from "../chess/search-moves.ts";
 import { movesAtOnce, validatePosition, validatePositionInSlices } from "../chess/validate-position.ts";
 import type { Catalog } from "../engine/catalog.ts";
 import type { EngineBuild } from "../engine/engine.ts";
-import { errorFromFaults } from "../errors/errors.ts";
+import { errorFromViolations } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 import { type BeginWork, inTurns } from "../thread/event-loop.ts";
 import {
@@ -42,8 +42,8 @@ export async function validateRequest(
     { fen, moves, chess960: options.uci_chess960 === true },
     check,
   );
-  if (validation.kind === "faults") {
-    throw errorFromPositionFaults(validation);
+  if (validation.kind === "violations") {
+    throw errorFromPositionViolations(validation);
   }
   return validateSearch(request, validation.position, engines.catalog);
 }
@@ -95,9 +95,9 @@ export function validateSearchMoves(
     return searchMoves;
   }
   const reading = readSearchMoves(position, searchMoves);
-  if (reading.kind === "faults") {
-    throw errorFromFaults(
-      reading.faults.map(({ index, message, legal }) => ({
+  if (reading.kind === "violations") {
+    throw errorFromViolations(
+      reading.violations.map(({ index, message, legal }) => ({
         pointer: `/search_moves/${index}`,
         code: "illegal_move",
         message,
@@ -116,7 +116,7 @@ function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): Engin
       return resolution.build;
     case "unknown_engine": {
       const ids = ["latest", ...catalog.versions.map(({ id }) => id)];
-      throw errorFromFaults([
+      throw errorFromViolations([
         {
           pointer: "/engine",
           code: "unknown_engine",
@@ -126,7 +126,7 @@ function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): Engin
       ]);
     }
     case "path_unavailable":
-      throw errorFromFaults([
+      throw errorFromViolations([
         {
           pointer: "/path",
           code: "path_unavailable",
@@ -145,7 +145,7 @@ function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): Engin
  */
 function checkVariant({ chess960 }: Position, { id, options }: EngineBuild): void {
   if (chess960 && !options.some(({ name }) => name === "uci_chess960")) {
-    throw errorFromFaults([
+    throw errorFromViolations([
       {
         pointer: "/engine",
         code: "invalid_option",

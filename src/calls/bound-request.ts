@@ -5,7 +5,7 @@
 
 import { type DescField, type DescMessage, type DescMethod, ScalarType } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
-import { costOfBytes, errorFromFaults, KibitzError, withCost } from "../errors/errors.ts";
+import { costOfBytes, errorFromViolations, KibitzError, withCost } from "../errors/errors.ts";
 import { pointerStep } from "../text/json-pointer.ts";
 import { countJson, type JsonCount, membersMax, nestingMax } from "../text/json-scan.ts";
 import { batchMethods, requestMaxBytes } from "./policy.ts";
@@ -184,7 +184,7 @@ function boundBatch(
   const { maximum } = boundsOfList(list);
   if (items > maximum) {
     const message = `\`${name}\` must have at most ${maximum} items, not ${items}.`;
-    const error = errorFromFaults([{ pointer: pointerStep(name), code: "out_of_range", message }]);
+    const error = errorFromViolations([{ pointer: pointerStep(name), code: "out_of_range", message }]);
     throw withCost(error, costOfBytes(bytes));
   }
   if (itemLength > itemMaxBytes) {
@@ -194,7 +194,10 @@ function boundBatch(
 }
 
 function malformed(message: string, bytes: number): KibitzError {
-  return withCost(errorFromFaults([{ pointer: "", code: "malformed_json", message }]), costOfBytes(bytes));
+  return withCost(
+    errorFromViolations([{ pointer: "", code: "malformed_json", message }]),
+    costOfBytes(bytes),
+  );
 }
 
 function tooLarge(detail: string, bytes: number): KibitzError {

@@ -4,7 +4,7 @@ import type { Access } from "../access/access.ts";
 import { countError, reportWindows } from "../access/admit-call.ts";
 import type { Limits } from "../access/limits.ts";
 import { hasRateLimitHeaders } from "../access/rate-limit-fields.ts";
-import { errorFromUnknown, KibitzError, refuseFaults } from "../errors/errors.ts";
+import { errorFromUnknown, KibitzError, refuseViolations } from "../errors/errors.ts";
 import type { CallLine } from "../log/call-line.ts";
 import { CallerLeft } from "../request/context.ts";
 import type { Call, Handler } from "./call.ts";
@@ -104,7 +104,7 @@ export function withSuggestions(preflight: PreflightMessage): Middleware {
       try {
         yield* messages();
       } catch (thrown) {
-        throw thrown instanceof KibitzError && thrown.faults.length > 0 && isShort(call)
+        throw thrown instanceof KibitzError && thrown.violations.length > 0 && isShort(call)
           ? await suggest(thrown, write(request), call.account)
           : thrown;
       }
@@ -140,7 +140,7 @@ function withLimits(limits: Limits): Middleware {
 /** Rejects a request that breaks the rules of its proto, before the request reaches its method. */
 export function withRules(rules: Rules): Middleware {
   return around(async function* (messages, request, { method }) {
-    refuseFaults(rules(request, method.input));
+    refuseViolations(rules(request, method.input));
     yield* messages();
   });
 }

@@ -2,7 +2,7 @@ import type { Account } from "../access/account.ts";
 import { isInCheck, type MoveName, nameLegalMoves } from "../chess/legal-moves.ts";
 import type { PlayedGame } from "../chess/play-game.ts";
 import type { Position } from "../chess/position.ts";
-import { costOfBytes, costOfMoves, errorFromFaults, KibitzError, withCost } from "../errors/errors.ts";
+import { costOfBytes, costOfMoves, errorFromViolations, KibitzError, withCost } from "../errors/errors.ts";
 import { playMoves, playPgn } from "../game/game.ts";
 import { readSentGame } from "../game/read-sent-game.ts";
 import { type BeginWork, inTurns } from "../thread/event-loop.ts";
@@ -128,7 +128,7 @@ function playedPosition({ start, moves, last }: PlayedGame, legal: readonly Move
 
 function movesUpTo({ start, moves }: PlayedGame, ply: number): PlayedMoves {
   if (ply > moves.length) {
-    throw errorFromFaults([
+    throw errorFromViolations([
       {
         pointer: "/ply",
         code: "out_of_range",

@@ -1,8 +1,8 @@
 import { type DescField, type DescMessage, getOption, type Message } from "@bufbuild/protobuf";
-import { createValidator, type Violation } from "@bufbuild/protovalidate";
+import { createValidator, type Violation as RuleViolation } from "@bufbuild/protovalidate";
 import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { readPastedFen } from "../chess/pasted-fen.ts";
-import type { Fault } from "../errors/errors.ts";
+import type { Violation } from "../errors/errors.ts";
 import { fieldPathOf, isAtOrBelow, pointerStep } from "../text/json-pointer.ts";
 import { wordsOfEnum } from "./plain/enum-words.ts";
 
@@ -13,7 +13,11 @@ type Members = Readonly<Record<string | number, unknown>>;
  *
  * @param found violations in the JSON of the message; they come first, and no violation is reported twice
  */
-export type Rules = (message: Message, desc: DescMessage, found?: readonly Fault[]) => readonly Fault[];
+export type Rules = (
+  message: Message,
+  desc: DescMessage,
+  found?: readonly Violation[],
+) => readonly Violation[];
 
 export function createRules(): Rules {
   const validator = createValidator();
@@ -23,9 +27,9 @@ export function createRules(): Rules {
       case "valid":
         return found;
       case "invalid": {
-        const faults = result.violations.map((violation) => faultFromViolation(violation, message));
-        const isNew = ({ pointer }: Fault) => !found.some((one) => isAtOrBelow(pointer, one.pointer));
-        return [...found, ...faults.filter(isNew)];
+        const violations = result.violations.map((violation) => violationFromRule(violation, message));
+        const isNew = ({ pointer }: Violation) => !found.some((one) => isAtOrBelow(pointer, one.pointer));
+        return [...found, ...violations.filter(isNew)];
       }
       case "error":
         throw result.error;
@@ -49,7 +53,7 @@ function withoutExcess(message: Message, { fields }: DescMessage): Message {
   return short;
 }
 
-function faultFromViolation(violation: Violation, message: Message): Fault {
+function violationFromRule(violation: RuleViolation, message: Message): Violation {
   const { field: path, ruleId } = violation;
   const field = path.findLast((segment) => segment.kind === "field");
   const steps = path.map(stepOf);
@@ -74,7 +78,7 @@ function faultFromViolation(violation: Violation, message: Message): Fault {
   return { pointer, code, message: text, ...(instead && { instead: { ...instead } }) };
 }
 
-function codeOf(field: DescField | undefined, ruleId: string): Fault["code"] {
+function codeOf(field: DescField | undefined, ruleId: string): Violation["code"] {
   // A FEN that is missing or too long is `invalid_fen`, and a move that is too long is `illegal_move`: neither is a number out of
   // range.
   if (field?.name === "fen") {
@@ -84,7 +88,11 @@ function codeOf(field: DescField | undefined, ruleId: string): Fault["code"] {
   return isMove && ruleId.startsWith("string.") ? "illegal_move" : "out_of_range";
 }
 
-function complaintOf({ ruleId, message }: Violation, field: DescField | undefined, value: unknown): string {
+function complaintOf(
+  { ruleId, message }: RuleViolation,
+  field: DescField | undefined,
+  value: unknown,
+): string {
   // protovalidate names the limit only in the text of a violation.
   const limit = /\d+/.exec(message)?.[0] ?? "";
   switch (ruleId) {
@@ -125,7 +133,7 @@ function wordsOfPattern(field: DescField | undefined): string {
 }
 
 /** Returns one step of the path to a value: its key in the message, and its key in JSON. */
-function stepOf(segment: Violation["field"][number]): {
+function stepOf(segment: RuleViolation["field"][number]): {
   readonly local: string | number;
   readonly name: string | number;
 } {

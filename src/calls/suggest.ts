@@ -1,6 +1,6 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { Account } from "../access/account.ts";
-import { type Fault, KibitzError, refuseFaults, withCost } from "../errors/errors.ts";
+import { KibitzError, refuseViolations, type Violation, withCost } from "../errors/errors.ts";
 import { keysOfPointer } from "../text/json-pointer.ts";
 import { holdsKey, type Plain } from "../text/plain-text.ts";
 import { createMessageReader, type MessageReading } from "./plain/read-message.ts";
@@ -26,8 +26,8 @@ export function createSuggest(
 ): Suggest {
   return (error, sent, account) =>
     withSuggestion(error, sent, async (candidate) => {
-      const { message, faults } = read(candidate);
-      refuseFaults(faults);
+      const { message, violations } = read(candidate);
+      refuseViolations(violations);
       await preflight(message, method, account);
     });
 }
@@ -45,7 +45,7 @@ export async function withSuggestion(
   sent: Plain,
   preflight: (candidate: Plain) => Promise<unknown>,
 ): Promise<KibitzError> {
-  const suggestedRequest = fix(sent, error.faults);
+  const suggestedRequest = fix(sent, error.violations);
   if (suggestedRequest === undefined) {
     return error;
   }
@@ -57,9 +57,9 @@ export async function withSuggestion(
     }
     throw thrown;
   }
-  const { code, message, faults, upgrade, nextAction, cost } = error;
+  const { code, message, violations, upgrade, nextAction, cost } = error;
   const suggesting = new KibitzError(code, message, {
-    faults,
+    violations,
     suggestedRequest,
     ...(upgrade && { upgrade }),
     // Getting a key is the better way than the suggested request.
@@ -70,23 +70,27 @@ export async function withSuggestion(
 }
 
 /** Returns a copy of the request without these violations. Returns undefined unless all of them can be corrected. */
-function fix(sent: Plain, faults: readonly Fault[]): Plain | undefined {
-  if (faults.length === 0) {
+function fix(sent: Plain, violations: readonly Violation[]): Plain | undefined {
+  if (violations.length === 0) {
     return undefined;
   }
   const copy = structuredClone(sent);
-  const misspelt = faults.filter(({ meant }) => meant !== undefined);
+  const misspelt = violations.filter(({ meant }) => meant !== undefined);
   const corrected = misspelt.map(
     ({ pointer, meant = "" }) => `${pointer.slice(0, pointer.lastIndexOf("/"))}/${meant}`,
   );
   // The copy now has the field whose key was misspelt.
-  const others = faults.filter(({ pointer, meant }) => meant === undefined && !corrected.includes(pointer));
-  const isFixed = misspelt.every((fault) => rename(copy, fault)) && others.every((fault) => set(copy, fault));
+  const others = violations.filter(
+    ({ pointer, meant }) => meant === undefined && !corrected.includes(pointer),
+  );
+  const isFixed =
+    misspelt.every((violation) => rename(copy, violation)) &&
+    others.every((violation) => set(copy, violation));
   // The suggestion repeats the request, so a request that contains an API key gets none.
   return isFixed && !holdsKey(JSON.stringify(copy)) ? copy : undefined;
 }
 
-function rename(request: unknown, { pointer, meant = "" }: Fault): boolean {
+function rename(request: unknown, { pointer, meant = "" }: Violation): boolean {
   const { holder, key = "" } = placeOf(request, pointer);
   if (!isHolder(holder) || !Object.hasOwn(holder, key) || Object.hasOwn(holder, meant)) {
     return false;
@@ -95,7 +99,7 @@ function rename(request: unknown, { pointer, meant = "" }: Fault): boolean {
   return delete holder[key];
 }
 
-function set(request: unknown, { pointer, allowed, instead }: Fault): boolean {
+function set(request: unknown, { pointer, allowed, instead }: Violation): boolean {
   if (instead && isHolder(request)) {
     Object.assign(request, structuredClone(instead));
     return true;
@@ -126,7 +130,7 @@ function placeOf(
   return { holder, key };
 }
 
-function nearestTo(value: unknown, allowed: Fault["allowed"] & {}): unknown {
+function nearestTo(value: unknown, allowed: Violation["allowed"] & {}): unknown {
   const { type, minimum, maximum, maxItems, examples } = allowed;
   if (Array.isArray(examples)) {
     return examples[0];

@@ -5,7 +5,7 @@ import { SquareSet } from "chessops/squareSet";
 import { CASTLING_SIDES, COLORS, FILE_NAMES, isDrop, type NormalMove, type Square } from "chessops/types";
 import { kingCastlesTo, makeSquare, makeUci, parseUci, squareFile } from "chessops/util";
 import { quote } from "../text/plain-text.ts";
-import type { Position, PositionFault } from "./position.ts";
+import type { Position, PositionViolation } from "./position.ts";
 
 /**
  * Describes an illegal move in the field `moves` of a request.
@@ -14,7 +14,7 @@ import type { Position, PositionFault } from "./position.ts";
  * @param why the reason, in the words of {@link whyNotPlayed}
  * @param fen the position before the move
  */
-export function faultOfMove(text: string, index: number, why: string, fen: string): PositionFault {
+export function violationOfMove(text: string, index: number, why: string, fen: string): PositionViolation {
   const message = sentenceOf(text, why, `moves[${index}]`, fen);
   return { code: "illegal_move", field: "moves", index, message };
 }

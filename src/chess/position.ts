@@ -58,7 +58,7 @@ export interface Warning {
   readonly field: "fen" | "moves" | "pgn";
 }
 
-export interface PositionFault {
+export interface PositionViolation {
   readonly code: "invalid_fen" | "illegal_position" | "illegal_move";
   readonly field: "fen" | "moves";
   /** The index of the move in `moves`, from 0; set only if `field` is `moves`. */
@@ -89,7 +89,7 @@ export type SuggestedPosition = Partial<Pick<PositionInput, "fen" | "moves">>;
 export type Validation =
   | { readonly kind: "position"; readonly position: Position }
   | {
-      readonly kind: "faults";
-      readonly faults: readonly PositionFault[];
+      readonly kind: "violations";
+      readonly violations: readonly PositionViolation[];
       readonly suggested?: SuggestedPosition;
     };

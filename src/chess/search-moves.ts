@@ -1,5 +1,5 @@
 import type { Chess } from "chessops/chess";
-import { faultsMax } from "../errors/errors.ts";
+import { violationsMax } from "../errors/errors.ts";
 import { legalUcisOf } from "./legal-moves.ts";
 import { explainMove, moveFromText, spellMove, uciFromMove } from "./moves.ts";
 import type { Position } from "./position.ts";
@@ -9,13 +9,13 @@ type SearchMovesReading =
   /** The moves in UCI, as an engine expects them for the variant. Each move is listed once, in alphabetical order. */
   | { readonly kind: "moves"; readonly ucis: readonly string[] }
   | {
-      readonly kind: "faults";
-      readonly faults: readonly SearchMoveFault[];
+      readonly kind: "violations";
+      readonly violations: readonly SearchMoveViolation[];
       /** The corrected spelling of all texts; set if each text can mean only one legal move. */
       readonly spelled?: readonly string[];
     };
 
-interface SearchMoveFault {
+interface SearchMoveViolation {
   /** The index of the text among the moves to search, from 0. */
   readonly index: number;
   readonly message: string;
@@ -34,7 +34,7 @@ export function readSearchMoves(position: Position, texts: readonly string[], fi
   const legal = new Set(legalUcisOf(position));
   const inOrder = [...legal].toSorted();
   const named = new Set<string>();
-  const faults: SearchMoveFault[] = [];
+  const violations: SearchMoveViolation[] = [];
   for (const [index, text] of texts.entries()) {
     const uci = legal.has(text) ? text : uciFromText(board, text, chess960);
     if (uci !== undefined) {
@@ -42,20 +42,20 @@ export function readSearchMoves(position: Position, texts: readonly string[], fi
       continue;
     }
     const { message, meant } = explainMove(board, text, `search_moves[${first + index}]`, chess960);
-    faults.push({
+    violations.push({
       index,
       message: legal.size === 0 ? `${message} The game is over: there is none.` : message,
       legal: meant.length > 1 ? meant : inOrder,
     });
-    if (faults.length === faultsMax) {
+    if (violations.length === violationsMax) {
       break;
     }
   }
-  if (faults.length === 0) {
+  if (violations.length === 0) {
     return { kind: "moves", ucis: [...named].toSorted() };
   }
   const spelled = texts.flatMap((text) => spellMove(board, text) ?? []);
-  return { kind: "faults", faults, ...(spelled.length === texts.length && { spelled }) };
+  return { kind: "violations", violations, ...(spelled.length === texts.length && { spelled }) };
 }
 
 function uciFromText(chess: Chess, text: string, chess960: boolean): string | undefined {

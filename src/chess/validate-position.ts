@@ -9,13 +9,13 @@ import { quote } from "../text/plain-text.ts";
 import { type History, trackHistory } from "./history.ts";
 import { inOneGo } from "./in-one-go.ts";
 import { legalMovesOf } from "./legal-moves.ts";
-import { faultOfMove, moveFromText, normalFen, spellMove, uciFromMove, whyNotPlayed } from "./moves.ts";
+import { moveFromText, normalFen, spellMove, uciFromMove, violationOfMove, whyNotPlayed } from "./moves.ts";
 import { readPastedFen } from "./pasted-fen.ts";
 import type {
   DrawClaim,
   Position,
-  PositionFault,
   PositionInput,
+  PositionViolation,
   Terminal,
   TerminalReason,
   Validation,
@@ -60,7 +60,7 @@ export function* validatePositionInSlices(input: PositionInput): Generator<void,
   const { chess } = validation;
   const { chess960 } = reading;
   const history = trackHistory(chess, chess960);
-  let fault: PositionFault | undefined;
+  let violation: PositionViolation | undefined;
   const moves: string[] = [];
   for (const [index, text] of input.moves.entries()) {
     if (index > 0 && index % movesAtOnce === 0) {
@@ -68,11 +68,16 @@ export function* validatePositionInSlices(input: PositionInput): Generator<void,
     }
     let move = moveFromText(chess, text);
     if (move === undefined) {
-      fault ??= faultOfMove(text, index, whyNotPlayed(chess, text, chess960), normalFen(chess, chess960));
+      violation ??= violationOfMove(
+        text,
+        index,
+        whyNotPlayed(chess, text, chess960),
+        normalFen(chess, chess960),
+      );
       const spelling = spellMove(chess, text);
       move = spelling === undefined ? undefined : moveFromText(chess, spelling);
       if (spelling === undefined || move === undefined) {
-        return { kind: "faults", faults: [fault] };
+        return { kind: "violations", violations: [violation] };
       }
       moves.push(spelling);
     } else {
@@ -82,8 +87,8 @@ export function* validatePositionInSlices(input: PositionInput): Generator<void,
     chess.play(move);
     history.add(uci);
   }
-  if (fault) {
-    return { kind: "faults", faults: [fault], suggested: { moves } };
+  if (violation) {
+    return { kind: "violations", violations: [violation], suggested: { moves } };
   }
   const position = positionFromBoard(chess, history, chess960);
   const warnings = [...reading.warnings, ...validation.warnings, ...position.warnings];
@@ -133,8 +138,8 @@ export function positionFromBoard(
 }
 
 function refusal(code: "invalid_fen" | "illegal_position", problems: readonly FenProblem[]) {
-  const faults = problems.map(
-    ({ message, part }): PositionFault => ({
+  const violations = problems.map(
+    ({ message, part }): PositionViolation => ({
       code,
       field: "fen",
       message,
@@ -142,7 +147,7 @@ function refusal(code: "invalid_fen" | "illegal_position", problems: readonly Fe
       token: part.text,
     }),
   );
-  return { kind: "faults", faults } as const;
+  return { kind: "violations", violations } as const;
 }
 
 function warningsOfClock(halfmoves: number, moveCount: number): Warning[] {

@@ -7,7 +7,7 @@ import { validateSearchMoves } from "../analysis/validate-request.ts";
 import { localCall } from "../calls/call.ts";
 import { requestFromMessage } from "../calls/convert.ts";
 import { withSuggestion } from "../calls/suggest.ts";
-import { errorFromPositionFaults } from "../chess/position-error.ts";
+import { errorFromPositionViolations } from "../chess/position-error.ts";
 import { validatePosition } from "../chess/validate-position.ts";
 import { KibitzError } from "../errors/errors.ts";
 import { createLog } from "../log/create-log.ts";
@@ -100,8 +100,8 @@ function readWithoutEngines(sent: Readonly<Record<string, unknown>>): AnalysisRe
   const request = requestFromMessage(message);
   const { fen, moves, options } = request;
   const validation = validatePosition({ fen, moves, chess960: options.uci_chess960 === true });
-  if (validation.kind === "faults") {
-    throw errorFromPositionFaults(validation);
+  if (validation.kind === "violations") {
+    throw errorFromPositionViolations(validation);
   }
   validateSearchMoves(request, validation.position);
   return message;

@@ -106,6 +106,6 @@ export function waitOf({
 }
 
 /** True if a batch has more requests than the plan allows. */
-function isTooLarge({ faults }: KibitzError): boolean {
-  return faults.some(({ pointer, code }) => pointer === "/requests" && code === "over_plan_limit");
+function isTooLarge({ violations }: KibitzError): boolean {
+  return violations.some(({ pointer, code }) => pointer === "/requests" && code === "over_plan_limit");
 }

@@ -65,12 +65,12 @@ const timeIn = (opened: OpenedKeys) => () => Math.floor(opened.now() ?? Date.now
 async function createKey(input: CommandInput, issuer: KeyIssuer, config: Config): Promise<number> {
   const { name, plan = freePlan.id } = input.values;
   onlyArguments(input, 0);
-  const faults = createRules()(
+  const violations = createRules()(
     create(CreateKeyRequestSchema, typeof name === "string" ? { name } : {}),
     CreateKeyRequestSchema,
   );
-  if (faults[0]) {
-    throw new UsageError(faults[0].message);
+  if (violations[0]) {
+    throw new UsageError(violations[0].message);
   }
   const plans = loadPlans(config).filter(({ requiresKey }) => requiresKey);
   if (typeof plan !== "string" || planOf(plans, plan) === undefined) {

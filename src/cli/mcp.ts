@@ -95,7 +95,7 @@ function answerersOf({ transport, preflight }: Target): Answerers {
   return {
     plain: createPlainCalls({
       calls: callsOver(transport),
-      faultsOf: createRules(),
+      violationsOf: createRules(),
       preflight: async (message, method) => {
         try {
           await preflight(message, method);

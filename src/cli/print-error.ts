@@ -1,7 +1,7 @@
 import { ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
 import { createMessageWriter } from "../calls/plain/write-message.ts";
 import { errorKind, refusalKind } from "../errors/catalogue.ts";
-import { type Fault, KibitzError } from "../errors/errors.ts";
+import { KibitzError, type Violation } from "../errors/errors.ts";
 import { problemFromError } from "../errors/problem.ts";
 import { fieldPathOf } from "../text/json-pointer.ts";
 import { durationText, echo, withoutControls } from "../text/plain-text.ts";
@@ -95,13 +95,13 @@ export function exitCodeOf({ code }: Pick<KibitzError, "code">): number {
  * @param where the prefix of each line
  */
 export function complaintsOf(error: KibitzError, where = ""): string {
-  const messages = error.faults.length > 0 ? error.faults.map(complaintOf) : [error.message];
+  const messages = error.violations.length > 0 ? error.violations.map(complaintOf) : [error.message];
   return messages.map((message) => `kibitz: ${withoutControls(where + message)}\n`).join("");
 }
 
 /**
  * Returns the message of a violation, with its field if the message does not name it. Only messages about limits of plans do not.
  */
-function complaintOf({ pointer, code, message }: Fault): string {
+function complaintOf({ pointer, code, message }: Violation): string {
   return code === "over_plan_limit" ? `${fieldPathOf(pointer)}: ${message}` : message;
 }

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type Problem, ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
 import { type ErrorCode, errorCodes, errorKind, type NextAction } from "../errors/catalogue.ts";
-import { type Fault, KibitzError } from "../errors/errors.ts";
+import { KibitzError, type Violation } from "../errors/errors.ts";
 import { withoutControls } from "../text/plain-text.ts";
 
 /** An error that a running service reported. */
@@ -17,7 +17,7 @@ export class RemoteError extends KibitzError {
   constructor(problem: Problem, url: string, cause?: unknown) {
     const code = knownCodeOf(problem);
     super(code, withoutControls(problem.detail), {
-      faults: problem.errors.map((fault) => faultOf(fault, code)),
+      violations: problem.errors.map((violation) => violationOf(violation, code)),
       nextAction: nextActions.find((action) => action === problem.nextAction) ?? errorKind(code).nextAction,
       ...(problem.retryAfterMs !== undefined && { retryAfterMs: problem.retryAfterMs }),
       ...(problem.suggestedRequest && { suggestedRequest: problem.suggestedRequest }),
@@ -47,7 +47,10 @@ export function knownCodeOf({ code, status }: Problem): ErrorCode {
   );
 }
 
-function faultOf({ pointer, code, message, allowed }: Problem["errors"][number], ofError: ErrorCode): Fault {
+function violationOf(
+  { pointer, code, message, allowed }: Problem["errors"][number],
+  ofError: ErrorCode,
+): Violation {
   const known = code === "over_plan_limit" ? code : errorCodes.find((one) => one === code);
   return {
     pointer,

@@ -2,7 +2,7 @@ import { type AnalysisRequest, AnalysisRequestSchema } from "../../gen/chess/ana
 import { requestBounds } from "../analysis/analysis.ts";
 import { createMessageReader } from "../calls/plain/read-message.ts";
 import { createRules } from "../calls/rules.ts";
-import { errorFromFaults } from "../errors/errors.ts";
+import { errorFromViolations } from "../errors/errors.ts";
 import { type Command, type CommandInput, UsageError } from "./command.ts";
 import { engineChoice } from "./engine-choice.ts";
 
@@ -65,9 +65,9 @@ export function readRequestOfMany(input: CommandInput): AnalysisRequest {
  * @throws KibitzError if the request is invalid
  */
 export function readRequest(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
-  const { message, faults } = readValidated(sent);
-  if (faults.length > 0) {
-    throw errorFromFaults(faults);
+  const { message, violations } = readValidated(sent);
+  if (violations.length > 0) {
+    throw errorFromViolations(violations);
   }
   return message;
 }
@@ -78,9 +78,9 @@ export function readRequest(sent: Readonly<Record<string, unknown>>): AnalysisRe
  * @throws KibitzError if the request cannot be encoded
  */
 export function readSendable(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
-  const { message, unreadable, faults } = readValidated(sent);
+  const { message, unreadable, violations } = readValidated(sent);
   if (unreadable) {
-    throw errorFromFaults(faults);
+    throw errorFromViolations(violations);
   }
   return message;
 }
@@ -88,8 +88,8 @@ export function readSendable(sent: Readonly<Record<string, unknown>>): AnalysisR
 function readValidated(sent: Readonly<Record<string, unknown>>) {
   const reading = createMessageReader(AnalysisRequestSchema)(sent);
   const message = reading.message as AnalysisRequest;
-  const faults = createRules()(message, AnalysisRequestSchema, reading.faults);
-  return { message, unreadable: reading.faults.length > 0, faults };
+  const violations = createRules()(message, AnalysisRequestSchema, reading.violations);
+  return { message, unreadable: reading.violations.length > 0, violations };
 }
 
 /** Writes the request as a client would write it in JSON, so that it is validated by the same rules. */

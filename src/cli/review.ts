@@ -132,7 +132,7 @@ async function reviewFile(file: GamesFile, isOneOfMany: boolean, run: Run): Prom
           throw thrown;
         }
         // If a game cannot be read, its message has the line and column. If a game is rejected, its message has none.
-        const isPlaced = thrown.faults.some((fault) => fault.place?.line !== undefined);
+        const isPlaced = thrown.violations.some((violation) => violation.place?.line !== undefined);
         reportRefusal(thrown, place, isPlaced ? (isOneOfMany ? `${file.name}: ` : "") : `${title}: `, run);
       }
       run.counts.games++;
@@ -150,8 +150,8 @@ async function reviewFile(file: GamesFile, isOneOfMany: boolean, run: Run): Prom
 }
 
 /** True if the error is about the game, and not about the options. */
-function isOfGame({ faults }: KibitzError): boolean {
-  return faults.length > 0 && faults.every(({ pointer }) => /^\/(pgn|fen|moves)\b/.test(pointer));
+function isOfGame({ violations }: KibitzError): boolean {
+  return violations.length > 0 && violations.every(({ pointer }) => /^\/(pgn|fen|moves)\b/.test(pointer));
 }
 
 interface GamePlace {

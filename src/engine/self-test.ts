@@ -40,7 +40,7 @@ function resultOf({ bestMove, ponder, endedBy, snapshot }: SearchDone) {
 
 function positionOf(fen: string): Position {
   const validation = validatePosition({ fen, moves: [], chess960: false });
-  if (validation.kind === "faults") {
+  if (validation.kind === "violations") {
     throw new Error(`the self-test has a bad position: ${fen}`);
   }
   return validation.position;

@@ -81,7 +81,7 @@ const catalogue = {
   },
   out_of_range: {
     status: 400,
-    about: "A value is outside its bounds. The fault names the field and what is allowed.",
+    about: "A value is outside its bounds. The violation names the field and what is allowed.",
   },
   invalid_type: {
     status: 400,
@@ -95,7 +95,7 @@ const catalogue = {
   },
   illegal_position: {
     status: 400,
-    about: "The FEN is well-formed, but no engine can search the position: the fault says why.",
+    about: "The FEN is well-formed, but no engine can search the position: the violation says why.",
   },
   illegal_move: {
     status: 400,
@@ -105,7 +105,7 @@ const catalogue = {
   invalid_pgn: {
     status: 400,
     about:
-      "The request has no game or several, or the text is not surely the game that was meant: what PGN does not have is refused and never skipped. The fault says where, by ply, token, offset, line and column.",
+      "The request has no game or several, or the text is not surely the game that was meant: what PGN does not have is refused and never skipped. The violation says where, by ply, token, offset, line and column.",
   },
   invalid_option: {
     status: 400,

@@ -2,7 +2,7 @@ import { withoutKeys } from "../text/plain-text.ts";
 import { type ErrorCode, errorKind, type NextAction } from "./catalogue.ts";
 
 /** One violation: a part of a request that is invalid. */
-export interface Fault {
+export interface Violation {
   /** JSON Pointer (RFC 6901) to the invalid value. For a missing field, the pointer that the field would have. */
   readonly pointer: string;
   /** Error code of the violation. `over_plan_limit` occurs only in `upgrade_needed` errors. */
@@ -37,10 +37,10 @@ interface Place {
 }
 
 /** The maximum number of violations that one error reports. */
-export const faultsMax = 20;
+export const violationsMax = 20;
 
 interface KibitzErrorOptions {
-  readonly faults?: readonly Fault[];
+  readonly violations?: readonly Violation[];
   /** Replaces the next action of the catalogue. */
   readonly nextAction?: NextAction;
   /** Time until a retry makes sense, in milliseconds. */
@@ -57,7 +57,7 @@ interface KibitzErrorOptions {
 /** The only error that the code throws on purpose. Every other thrown value becomes `internal`. */
 export class KibitzError extends Error {
   readonly code: ErrorCode;
-  readonly faults: readonly Fault[];
+  readonly violations: readonly Violation[];
   readonly nextAction: NextAction;
   readonly retryAfterMs: number | undefined;
   readonly suggestedRequest: Readonly<Record<string, unknown>> | undefined;
@@ -75,7 +75,7 @@ export class KibitzError extends Error {
     Error.stackTraceLimit = stackTraceLimit;
     this.name = "KibitzError";
     this.code = code;
-    this.faults = (options.faults ?? []).slice(0, faultsMax).map(withoutKeysIn);
+    this.violations = (options.violations ?? []).slice(0, violationsMax).map(withoutKeysIn);
     this.nextAction =
       options.nextAction ??
       (options.suggestedRequest ? "send_suggested_request" : errorKind(code).nextAction);
@@ -120,27 +120,27 @@ export function costOfMoves(count: number): number {
 /**
  * Creates the error of a request with violations. The error has the code of the first violation.
  *
- * @throws TypeError if `faults` is empty
+ * @throws TypeError if `violations` is empty
  */
-export function errorFromFaults(
-  faults: readonly Fault[],
-  options: Omit<KibitzErrorOptions, "faults"> = {},
+export function errorFromViolations(
+  violations: readonly Violation[],
+  options: Omit<KibitzErrorOptions, "violations"> = {},
 ): KibitzError {
-  const [first] = faults;
+  const [first] = violations;
   if (first === undefined || first.code === "over_plan_limit") {
-    throw new TypeError("errorFromFaults needs a fault that has an error of its own");
+    throw new TypeError("errorFromViolations needs a violation that has an error of its own");
   }
-  const others = faults.length - 1;
+  const others = violations.length - 1;
   // Validation stops at this number of violations, so there may be more.
-  const count = faults.length < faultsMax ? `are ${others}` : `are at least ${faultsMax - 1}`;
+  const count = violations.length < violationsMax ? `are ${others}` : `are at least ${violationsMax - 1}`;
   const more = others === 0 ? "" : others === 1 ? " There is 1 more fault." : ` There ${count} more faults.`;
-  return new KibitzError(first.code, `${first.message}${more}`, { ...options, faults });
+  return new KibitzError(first.code, `${first.message}${more}`, { ...options, violations });
 }
 
 /** @throws KibitzError if there are violations */
-export function refuseFaults(faults: readonly Fault[]): void {
-  if (faults.length > 0) {
-    throw errorFromFaults(faults);
+export function refuseViolations(violations: readonly Violation[]): void {
+  if (violations.length > 0) {
+    throw errorFromViolations(violations);
   }
 }
 
@@ -151,10 +151,10 @@ export function errorFromUnknown(thrown: unknown): KibitzError {
     : new KibitzError("internal", "Something failed inside the service.", { cause: thrown });
 }
 
-function withoutKeysIn(fault: Fault): Fault {
-  const { pointer, message, place } = fault;
+function withoutKeysIn(violation: Violation): Violation {
+  const { pointer, message, place } = violation;
   return {
-    ...fault,
+    ...violation,
     pointer: withoutKeys(pointer),
     message: withoutKeys(message),
     ...(place && { place: { ...place, token: withoutKeys(place.token) } }),

@@ -1,6 +1,6 @@
 import { uuidv7 } from "../request/context.ts";
 import { errorKind } from "./catalogue.ts";
-import type { Fault, KibitzError } from "./errors.ts";
+import type { KibitzError, Violation } from "./errors.ts";
 
 /** An error in the form of RFC 9457. All fields are always present; a field without a value is `null`. */
 export interface Problem {
@@ -14,13 +14,13 @@ export interface Problem {
   readonly next_action: string;
   readonly retryable: boolean;
   readonly retry_after_ms: number | null;
-  readonly errors: readonly ProblemFault[];
+  readonly errors: readonly ProblemViolation[];
   readonly suggested_request: Readonly<Record<string, unknown>> | null;
   readonly upgrade: { readonly plan: string; readonly url: string } | null;
 }
 
-interface ProblemFault extends Pick<Fault, "pointer" | "code" | "message"> {
-  readonly allowed: Fault["allowed"] | null;
+interface ProblemViolation extends Pick<Violation, "pointer" | "code" | "message"> {
+  readonly allowed: Violation["allowed"] | null;
   /** Number of the wrong or missing half-move, if the violation is in a game. */
   readonly ply: number | null;
   /** Text at the place of the violation, if the violation is in a game or a FEN. */
@@ -53,13 +53,13 @@ export function problemFromError(error: KibitzError, requestId: string): Problem
     next_action: error.nextAction,
     retryable: error.retryable,
     retry_after_ms: error.retryAfterMs ?? null,
-    errors: error.faults.map(problemFault),
+    errors: error.violations.map(problemViolation),
     suggested_request: error.suggestedRequest ?? null,
     upgrade: error.upgrade ?? null,
   };
 }
 
-function problemFault({ pointer, code, message, allowed, place }: Fault): ProblemFault {
+function problemViolation({ pointer, code, message, allowed, place }: Violation): ProblemViolation {
   return {
     pointer,
     code,

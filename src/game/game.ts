@@ -1,17 +1,17 @@
 import type { Chess } from "chessops/chess";
 import { extend, type Game as GameTree, Node, type PgnNodeData } from "chessops/pgn";
 import {
-  faultOfMove,
   type LegalMove,
   type MoveDescription,
   moveFromText,
   spellMove,
+  violationOfMove,
 } from "../chess/moves.ts";
 import { type OnPosition, type PlayedGame, playGame } from "../chess/play-game.ts";
 import type { Position, PositionInput, Validation, Warning } from "../chess/position.ts";
-import { errorFromPositionFaults } from "../chess/position-error.ts";
+import { errorFromPositionViolations } from "../chess/position-error.ts";
 import { standardStart, validatePosition, validatePositionInSlices } from "../chess/validate-position.ts";
-import { errorFromFaults, type KibitzError } from "../errors/errors.ts";
+import { errorFromViolations, type KibitzError } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 import { howToSendMany, pgnCorrected, pgnError } from "./pgn-error.ts";
 import {
@@ -54,23 +54,23 @@ export function* playMoves(
   onPosition?: OnPosition,
 ): Generator<void, PlayedGame> {
   const validation = yield* validateStart(fen, moves);
-  if (validation.kind === "faults") {
+  if (validation.kind === "violations") {
     // Validate again with the moves, so that the suggestion has them too.
     const whole = yield* validatePositionInSlices({ fen, moves, chess960: false });
-    throw errorFromPositionFaults(whole.kind === "faults" ? whole : validation);
+    throw errorFromPositionViolations(whole.kind === "violations" ? whole : validation);
   }
   const played = yield* playGame(validation.position, moves, onPosition);
   if (played.refused !== undefined) {
     const index = played.moves.length;
     const text = moves[index] ?? "";
     const why = `${played.refused}${removedRights(validation.position, text)}`;
-    const { code, message } = faultOfMove(text, index, why, played.last.fen);
+    const { code, message } = violationOfMove(text, index, why, played.last.fen);
     const place = { ply: index + 1, token: echo(text) };
     const { chess960 } = validation.position;
     const whole = yield* validatePositionInSlices({ fen, moves, chess960 });
-    const spelled = whole.kind === "faults" ? whole.suggested : undefined;
+    const spelled = whole.kind === "violations" ? whole.suggested : undefined;
     const instead = spelled ?? (index > 0 ? { moves: moves.slice(0, index) } : undefined);
-    throw errorFromFaults([
+    throw errorFromViolations([
       { pointer: `/moves/${index}`, code, message, place, ...(instead && { instead: { ...instead } }) },
     ]);
   }
@@ -205,11 +205,11 @@ function* startOf(pgn: PgnGame): Generator<void, { start: Position; warnings: re
   const fen = tags.get("FEN");
   const texts = moves.map(({ san }) => san);
   const validation = yield* validateStart(fen?.value ?? standardStart, texts, kind === "chess960");
-  if (validation.kind === "faults") {
-    const [fault] = validation.faults;
+  if (validation.kind === "violations") {
+    const [violation] = validation.violations;
     throw pgnError(source, {
-      code: fault?.code ?? "invalid_fen",
-      message: `The tag FEN: ${(fault?.message ?? "").replace(/\.$/, "")}`,
+      code: violation?.code ?? "invalid_fen",
+      message: `The tag FEN: ${(violation?.message ?? "").replace(/\.$/, "")}`,
       token: fen?.value ?? "",
       offset: fen?.offset ?? 0,
       ply: 1,
@@ -239,11 +239,11 @@ function* validateStart(
 ): Generator<void, Validation> {
   const validate = (chess960: boolean) => validatePosition({ fen, moves: [], chess960 });
   const validation = validate(isChess960);
-  if (isChess960 || validation.kind === "faults" || lostRights(validation.position) === undefined) {
+  if (isChess960 || validation.kind === "violations" || lostRights(validation.position) === undefined) {
     return validation;
   }
   const shuffled = validate(true);
-  if (shuffled.kind === "faults") {
+  if (shuffled.kind === "violations") {
     return validation;
   }
   const [placement = ""] = fen.trim().split(" ");

@@ -1,5 +1,5 @@
 import type { Warning } from "../chess/position.ts";
-import { errorFromFaults, KibitzError } from "../errors/errors.ts";
+import { errorFromViolations, KibitzError } from "../errors/errors.ts";
 import { playPgn } from "./game.ts";
 import { type PgnSource, pgnCorrected } from "./pgn-error.ts";
 import { createScanner } from "./pgn-scanner.ts";
@@ -57,8 +57,8 @@ export function* inEnglish(
   source: PgnSource,
   end?: number,
 ): Generator<void, InEnglish | undefined> {
-  const [fault] = thrown instanceof KibitzError && thrown.code === "invalid_pgn" ? thrown.faults : [];
-  const { token = "", offset = 0, ply = 1 } = fault?.place ?? {};
+  const [violation] = thrown instanceof KibitzError && thrown.code === "invalid_pgn" ? thrown.violations : [];
+  const { token = "", offset = 0, ply = 1 } = violation?.place ?? {};
   const letter = otherLetterIn(token);
   if (letter === undefined) {
     return undefined;
@@ -87,8 +87,8 @@ export function* suggestEnglish(thrown: unknown, source: PgnSource, end?: number
   }
   const found = yield* inEnglish(thrown, source, end);
   return found && thrown instanceof KibitzError
-    ? errorFromFaults(
-        thrown.faults.map((fault) => ({ ...fault, allowed: { examples: [found.source.text] } })),
+    ? errorFromViolations(
+        thrown.violations.map((violation) => ({ ...violation, allowed: { examples: [found.source.text] } })),
       )
     : thrown;
 }

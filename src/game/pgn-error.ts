@@ -1,5 +1,5 @@
 import type { Warning } from "../chess/position.ts";
-import { errorFromFaults, type Fault, type KibitzError } from "../errors/errors.ts";
+import { errorFromViolations, type KibitzError, type Violation } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 
 /** The text of one game in PGN, and its place in the file that it was taken from. */
@@ -16,7 +16,7 @@ export interface PgnSource {
   };
 }
 
-export interface PgnFault {
+export interface PgnViolation {
   readonly code: "invalid_pgn" | "illegal_move" | "invalid_fen" | "illegal_position" | "out_of_range";
   /** The message: a sentence without its full stop, because the place is appended. */
   readonly message: string;
@@ -40,7 +40,7 @@ export function howToSendMany({ file }: PgnSource): string {
 }
 
 /** Finds the line and column of an error in a PGN, and describes its place for a message. */
-function placeOf(source: PgnSource, { offset, ply }: Pick<PgnFault, "offset" | "ply">) {
+function placeOf(source: PgnSource, { offset, ply }: Pick<PgnViolation, "offset" | "ply">) {
   const { text } = source;
   const { game, line: firstLine = 1 } = source.file ?? {};
   let line = firstLine;
@@ -63,21 +63,21 @@ function placeOf(source: PgnSource, { offset, ply }: Pick<PgnFault, "offset" | "
 /** Makes the warning that a text was corrected: it was read in another way than it is written. */
 export function pgnCorrected(
   source: PgnSource,
-  fault: Pick<PgnFault, "message" | "offset" | "ply">,
+  violation: Pick<PgnViolation, "message" | "offset" | "ply">,
 ): Warning {
   return {
     code: "pgn_corrected",
-    message: `${fault.message} (${placeOf(source, fault).where}).`,
+    message: `${violation.message} (${placeOf(source, violation).where}).`,
     field: "pgn",
   };
 }
 
 /** Makes the error for a game that cannot be read, with the place of the error. */
-export function pgnError(source: PgnSource, fault: PgnFault): KibitzError {
-  const { code, message, token, offset, ply, suggestion, fen } = fault;
+export function pgnError(source: PgnSource, violation: PgnViolation): KibitzError {
+  const { code, message, token, offset, ply, suggestion, fen } = violation;
   const { game, offset: before = 0 } = source.file ?? {};
-  const { line, column, where } = placeOf(source, fault);
-  const place: Fault["place"] = {
+  const { line, column, where } = placeOf(source, violation);
+  const place: Violation["place"] = {
     ...(game !== undefined && { game }),
     ply,
     token: echo(token),
@@ -86,7 +86,7 @@ export function pgnError(source: PgnSource, fault: PgnFault): KibitzError {
     column,
     ...(fen !== undefined && { fen }),
   };
-  return errorFromFaults([
+  return errorFromViolations([
     {
       pointer: "/pgn",
       code,

@@ -4,7 +4,7 @@ import { pliesMax } from "../chess/play-game.ts";
 import type { Warning } from "../chess/position.ts";
 import { standardStart } from "../chess/validate-position.ts";
 import { echo } from "../text/plain-text.ts";
-import { howToSendMany, type PgnFault, type PgnSource, pgnCorrected, pgnError } from "./pgn-error.ts";
+import { howToSendMany, type PgnSource, type PgnViolation, pgnCorrected, pgnError } from "./pgn-error.ts";
 import { createScanner, type Token } from "./pgn-scanner.ts";
 import { type MoveNumber, type Result, resultOf } from "./read-word.ts";
 
@@ -129,7 +129,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
   /** The number of words until the time slice ends. */
   let left = tokensAtOnce;
 
-  const refuse = (message: string, token: string, offset: number, others: Partial<PgnFault> = {}) =>
+  const refuse = (message: string, token: string, offset: number, others: Partial<PgnViolation> = {}) =>
     pgnError(source, { code: "invalid_pgn", message, token, offset, ply: moves.length + 1, ...others });
   const warn = (message: string, offset: number) => {
     if (warnings.length < warningsMax) {

@@ -24,7 +24,7 @@ import { requestFromMessage } from "../calls/convert.ts";
 import { searchOfReview } from "../calls/convert-review.ts";
 import { costOf } from "../calls/policy.ts";
 import type { Rules } from "../calls/rules.ts";
-import { costOfMoves, type Fault, KibitzError, refuseFaults, withCost } from "../errors/errors.ts";
+import { costOfMoves, KibitzError, refuseViolations, type Violation, withCost } from "../errors/errors.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
 import { type ValidatedReview, validateReview } from "./validate-review.ts";
 
@@ -211,8 +211,8 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
    *
    * @param found violations in the JSON of the request
    */
-  async function item(message: RequestMessage, account: Account, found?: readonly Fault[]) {
-    refuseFaults(rules(message, single.input, found));
+  async function item(message: RequestMessage, account: Account, found?: readonly Violation[]) {
+    refuseViolations(rules(message, single.input, found));
     return request(message, account);
   }
 
@@ -236,7 +236,7 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
       await item(sent, account);
       return;
     }
-    refuseFaults(rules(sent, method.input));
+    refuseViolations(rules(sent, method.input));
     if (isMessage(sent, batch.input)) {
       batchSize(sent.requests.length, account);
     }

@@ -31,7 +31,7 @@ type Item = MessageInitShape<typeof batch.output>;
  * The maximum number of cheap rejections in one batch that count in the error quota. Without this limit, a client with the same
  * invalid field in each of 200 items would be locked out for a minute. Rejections that took work always count.
  */
-const faultsMax = 20;
+const violationsMax = 20;
 
 /** Error codes that every further item would get too, until the window of the limit ends. */
 const lasting: ReadonlySet<ErrorCode> = new Set(["rate_limited", "quota_exhausted"]);
@@ -55,7 +55,7 @@ export function createBatchEvaluation(options: BatchOptions) {
     let progressedAt = performance.now();
     const turn = beginWork(() => signal.throwIfAborted());
     /** The number of rejected items whose violations were cheap to find. */
-    let faults = 0;
+    let violations = 0;
     /** True once a limit has rejected an item and would also reject the following items. Further items are then not validated. */
     let used = false;
     // Items that could not be decoded are rejected, and do not count as requests.
@@ -70,10 +70,10 @@ export function createBatchEvaluation(options: BatchOptions) {
       return text === undefined ? writeItem(requests[index] as RequestMessage) : JSON.parse(text);
     };
     const validateItem = (index: number) => {
-      const { message, faults } = unreadable.has(index)
+      const { message, violations } = unreadable.has(index)
         ? readItem(sentOf(index))
-        : { message: requests[index], faults: [] };
-      return preflight.item(message as RequestMessage, account, faults);
+        : { message: requests[index], violations: [] };
+      return preflight.item(message as RequestMessage, account, violations);
     };
     const answer = async (index: number, either: AbortSignal): Promise<Item> => {
       try {
@@ -106,7 +106,7 @@ export function createBatchEvaluation(options: BatchOptions) {
         }
         await turn();
         const error = await suggest(refusal, sentOf(index), account);
-        if (error.cost > 1 || ++faults <= faultsMax) {
+        if (error.cost > 1 || ++violations <= violationsMax) {
           access.limits.errorQuota.count(account, error);
         }
         activeSpan()?.setAttribute("kibitz.code", error.code);

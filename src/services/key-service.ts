@@ -4,7 +4,7 @@ import { keyRequired } from "../access/admit-call.ts";
 import type { TooManyKeys } from "../access/key-issuer.ts";
 import type { Call, Implementation } from "../calls/call.ts";
 import { messageFromKey, messageFromNewKey } from "../calls/convert-access.ts";
-import { KibitzError, refuseFaults } from "../errors/errors.ts";
+import { KibitzError, refuseViolations } from "../errors/errors.ts";
 import { durationText, holdsKey } from "../text/plain-text.ts";
 
 /** Creates the KeyService, which issues, shows and revokes API keys. */
@@ -58,13 +58,13 @@ export function createKeyService(access: Access): Implementation<typeof KeyServi
 
 /** @throws KibitzError if a text that is stored unchanged contains an API key */
 function refuseSecrets(texts: Readonly<Record<string, string | undefined>>): void {
-  const faults = Object.entries(texts)
+  const violations = Object.entries(texts)
     .filter(([, text]) => text !== undefined && holdsKey(text))
     .map(([field]) => {
       const message = `\`${field}\` contains an API key, and such texts are stored as they are.`;
       return { pointer: `/${field}`, code: "invalid_type", message } as const;
     });
-  refuseFaults(faults);
+  refuseViolations(violations);
 }
 
 function tooMany({ of, max, waitMs }: TooManyKeys): KibitzError {

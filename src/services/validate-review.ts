@@ -1,7 +1,7 @@
 import type { ReviewLimits } from "../access/over-plan.ts";
 import type { AnalysisRequest, ValidatedRequest } from "../analysis/analysis.ts";
 import { type KnownEngines, validateSearch } from "../analysis/validate-request.ts";
-import { costOfBytes, errorFromFaults, type Fault, KibitzError, withCost } from "../errors/errors.ts";
+import { costOfBytes, errorFromViolations, KibitzError, type Violation, withCost } from "../errors/errors.ts";
 import { type Game, gameFromMoves, gameFromPgn } from "../game/game.ts";
 import { type PgnGame, textBefore } from "../game/read-pgn.ts";
 import { readSentGame } from "../game/read-sent-game.ts";
@@ -80,10 +80,10 @@ async function readGame({ pgn: text, fen, moves }: SentGame, turn: Turn): Promis
 }
 
 function wrongGame(pointer: string, message: string): KibitzError {
-  return errorFromFaults([{ pointer, code: "invalid_pgn", message }]);
+  return errorFromViolations([{ pointer, code: "invalid_pgn", message }]);
 }
 
-function shortenedTo(pgn: PgnGame, plies: number): Fault["allowed"] {
+function shortenedTo(pgn: PgnGame, plies: number): Violation["allowed"] {
   const next = pgn.moves[plies];
   const text = next && textBefore(pgn, next, plies + 1);
   return text === undefined ? undefined : { examples: [text] };

@@ -11,7 +11,7 @@ import {
   type RatePolicy,
 } from "../access/plans.ts";
 import { messageFromPlan, planFromMessage } from "../calls/convert-access.ts";
-import { createMessageReader, unknownFieldFault } from "../calls/plain/read-message.ts";
+import { createMessageReader, unknownFieldViolation } from "../calls/plain/read-message.ts";
 import { createPlainWriter } from "../calls/plain/write-message.ts";
 import { errorFromUnknown, type KibitzError } from "../errors/errors.ts";
 import { readJsonObject } from "../protocols/json/json-text.ts";
@@ -30,8 +30,8 @@ export function loadPlans({ plansFile }: Pick<Config, "plansFile">): readonly Pl
     return builtInPlans;
   }
   const reading = plansFromJson(readText(plansFile));
-  if (reading.kind === "faults") {
-    const lines = reading.faults.map(({ pointer, message }) => {
+  if (reading.kind === "violations") {
+    const lines = reading.violations.map(({ pointer, message }) => {
       const place = pointer === "" ? "" : `, at ${pointer}`;
       return `KIBITZ_PLANS: in ${plansFile}${place}: ${message}`;
     });
@@ -61,9 +61,9 @@ function readText(file: string): string {
 /** The result of reading a file of plans: the plans, or all errors in the file. */
 type PlansReading =
   | { readonly kind: "plans"; readonly plans: readonly Plan[] }
-  | { readonly kind: "faults"; readonly faults: readonly PlansFault[] };
+  | { readonly kind: "violations"; readonly violations: readonly PlansViolation[] };
 
-interface PlansFault {
+interface PlansViolation {
   /** The JSON Pointer to the wrong value; empty for the whole file. */
   readonly pointer: string;
   readonly message: string;
@@ -78,16 +78,16 @@ export function plansFromJson(text: string): PlansReading {
   try {
     file = readJsonObject(text);
   } catch (thrown) {
-    return { kind: "faults", faults: faultsOfFile(errorFromUnknown(thrown)) };
+    return { kind: "violations", violations: violationsOfFile(errorFromUnknown(thrown)) };
   }
   const { plans: described, ...others } = file;
-  const faults: PlansFault[] = Object.keys(others).map((key) => ({
-    ...unknownFieldFault(key, ["plans"]),
+  const violations: PlansViolation[] = Object.keys(others).map((key) => ({
+    ...unknownFieldViolation(key, ["plans"]),
     pointer: pointerStep(key),
   }));
   if (!Array.isArray(described)) {
-    faults.push({ pointer: "/plans", message: "`plans` must be a list of plans." });
-    return { kind: "faults", faults };
+    violations.push({ pointer: "/plans", message: "`plans` must be a list of plans." });
+    return { kind: "violations", violations };
   }
   const plans = new Map(builtInPlans.map((plan) => [plan.id, plan]));
   const named = new Set<string>();
@@ -95,14 +95,18 @@ export function plansFromJson(text: string): PlansReading {
     const found = isObject(json)
       ? readPlan(json, plans, named)
       : [{ pointer: "", message: `A plan must be an object, not ${JSON.stringify(json)}.` }];
-    faults.push(...found.map((fault) => ({ ...fault, pointer: `/plans/${index}${fault.pointer}` })));
+    violations.push(
+      ...found.map((violation) => ({ ...violation, pointer: `/plans/${index}${violation.pointer}` })),
+    );
   }
-  return faults.length > 0 ? { kind: "faults", faults } : { kind: "plans", plans: [...plans.values()] };
+  return violations.length > 0
+    ? { kind: "violations", violations }
+    : { kind: "plans", plans: [...plans.values()] };
 }
 
 /** Rewords errors of the JSON reader for a file, because their messages are about the body of a request. */
-function faultsOfFile({ faults, message: all }: KibitzError): readonly PlansFault[] {
-  const found = faults.length > 0 ? faults : [{ pointer: "", message: all }];
+function violationsOfFile({ violations, message: all }: KibitzError): readonly PlansViolation[] {
+  const found = violations.length > 0 ? violations : [{ pointer: "", message: all }];
   return found.map(({ pointer, message }) => ({
     pointer,
     message: message.replace(/^The (body|request)/, "The file"),
@@ -110,26 +114,28 @@ function faultsOfFile({ faults, message: all }: KibitzError): readonly PlansFaul
 }
 
 /** Adds a plan to `plans` and its id to `named`. Returns the errors in the plan. */
-function readPlan(json: Plain, plans: Map<string, Plan>, named: Set<string>): readonly PlansFault[] {
+function readPlan(json: Plain, plans: Map<string, Plan>, named: Set<string>): readonly PlansViolation[] {
   const base = plans.get(String(json.id)) ?? freePlan;
   const whole = overlaid({ ...shownPlans([base])[0] }, json);
-  const { message, faults: unread } = createMessageReader(planMessage())(whole);
+  const { message, violations: unread } = createMessageReader(planMessage())(whole);
   const plan = planFromMessage(message);
-  const faults = brokenRules(whole, base);
+  const violations = brokenRules(whole, base);
   if (plan.id !== "" && named.has(plan.id)) {
-    faults.push({ pointer: "/id", message: `The plan "${plan.id}" has been described already.` });
+    violations.push({ pointer: "/id", message: `The plan "${plan.id}" has been described already.` });
   }
   // If both find an error in a value, keep that of the rule, because it is more exact.
-  faults.push(...unread.filter(({ pointer }) => !faults.some((fault) => fault.pointer === pointer)));
+  violations.push(
+    ...unread.filter(({ pointer }) => !violations.some((violation) => violation.pointer === pointer)),
+  );
   const { batch_max: stated } = isObject(json.limits) ? json.limits : {};
   const batchMax = batchMaxOf(plan.limits);
-  if (faults.length === 0 && stated !== undefined && stated !== batchMax) {
+  if (violations.length === 0 && stated !== undefined && stated !== batchMax) {
     const message = `\`batch_max\` follows from \`rates\`, and is ${batchMax} here: leave it out.`;
-    faults.push({ pointer: "/limits/batch_max", message });
+    violations.push({ pointer: "/limits/batch_max", message });
   }
   named.add(plan.id);
   plans.set(plan.id, plan);
-  return faults;
+  return violations;
 }
 
 /** Returns the base plan, overwritten with the values of the file. */
@@ -196,32 +202,35 @@ const rateRules: Readonly<Record<string, Rule>> = {
   unit,
 };
 
-function brokenRules(plan: Plain, { requiresKey }: Plan): PlansFault[] {
+function brokenRules(plan: Plain, { requiresKey }: Plan): PlansViolation[] {
   const access: Rule = {
     must: `must be ${requiresKey}, because only ${keylessPlan.id} needs no key`,
     fits: (json) => json === requiresKey,
   };
-  const faults = broken(plan, { id: name, requires_key: access, limits: object }, "");
+  const violations = broken(plan, { id: name, requires_key: access, limits: object }, "");
   const { limits } = plan;
   if (!isObject(limits)) {
-    return faults;
+    return violations;
   }
-  faults.push(...broken(limits, limitRules, "/limits"));
+  violations.push(...broken(limits, limitRules, "/limits"));
   const names: unknown[] = [];
   for (const [index, rate] of (Array.isArray(limits.rates) ? limits.rates : []).entries()) {
     if (isObject(rate)) {
       const pointer = `/limits/rates/${index}`;
-      faults.push(...broken(rate, rateRules, pointer));
+      violations.push(...broken(rate, rateRules, pointer));
       if (names.includes(rate.name)) {
-        faults.push({ pointer: `${pointer}/name`, message: `The plan has a rate "${rate.name}" already.` });
+        violations.push({
+          pointer: `${pointer}/name`,
+          message: `The plan has a rate "${rate.name}" already.`,
+        });
       }
       names.push(rate.name);
     }
   }
-  return faults;
+  return violations;
 }
 
-function broken(json: Plain, rules: Readonly<Record<string, Rule>>, pointer: string): PlansFault[] {
+function broken(json: Plain, rules: Readonly<Record<string, Rule>>, pointer: string): PlansViolation[] {
   return Object.entries(rules)
     .filter(([field, { fits }]) => !fits(json[field]))
     .map(([field, { must }]) => ({

@@ -66,7 +66,7 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
     admit: (req, method: DescMethod | undefined) =>
       admitCall(contextOf(req), outcomeOf(req), method === undefined ? "call" : kindOfCall(method)),
     calls,
-    faultsOf: rules,
+    violationsOf: rules,
     preflight: preflight.message,
     beginWork,
     bodies,
@@ -96,7 +96,7 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
   const messageMaxBytes = readMaxBytesOf(GameService.method.reviewGame);
   const isProxy = createNetworkTest(config.trustProxy);
   const mcp = createMcpEndpoint({
-    plain: createPlainCalls({ calls, faultsOf: rules, preflight: preflight.message }),
+    plain: createPlainCalls({ calls, violationsOf: rules, preflight: preflight.message }),
     rulebook,
     origins: config.corsOrigins ?? [],
     hosts: allowedHosts(config.host, config.allowedHosts),

@@ -3,7 +3,7 @@ import { expect, test, vi } from "vitest";
 import { createAccess } from "../../src/access/access.ts";
 import { type CallKind, createAdmitCall } from "../../src/access/admit-call.ts";
 import { keylessPlan, type Plan } from "../../src/access/plans.ts";
-import { errorFromFaults, type KibitzError, withCost } from "../../src/errors/errors.ts";
+import { errorFromViolations, type KibitzError, withCost } from "../../src/errors/errors.ts";
 import { createOutcome, localContext } from "../../src/request/context.ts";
 import { openOwnStores } from "../support/own-stores.ts";
 
@@ -44,7 +44,7 @@ async function open({ mode = "public", plans = [plan], isLate = () => false }: O
   return { access, admitCall, admit, accountAt };
 }
 
-const wrong = () => errorFromFaults([{ pointer: "/fen", code: "invalid_fen", message: "It is wrong." }]);
+const wrong = () => errorFromViolations([{ pointer: "/fen", code: "invalid_fen", message: "It is wrong." }]);
 
 /** The error that refuses a call. */
 const refusalOf = async (admitting: Promise<unknown>) =>

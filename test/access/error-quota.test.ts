@@ -2,14 +2,14 @@ import { expect, test } from "vitest";
 import type { Account } from "../../src/access/account.ts";
 import { createErrorQuota } from "../../src/access/error-quota.ts";
 import { keylessPlan, openPlan, type Plan, type RatePolicy } from "../../src/access/plans.ts";
-import { errorFromFaults, KibitzError, withCost } from "../../src/errors/errors.ts";
+import { errorFromViolations, KibitzError, withCost } from "../../src/errors/errors.ts";
 import { memoryLimits } from "../contract/limits.ts";
 
 const refusals: RatePolicy = { name: "refusals", quota: 10, windowS: 60, unit: "refusal" };
 const plan: Plan = { ...keylessPlan, limits: { ...keylessPlan.limits, rates: [refusals] } };
 const account: Account = { subject: "a", address: "a", plan, key: undefined };
 
-const wrong = () => errorFromFaults([{ pointer: "/fen", code: "invalid_fen", message: "It is wrong." }]);
+const wrong = () => errorFromViolations([{ pointer: "/fen", code: "invalid_fen", message: "It is wrong." }]);
 
 test.each([
   ["one that is wrong", wrong(), 1],

@@ -46,7 +46,7 @@ test("a batch may hold as many requests as the smallest window of the plan, and 
   ] as const) {
     expect(batchMaxOf(plan.limits)).toBe(most);
     expect(excessOfBatch(most, plan)).toEqual([]);
-    expect(excessOfBatch(most + 1, plan)).toMatchObject([{ fault: { allowed: { maxItems: most } } }]);
+    expect(excessOfBatch(most + 1, plan)).toMatchObject([{ violation: { allowed: { maxItems: most } } }]);
   }
 });
 
@@ -57,7 +57,7 @@ test("a plan allows a search without a depth limit, and refuses one node too man
   expect(upgradeOf(keylessPlan, builtInPlans, true, { ...byNodes, nodes: 2_000_000 })).toBeUndefined();
   expect(upgradeOf(keylessPlan, builtInPlans, true, byNodes)).toMatchObject({
     message: "Keyless calls may ask for nodes up to 2000000; this request asks for 2000001.",
-    faults: [{ pointer: "/nodes", allowed: { minimum: 1, maximum: 2_000_000 } }],
+    violations: [{ pointer: "/nodes", allowed: { minimum: 1, maximum: 2_000_000 } }],
     upgrade: { plan: "free", url: "/v1/keys" },
   });
 });
@@ -101,7 +101,7 @@ test("a review is as long as the plan allows, and as one of its windows can pay 
     {
       asked: 121,
       allowed: "reviews of up to 120 plies",
-      fault: { pointer: "/moves", allowed: { maxItems: 120 } },
+      violation: { pointer: "/moves", allowed: { maxItems: 120 } },
     },
   ]);
   const rates = [{ name: "minute", quota: 6, windowS: 60, unit: "request" }] as const;
@@ -116,8 +116,8 @@ test("a review is as long as the plan allows, and as one of its windows can pay 
 test("a review is refused for too many lines or too much depth as a search is", () => {
   const few: Plan = { ...freePlan, limits: { ...freePlan.limits, multipvMax: 2, depthMax: 20 } };
   expect(excessOfReview({ ...review, lines: 3, depth: 21 }, few)).toMatchObject([
-    { fault: { pointer: "/depth", allowed: { maximum: 20 } } },
-    { fault: { pointer: "/lines", allowed: { minimum: 1, maximum: 2 } } },
+    { violation: { pointer: "/depth", allowed: { maximum: 20 } } },
+    { violation: { pointer: "/lines", allowed: { minimum: 1, maximum: 2 } } },
   ]);
 });
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { validateOptions } from "../../src/analysis/validate-options.ts";
-import { type Fault, KibitzError } from "../../src/errors/errors.ts";
+import { KibitzError, type Violation } from "../../src/errors/errors.ts";
 import { options } from "../engine/build-of.ts";
 
-function faultsOf(given: Readonly<Record<string, unknown>>): readonly Fault[] {
+function violationsOf(given: Readonly<Record<string, unknown>>): readonly Violation[] {
   try {
     validateOptions(given, options);
   } catch (error) {
-    return error instanceof KibitzError ? error.faults : expect.fail(String(error));
+    return error instanceof KibitzError ? error.violations : expect.fail(String(error));
   }
   return expect.fail("accepted");
 }
@@ -55,8 +55,8 @@ describe("options are refused, never clamped", () => {
     [{ uci_elo: 1500, uci_limit_strength: false }, "/options/uci_elo", undefined],
     [{ uci_elo: 1500, uci_limit_strength: true, skill_level: 3 }, "/options/uci_elo", undefined],
   ])("options are refused, never clamped: %j", (given, pointer, allowed) => {
-    expect(faultsOf(given)).toMatchObject([{ pointer, code: "invalid_option" }]);
-    expect(faultsOf(given)[0]?.allowed).toEqual(allowed);
+    expect(violationsOf(given)).toMatchObject([{ pointer, code: "invalid_option" }]);
+    expect(violationsOf(given)[0]?.allowed).toEqual(allowed);
   });
 
   test.each([
@@ -72,13 +72,13 @@ describe("options are refused, never clamped", () => {
       "`hash` is not an option that can be set on this engine: the options are skill_level, uci_limit_strength, uci_elo, uci_chess960.",
     ],
   ])("an option is refused in a sentence: %j", (given, message) => {
-    expect(faultsOf(given)).toMatchObject([{ message }]);
+    expect(violationsOf(given)).toMatchObject([{ message }]);
   });
 
   test.each(["hash", "Skill Level", "multipv", "Debug Log File", "constructor"])(
     "a caller may not set the option %s",
     (name) => {
-      expect(faultsOf({ [name]: 1 })).toMatchObject([
+      expect(violationsOf({ [name]: 1 })).toMatchObject([
         {
           pointer: `/options/${name}`,
           code: "option_not_allowed",
@@ -89,24 +89,22 @@ describe("options are refused, never clamped", () => {
   );
 
   test("each wrong option is refused with its own violation", () => {
-    expect(faultsOf({ skill_level: 99, hash: 1, uci_chess960: 1 }).map(({ pointer }) => pointer)).toEqual([
-      "/options/skill_level",
-      "/options/hash",
-      "/options/uci_chess960",
-    ]);
+    expect(violationsOf({ skill_level: 99, hash: 1, uci_chess960: 1 }).map(({ pointer }) => pointer)).toEqual(
+      ["/options/skill_level", "/options/hash", "/options/uci_chess960"],
+    );
   });
 
   test("a wrong option is refused with an escaped pointer, and at most 64 characters of its name", () => {
-    expect(faultsOf({ "a/b~c": 1 })).toMatchObject([{ pointer: "/options/a~1b~0c" }]);
+    expect(violationsOf({ "a/b~c": 1 })).toMatchObject([{ pointer: "/options/a~1b~0c" }]);
     // gRPC cannot carry half of a character.
-    expect(faultsOf({ [`${"x".repeat(63)}😀`]: 1 })[0]?.pointer.isWellFormed()).toBe(true);
-    const [fault] = faultsOf({ ["x".repeat(100)]: 1 });
-    expect(fault?.pointer).not.toContain("x".repeat(65));
-    expect(fault?.message).not.toContain("x".repeat(65));
+    expect(violationsOf({ [`${"x".repeat(63)}😀`]: 1 })[0]?.pointer.isWellFormed()).toBe(true);
+    const [violation] = violationsOf({ ["x".repeat(100)]: 1 });
+    expect(violation?.pointer).not.toContain("x".repeat(65));
+    expect(violation?.message).not.toContain("x".repeat(65));
   });
 });
 
 test("a refusal of thousands of unknown options names the first 20", () => {
   const given = Object.fromEntries(Array.from({ length: 6000 }, (_, index) => [`n${index}`, 0]));
-  expect(faultsOf(given)).toHaveLength(20);
+  expect(violationsOf(given)).toHaveLength(20);
 });

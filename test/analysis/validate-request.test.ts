@@ -73,7 +73,7 @@ describe("a request", () => {
     const fen = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9";
     await expect(validateRequest(requestOf({ fen }), old)).rejects.toMatchObject({
       code: "invalid_option",
-      faults: [{ pointer: "/engine", message: expect.stringContaining("does not play Chess960") }],
+      violations: [{ pointer: "/engine", message: expect.stringContaining("does not play Chess960") }],
     });
     expect((await validateRequest(requestOf({ fen }), engines)).position.chess960).toBe(true);
   });
@@ -105,7 +105,7 @@ describe("engine and path", () => {
     expect(await refusalOf({ engine, path })).toMatchObject({
       code: "path_unavailable",
       nextAction: "use_auto_path",
-      faults: [{ pointer: "/path", allowed: { enum: runnable } }],
+      violations: [{ pointer: "/path", allowed: { enum: runnable } }],
     });
   });
 
@@ -130,7 +130,7 @@ describe("engine and path", () => {
       expect(await refusalOf({ engine })).toMatchObject({
         code: "unknown_engine",
         nextAction: "list_engines",
-        faults: [{ pointer: "/engine", allowed: { enum: ["latest", full.id, lite.id, native.id] } }],
+        violations: [{ pointer: "/engine", allowed: { enum: ["latest", full.id, lite.id, native.id] } }],
       });
     },
   );
@@ -203,7 +203,7 @@ describe("a refusal", () => {
   ])("a request of %j is refused as %s at %j", async (overrides, code, pointers) => {
     const error = await refusalOf(overrides);
     expect(error.code).toBe(code);
-    expect(error.faults.map(({ pointer }) => pointer)).toEqual(pointers);
+    expect(error.violations.map(({ pointer }) => pointer)).toEqual(pointers);
   });
 
   test("a request is validated by position, then engine, then options", async () => {
@@ -217,23 +217,23 @@ describe("a refusal", () => {
 
   test("the refusal of a move to search lists the legal moves, and none for a finished game", async () => {
     const fen = "8/8/8/8/8/4k3/8/4K3 w - - 0 1";
-    expect((await refusalOf({ fen, searchMoves: ["Kf5"] })).faults).toMatchObject([
+    expect((await refusalOf({ fen, searchMoves: ["Kf5"] })).violations).toMatchObject([
       { pointer: "/search_moves/0", allowed: { enum: ["e1d1", "e1f1"] } },
     ]);
     const mated = { fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", searchMoves: ["Kg8"] };
-    expect((await refusalOf(mated)).faults[0]).not.toHaveProperty("allowed");
+    expect((await refusalOf(mated)).violations[0]).not.toHaveProperty("allowed");
   });
 
   test("the refusal of a FEN without its last fields suggests the completed FEN", async () => {
     const fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b";
-    expect((await refusalOf({ fen, moves: ["e5"], depth: 3 })).faults).toMatchObject([
+    expect((await refusalOf({ fen, moves: ["e5"], depth: 3 })).violations).toMatchObject([
       { pointer: "/fen", allowed: { examples: [`${fen} KQkq - 0 1`] } },
     ]);
   });
 
   test("the refusal of a FEN suggests nothing if its fields cannot be completed", async () => {
-    const { faults } = await refusalOf({ fen: "8/8/8/8/8/8/8/8 w" });
-    expect(faults.filter(({ allowed }) => allowed !== undefined)).toEqual([]);
+    const { violations } = await refusalOf({ fen: "8/8/8/8/8/8/8/8 w" });
+    expect(violations.filter(({ allowed }) => allowed !== undefined)).toEqual([]);
   });
 });
 
@@ -279,7 +279,7 @@ describe("the cache of positions", () => {
     const [first, ...others] = moves;
     for (const separator of ["\n", ",", '","']) {
       const cut = { fen: `${startFen}${separator}${first}`, moves: others };
-      expect((await validate(inputOf(cut))).kind).toBe("faults");
+      expect((await validate(inputOf(cut))).kind).toBe("violations");
     }
   });
 });

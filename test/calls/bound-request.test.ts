@@ -22,7 +22,9 @@ function thrownBy(act: () => unknown): unknown {
 const times = (count: number, text: string) => Array(count).fill(text).join();
 const tooMany = expect.objectContaining({
   code: "out_of_range",
-  faults: [expect.objectContaining({ pointer: "/requests", message: expect.stringContaining("not 201") })],
+  violations: [
+    expect.objectContaining({ pointer: "/requests", message: expect.stringContaining("not 201") }),
+  ],
 });
 const tooLarge = expect.objectContaining({ code: "body_too_large" });
 const malformed = expect.objectContaining({ code: "malformed_json" });

@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
 import { problemMessage } from "../../src/calls/convert-problem.ts";
 import { createMessageWriter } from "../../src/calls/plain/write-message.ts";
-import { errorFromFaults, KibitzError } from "../../src/errors/errors.ts";
+import { errorFromViolations, KibitzError } from "../../src/errors/errors.ts";
 import { problemFromError } from "../../src/errors/problem.ts";
 
 test.each([
   new KibitzError("overloaded", "busy", { retryAfterMs: 1500 }),
-  errorFromFaults(
+  errorFromViolations(
     [
       { pointer: "/depth", code: "out_of_range", message: "no", allowed: { minimum: 1, maximum: 30 } },
       { pointer: "/fen", code: "invalid_fen", message: "no" },

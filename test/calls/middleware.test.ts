@@ -11,7 +11,7 @@ import {
   withSuggestions,
 } from "../../src/calls/middleware.ts";
 import { createRules } from "../../src/calls/rules.ts";
-import { errorFromFaults, KibitzError } from "../../src/errors/errors.ts";
+import { errorFromViolations, KibitzError } from "../../src/errors/errors.ts";
 import { createCallLine } from "../../src/log/call-line.ts";
 import { type Log, silentLog } from "../../src/log/log.ts";
 import { CallerLeft } from "../../src/request/context.ts";
@@ -160,7 +160,7 @@ test.each([evaluate, streamEvaluate])(
     const message = create(AnalysisRequestSchema, { fen: "" });
     const answer = ask(method, withRules(createRules()), () => expect.fail("called"), { message });
     const failing = method.methodKind === "unary" ? answer : answersOf(answer);
-    await expect(failing).rejects.toMatchObject({ code: "invalid_fen", faults: [{ pointer: "/fen" }] });
+    await expect(failing).rejects.toMatchObject({ code: "invalid_fen", violations: [{ pointer: "/fen" }] });
   },
 );
 
@@ -186,10 +186,10 @@ test("only an answer to GET whose search is deterministic gets an ETag, the same
 });
 
 describe("suggestions", () => {
-  const tooDeep = errorFromFaults([
+  const tooDeep = errorFromViolations([
     { pointer: "/depth", code: "out_of_range", message: "Too deep.", allowed: { minimum: 1, maximum: 9 } },
   ]);
-  const tooMany = errorFromFaults([
+  const tooMany = errorFromViolations([
     { pointer: "/requests", code: "out_of_range", message: "Too many.", allowed: { maxItems: 1 } },
   ]);
   const deep = create(AnalysisRequestSchema, { fen: "startpos", depth: 12 });

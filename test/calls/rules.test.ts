@@ -30,7 +30,7 @@ test("the ranges of a request in the proto equal those of the domain", () => {
 });
 
 const rules = createRules();
-const faultsOf = <D extends DescMessage>(desc: D, init: MessageInitShape<D>) =>
+const violationsOf = <D extends DescMessage>(desc: D, init: MessageInitShape<D>) =>
   rules(create(desc, init), desc);
 
 type RequestInit = MessageInitShape<typeof AnalysisRequestSchema>;
@@ -44,7 +44,7 @@ describe("a request within the rules has no faults", () => {
     [{ fen: "x", nodes: 1_000_000_000n }],
     [{ fen: "x", path: Path.UNSPECIFIED, options: { anything: [1, { two: null }] } }],
   ])("a request within the rules has no violations: %o", (init) => {
-    expect(faultsOf(AnalysisRequestSchema, init)).toEqual([]);
+    expect(violationsOf(AnalysisRequestSchema, init)).toEqual([]);
   });
 });
 
@@ -146,19 +146,24 @@ describe("a fault names its place, what is wrong and what is allowed", () => {
   ])(
     "a violation has its field, the reason and the allowed range: %#: %o",
     (init, pointer, code, message, allowed) => {
-      const faults = faultsOf(AnalysisRequestSchema, {
+      const violations = violationsOf(AnalysisRequestSchema, {
         fen: init.fen ?? (pointer === "/fen" ? "" : "x"),
         ...init,
       });
-      expect(faults).toEqual([
+      expect(violations).toEqual([
         { pointer, code, message: expect.stringMatching(message), ...(allowed && { allowed }) },
       ]);
     },
   );
 
   test("violations come in the order of the proto", () => {
-    const faults = faultsOf(AnalysisRequestSchema, { movetimeMs: 1, multipv: 0, depth: 99, moves: [""] });
-    expect(faults.map(({ pointer }) => pointer)).toEqual([
+    const violations = violationsOf(AnalysisRequestSchema, {
+      movetimeMs: 1,
+      multipv: 0,
+      depth: 99,
+      moves: [""],
+    });
+    expect(violations.map(({ pointer }) => pointer)).toEqual([
       "/fen",
       "/moves/0",
       "/depth",
@@ -169,7 +174,7 @@ describe("a fault names its place, what is wrong and what is allowed", () => {
 
   test("a batch has violations of its length only, and each of its requests has its own", () => {
     const batchOf = (requests: readonly RequestInit[]) =>
-      faultsOf(EvaluateBatchRequestSchema, { requests: [...requests] });
+      violationsOf(EvaluateBatchRequestSchema, { requests: [...requests] });
     expect(batchOf([{ fen: "x" }, { fen: "x", depth: 0 }, { moves: [""] }])).toEqual([]);
     expect(batchOf([])).toMatchObject([
       { pointer: "/requests", code: "out_of_range", message: "`requests` must have at least 1 item, not 0." },
@@ -179,8 +184,10 @@ describe("a fault names its place, what is wrong and what is allowed", () => {
   });
 
   test("the rules hold for every call", () => {
-    expect(faultsOf(GetPriceRequestSchema, { depth: 31 })).toMatchObject([{ pointer: "/depth" }]);
-    expect(faultsOf(CreateKeyRequestSchema, { name: "x".repeat(65) })).toMatchObject([{ pointer: "/name" }]);
+    expect(violationsOf(GetPriceRequestSchema, { depth: 31 })).toMatchObject([{ pointer: "/depth" }]);
+    expect(violationsOf(CreateKeyRequestSchema, { name: "x".repeat(65) })).toMatchObject([
+      { pointer: "/name" },
+    ]);
   });
 });
 

@@ -1,30 +1,33 @@
 import { expect, it, vi } from "vitest";
 import { withSuggestion } from "../../src/calls/suggest.ts";
-import { errorFromFaults, type Fault, KibitzError } from "../../src/errors/errors.ts";
+import { errorFromViolations, KibitzError, type Violation } from "../../src/errors/errors.ts";
 
 type Plain = Readonly<Record<string, unknown>>;
 
-const depth: Fault = {
+const depth: Violation = {
   pointer: "/depth",
   code: "out_of_range",
   message: "",
   allowed: { minimum: 1, maximum: 30 },
 };
-const shortFen: Fault = {
+const shortFen: Violation = {
   pointer: "/fen",
   code: "invalid_fen",
   message: "",
   allowed: { examples: ["8/8 w"] },
 };
 const overPlan = new KibitzError("upgrade_needed", "Too deep.", {
-  faults: [{ ...depth, code: "over_plan_limit", allowed: { minimum: 1, maximum: 20 } }],
+  violations: [{ ...depth, code: "over_plan_limit", allowed: { minimum: 1, maximum: 20 } }],
   upgrade: { plan: "free", url: "/v1/keys" },
   nextAction: "get_api_key",
 });
 
 /** The suggestion for a request that has only these violations. */
-const suggestionFor = async (sent: Plain, faults: readonly Fault[], preflight = async (_: Plain) => {}) =>
-  (await withSuggestion(errorFromFaults(faults), sent, preflight)).suggestedRequest;
+const suggestionFor = async (
+  sent: Plain,
+  violations: readonly Violation[],
+  preflight = async (_: Plain) => {},
+) => (await withSuggestion(errorFromViolations(violations), sent, preflight)).suggestedRequest;
 
 it("a suggestion moves each number to the nearest allowed one, and leaves the sent request unchanged", async () => {
   const sent = { fen: "8/8", depth: 99, movetime_ms: 1, options: { skill_level: 3 } };
@@ -40,14 +43,21 @@ it("a suggestion moves each number to the nearest allowed one, and leaves the se
 
 it("a suggestion finds numbers in lists and under keys that a pointer escapes", async () => {
   const sent = { requests: [{ depth: 3 }, { depth: 0, "a/b~": 77 }] };
-  const faults = ["/requests/1/depth", "/requests/1/a~1b~0"].map((pointer) => ({ ...depth, pointer }));
-  expect(await suggestionFor(sent, faults)).toEqual({ requests: [{ depth: 3 }, { depth: 1, "a/b~": 30 }] });
+  const violations = ["/requests/1/depth", "/requests/1/a~1b~0"].map((pointer) => ({ ...depth, pointer }));
+  expect(await suggestionFor(sent, violations)).toEqual({
+    requests: [{ depth: 3 }, { depth: 1, "a/b~": 30 }],
+  });
 });
 
 it("an error gets no suggestion if any violation is of another kind", async () => {
   const sent = { depth: 99, path: "fast", deph: 1 };
-  const path: Fault = { pointer: "/path", code: "out_of_range", message: "", allowed: { enum: ["auto"] } };
-  const unknown: Fault = { pointer: "/deph", code: "unknown_field", message: "" };
+  const path: Violation = {
+    pointer: "/path",
+    code: "out_of_range",
+    message: "",
+    allowed: { enum: ["auto"] },
+  };
+  const unknown: Violation = { pointer: "/deph", code: "unknown_field", message: "" };
   expect(await suggestionFor(sent, [depth, unknown])).toBeUndefined();
   expect(await suggestionFor(sent, [depth, path])).toBeUndefined();
   expect(
@@ -69,22 +79,22 @@ it("a suggestion does not repeat an API key", async () => {
 
 it("an error gets no suggestion if the fixed request has another violation, even one that could be fixed", async () => {
   const preflight = vi.fn(async (_: Plain) => {
-    throw errorFromFaults([shortFen]);
+    throw errorFromViolations([shortFen]);
   });
   expect(await suggestionFor({ fen: "8/8", depth: 99 }, [depth], preflight)).toBeUndefined();
   expect(preflight.mock.calls).toEqual([[{ fen: "8/8", depth: 30 }]]);
 });
 
 it("an error gets no suggestion if a violation is left that cannot be fixed", async () => {
-  const error = errorFromFaults([depth]);
+  const error = errorFromViolations([depth]);
   const refused = async () => {
-    throw errorFromFaults([{ pointer: "/engine", code: "unknown_engine", message: "" }]);
+    throw errorFromViolations([{ pointer: "/engine", code: "unknown_engine", message: "" }]);
   };
   expect(await withSuggestion(error, { depth: 99 }, refused)).toBe(error);
-  const withoutFaults = async () => {
+  const withoutViolations = async () => {
     throw new KibitzError("starting", "Soon.");
   };
-  expect(await withSuggestion(error, { depth: 99 }, withoutFaults)).toBe(error);
+  expect(await withSuggestion(error, { depth: 99 }, withoutViolations)).toBe(error);
 });
 
 it("a suggestion does not hide a failure of the validation", async () => {
@@ -99,12 +109,12 @@ it("a suggestion keeps the other parts of the error, and prefers the next action
   expect(suggesting).toMatchObject({
     code: "upgrade_needed",
     message: "Too deep.",
-    faults: overPlan.faults,
+    violations: overPlan.violations,
     upgrade: { plan: "free", url: "/v1/keys" },
     nextAction: "get_api_key",
     suggestedRequest: { depth: 20 },
   });
-  expect((await withSuggestion(errorFromFaults([depth]), { depth: 30 }, async () => {})).nextAction).toBe(
+  expect((await withSuggestion(errorFromViolations([depth]), { depth: 30 }, async () => {})).nextAction).toBe(
     "send_suggested_request",
   );
 });

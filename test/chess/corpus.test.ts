@@ -33,9 +33,9 @@ const accepted = lines.filter((line) => line.verdict !== "invalid");
 describe("the corpus", () => {
   test.each(named(lines))("the position of the corpus is accepted or refused as recorded: %s", (_, line) => {
     const validation = validate(line.fen, extrasOf(line));
-    expect(validation.kind).toBe(line.verdict === "invalid" ? "faults" : "position");
-    if (validation.kind === "faults") {
-      expect(validation.faults.length).toBeGreaterThan(0);
+    expect(validation.kind).toBe(line.verdict === "invalid" ? "violations" : "position");
+    if (validation.kind === "violations") {
+      expect(validation.violations.length).toBeGreaterThan(0);
     } else {
       const { terminal } = validation.position;
       expect(terminal?.reason).toBe(line.expect.outcome);

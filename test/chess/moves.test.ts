@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { describeMove, describeReply, describeVariation } from "../../src/chess/moves.ts";
-import { faultsOf, positionOf, startFen } from "./validated.ts";
+import { positionOf, startFen, violationsOf } from "./validated.ts";
 
 const bothCastle = "r3k2r/pppppppp/8/8/8/8/PPPPPPPP/R3K2R w KQkq - 0 1";
 
@@ -66,18 +66,18 @@ describe("moves", () => {
     ["e1h1", "4k3/8/8/8/8/8/8/4K2R w - - 0 1"],
     ["e1g1", "4kr2/8/8/8/8/8/8/4K2R w K - 0 1"],
   ])("moves are refused at %j", (move, fen) => {
-    expect(faultsOf(fen, { moves: [move] })).toMatchObject([
+    expect(violationsOf(fen, { moves: [move] })).toMatchObject([
       { code: "illegal_move", field: "moves", index: 0 },
     ]);
   });
 
   test("moves are refused at the first illegal one, with its text, its side and its place", () => {
-    const [fault, ...others] = faultsOf(startFen, { moves: ["e4", "e5", "Ke2", "Nf6xx", "e9"] });
+    const [violation, ...others] = violationsOf(startFen, { moves: ["e4", "e5", "Ke2", "Nf6xx", "e9"] });
     expect(others).toEqual([]);
-    expect(fault?.index).toBe(3);
-    expect(fault?.message).toContain("'Nf6xx'");
-    expect(fault?.message).toContain("Black");
-    expect(fault?.message).toContain("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPPKPPP/RNBQ1BNR b kq - 1 2");
+    expect(violation?.index).toBe(3);
+    expect(violation?.message).toContain("'Nf6xx'");
+    expect(violation?.message).toContain("Black");
+    expect(violation?.message).toContain("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPPKPPP/RNBQ1BNR b kq - 1 2");
   });
 
   test.each([
@@ -93,37 +93,36 @@ describe("moves", () => {
     ],
     ["R1d3", "4k3/8/8/8/8/8/8/R4R1K w - - 0 1", "'R1d3' is not a legal move for White ("],
   ])("an ambiguous move has another message than an illegal one: %s, in %s", (move, fen, message) => {
-    expect(faultsOf(fen, { moves: [move] })[0]?.message).toContain(message);
+    expect(violationsOf(fen, { moves: [move] })[0]?.message).toContain(message);
   });
 
   const howWritten = ": each move is written by itself, in SAN (Nf3) or UCI (g1f3), without number";
   test.each(["e4 e5", "1.e5", "1...e4", "e5!", "\u2658f4", "\u0421f3"])(
     "a text that is no legal move in another notation either is refused with the notation: %j",
     (move) => {
-      const [fault] = faultsOf(startFen, { moves: [move] });
-      expect(fault?.message).toContain(` is not a legal move for White${howWritten}`);
+      const [violation] = violationsOf(startFen, { moves: [move] });
+      expect(violation?.message).toContain(` is not a legal move for White${howWritten}`);
     },
   );
 
   test.each(["e5", "Qh9", "e2e5", "O-O", "0000", "xyz"])(
     "a text that is not a move in any notation is refused without advice on notation: %j",
     (move) => {
-      expect(faultsOf(startFen, { moves: [move] })[0]?.message).toContain(
+      expect(violationsOf(startFen, { moves: [move] })[0]?.message).toContain(
         `'${move}' is not a legal move for White (moves[0]`,
       );
     },
   );
 
   test("an illegal move is repeated to at most 64 characters, without control characters", () => {
-    const [fault] = faultsOf(startFen, { moves: [`\n\u2028${"x".repeat(100_000)}`] });
-    expect(fault?.message).toContain(`'??${"x".repeat(62)}'`);
+    const [violation] = violationsOf(startFen, { moves: [`\n\u2028${"x".repeat(100_000)}`] });
+    expect(violation?.message).toContain(`'??${"x".repeat(62)}'`);
   });
 
   test("moves are not validated if the FEN is invalid", () => {
-    expect(faultsOf("8/8/8/8/8/8/8/8 w - - 0 1", { moves: ["e9"] }).map((fault) => fault.field)).toEqual([
-      "fen",
-      "fen",
-    ]);
+    expect(
+      violationsOf("8/8/8/8/8/8/8/8 w - - 0 1", { moves: ["e9"] }).map((violation) => violation.field),
+    ).toEqual(["fen", "fen"]);
   });
 });
 
@@ -141,14 +140,14 @@ describe("Chess960 moves", () => {
   });
 
   test("a Chess960 position reads no other king move of two files as castling", () => {
-    expect(faultsOf(fen, { moves: ["f1d1"] })).toMatchObject([{ code: "illegal_move" }]);
+    expect(violationsOf(fen, { moves: ["f1d1"] })).toMatchObject([{ code: "illegal_move" }]);
   });
 
   test("a Chess960 position does not read Kh1 as castling if the king's own rook stands there", () => {
     const beside = "2k5/8/8/8/8/8/8/6KR w H - 0 1";
     expect(positionOf(beside, { moves: ["O-O"] }).fen).toContain("/5RK1 b");
-    expect(faultsOf(beside, { moves: ["Kh1"] })).toMatchObject([{ code: "illegal_move" }]);
-    expect(faultsOf(beside, { moves: ["Kxh1"] })).toMatchObject([{ code: "illegal_move" }]);
+    expect(violationsOf(beside, { moves: ["Kh1"] })).toMatchObject([{ code: "illegal_move" }]);
+    expect(violationsOf(beside, { moves: ["Kxh1"] })).toMatchObject([{ code: "illegal_move" }]);
   });
 });
 

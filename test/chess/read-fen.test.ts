@@ -1,14 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { maxFenCharacters } from "../../src/chess/validate-position.ts";
 import { createRandom } from "../support/random.ts";
-import { faultsOf, noticesOf, positionOf, startFen, validate } from "./validated.ts";
+import { noticesOf, positionOf, startFen, validate, violationsOf } from "./validated.ts";
 
 const board = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR";
 
 function refusalOf(fen: string): string {
-  const faults = faultsOf(fen);
-  expect(faults.map((fault) => [fault.code, fault.field])).toEqual(faults.map(() => ["invalid_fen", "fen"]));
-  return faults.map((fault) => fault.message).join("\n");
+  const violations = violationsOf(fen);
+  expect(violations.map((violation) => [violation.code, violation.field])).toEqual(
+    violations.map(() => ["invalid_fen", "fen"]),
+  );
+  return violations.map((violation) => violation.message).join("\n");
 }
 
 function suggestionOf(fen: string, moves: readonly string[] = []): string | undefined {
@@ -89,7 +91,7 @@ describe("the text of a FEN", () => {
     [`${board} w KQkq - hmvc 60; fmvn 40;`, undefined, "hmvc 60; fmvn 40;"],
   ])("the suggestion for %j keeps the clocks", (fen, suggested, token) => {
     expect(suggestionOf(fen)).toBe(suggested);
-    expect(faultsOf(fen)).toMatchObject([{ token, offset: fen.indexOf(token) }]);
+    expect(violationsOf(fen)).toMatchObject([{ token, offset: fen.indexOf(token) }]);
   });
 
   test("a FEN without its impossible en passant square is suggested", () => {
@@ -124,7 +126,7 @@ describe("the text of a FEN", () => {
         fen = fen.slice(0, at) + random.pick(["", ...shards]) + fen.slice(at + random.below(3));
       }
       const validation = validate(fen, { chess960: random.below(2) === 0 });
-      if (validation.kind === "faults") {
+      if (validation.kind === "violations") {
         continue;
       }
       accepted++;
@@ -142,8 +144,8 @@ describe("the text of a FEN", () => {
   });
 
   test("a FEN is refused with every violation of its fields, in their order", () => {
-    const messages = faultsOf("44/ppppxppp/7/8/8/8/PPPPPPPP/RNBQKBNR W KX e9 -1 1.5").map(
-      (fault) => fault.message,
+    const messages = violationsOf("44/ppppxppp/7/8/8/8/PPPPPPPP/RNBQKBNR W KX e9 -1 1.5").map(
+      (violation) => violation.message,
     );
     expect(messages).toEqual([
       expect.stringContaining("Rank 8"),
@@ -183,7 +185,7 @@ test.each([
   [" 4k3/4K3/8/8/8/8/8/8 w - - 0 1", 6, "K"],
   ["4k3/8/8/8/8/8/8/4R1K1 w - - 0 1", 22, "w"],
 ])("a violation of the FEN %j has the offset %i, of %j", (fen, offset, token) => {
-  expect(faultsOf(fen)[0]).toMatchObject({ offset, token });
+  expect(violationsOf(fen)[0]).toMatchObject({ offset, token });
   expect(fen.slice(offset, offset + token.length)).toBe(token);
 });
 

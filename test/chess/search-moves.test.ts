@@ -10,11 +10,13 @@ const mostMoves = "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1";
 
 const ucisOf = (fen: string, texts: readonly string[], chess960 = false) => {
   const reading = readSearchMoves(positionOf(fen, { chess960 }), texts);
-  return reading.kind === "moves" ? reading.ucis : expect.fail(reading.faults[0]?.message);
+  return reading.kind === "moves" ? reading.ucis : expect.fail(reading.violations[0]?.message);
 };
-const faultsOf = (fen: string, texts: readonly string[], chess960 = false) => {
+const violationsOf = (fen: string, texts: readonly string[], chess960 = false) => {
   const reading = readSearchMoves(positionOf(fen, { chess960 }), texts);
-  return reading.kind === "faults" ? reading.faults : expect.fail(`read as ${reading.ucis.join(" ")}`);
+  return reading.kind === "violations"
+    ? reading.violations
+    : expect.fail(`read as ${reading.ucis.join(" ")}`);
 };
 
 test("an empty list of moves to search is no limit", () => {
@@ -54,13 +56,13 @@ test.each([
       all.map(({ san }) => san),
     ),
   ).toEqual(ucis);
-  expect(faultsOf(fen, ["a1a1"])[0]?.legal).toEqual(ucis);
+  expect(violationsOf(fen, ["a1a1"])[0]?.legal).toEqual(ucis);
 });
 
 test("an illegal move to search is refused with its place, the position and the legal moves", () => {
-  const [fault, ...others] = faultsOf("8/8/8/8/8/4k3/8/4K3 w - - 0 1", ["Kd1", "Kf5", "e1f1"]);
+  const [violation, ...others] = violationsOf("8/8/8/8/8/4k3/8/4K3 w - - 0 1", ["Kd1", "Kf5", "e1f1"]);
   expect(others).toEqual([]);
-  expect(fault).toEqual({
+  expect(violation).toEqual({
     index: 1,
     message:
       "'Kf5' is not a legal move for White (search_moves[1], in the position 8/8/8/8/8/4k3/8/4K3 w - - 0 1).",
@@ -69,12 +71,12 @@ test("an illegal move to search is refused with its place, the position and the 
 });
 
 test("illegal moves to search are all refused, at most 20 by name", () => {
-  expect(faultsOf(startFen, ["e5", "e4", "Ke2"]).map(({ index }) => index)).toEqual([0, 2]);
-  expect(faultsOf(startFen, Array(218).fill("Ke2"))).toHaveLength(20);
+  expect(violationsOf(startFen, ["e5", "e4", "Ke2"]).map(({ index }) => index)).toEqual([0, 2]);
+  expect(violationsOf(startFen, Array(218).fill("Ke2"))).toHaveLength(20);
 });
 
 test("a move to search that two pieces can make is refused with both moves, and both are allowed", () => {
-  expect(faultsOf(twoKnights, ["Nd2"])).toEqual([
+  expect(violationsOf(twoKnights, ["Nd2"])).toEqual([
     {
       index: 0,
       message: `'Nd2' matches more than one legal move for White: b1d2, f3d2 (search_moves[0], in the position ${twoKnights}).`,
@@ -84,7 +86,7 @@ test("a move to search that two pieces can make is refused with both moves, and 
 });
 
 test("every move to search is refused when the game is over", () => {
-  expect(faultsOf("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", ["Kg8"])).toEqual([
+  expect(violationsOf("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", ["Kg8"])).toEqual([
     {
       index: 0,
       message:
@@ -97,12 +99,12 @@ test("every move to search is refused when the game is over", () => {
 test.each(["", "e2e5", "e2e4\nquit", "0000", "N@f3", "E2E4", "constructor"])(
   "%j is no move to search",
   (text) => {
-    expect(faultsOf(startFen, [text])).toHaveLength(1);
+    expect(violationsOf(startFen, [text])).toHaveLength(1);
   },
 );
 
 test("a king move of two squares is not a move to search in Chess960", () => {
   const fen = "4k3/8/8/8/8/8/8/5K1R w H - 0 1";
   expect(ucisOf(fen, ["f1h1", "O-O"], true)).toEqual(["f1h1"]);
-  expect(faultsOf(fen, ["f1d1"], true)).toHaveLength(1);
+  expect(violationsOf(fen, ["f1d1"], true)).toHaveLength(1);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { describeMove } from "../../src/chess/moves.ts";
-import { faultsOf, noticesOf, positionOf, startFen } from "./validated.ts";
+import { noticesOf, positionOf, startFen, violationsOf } from "./validated.ts";
 
 test.each([
   ["without a white king", "4k3/8/8/8/8/8/8/8 w - - 0 1", "White has no king"],
@@ -20,17 +20,17 @@ test.each([
   ["with a third knight beside eight pawns", startFen.replace("RNB", "NNB"), "more promoted pieces (1)"],
   ["with 33 pieces", startFen.replace("/8/8/8/8/", "/8/8/8/N7/"), "33 pieces"],
 ])("a position is refused %s", (_, fen, reason) => {
-  const faults = faultsOf(fen);
-  expect(faults.map((fault) => fault.code)).toEqual(faults.map(() => "illegal_position"));
-  expect(faults.map((fault) => fault.message).join("\n")).toContain(reason);
+  const violations = violationsOf(fen);
+  expect(violations.map((violation) => violation.code)).toEqual(violations.map(() => "illegal_position"));
+  expect(violations.map((violation) => violation.message).join("\n")).toContain(reason);
 });
 
 test("a position is refused with all of its violations", () => {
-  expect(faultsOf("8/8/8/8/8/8/8/8 w - - 0 1").map((fault) => fault.message)).toEqual([
+  expect(violationsOf("8/8/8/8/8/8/8/8 w - - 0 1").map((violation) => violation.message)).toEqual([
     "White has no king.",
     "Black has no king.",
   ]);
-  expect(faultsOf("3P4/8/8/4k3/8/8/4R3/4K3 w - - 0 1")).toHaveLength(2);
+  expect(violationsOf("3P4/8/8/4k3/8/8/4R3/4K3 w - - 0 1")).toHaveLength(2);
 });
 
 test.each([
@@ -69,7 +69,7 @@ test.each([
   ["a letter that is no right", `${rooks} w KQX - 0 1`],
   ["a hyphen among letters", `${rooks} w KQ- - 0 1`],
 ])("castling rights are refused with %s", (_, fen) => {
-  expect(faultsOf(fen)).toMatchObject([
+  expect(violationsOf(fen)).toMatchObject([
     { code: "invalid_fen", message: expect.stringContaining("castling") },
   ]);
 });
@@ -135,7 +135,7 @@ test.each([
   ["E3", "b"],
   ["e3e3", "b"],
 ])("an en passant square on %s is refused with %s to move", (square, turn) => {
-  expect(faultsOf(`4k3/8/8/8/8/8/8/4K3 ${turn} - ${square} 0 1`)).toMatchObject([
+  expect(violationsOf(`4k3/8/8/8/8/8/8/4K3 ${turn} - ${square} 0 1`)).toMatchObject([
     { code: "invalid_fen", message: expect.stringContaining("en passant") },
   ]);
 });

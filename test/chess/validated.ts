@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Position, PositionFault, PositionInput, Validation } from "../../src/chess/position.ts";
+import type { Position, PositionInput, PositionViolation, Validation } from "../../src/chess/position.ts";
 import { validatePosition } from "../../src/chess/validate-position.ts";
 
 export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
@@ -13,19 +13,19 @@ export function validate(fen: string, extras: Extras = {}): Validation {
 /** The position of a FEN that must be valid. */
 export function positionOf(fen: string, extras: Extras = {}): Position {
   const validation = validate(fen, extras);
-  if (validation.kind === "faults") {
-    expect.fail(validation.faults.map((fault) => fault.message).join(" "));
+  if (validation.kind === "violations") {
+    expect.fail(validation.violations.map((violation) => violation.message).join(" "));
   }
   return validation.position;
 }
 
 /** The faults of a FEN that must be refused. */
-export function faultsOf(fen: string, extras: Extras = {}): readonly PositionFault[] {
+export function violationsOf(fen: string, extras: Extras = {}): readonly PositionViolation[] {
   const validation = validate(fen, extras);
   if (validation.kind === "position") {
     expect.fail(`accepted as ${validation.position.fen}`);
   }
-  return validation.faults;
+  return validation.violations;
 }
 
 export function noticesOf(fen: string, extras: Extras = {}): string[] {

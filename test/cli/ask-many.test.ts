@@ -18,9 +18,9 @@ function serviceOf(itemsMax: number) {
   async function* evaluateBatch({ requests = [] }: { requests?: readonly unknown[] }) {
     sizes.push(requests.length);
     if (requests.length > itemsMax) {
-      const fault = { pointer: "/requests", code: "over_plan_limit" as const, message: "Too many." };
+      const violation = { pointer: "/requests", code: "over_plan_limit" as const, message: "Too many." };
       throw new KibitzError("upgrade_needed", "Too many.", {
-        faults: [fault],
+        violations: [violation],
       });
     }
     for (const index of requests.keys().toArray().toReversed()) {

@@ -41,7 +41,7 @@ const evaluation: MessageInitShape<typeof EvaluateResponseSchema> = {
 const refusal = () =>
   connectErrorFrom(
     new KibitzError("upgrade_needed", hostile, {
-      faults: [{ pointer: `/${hostile}`, code: "over_plan_limit", message: hostile }],
+      violations: [{ pointer: `/${hostile}`, code: "over_plan_limit", message: hostile }],
       suggestedRequest: { fen: hostile },
       upgrade: { plan: hostile, url: hostile },
     }),

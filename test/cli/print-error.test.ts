@@ -69,13 +69,13 @@ test("an error inside a service says how its operator finds it in the log", asyn
 });
 
 test("an error prints a line for each violation, and exits with the code of a wrong request", async () => {
-  const faults = ["One.", "Two."].map((message) => ({
+  const violations = ["One.", "Two."].map((message) => ({
     pointer: "/depth",
     code: "out_of_range" as const,
     message,
   }));
   expect(
-    await printedFor(new KibitzError("out_of_range", "One. There is 1 more fault.", { faults })),
+    await printedFor(new KibitzError("out_of_range", "One. There is 1 more fault.", { violations })),
   ).toEqual({
     code: 2,
     stderr: "kibitz: One.\nkibitz: Two.\n",

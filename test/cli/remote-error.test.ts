@@ -13,7 +13,7 @@ const received = (error: KibitzError) => errorFromRemote(connectErrorFrom(error,
 test("a refusal of a service keeps everything that the service said", () => {
   const error = received(
     new KibitzError("upgrade_needed", "Too deep.", {
-      faults: [
+      violations: [
         { pointer: "/depth", code: "over_plan_limit", message: "30 is over 20.", allowed: { maximum: 20 } },
       ],
       suggestedRequest: { fen: "startpos", depth: 20 },
@@ -25,7 +25,7 @@ test("a refusal of a service keeps everything that the service said", () => {
   expect(error).toMatchObject({
     code: "upgrade_needed",
     message: "Too deep.",
-    faults: [{ pointer: "/depth", code: "over_plan_limit", allowed: { maximum: 20 } }],
+    violations: [{ pointer: "/depth", code: "over_plan_limit", allowed: { maximum: 20 } }],
     suggestedRequest: { fen: "startpos", depth: 20 },
     upgrade: { plan: "free", url: "https://chess.example/kibitz/v1/keys" },
     nextAction: "get_api_key",

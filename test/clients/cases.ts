@@ -36,10 +36,10 @@ const errorInfo = (code: string, nextAction: string) => ({
 });
 
 /** Pairs of a field and the code of what is wrong with it. */
-const badRequest = (...faults: readonly (readonly [field: string, code: string])[]) => ({
+const badRequest = (...violations: readonly (readonly [field: string, code: string])[]) => ({
   type: "google.rpc.BadRequest",
   value: {
-    fieldViolations: faults.map(([field, code]) => ({
+    fieldViolations: violations.map(([field, code]) => ({
       field,
       reason: code.toUpperCase(),
       description: expect.stringMatching(/.{10}/),
@@ -68,8 +68,8 @@ const problem = ({
 
 const invalid = (
   nextAction: string,
-  ...faults: readonly [readonly [string, string], ...(readonly [string, string])[]]
-) => refused("INVALID_ARGUMENT", errorInfo(faults[0][1], nextAction), badRequest(...faults));
+  ...violations: readonly [readonly [string, string], ...(readonly [string, string])[]]
+) => refused("INVALID_ARGUMENT", errorInfo(violations[0][1], nextAction), badRequest(...violations));
 
 export const cases: readonly Case[] = [
   {

@@ -4,7 +4,7 @@ import { makeSquare } from "chessops/util";
 import fc from "fast-check";
 import { test } from "vitest";
 import { describeMove, describeVariation } from "../../src/chess/moves.ts";
-import type { Position, PositionFault, PositionInput } from "../../src/chess/position.ts";
+import type { Position, PositionInput, PositionViolation } from "../../src/chess/position.ts";
 import { validatePosition } from "../../src/chess/validate-position.ts";
 import { threadMs } from "../support/thread-time.ts";
 import { corpusOf, knownFens } from "./corpus.ts";
@@ -120,9 +120,9 @@ const counts = { accepted: 0, refused: 0 };
 
 function check(input: PositionInput): void {
   const validation = validatePosition(input);
-  if (validation.kind === "faults") {
+  if (validation.kind === "violations") {
     counts.refused++;
-    checkRefusal(validation.faults, input);
+    checkRefusal(validation.violations, input);
     if (validation.suggested !== undefined) {
       const again = validatePosition({ ...input, ...validation.suggested });
       equal(again.kind, "position", `suggested ${JSON.stringify(validation.suggested)}`);
@@ -133,9 +133,9 @@ function check(input: PositionInput): void {
   checkPosition(validation.position, input);
 }
 
-function checkRefusal(faults: readonly PositionFault[], input: PositionInput): void {
-  ok(faults.length > 0, "refused without a reason");
-  for (const { message, field, index } of faults) {
+function checkRefusal(violations: readonly PositionViolation[], input: PositionInput): void {
+  ok(violations.length > 0, "refused without a reason");
+  for (const { message, field, index } of violations) {
     match(message, /^[ -~]{10,500}$/);
     equal(field, index === undefined ? "fen" : "moves");
     ok((index ?? 0) < Math.max(1, input.moves.length), "a move that was not sent");

@@ -15,7 +15,7 @@ import { EvaluateBatchRequestSchema } from "../../gen/chess/analysis/v1/analysis
 import { CreateKeyRequestSchema } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import { createMessageReader, type MessageReading } from "../../src/calls/plain/read-message.ts";
 import { createMessageWriter } from "../../src/calls/plain/write-message.ts";
-import { type Fault, KibitzError } from "../../src/errors/errors.ts";
+import { KibitzError, type Violation } from "../../src/errors/errors.ts";
 import { explainJson, readJsonObject, textFromBytes } from "../../src/protocols/json/json-text.ts";
 import { nestingMax } from "../../src/text/json-scan.ts";
 import { threadMs } from "../support/thread-time.ts";
@@ -69,7 +69,7 @@ function readingOf(body: Uint8Array) {
     return { value: readJsonObject(textFromBytes(body)) };
   } catch (thrown) {
     ok(thrown instanceof KibitzError, String(thrown));
-    return { faults: thrown.faults };
+    return { violations: thrown.violations };
   }
 }
 
@@ -84,7 +84,7 @@ function check({ json, edits, bytes }: Input): void {
       body[at] = byte;
     }
   }
-  const { value, faults } = readingOf(body);
+  const { value, violations } = readingOf(body);
   if (edits.length === 0 && bytes.length === 0) {
     const good = isJson(text) && !json.repeats && json.levels <= nestingMax;
     const isObject = good && text.trimStart().startsWith("{");
@@ -95,7 +95,7 @@ function check({ json, edits, bytes }: Input): void {
   }
   if (value === undefined) {
     counts.refused++;
-    checkFaults(faults);
+    checkViolations(violations);
     return;
   }
   counts.objects++;
@@ -118,17 +118,17 @@ function isJson(text: string): boolean {
 function checkMessage(
   desc: DescMessage,
   json: JsonValue,
-  { message, faults }: MessageReading,
+  { message, violations }: MessageReading,
   read: (json: unknown) => MessageReading,
   write: (message: MessageReading["message"]) => string,
 ): void {
   const theirs = readByLibrary(desc, json);
-  if (faults.length > 0) {
-    checkFaults(faults);
+  if (violations.length > 0) {
+    checkViolations(violations);
     const looser = looserForms(desc, json);
     ok(
       theirs === undefined || looser.length > 0,
-      `protobuf-es reads it as ${desc.name}, and we refuse it: ${faults[0]?.pointer} ${faults[0]?.message}`,
+      `protobuf-es reads it as ${desc.name}, and we refuse it: ${violations[0]?.pointer} ${violations[0]?.message}`,
     );
     return;
   }
@@ -137,15 +137,15 @@ function checkMessage(
   ok(equals(desc, message, theirs), `protobuf-es reads something else as ${desc.name}`);
 
   const written = write(message);
-  const { message: same, faults: none } = read(readJsonObject(written));
+  const { message: same, violations: none } = read(readJsonObject(written));
   deepEqual(none, []);
   ok(equals(desc, message, same), "what was written is read as something else");
   equal(write(same), written);
 }
 
-function checkFaults(faults: readonly Fault[]): void {
-  ok(faults.length > 0 && faults.length <= 40, `${faults.length} faults`);
-  for (const { pointer, message, code } of faults) {
+function checkViolations(violations: readonly Violation[]): void {
+  ok(violations.length > 0 && violations.length <= 40, `${violations.length} faults`);
+  for (const { pointer, message, code } of violations) {
     match(pointer, /^(\/(~[01]|[^~/])*)*$/su);
     ok(message.length > 0 && message.length < 1000, message);
     match(code, /^(malformed_json|unknown_field|invalid_type|out_of_range)$/);

@@ -343,7 +343,7 @@ test("a glyph in brackets or before the first move becomes a comment, with a war
 });
 
 test("a piece apart from its square is refused, and not read as a pawn move", () => {
-  expect(errorOf(() => gameOf("1. e4 e5 2. N f3")).faults).toMatchObject([
+  expect(errorOf(() => gameOf("1. e4 e5 2. N f3")).violations).toMatchObject([
     { code: "invalid_pgn", place: { ply: 3, token: "N", offset: 12 } },
   ]);
 });

@@ -53,5 +53,5 @@ test.each(refused)("a PGN is refused for $what", ({ file, code, ply, token, offs
   expect(error.message).toContain(says);
   const lines = text.slice(0, offset).split("\n");
   const place = { ply, token, offset, line: lines.length, column: (lines.at(-1) ?? "").length + 1 };
-  expect(error.faults).toMatchObject([{ pointer: "/pgn", code, place }]);
+  expect(error.violations).toMatchObject([{ pointer: "/pgn", code, place }]);
 });

@@ -5,12 +5,12 @@ import { readPgn } from "../../src/game/read-pgn.ts";
 import { errorOf, gameOf } from "./games.ts";
 
 function suggestionFor(text: string): unknown {
-  const [fault] = errorOf(() => gameOf(text)).faults;
-  expect(fault).toMatchObject({
+  const [violation] = errorOf(() => gameOf(text)).violations;
+  expect(violation).toMatchObject({
     code: "invalid_pgn",
     message: expect.stringContaining("not a piece in PGN"),
   });
-  return (fault?.allowed?.examples as readonly unknown[] | undefined)?.[0];
+  return (violation?.allowed?.examples as readonly unknown[] | undefined)?.[0];
 }
 
 test.each([

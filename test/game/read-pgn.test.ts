@@ -33,7 +33,7 @@ test("a PGN keeps its comments, variations, glyphs, clocks and unknown commands"
 test("an error in a PGN of a file has its place in that file", () => {
   const source = { text: "1. e4\n e5 x", file: { game: 7, offset: 1000, line: 50 } };
   const error = errorOf(() => inOneGo(readPgn(source)));
-  expect(error.faults[0]?.place).toEqual({
+  expect(error.violations[0]?.place).toEqual({
     game: 7,
     ply: 3,
     token: "x",
@@ -67,7 +67,7 @@ test.each([
 ])("a PGN without moves is refused with the place of the missing moves: %j", (text, line, column) => {
   const error = errorOf(() => gameOf(text));
   expect(error.message).toMatch(/^There are no moves/);
-  expect(error.faults[0]?.place).toMatchObject({ ply: 1, line, column });
+  expect(error.violations[0]?.place).toMatchObject({ ply: 1, line, column });
 });
 
 test.each([
@@ -80,8 +80,8 @@ test.each([
 ])(
   "a PGN with an illegal move in %j is suggested up to the move before, without a dangling number",
   (text, game) => {
-    const [fault] = errorOf(() => gameOf(text)).faults;
-    expect(fault?.allowed).toEqual({ examples: [game] });
+    const [violation] = errorOf(() => gameOf(text)).violations;
+    expect(violation?.allowed).toEqual({ examples: [game] });
     expect(sansOf(gameOf(game))).toBe("e4 e5");
   },
 );
@@ -89,15 +89,15 @@ test.each([
 test("a shorter PGN is not suggested if it would be empty or too long", () => {
   const long = `1. e4 {${"x".repeat(70_000)}} e5 2. Ke3`;
   for (const text of ["1. Ke3", long]) {
-    expect(errorOf(() => gameOf(text)).faults[0]?.allowed).toBeUndefined();
+    expect(errorOf(() => gameOf(text)).violations[0]?.allowed).toBeUndefined();
   }
 });
 
 test("an error in a PGN repeats its text shortened, without keys and control characters", () => {
   const key = `kbz_${"a".repeat(43)}`;
   for (const text of [`1. e4 ${key}`, `1. e4 \u001b[31m${"x".repeat(1000)}`, `[Variant "${key}"]\n\n1. e4`]) {
-    const { message, faults } = errorOf(() => gameOf(text));
-    for (const said of [message, faults[0]?.place?.token ?? key]) {
+    const { message, violations } = errorOf(() => gameOf(text));
+    for (const said of [message, violations[0]?.place?.token ?? key]) {
       expect(said).not.toContain(key);
       expect(said).not.toContain("\u001b");
       expect(said.length).toBeLessThan(300);
@@ -118,8 +118,8 @@ test("a PGN is refused if its variations are too deep, or if it has too many tag
 test("a PGN of 600 plies is read, and a longer one is refused at ply 601, with the game up to there as a suggestion", () => {
   const plies = (count: number) => rounds.split(" ").slice(0, count).join(" ");
   expect(gameOf(plies(600)).moves).toHaveLength(600);
-  const [fault] = errorOf(() => gameOf(plies(601))).faults;
-  expect(fault).toMatchObject({
+  const [violation] = errorOf(() => gameOf(plies(601))).violations;
+  expect(violation).toMatchObject({
     pointer: "/pgn",
     code: "out_of_range",
     message: "The game has more than 600 plies (half-moves) (ply 601, line 1, column 2401).",
@@ -131,8 +131,8 @@ test("a PGN of 600 plies is read, and a longer one is refused at ply 601, with t
 test("a PGN of 5,000 moves with its variations is read, and a longer one is refused at move 5,001", () => {
   const variations = (count: number) => `1. d4\n${"(d4!{a})\n".repeat(count)}d5 *`;
   expect(sansOf(gameOf(variations(4998)))).toBe("d4 d5");
-  const [fault] = errorOf(() => gameOf(variations(5000))).faults;
-  expect(fault).toMatchObject({
+  const [violation] = errorOf(() => gameOf(variations(5000))).violations;
+  expect(violation).toMatchObject({
     pointer: "/pgn",
     code: "invalid_pgn",
     message: expect.stringContaining("The game has more than 5000 moves, variations included"),
@@ -183,7 +183,7 @@ test("a game that castles from a shuffled start is read alike as moves and as PG
 
 test("a game sent as moves is refused like a position and its moves", () => {
   const refusal = (fen: string, moves: readonly string[]) =>
-    errorOf(() => inOneGo(gameFromMoves({ fen, moves }))).faults;
+    errorOf(() => inOneGo(gameFromMoves({ fen, moves }))).violations;
   expect(refusal("x", ["e4"])[0]).toMatchObject({ pointer: "/fen", code: "invalid_fen" });
   expect(refusal(startFen, ["e4", "Ke3"])).toMatchObject([
     {

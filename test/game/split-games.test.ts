@@ -35,7 +35,7 @@ test("an invalid game does not affect the next game of the file", async () => {
     expect.fail("a game is missing");
   }
   expect(inOneGo(readPgn(first)).moves).toHaveLength(3);
-  expect(errorOf(() => inOneGo(readPgn(second))).faults[0]?.place).toMatchObject({
+  expect(errorOf(() => inOneGo(readPgn(second))).violations[0]?.place).toMatchObject({
     game: 2,
     line: 10,
     column: 7,
@@ -104,7 +104,7 @@ test.each([
   ['[Event "a"]\n[Result "0-1"]\n\n[Event "b"]\n\n1. e4 *\n', 28],
   ['[Event "a"]\n\n1. e4 {does not end\n\n[Event "b"]\n\n1. d4 {good} *\n', 19],
 ])("a request with a second game is refused as a file would be split: %j", (text, offset) => {
-  expect(errorOf(() => gameOf(text)).faults).toMatchObject([{ code: "invalid_pgn", place: { offset } }]);
+  expect(errorOf(() => gameOf(text)).violations).toMatchObject([{ code: "invalid_pgn", place: { offset } }]);
 });
 
 test("a comment that does not end hides no later game of the file", async () => {

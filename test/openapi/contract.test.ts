@@ -11,7 +11,7 @@ import { routesFromServices } from "../../src/protocols/json/routes.ts";
 import { startFen } from "../protocols/json/serve-gateway.ts";
 import { createEnginesInProcess } from "../support/engines-in-process.ts";
 import { useApp } from "../support/running-app.ts";
-import { faultsOf } from "./described.ts";
+import { violationsOf } from "./described.ts";
 
 /** The document, held against what serves and answers. */
 
@@ -119,7 +119,7 @@ describe("generators of clients", () => {
     const alternatives = [oneOf, anyOf, allOf].flatMap((list) => (Array.isArray(list) ? list : []));
     const isNullable = [type, ...alternatives.map((one) => one.type)].flat().includes("null");
     const isProblem = place.endsWith("/application~1problem+json/schema");
-    const faults = [
+    const violations = [
       ...(properties && alternatives.length > 0 ? ["alternatives beside properties"] : []),
       ...(isNullable && standard !== undefined ? ["a default of what may be null"] : []),
       ...(alternatives.some((one) => one.oneOf || one.anyOf || one.allOf)
@@ -130,7 +130,7 @@ describe("generators of clients", () => {
         : []),
     ];
     return [
-      ...faults.map((fault) => `${place}: ${fault}`),
+      ...violations.map((violation) => `${place}: ${violation}`),
       ...Object.entries(part).flatMap(([key, value]) =>
         key === "examples" ? [] : below(`${place}/${key.replaceAll("/", "~1")}`, value),
       ),
@@ -160,7 +160,10 @@ describe("the examples", () => {
     const examples = [...contents, ...shared];
     expect(examples.length).toBeGreaterThan(20);
     for (const { place, value } of examples) {
-      expect({ place, faults: faultsOf(value, ...place, "schema") }).toEqual({ place, faults: [] });
+      expect({ place, violations: violationsOf(value, ...place, "schema") }).toEqual({
+        place,
+        violations: [],
+      });
     }
   });
 
@@ -209,8 +212,8 @@ describe("a stream", () => {
         };
         expect(content).toHaveProperty(["text/event-stream"]);
         const place = ["paths", path, "post", "responses", "200", "content", "text/event-stream", "schema"];
-        expect(faultsOf({ ...event }, ...place)).toEqual([]);
-        expect(faultsOf(JSON.parse(event?.data ?? ""), ...schemaOf("EvaluateResult"))).toEqual([]);
+        expect(violationsOf({ ...event }, ...place)).toEqual([]);
+        expect(violationsOf(JSON.parse(event?.data ?? ""), ...schemaOf("EvaluateResult"))).toEqual([]);
       }
     },
   );
@@ -235,8 +238,8 @@ describe("a stream", () => {
     ];
     for (const event of events) {
       const schema = event?.event === "done" ? "GameReview" : "MoveReview";
-      expect(faultsOf({ ...event }, ...place)).toEqual([]);
-      expect(faultsOf(JSON.parse(event?.data ?? ""), ...schemaOf(schema))).toEqual([]);
+      expect(violationsOf({ ...event }, ...place)).toEqual([]);
+      expect(violationsOf(JSON.parse(event?.data ?? ""), ...schemaOf(schema))).toEqual([]);
     }
   });
 
@@ -247,7 +250,7 @@ describe("a stream", () => {
       .split("\n")
       .map((line) => JSON.parse(line));
     expect(lines.map((line) => Object.keys(line))).toEqual([["move"], ["move"], ["move"], ["review"]]);
-    expect(faultsOf(lines.at(-1).review, ...schemaOf("GameReview"))).toEqual([]);
+    expect(violationsOf(lines.at(-1).review, ...schemaOf("GameReview"))).toEqual([]);
   });
 
   test("a stream of a batch has lines as the document says", async () => {
@@ -257,7 +260,7 @@ describe("a stream", () => {
     const lines = text.trim().split("\n");
     expect(lines).toHaveLength(3);
     for (const line of lines) {
-      expect(faultsOf(JSON.parse(line), ...schemaOf("EvaluateBatchResult"))).toEqual([]);
+      expect(violationsOf(JSON.parse(line), ...schemaOf("EvaluateBatchResult"))).toEqual([]);
     }
   });
 });
@@ -289,18 +292,18 @@ describe("the schemas", () => {
   test("the schemas of the OpenAPI document allow the answer of a search, and a later kind of score", async () => {
     const answer = await evaluation({ fen: startFen, depth: 1 });
     const score = answer.score as Plain;
-    expect(faultsOf(answer, ...schemaOf("EvaluateResult"))).toEqual([]);
-    expect(faultsOf({ ...score, cp: null }, ...schemaOf("Score"))).toEqual([]);
+    expect(violationsOf(answer, ...schemaOf("EvaluateResult"))).toEqual([]);
+    expect(violationsOf({ ...score, cp: null }, ...schemaOf("Score"))).toEqual([]);
   });
 
   test("the schemas of the OpenAPI document allow the limits of a search without depth", () => {
     const limits = { depth: null, multipv: 1, movetime_ms: null, options: {}, nodes: 500, search_moves: [] };
-    expect(faultsOf(limits, ...schemaOf("SearchLimits"))).toEqual([]);
+    expect(violationsOf(limits, ...schemaOf("SearchLimits"))).toEqual([]);
   });
 
   test("the schemas of the OpenAPI document let answers gain fields, and requests have no unknown ones", () => {
-    expect(faultsOf({ ...emptyWarning, later: 1 }, ...schemaOf("Warning"))).toEqual([]);
-    expect(faultsOf({ fen: startFen, later: 1 }, ...schemaOf("AnalysisRequest"))).not.toEqual([]);
+    expect(violationsOf({ ...emptyWarning, later: 1 }, ...schemaOf("Warning"))).toEqual([]);
+    expect(violationsOf({ fen: startFen, later: 1 }, ...schemaOf("AnalysisRequest"))).not.toEqual([]);
   });
 });
 

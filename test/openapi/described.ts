@@ -31,7 +31,7 @@ ajv.addSchema(document, "document");
 const compiled = new Map<string, ValidateFunction>();
 
 /** Returns the violations of a value against the schema at this place of the document. */
-export function faultsOf(value: unknown, ...keys: readonly string[]): unknown {
+export function violationsOf(value: unknown, ...keys: readonly string[]): unknown {
   const steps = keys.map((key) => encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1")));
   const ref = `document#/${steps.join("/")}`;
   const validate = compiled.get(ref) ?? ajv.compile({ $ref: ref });
@@ -63,7 +63,7 @@ export function expectDescribed(
   const response = (ref ? document.components.responses[place.at(-1) ?? ""] : described) as Response;
   const type = headers.get("content-type")?.split(";")[0] ?? "";
   expect(Object.keys(response.content)).toContain(type);
-  expect(faultsOf(body, ...place, "content", type, "schema"), `${method} ${path} ${status}`).toEqual([]);
+  expect(violationsOf(body, ...place, "content", type, "schema"), `${method} ${path} ${status}`).toEqual([]);
   const always = Object.keys(response.headers ?? {}).filter((name) => !name.startsWith("RateLimit"));
   expect(always.filter((name) => !headers.has(name))).toEqual([]);
 }

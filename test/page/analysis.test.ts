@@ -244,14 +244,14 @@ describeWith("chromium")("the analysis", () => {
 
   test("a refused move is forgotten as soon as the board has another position", async () => {
     const { page, engine, move, square } = await open();
-    const fault = page.getByText("“Qh5” is not a legal move here.");
+    const violation = page.getByText("“Qh5” is not a legal move here.");
     await engine.uncheck();
     await move.fill("Qh5");
     await move.press("Enter");
-    await fault.waitFor();
+    await violation.waitFor();
     await clickAt(page, square("e2"));
     await clickAt(page, square("e4"));
-    await fault.waitFor({ state: "detached" });
+    await violation.waitFor({ state: "detached" });
     expect(await move.getAttribute("aria-invalid")).toBe("false");
   });
 
@@ -300,9 +300,9 @@ describeWith("chromium")("the analysis", () => {
   test("a FEN that cannot be read is explained at the place where it goes wrong", async () => {
     const { page, fen } = await open("#depth=3");
     await paste(page, "rnbqkbnr/ppppxppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1");
-    const fault = page.getByRole("alert").filter({ hasText: "This FEN cannot be read" });
-    await fault.waitFor();
-    expect(await isInWindow(fault)).toBe(true);
+    const violation = page.getByRole("alert").filter({ hasText: "This FEN cannot be read" });
+    await violation.waitFor();
+    expect(await isInWindow(violation)).toBe(true);
     expect(await page.locator("mark").textContent()).toBe("x");
     await page.getByRole("listitem").filter({ hasText: "which is neither a piece" }).waitFor();
     expect(await fen.getAttribute("aria-invalid")).toBe("true");

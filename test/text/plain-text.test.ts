@@ -10,8 +10,8 @@ const key = createApiKey();
 
 test("no error repeats an API key, whole or cut", () => {
   for (const text of [key, `x${key}y`, key.slice(0, 30), `${"x".repeat(30)}${key}`]) {
-    const fault = { pointer: `/${text}`, code: "unknown_field", message: `not "${echo(text)}"` } as const;
-    const error = new KibitzError("unknown_field", `not "${echo(text)}"`, { faults: [fault] });
+    const violation = { pointer: `/${text}`, code: "unknown_field", message: `not "${echo(text)}"` } as const;
+    const error = new KibitzError("unknown_field", `not "${echo(text)}"`, { violations: [violation] });
     expect(JSON.stringify(problemFromError(error, "id"))).not.toContain(key.slice(0, 16));
   }
   expect(new KibitzError("api_key_required", "Send Bearer kbz_…").message).toBe("Send Bearer kbz_…");

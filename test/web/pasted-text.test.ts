@@ -79,7 +79,7 @@ test("any link and any pasted text are read without an exception", () => {
     fc.property(fc.oneof(fc.string({ unit: "binary" }), like), (text) => {
       const { fen, moves, ply } = placeFromFragment(`#fen=${text}&moves=${text}`);
       expect(ply).toBeLessThanOrEqual(moves.length);
-      expect(gameFromFen(fen, moves).kind).toBeOneOf(["game", "faults"]);
+      expect(gameFromFen(fen, moves).kind).toBeOneOf(["game", "violations"]);
       readPasted(text);
       readPasted(`https://lichess.org/analysis/${text}`);
     }),

@@ -110,8 +110,8 @@ describe("a file of plans", () => {
     [rates(rate, rate), "/plans/0/limits/rates/1/name", /a rate "minute" already/],
   ])("a file of plans is refused with the place of its error: %#", (reading, pointer, message) => {
     expect(reading).toEqual({
-      kind: "faults",
-      faults: [expect.objectContaining({ pointer, message: expect.stringMatching(message) })],
+      kind: "violations",
+      violations: [expect.objectContaining({ pointer, message: expect.stringMatching(message) })],
     });
   });
 
@@ -129,7 +129,9 @@ describe("a file of plans", () => {
         ],
       }),
     );
-    expect(reading.kind === "faults" && reading.faults.map(({ pointer }) => pointer).toSorted()).toEqual([
+    expect(
+      reading.kind === "violations" && reading.violations.map(({ pointer }) => pointer).toSorted(),
+    ).toEqual([
       "/plan",
       "/plans/0/limit",
       "/plans/0/limits/depth_max",

@@ -1,5 +1,5 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import { refuseFaults } from "../../errors/errors.ts";
+import { refuseViolations } from "../../errors/errors.ts";
 import type { Plain } from "../../text/plain-text.ts";
 import type { Call } from "../call.ts";
 import type { Calls } from "../register.ts";
@@ -51,7 +51,7 @@ export function createPlainCalls({ calls, ...options }: PlainReaderOptions & { r
     /** Checks only the fields of a request. */
     async check(method: DescMethod, request: Plain): Promise<void> {
       const message = await codecOf(method).read(request, context.account);
-      refuseFaults(options.faultsOf(message, method.input));
+      refuseViolations(options.violationsOf(message, method.input));
     },
   });
 }

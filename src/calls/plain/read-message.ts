@@ -9,7 +9,7 @@ import {
 import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import type { ErrorCode } from "../../errors/catalogue.ts";
-import { type Fault, faultsMax } from "../../errors/errors.ts";
+import { type Violation, violationsMax } from "../../errors/errors.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
 import { didYouMean, nearestName } from "../../text/nearest-name.ts";
 import { echo, isJsonObject, nameOfJson } from "../../text/plain-text.ts";
@@ -21,7 +21,7 @@ export interface MessageReading {
   /** The message without its invalid fields. An invalid item of a list is empty. */
   readonly message: Message;
   /** The violations in the order of the JSON. Reading ends after about 20. */
-  readonly faults: readonly Fault[];
+  readonly violations: readonly Violation[];
 }
 
 /**
@@ -34,14 +34,14 @@ export interface MessageReading {
 export function createMessageReader(desc: DescMessage): (json: unknown) => MessageReading {
   const read = createObjectReader("The request", desc);
   return (json) => {
-    const faults: Fault[] = [];
-    const message = (read(json, faults) ?? create(desc)) as Message;
-    return { message, faults };
+    const violations: Violation[] = [];
+    const message = (read(json, violations) ?? create(desc)) as Message;
+    return { message, violations };
   };
 }
 
 /** Converts a JSON value to the value of a field. Returns undefined if the JSON value is invalid. */
-type ReadValue = (json: unknown, faults: Fault[]) => unknown;
+type ReadValue = (json: unknown, violations: Violation[]) => unknown;
 
 function createObjectReader(name: string, desc: DescMessage): ReadValue {
   const must = `${name} must be an object`;
@@ -52,24 +52,24 @@ function createObjectReader(name: string, desc: DescMessage): ReadValue {
       return [field.name, { localName, nullable: isNullable(field), read: createFieldReader(field) }];
     }),
   );
-  return (json, faults) => {
+  return (json, violations) => {
     if (!isJsonObject(json)) {
-      return refuse(faults, "invalid_type", must, json);
+      return refuse(violations, "invalid_type", must, json);
     }
     const message: Message & Record<string, unknown> = create(desc);
     for (const key in json) {
-      const before = faults.length;
+      const before = violations.length;
       const field = readers.get(key);
       if (field === undefined) {
-        faults.push(unknownFieldFault(key, names));
+        violations.push(unknownFieldViolation(key, names));
       } else if (json[key] !== null || !field.nullable) {
-        const value = field.read(json[key], faults);
+        const value = field.read(json[key], violations);
         if (value !== undefined) {
           message[field.localName] = value;
         }
       }
-      prefixFaults(faults, before, key);
-      if (faults.length >= faultsMax) {
+      prefixViolations(violations, before, key);
+      if (violations.length >= violationsMax) {
         break;
       }
     }
@@ -97,16 +97,16 @@ function createListReader(
   readItem: ReadValue,
 ): ReadValue {
   const must = `${name} must be an array`;
-  return (json, faults) => {
+  return (json, violations) => {
     if (!Array.isArray(json)) {
-      return refuse(faults, "invalid_type", must, json);
+      return refuse(violations, "invalid_type", must, json);
     }
     const items: unknown[] = [];
-    for (let index = 0; index < json.length && faults.length < faultsMax; index++) {
-      const before = faults.length;
+    for (let index = 0; index < json.length && violations.length < violationsMax; index++) {
+      const before = violations.length;
       // An invalid item keeps its place, so that the rules report the right index for the other items.
-      items.push(readItem(json[index], faults) ?? emptyItem(field));
-      prefixFaults(faults, before, index);
+      items.push(readItem(json[index], violations) ?? emptyItem(field));
+      prefixViolations(violations, before, index);
     }
     return items;
   };
@@ -152,8 +152,8 @@ function createValueReader(name: string, field: DescField): ReadValue {
     case ScalarType.UINT64: {
       // JSON.parse has rounded larger numbers, so they are not what the client sent.
       const readInteger = createIntegerReader(name, field, Number.MAX_SAFE_INTEGER);
-      return (json, faults) => {
-        const value = readInteger(json, faults);
+      return (json, violations) => {
+        const value = readInteger(json, violations);
         return value === undefined ? undefined : BigInt(value as number);
       };
     }
@@ -164,17 +164,18 @@ function createValueReader(name: string, field: DescField): ReadValue {
 
 function createStringReader(name: string): ReadValue {
   const must = `${name} must be a string`;
-  return (json, faults) => {
+  return (json, violations) => {
     if (typeof json !== "string") {
-      return refuse(faults, "invalid_type", must, json);
+      return refuse(violations, "invalid_type", must, json);
     }
-    return json.isWellFormed() ? json : refuseHalfPair(faults, name);
+    return json.isWellFormed() ? json : refuseHalfPair(violations, name);
   };
 }
 
 function createBooleanReader(name: string): ReadValue {
   const must = `${name} must be true or false`;
-  return (json, faults) => (typeof json === "boolean" ? json : refuse(faults, "invalid_type", must, json));
+  return (json, violations) =>
+    typeof json === "boolean" ? json : refuse(violations, "invalid_type", must, json);
 }
 
 function createWordReader(name: string, desc: DescEnum): ReadValue {
@@ -182,11 +183,11 @@ function createWordReader(name: string, desc: DescEnum): ReadValue {
   const words = [...numbers.keys()];
   const must = `${name} must be one of ${words.map((word) => `"${word}"`).join(", ")}`;
   const allowed = { enum: words };
-  return (json, faults) => {
+  return (json, violations) => {
     if (typeof json !== "string") {
-      return refuse(faults, "invalid_type", must, json, allowed);
+      return refuse(violations, "invalid_type", must, json, allowed);
     }
-    return numbers.get(json) ?? refuse(faults, "out_of_range", must, json, allowed);
+    return numbers.get(json) ?? refuse(violations, "out_of_range", must, json, allowed);
   };
 }
 
@@ -197,12 +198,12 @@ function createWordReader(name: string, desc: DescEnum): ReadValue {
 function createIntegerReader(name: string, field: DescField, maximum: number): ReadValue {
   const allowed = boundsOfField(field, { minimum: 0, maximum });
   const must = `${name} must be an integer from ${allowed.minimum} to ${allowed.maximum}`;
-  return (json, faults) => {
+  return (json, violations) => {
     if (typeof json !== "number" || (Number.isFinite(json) && !Number.isInteger(json))) {
-      return refuse(faults, "invalid_type", must, json, { ...allowed });
+      return refuse(violations, "invalid_type", must, json, { ...allowed });
     }
     if (json < 0 || json > maximum) {
-      return refuse(faults, "out_of_range", must, json, { ...allowed });
+      return refuse(violations, "out_of_range", must, json, { ...allowed });
     }
     return json === 0 ? 0 : json; // -0 is 0
   };
@@ -211,34 +212,34 @@ function createIntegerReader(name: string, field: DescField, maximum: number): R
 /** Creates the reader of a google.protobuf.Struct, which is any JSON object, unchanged. */
 function createStructReader(name: string): ReadValue {
   const must = `${name} must be an object`;
-  return (json, faults) => {
+  return (json, violations) => {
     if (!isJsonObject(json)) {
-      return refuse(faults, "invalid_type", must, json);
+      return refuse(violations, "invalid_type", must, json);
     }
-    const before = faults.length;
-    checkPortable(json, name, faults);
-    return faults.length === before ? json : undefined;
+    const before = violations.length;
+    checkPortable(json, name, violations);
+    return violations.length === before ? json : undefined;
   };
 }
 
 /**
  * Reports values that are valid in JSON but not in protobuf: numbers beyond the range of a double, and text that is not Unicode.
  */
-function checkPortable(json: unknown, name: string, faults: Fault[]): void {
+function checkPortable(json: unknown, name: string, violations: Violation[]): void {
   if (typeof json === "number" && !Number.isFinite(json)) {
-    refuse(faults, "out_of_range", `A number in ${name} must be finite`, json);
+    refuse(violations, "out_of_range", `A number in ${name} must be finite`, json);
   } else if (typeof json === "string" && !json.isWellFormed()) {
-    refuseHalfPair(faults, `A string in ${name}`);
+    refuseHalfPair(violations, `A string in ${name}`);
   } else if (typeof json === "object" && json !== null) {
     const isList = Array.isArray(json);
     for (const [key, value] of Object.entries(json)) {
-      const before = faults.length;
+      const before = violations.length;
       if (!key.isWellFormed()) {
-        refuseHalfPair(faults, `A key in ${name}`);
+        refuseHalfPair(violations, `A key in ${name}`);
       }
-      checkPortable(value, name, faults);
-      prefixFaults(faults, before, isList ? Number(key) : key);
-      if (faults.length >= faultsMax) {
+      checkPortable(value, name, violations);
+      prefixViolations(violations, before, isList ? Number(key) : key);
+      if (violations.length >= violationsMax) {
         return;
       }
     }
@@ -257,13 +258,13 @@ function notSupported(field: DescField): Error {
  * prefixFaults}, so that pointers cost nothing if the request is valid.
  */
 function refuse(
-  faults: Fault[],
+  violations: Violation[],
   code: ErrorCode,
   must: string,
   json: unknown,
-  allowed?: Fault["allowed"],
+  allowed?: Violation["allowed"],
 ): undefined {
-  faults.push({
+  violations.push({
     pointer: "",
     code,
     message: `${must}, not ${nameOfJson(json)}.`,
@@ -272,21 +273,21 @@ function refuse(
 }
 
 /** Reports half of a surrogate pair. JSON can contain it as `"\ud800"`, but the UTF-8 of protobuf cannot. */
-function refuseHalfPair(faults: Fault[], name: string): undefined {
-  faults.push({ pointer: "", code: "invalid_type", message: `${name} contains an unpaired surrogate.` });
+function refuseHalfPair(violations: Violation[], name: string): undefined {
+  violations.push({ pointer: "", code: "invalid_type", message: `${name} contains an unpaired surrogate.` });
 }
 
 /** Adds a step before the pointers of all violations except the first `from`. */
-function prefixFaults(faults: Fault[], from: number, key: string | number): void {
-  for (const [index, fault] of faults.entries()) {
+function prefixViolations(violations: Violation[], from: number, key: string | number): void {
+  for (const [index, violation] of violations.entries()) {
     if (index >= from) {
-      faults[index] = { ...fault, pointer: pointerStep(key) + fault.pointer };
+      violations[index] = { ...violation, pointer: pointerStep(key) + violation.pointer };
     }
   }
 }
 
 /** Returns the violation of an unknown key, relative to its object, with the field that was probably meant. */
-export function unknownFieldFault(key: string, names: readonly string[]): Fault {
+export function unknownFieldViolation(key: string, names: readonly string[]): Violation {
   const known = `the fields are ${names.map((name) => `\`${name}\``).join(", ")}.`;
   const hint = names.length > 0 ? `: ${didYouMean(key, names, known)}` : ".";
   const meant = nearestName(key, names);

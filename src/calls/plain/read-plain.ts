@@ -1,6 +1,6 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { Account } from "../../access/account.ts";
-import { errorFromFaults, withCost } from "../../errors/errors.ts";
+import { errorFromViolations, withCost } from "../../errors/errors.ts";
 import { costOf } from "../policy.ts";
 import type { Rules } from "../rules.ts";
 import { createSuggest, type PreflightMessage } from "../suggest.ts";
@@ -8,7 +8,7 @@ import { createMessageReader } from "./read-message.ts";
 
 export interface PlainReaderOptions {
   /** Called only if a request cannot be read, to report all its violations at once. The middleware checks every other message. */
-  readonly faultsOf: Rules;
+  readonly violationsOf: Rules;
   /** Called only if a request cannot be read, to suggest no request that would be rejected too. */
   readonly preflight: PreflightMessage;
 }
@@ -32,14 +32,17 @@ type ReadPlain = (
  */
 export function createPlainReader(
   method: DescMethod,
-  { faultsOf, preflight }: PlainReaderOptions,
+  { violationsOf, preflight }: PlainReaderOptions,
   readMessage = createMessageReader(method.input),
 ): ReadPlain {
   const suggest = createSuggest(method, preflight, readMessage);
   return async (sent, account, suggests = true) => {
-    const { message, faults } = readMessage(sent);
-    if (faults.length > 0) {
-      const error = withCost(errorFromFaults(faultsOf(message, method.input, faults)), costOf(message));
+    const { message, violations } = readMessage(sent);
+    if (violations.length > 0) {
+      const error = withCost(
+        errorFromViolations(violationsOf(message, method.input, violations)),
+        costOf(message),
+      );
       throw suggests ? await suggest(error, sent, account) : error;
     }
     return message;

@@ -130,12 +130,12 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
     const sent = { fen, moves, ...pasted, chess960: options.chess960 };
     const validation = validatePosition(sent);
     const { fen: completed, moves: spelled } =
-      (validation.kind === "faults" ? validation.suggested : undefined) ?? {};
+      (validation.kind === "violations" ? validation.suggested : undefined) ?? {};
     const isSpelled = spelled !== undefined && completed === undefined;
     const read = isSpelled ? validatePosition({ ...sent, moves: spelled }) : validation;
     position = read.kind === "position" ? read.position : undefined;
-    if (read.kind === "faults") {
-      read.faults.map(({ message }) => message).forEach(note);
+    if (read.kind === "violations") {
+      read.violations.map(({ message }) => message).forEach(note);
       return;
     }
     if (pasted) {
@@ -215,7 +215,7 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
         note(`searchmoves: ${echo(text)} was read as ${meant.ucis.join(" ")}`);
         return meant.ucis;
       }
-      note(`searchmoves: ${reading.faults.map(({ message }) => message).join(" ")}`);
+      note(`searchmoves: ${reading.violations.map(({ message }) => message).join(" ")}`);
       return [];
     });
   }

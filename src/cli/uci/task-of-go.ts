@@ -107,8 +107,8 @@ const boundOfPointer: ReadonlyMap<string, keyof Bounds> = new Map([
 ]);
 
 /** Returns the bounds that an error names, if they are narrower than the known bounds. */
-export function narrowerBounds(bounds: Bounds, { faults }: KibitzError): Bounds | undefined {
-  const maxima = faults.flatMap(({ pointer, allowed }) => {
+export function narrowerBounds(bounds: Bounds, { violations }: KibitzError): Bounds | undefined {
+  const maxima = violations.flatMap(({ pointer, allowed }) => {
     const name = boundOfPointer.get(pointer);
     const maximum = allowed?.maximum;
     return name !== undefined && typeof maximum === "number" && maximum < bounds[name]

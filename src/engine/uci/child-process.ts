@@ -38,7 +38,7 @@ export function createChildProcess(command: EngineCommand): UciTransport {
         // The input of the children ended with the script, so the rest of their output is incomplete.
         child.stdout?.destroy();
       }
-      resolve(signal && !faultSignals.has(signal) ? "outside" : "itself");
+      resolve(signal && !violationSignals.has(signal) ? "outside" : "itself");
     });
     child.on("error", (error) => {
       failure ??= error;
@@ -69,7 +69,7 @@ export function createChildProcess(command: EngineCommand): UciTransport {
 }
 
 /** The signals that a crash causes. Every other signal comes from outside. */
-const faultSignals: ReadonlySet<NodeJS.Signals> = new Set([
+const violationSignals: ReadonlySet<NodeJS.Signals> = new Set([
   "SIGABRT",
   "SIGBUS",
   "SIGFPE",

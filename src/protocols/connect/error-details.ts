@@ -36,7 +36,7 @@ const messageMaxBytes = 1024;
  * the allowed values are left out first, then the errors of the Problem, which BadRequest repeats, then violations.
  */
 export function contentOfError(error: KibitzError, requestId: string): ErrorContent {
-  const violations = error.faults.map(({ pointer, code, message: description }) =>
+  const violations = error.violations.map(({ pointer, code, message: description }) =>
     create(BadRequest_FieldViolationSchema, {
       field: fieldPathOf(pointer),
       reason: code.toUpperCase(),
@@ -47,7 +47,7 @@ export function contentOfError(error: KibitzError, requestId: string): ErrorCont
   const whole = { ...problemMessage(error, requestId), detail };
   const { suggestedRequest: _, ...rest } = whole;
   const nextAction = whole.nextAction === "send_suggested_request" ? "fix_request" : whole.nextAction;
-  const short = { ...rest, nextAction, errors: rest.errors.map(({ allowed: _, ...fault }) => fault) };
+  const short = { ...rest, nextAction, errors: rest.errors.map(({ allowed: _, ...violation }) => violation) };
   for (const problem of [whole, short]) {
     const content = contentOf(error, problem, violations);
     if (fits(content)) {

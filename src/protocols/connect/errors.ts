@@ -5,7 +5,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { codeFromString } from "@connectrpc/connect/protocol-connect";
 import { batchMethods } from "../../calls/policy.ts";
 import { type ErrorCode, errorKind } from "../../errors/catalogue.ts";
-import { errorFromFaults, errorFromUnknown, type Fault, KibitzError } from "../../errors/errors.ts";
+import { errorFromUnknown, errorFromViolations, KibitzError, type Violation } from "../../errors/errors.ts";
 import { headersFromError } from "../../errors/problem.ts";
 import { CallerLeft } from "../../request/context.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
@@ -137,8 +137,8 @@ function refused(code: ErrorCode, message: string, field: string | undefined): K
   if (field === undefined) {
     return new KibitzError(code, message);
   }
-  const fault: Fault = { pointer: pointerStep(field), code, message };
-  return errorFromFaults([fault]);
+  const violation: Violation = { pointer: pointerStep(field), code, message };
+  return errorFromViolations([violation]);
 }
 
 function shortName(type: string): string {

@@ -2,10 +2,10 @@ import { type JSONVisitor, printParseErrorCode, visit } from "jsonc-parser";
 import { boundJson } from "../../calls/bound-request.ts";
 import {
   costOfBytes,
-  errorFromFaults,
-  type Fault,
-  faultsMax,
+  errorFromViolations,
   type KibitzError,
+  type Violation,
+  violationsMax,
   withCost,
 } from "../../errors/errors.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
@@ -36,7 +36,7 @@ export function parseJsonObject(
   const value = parse(text);
   // An object that repeats a key has fewer keys than the text has members.
   if (value === undefined || members !== countKeys(value)) {
-    throw errorFromText(faultsOfText(text, wanted), Buffer.byteLength(text));
+    throw errorFromText(violationsOfText(text, wanted), Buffer.byteLength(text));
   }
   if (!isJsonObject(value)) {
     const message = `The body must be ${wanted}, not ${nameOfJson(value)}.`;
@@ -58,8 +58,8 @@ export function textFromBytes(body: Uint8Array): string {
   }
 }
 
-function errorFromText(faults: readonly Fault[], bytes: number): KibitzError {
-  return withCost(errorFromFaults(faults), costOfBytes(bytes));
+function errorFromText(violations: readonly Violation[], bytes: number): KibitzError {
+  return withCost(errorFromViolations(violations), costOfBytes(bytes));
 }
 
 /**
@@ -71,13 +71,13 @@ const explainedMaxLength = 64 * 1024;
 /** Thrown to end the visit of a text at its first syntax error. */
 const isBroken = new Error("a syntax error");
 
-function faultsOfText(text: string, wanted: string): readonly Fault[] {
+function violationsOfText(text: string, wanted: string): readonly Violation[] {
   if (text.trim() === "") {
     return [malformed(`The body is empty: send ${wanted}.`)];
   }
-  const faults = explainJson(text);
+  const violations = explainJson(text);
   const elsewhere = `The body is not JSON, or repeats a key, after its first ${explainedMaxLength} characters.`;
-  return faults.length > 0 ? faults : [malformed(elsewhere)];
+  return violations.length > 0 ? violations : [malformed(elsewhere)];
 }
 
 /**
@@ -87,9 +87,9 @@ function faultsOfText(text: string, wanted: string): readonly Fault[] {
  * @param text text with at most 32 levels, as counted by `countJson`; the parser calls itself for each level, and finds no more
  * levels before the first syntax error
  */
-export function explainJson(text: string): readonly Fault[] {
+export function explainJson(text: string): readonly Violation[] {
   const start = text.slice(0, explainedMaxLength);
-  const faults: Fault[] = [];
+  const violations: Violation[] = [];
   /** The keys that were found in each open object. */
   const open: Set<string>[] = [];
   const visitor: JSONVisitor = {
@@ -97,8 +97,8 @@ export function explainJson(text: string): readonly Fault[] {
     onObjectEnd: () => void open.pop(),
     onObjectProperty(key, _offset, _length, _line, _column, pathOfObject) {
       const keys = open.at(-1);
-      if (keys?.has(key) && faults.length < faultsMax) {
-        faults.push(repeated([...pathOfObject(), key]));
+      if (keys?.has(key) && violations.length < violationsMax) {
+        violations.push(repeated([...pathOfObject(), key]));
       }
       keys?.add(key);
     },
@@ -107,7 +107,7 @@ export function explainJson(text: string): readonly Fault[] {
       if (start === text || offset + length < start.length) {
         const where = `line ${line + 1}, column ${column + 1}`;
         const found = text.slice(offset, offset + length);
-        faults.push(malformed(describeError(printParseErrorCode(code), found, where)));
+        violations.push(malformed(describeError(printParseErrorCode(code), found, where)));
       }
       throw isBroken;
     },
@@ -119,7 +119,7 @@ export function explainJson(text: string): readonly Fault[] {
       throw thrown;
     }
   }
-  return faults;
+  return violations;
 }
 
 /** The expected text for each error name of the parser. */
@@ -153,7 +153,7 @@ function describeError(name: string, found: string, where: string): string {
     : `The body is not JSON: it has \`${echo(found)}\` at ${where}${why}.`;
 }
 
-function repeated(path: readonly (string | number)[]): Fault {
+function repeated(path: readonly (string | number)[]): Violation {
   const key = echo(String(path.at(-1)));
   return {
     ...malformed(`The key \`${key}\` appears more than once in its object.`),
@@ -164,7 +164,7 @@ function repeated(path: readonly (string | number)[]): Fault {
 /** The decoder of bodies. It can be shared, because it keeps nothing between calls. */
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-function malformed(message: string): Fault {
+function malformed(message: string): Violation {
   return { pointer: "", code: "malformed_json", message };
 }
 

@@ -2,7 +2,7 @@ import { promisify } from "node:util";
 import { gunzip, inflate } from "node:zlib";
 import { parse } from "content-type";
 import type { AdmittedCall } from "../../access/admit-call.ts";
-import { errorFromFaults, type Fault, KibitzError } from "../../errors/errors.ts";
+import { errorFromViolations, KibitzError, type Violation } from "../../errors/errors.ts";
 import { type BodyBudget, readBytes } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
 import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
@@ -123,14 +123,14 @@ export function isJson(contentType: string | undefined): boolean {
  */
 function refuseQuery(url = ""): void {
   const names = new Set(new URLSearchParams(queryOf(url)).keys());
-  const faults = [...names].map(faultOfParameter);
-  if (faults.length > 0) {
-    throw errorFromFaults(faults);
+  const violations = [...names].map(violationOfParameter);
+  if (violations.length > 0) {
+    throw errorFromViolations(violations);
   }
 }
 
 /** Returns the violation of a query parameter. Its pointer is the place in the body where the field belongs. */
-function faultOfParameter(name: string): Fault {
+function violationOfParameter(name: string): Violation {
   const pointer = pointerStep(name);
   const message = `This call takes no query parameters, but the URL has \`${echo(name)}\`: put fields in the JSON body instead.`;
   return { pointer, code: "unknown_field", message };

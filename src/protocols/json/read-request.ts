@@ -110,8 +110,8 @@ function createBatchReader(
     const unreadable = new Map<number, string>();
     for (const [index, item] of itemsOf(sent).entries()) {
       await turn();
-      const { message, faults } = readItem(item);
-      if (faults.length === 0) {
+      const { message, violations } = readItem(item);
+      if (violations.length === 0) {
         messages.push(message);
       } else {
         messages.push(nothing);

@@ -1,6 +1,6 @@
 import { GameService } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
 import { type MovesOfPgn, type PlayedMoves, readPastedFen } from "../../calls/rulebook.ts";
-import { errorFromFaults, errorFromUnknown, type Fault } from "../../errors/errors.ts";
+import { errorFromUnknown, errorFromViolations, type Violation } from "../../errors/errors.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
 import { didYouMean } from "../../text/nearest-name.ts";
 import { echo, nameOfJson, type Plain } from "../../text/plain-text.ts";
@@ -18,7 +18,7 @@ export function readArguments(sent: Plain, { properties, required }: ObjectSchem
   const names = Object.keys(properties);
   const unknown = Object.keys(sent).filter((name) => !names.includes(name));
   if (unknown.length > 0) {
-    throw errorFromFaults(unknown.map((name) => unknownArgument(name, names)));
+    throw errorFromViolations(unknown.map((name) => unknownArgument(name, names)));
   }
   const read = Object.entries(sent).map(([name, value]) => [name, meantValue(value, properties[name]?.type)]);
   return Object.fromEntries(
@@ -120,12 +120,12 @@ async function spell(from: PlayedMoves, caller: Caller): Promise<readonly string
     return from.moves;
   } catch (thrown) {
     // The call itself will meet every other error again.
-    const meant = errorFromUnknown(thrown).faults[0]?.instead?.moves;
+    const meant = errorFromUnknown(thrown).violations[0]?.instead?.moves;
     return isShortList(meant, movesMax) && meant.length === from.moves.length ? meant : from.moves;
   }
 }
 
-function unknownArgument(name: string, names: readonly string[]): Fault {
+function unknownArgument(name: string, names: readonly string[]): Violation {
   const known = `the arguments are ${names.join(", ")}.`;
   const message = `There is no argument \`${echo(name)}\` here: ${didYouMean(name, names, known)}`;
   return { pointer: pointerStep(name), code: "unknown_field", message };
@@ -145,7 +145,7 @@ export async function readGameArguments(
   }
   if (pgn === undefined && ply !== undefined) {
     const message = "`ply` says where in `pgn` the position is: without it, send the moves until there.";
-    throw errorFromFaults([{ pointer: "/ply", code: "out_of_range", message }]);
+    throw errorFromViolations([{ pointer: "/ply", code: "out_of_range", message }]);
   }
   if (pgn === undefined) {
     return undefined;
@@ -154,14 +154,14 @@ export async function readGameArguments(
   await caller.check(GameService.method.reviewGame, { pgn });
   if (fen !== undefined || moves !== undefined) {
     const message = "Send `pgn`, or `fen` and `moves`, and not both.";
-    throw errorFromFaults([{ pointer: "/pgn", code: "invalid_pgn", message }]);
+    throw errorFromViolations([{ pointer: "/pgn", code: "invalid_pgn", message }]);
   }
   try {
     return await caller.readGame(String(pgn), ply);
   } catch (thrown) {
-    const [fault] = errorFromUnknown(thrown).faults;
-    const english: unknown = Object(fault?.allowed?.examples)[0];
-    if (fault?.code !== "invalid_pgn" || typeof english !== "string") {
+    const [violation] = errorFromUnknown(thrown).violations;
+    const english: unknown = Object(violation?.allowed?.examples)[0];
+    if (violation?.code !== "invalid_pgn" || typeof english !== "string") {
       throw thrown;
     }
     // An unreadable game has a suggestion only if its pieces have the letters of exactly one other language.
@@ -172,7 +172,7 @@ export async function readGameArguments(
 
 export function wrongType(name: string, must: string, value: unknown) {
   const message = `\`${name}\` ${must}, not ${nameOfJson(value)}.`;
-  return errorFromFaults([{ pointer: `/${name}`, code: "invalid_type", message }]);
+  return errorFromViolations([{ pointer: `/${name}`, code: "invalid_type", message }]);
 }
 
 /** Returns the position that the arguments `fen` and `moves` name. Their values have already been validated. */

@@ -107,14 +107,14 @@ async function positionBefore(
 }
 
 /** The maximum number of violations that the text of an error lists. */
-const faultsMax = 6;
+const violationsMax = 6;
 
-function messageOf({ message, faults }: KibitzError): string {
-  const listed = faults.slice(0, faultsMax).map((fault) => `- ${fault.message}`);
-  const rest = faults.length - listed.length;
+function messageOf({ message, violations }: KibitzError): string {
+  const listed = violations.slice(0, violationsMax).map((violation) => `- ${violation.message}`);
+  const rest = violations.length - listed.length;
   const lines = ["several things are wrong.", ...listed, ...(rest > 0 ? [`- and ${rest} more`] : [])];
   // The service has a different name for the candidates of compare_moves.
-  return (faults.length > 1 ? lines.join("\n") : message).replaceAll("search_moves", "candidates");
+  return (violations.length > 1 ? lines.join("\n") : message).replaceAll("search_moves", "candidates");
 }
 
 /** An illegal move, with the position before it. */
@@ -126,12 +126,12 @@ interface IllegalMove {
   readonly from: PlayedMoves;
 }
 
-function findIllegalMove({ faults }: KibitzError, args: Plain): IllegalMove | undefined {
-  const fault = faults.find(({ code }) => code === "illegal_move");
-  if (fault === undefined) {
+function findIllegalMove({ violations }: KibitzError, args: Plain): IllegalMove | undefined {
+  const violation = violations.find(({ code }) => code === "illegal_move");
+  if (violation === undefined) {
     return undefined;
   }
-  const { pointer, place } = fault;
+  const { pointer, place } = violation;
   const [name, index] = keysOfPointer(pointer);
   if (name === "pgn") {
     // Reading and playing a long game again would take longer than finding its error.

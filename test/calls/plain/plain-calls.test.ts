@@ -14,7 +14,7 @@ function callsOf(calls: Partial<Calls>) {
   const none = () => expect.fail("nobody should ask that");
   const plain = createPlainCalls({
     calls: { unary: none, stream: none, ...calls },
-    faultsOf: createRules(),
+    violationsOf: createRules(),
     preflight: async () => {},
   });
   return plain(fromThisProcess());
@@ -36,9 +36,9 @@ describe("calls in plain JSON", () => {
     [{ fen: 5 }, "invalid_type", "/fen"],
     [{ fen: "startpos", dept: 5 }, "unknown_field", "/dept"],
   ])("a call in plain JSON refuses %j before it is sent", async (request, code, pointer) => {
-    const faults = [expect.objectContaining({ pointer })];
-    await expect(callsOf({}).once(evaluate, request)).rejects.toMatchObject({ code, faults });
-    await expect(callsOf({}).check(evaluate, request)).rejects.toMatchObject({ code, faults });
+    const violations = [expect.objectContaining({ pointer })];
+    await expect(callsOf({}).once(evaluate, request)).rejects.toMatchObject({ code, violations });
+    await expect(callsOf({}).check(evaluate, request)).rejects.toMatchObject({ code, violations });
   });
 
   test("a check in plain JSON looks at the fields of a request alone, and calls nothing", async () => {

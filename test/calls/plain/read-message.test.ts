@@ -18,16 +18,16 @@ function read(desc: DescMessage, text: string) {
 }
 
 /** The one fault that the request has beside its `fen`. */
-function faultOf(field: string) {
-  const { faults, message } = readRequest(JSON.parse(`{"fen":"${fen}",${field}}`));
-  expect(faults).toHaveLength(1);
+function violationOf(field: string) {
+  const { violations, message } = readRequest(JSON.parse(`{"fen":"${fen}",${field}}`));
+  expect(violations).toHaveLength(1);
   expect(message).toEqual(create(AnalysisRequestSchema, { fen }));
-  return faults[0];
+  return violations[0];
 }
 
 describe("a request", () => {
   it("a request is read by the field names of the proto", () => {
-    const { message, faults } = readRequest({
+    const { message, violations } = readRequest({
       fen,
       moves: ["e2e4", "e5"],
       depth: 14,
@@ -39,7 +39,7 @@ describe("a request", () => {
       nodes: 1_000_000_000,
       search_moves: ["e4"],
     });
-    expect(faults).toEqual([]);
+    expect(violations).toEqual([]);
     expect(message).toEqual(
       create(AnalysisRequestSchema, {
         fen,
@@ -57,7 +57,7 @@ describe("a request", () => {
   });
 
   it("an empty request is read, and the rules report what is missing", () => {
-    expect(readRequest({})).toEqual({ message: create(AnalysisRequestSchema), faults: [] });
+    expect(readRequest({})).toEqual({ message: create(AnalysisRequestSchema), violations: [] });
   });
 
   it("a request distinguishes zero from absent", () => {
@@ -65,7 +65,7 @@ describe("a request", () => {
   });
 
   it.each([null, [], "x", 1, true])("a request is not %j", (json) => {
-    expect(readRequest(json).faults).toMatchObject([{ pointer: "", code: "invalid_type" }]);
+    expect(readRequest(json).violations).toMatchObject([{ pointer: "", code: "invalid_type" }]);
   });
 });
 
@@ -78,7 +78,7 @@ describe("integers", () => {
     ["4294967295", 4294967295],
   ])("the integer %s is %d", (text, depth) => {
     expect(read(AnalysisRequestSchema, `{"depth":${text}}`)).toEqual({
-      faults: [],
+      violations: [],
       message: create(AnalysisRequestSchema, { depth }),
     });
   });
@@ -94,7 +94,7 @@ describe("integers", () => {
     ["[14]", "an array"],
     ["{}", "an object"],
   ])("the integer %s is refused as a wrong type", (text, shown) => {
-    expect(faultOf(`"depth":${text}`)).toEqual({
+    expect(violationOf(`"depth":${text}`)).toEqual({
       pointer: "/depth",
       code: "invalid_type",
       message: `\`depth\` must be an integer from 1 to 30, not ${shown}.`,
@@ -105,7 +105,7 @@ describe("integers", () => {
   it.each(["-1", "4294967296", "1e400", "-1e400"])(
     "the integer %s is refused with the range of the field's rule",
     (text) => {
-      expect(faultOf(`"movetime_ms":${text}`)).toMatchObject({
+      expect(violationOf(`"movetime_ms":${text}`)).toMatchObject({
         pointer: "/movetime_ms",
         code: "out_of_range",
         allowed: { minimum: 50, maximum: 60000 },
@@ -114,15 +114,18 @@ describe("integers", () => {
   );
 
   it("an integer within its type is left to the rules", () => {
-    expect(readRequest({ depth: 99 }).faults).toEqual([]);
+    expect(readRequest({ depth: 99 }).violations).toEqual([]);
   });
 
   it("integers of 64 bits are bigints, and exact or refused", () => {
     expect(readRequest({ nodes: Number.MAX_SAFE_INTEGER }).message).toMatchObject({
       nodes: 9007199254740991n,
     });
-    expect(faultOf('"nodes":9007199254740993')).toMatchObject({ pointer: "/nodes", code: "out_of_range" });
-    expect(faultOf('"nodes":-1')).toMatchObject({ pointer: "/nodes", code: "out_of_range" });
+    expect(violationOf('"nodes":9007199254740993')).toMatchObject({
+      pointer: "/nodes",
+      code: "out_of_range",
+    });
+    expect(violationOf('"nodes":-1')).toMatchObject({ pointer: "/nodes", code: "out_of_range" });
   });
 });
 
@@ -132,7 +135,7 @@ describe("other types", () => {
     ['"fen":14', "`fen` must be a string, not 14."],
     ['"fen":"\\ud800"', "`fen` contains an unpaired surrogate."],
   ])("a field of another type is read: %s", (field, message) => {
-    expect(read(AnalysisRequestSchema, `{${field}}`).faults).toEqual([
+    expect(read(AnalysisRequestSchema, `{${field}}`).violations).toEqual([
       { pointer: "/fen", code: "invalid_type", message },
     ]);
   });
@@ -143,20 +146,20 @@ describe("other types", () => {
     ['"options":[]', "/options", "`options` must be an object, not an array."],
     ['"options":"x"', "/options", '`options` must be an object, not "x".'],
   ])("a field of a wrong type is refused: %s", (field, pointer, message) => {
-    expect(faultOf(field)).toEqual({ pointer, code: "invalid_type", message });
+    expect(violationOf(field)).toEqual({ pointer, code: "invalid_type", message });
   });
 
   it("a wrong boolean is refused", () => {
     const desc = messageWith({ name: "yes", type: Type.BOOL });
-    expect(read(desc, '{"yes":true}')).toMatchObject({ faults: [], message: { yes: true } });
-    expect(read(desc, '{"yes":"true"}').faults).toMatchObject([
+    expect(read(desc, '{"yes":true}')).toMatchObject({ violations: [], message: { yes: true } });
+    expect(read(desc, '{"yes":"true"}').violations).toMatchObject([
       { pointer: "/yes", code: "invalid_type", message: '`yes` must be true or false, not "true".' },
     ]);
   });
 
   it("a refused value is repeated to at most 64 characters", () => {
-    const { faults } = readRequest({ depth: "9".repeat(50_000) });
-    expect(faults[0]?.message.length).toBeLessThan(64 + 60);
+    const { violations } = readRequest({ depth: "9".repeat(50_000) });
+    expect(violations[0]?.message.length).toBeLessThan(64 + 60);
   });
 
   it.each([
@@ -185,7 +188,7 @@ describe("enums", () => {
   it.each(["unspecified", "WASM", "PATH_WASM", "", "constructor", "__proto__"])(
     "the word %j of an enum is refused",
     (word) => {
-      expect(faultOf(`"path":"${word}"`)).toEqual({
+      expect(violationOf(`"path":"${word}"`)).toEqual({
         pointer: "/path",
         code: "out_of_range",
         message: `\`path\` must be one of "auto", "wasm", "native", not "${word}".`,
@@ -195,7 +198,7 @@ describe("enums", () => {
   );
 
   it("numbers are refused as enums", () => {
-    expect(faultOf('"path":2')).toMatchObject({ pointer: "/path", code: "invalid_type" });
+    expect(violationOf('"path":2')).toMatchObject({ pointer: "/path", code: "invalid_type" });
   });
 });
 
@@ -210,7 +213,7 @@ describe("unknown fields", () => {
     ["FEN", "fen"],
     ["option", "options"],
   ])("an unknown field is refused with a suggestion: %s: did you mean %s", (key, meant) => {
-    expect(faultOf(`"${key}":1`)).toEqual({
+    expect(violationOf(`"${key}":1`)).toEqual({
       pointer: `/${key}`,
       code: "unknown_field",
       message: `There is no field \`${key}\` here: did you mean \`${meant}\`?`,
@@ -219,10 +222,10 @@ describe("unknown fields", () => {
   });
 
   it("an unknown field without a similar name is refused with the known ones", () => {
-    expect(faultOf('"position":1')?.message).toBe(
+    expect(violationOf('"position":1')?.message).toBe(
       "There is no field `position` here: the fields are `fen`, `moves`, `depth`, `multipv`, `movetime_ms`, `engine`, `path`, `options`, `nodes`, `search_moves`.",
     );
-    expect(read(ListEnginesRequestSchema, '{"all":1}').faults).toEqual([
+    expect(read(ListEnginesRequestSchema, '{"all":1}').violations).toEqual([
       { pointer: "/all", code: "unknown_field", message: "There is no field `all` here." },
     ]);
   });
@@ -230,31 +233,31 @@ describe("unknown fields", () => {
   it.each(["__proto__", "constructor", "toString", "$typeName"])(
     "the field %s is unknown, and pollutes nothing",
     (key) => {
-      const { message, faults } = read(AnalysisRequestSchema, `{"${key}":{"admin":true}}`);
-      expect(faults).toMatchObject([{ pointer: `/${key}`, code: "unknown_field" }]);
+      const { message, violations } = read(AnalysisRequestSchema, `{"${key}":{"admin":true}}`);
+      expect(violations).toMatchObject([{ pointer: `/${key}`, code: "unknown_field" }]);
       expect(message).toEqual(create(AnalysisRequestSchema));
       expect(Object.prototype).not.toHaveProperty("admin");
     },
   );
 
   it("an unknown field has a pointer as RFC 6901 says", () => {
-    expect(readRequest({ "a/b~c": 1, "": 2 }).faults.map(({ pointer }) => pointer)).toEqual([
+    expect(readRequest({ "a/b~c": 1, "": 2 }).violations.map(({ pointer }) => pointer)).toEqual([
       "/a~1b~0c",
       "/",
     ]);
   });
 
   it("an unknown field is cut to 64 characters, in the pointer too", () => {
-    const [fault] = readRequest({ ["/".repeat(40_000)]: 1 }).faults;
-    expect(fault?.pointer).toBe(`/${"~1".repeat(63)}…`);
-    expect(fault?.message.length).toBeLessThan(300);
+    const [violation] = readRequest({ ["/".repeat(40_000)]: 1 }).violations;
+    expect(violation?.pointer).toBe(`/${"~1".repeat(63)}…`);
+    expect(violation?.message.length).toBeLessThan(300);
   });
 });
 
 describe("lists and nested messages", () => {
   it("a wrong item of a list is named", () => {
-    const { message, faults } = readRequest({ fen, moves: ["e4", 5, null, "e5"] });
-    expect(faults).toEqual([
+    const { message, violations } = readRequest({ fen, moves: ["e4", 5, null, "e5"] });
+    expect(violations).toEqual([
       { pointer: "/moves/1", code: "invalid_type", message: "Each item of `moves` must be a string, not 5." },
       {
         pointer: "/moves/2",
@@ -267,11 +270,11 @@ describe("lists and nested messages", () => {
   });
 
   it("a wrong field of an item is named", () => {
-    const { message, faults } = read(
+    const { message, violations } = read(
       EvaluateBatchRequestSchema,
       `{"requests":[{"fen":"${fen}"},7,{"fen":"${fen}","depth":"x","deph":1,"options":{"a/b":[1e999]}}]}`,
     );
-    expect(faults.map(({ pointer, code }) => [pointer, code])).toEqual([
+    expect(violations.map(({ pointer, code }) => [pointer, code])).toEqual([
       ["/requests/1", "invalid_type"],
       ["/requests/2/depth", "invalid_type"],
       ["/requests/2/deph", "unknown_field"],
@@ -282,25 +285,25 @@ describe("lists and nested messages", () => {
 
   it("at most 20 violations are reported", () => {
     const keys = Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`k${index}`, 1]));
-    expect(readRequest(keys).faults).toHaveLength(20);
-    expect(readRequest({ moves: Array(3000).fill(1) }).faults).toHaveLength(20);
+    expect(readRequest(keys).violations).toHaveLength(20);
+    expect(readRequest({ moves: Array(3000).fill(1) }).violations).toHaveLength(20);
   });
 });
 
 describe("structs", () => {
   it("a struct holds any JSON", () => {
     const text = '{"options":{"a":[1,"x",null,true,{"b":{}}],"__proto__":{"c":1}}}';
-    const { message, faults } = read(AnalysisRequestSchema, text);
-    expect(faults).toEqual([]);
+    const { message, violations } = read(AnalysisRequestSchema, text);
+    expect(violations).toEqual([]);
     expect(JSON.stringify((message as { options?: JsonObject }).options)).toBe(text.slice(11, -1));
   });
 
   it("a struct refuses values that protobuf cannot carry", () => {
-    const { message, faults } = read(
+    const { message, violations } = read(
       AnalysisRequestSchema,
       '{"options":{"a":1e999,"b":["\\udc00"],"\\ud800":0}}',
     );
-    expect(faults.map(({ pointer, code }) => [pointer, code])).toEqual([
+    expect(violations.map(({ pointer, code }) => [pointer, code])).toEqual([
       ["/options/a", "out_of_range"],
       ["/options/b/0", "invalid_type"],
       ["/options/\ud800", "invalid_type"],

@@ -22,7 +22,7 @@ it.each<DescMessage>([
     const message = randomMessage(desc, random);
     const text = write(message);
     const reading = read(readJsonObject(text));
-    expect(reading.faults, text).toEqual([]);
+    expect(reading.violations, text).toEqual([]);
     expect(equals(desc, reading.message, message), text).toBe(true);
     expect(write(reading.message)).toBe(text);
   }

@@ -135,13 +135,13 @@ function pawnsOf(round: number): readonly string[] {
 }
 
 function overPlan(maxima: Readonly<Record<string, number>>): KibitzError {
-  const faults = Object.entries(maxima).map(([pointer, maximum]) => ({
+  const violations = Object.entries(maxima).map(([pointer, maximum]) => ({
     pointer,
     code: "over_plan_limit" as const,
     message: "too much",
     allowed: { minimum: 1, maximum },
   }));
-  return new KibitzError("upgrade_needed", "too much", { faults });
+  return new KibitzError("upgrade_needed", "too much", { violations });
 }
 
 describe("an answer", () => {

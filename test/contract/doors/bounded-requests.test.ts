@@ -30,7 +30,7 @@ test.each([json, ...rpcDoors])(
   async (kind) => {
     await using door = kind.open(app.url);
     expect(await door.call("evaluateBatch", { requests: emptyItems })).toMatchObject({
-      refusal: { code: "out_of_range", faults: [{ pointer: "/requests" }] },
+      refusal: { code: "out_of_range", violations: [{ pointer: "/requests" }] },
     });
   },
 );

@@ -19,7 +19,7 @@ export function detailsFromBytes(
 ): {
   readonly message: string;
   readonly info: ErrorInfo | undefined;
-  readonly faults: Refusal["faults"];
+  readonly violations: Refusal["violations"];
   readonly problem: Plain | undefined;
 } {
   const { message, details } = bytes === undefined ? { message: "", details: [] } : status.deserialize(bytes);
@@ -34,7 +34,7 @@ export function detailsFromBytes(
     message,
     problem: problem && plainFromProtoJson(withPlainStructs(problem)),
     info: find<ErrorInfo>("google.rpc.ErrorInfo"),
-    faults: violations.map(({ field, reason, description }) => ({
+    violations: violations.map(({ field, reason, description }) => ({
       pointer: pointerFromFieldPath(field),
       code: reason.toLowerCase(),
       message: description,

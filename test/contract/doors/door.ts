@@ -50,12 +50,12 @@ export interface Refusal {
   readonly message: string;
   readonly nextAction: string;
   readonly requestId: string;
-  readonly faults: readonly ToldFault[];
+  readonly violations: readonly ToldViolation[];
   /** The suggested request of the problem document. */
   readonly suggestion?: unknown;
 }
 
-export interface ToldFault {
+export interface ToldViolation {
   readonly pointer: string;
   readonly code: string;
   readonly message: string;

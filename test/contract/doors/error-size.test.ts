@@ -43,10 +43,10 @@ describe.each(doors)("the errors of $name", ({ open }) => {
       const outcome = await door.call("evaluate", request);
       expect(outcome).toMatchObject({ kind: "refusal", status: "invalid_argument" });
       if (outcome.kind === "refusal") {
-        const { faults, message } = outcome.refusal;
-        expect(faults.length).toBeGreaterThan(0);
+        const { violations, message } = outcome.refusal;
+        expect(violations.length).toBeGreaterThan(0);
         const leftOut = Number(/ (\d+) faults? had no room in this error\.$/.exec(message)?.[1] ?? 0);
-        expect(faults.length + leftOut).toBe(countOf(request));
+        expect(violations.length + leftOut).toBe(countOf(request));
       }
     },
   );

@@ -106,7 +106,7 @@ function checkRefusal(one: RefusalCase, outcome: Outcome, column: 0 | 1): void {
     },
   });
   if (outcome.kind === "refusal") {
-    expect(outcome.refusal.faults.map(({ pointer }) => pointer)).toEqual(pointers);
+    expect(outcome.refusal.violations.map(({ pointer }) => pointer)).toEqual(pointers);
     expect(outcome.refusal.message).not.toBe("");
   }
 }

@@ -10,19 +10,19 @@ const app = useApp({}, { engines: createEnginesInProcess() });
 /** Quickly searched at every depth. */
 const fen = "8/8/4k3/8/8/4K3/4P3/8 w - - 0 1";
 
-interface Fault {
+interface Violation {
   readonly pointer: string;
   readonly code: string;
   readonly message: string;
   readonly allowed: Plain | null;
 }
 
-async function faultsOf(body: Plain | string | Uint8Array<ArrayBuffer>): Promise<readonly Fault[]> {
+async function violationsOf(body: Plain | string | Uint8Array<ArrayBuffer>): Promise<readonly Violation[]> {
   const { status, body: problem } = await post(`${app.url}/v1/eval`, body);
-  const faults = problem.errors as readonly Fault[];
+  const violations = problem.errors as readonly Violation[];
   expect(status).toBe(400);
-  expect(problem.code).toBe(faults[0]?.code);
-  return faults;
+  expect(problem.code).toBe(violations[0]?.code);
+  return violations;
 }
 
 test.each(["/v1/eval", "/v1/bestmove", "/v1/eval/stream", "/v1/eval/batch", "/v1/review"])(
@@ -145,7 +145,7 @@ describe("a refusal with its pointer", () => {
     ["a path that is not known", { path: "gpu" }, "/path", "out_of_range"],
     ["null for an option", { options: { skill_level: null } }, "/options/skill_level", "invalid_option"],
   ])("plain JSON refuses, with its pointer, %s", async (_, wrong, pointer, code) => {
-    expect(await faultsOf({ fen, ...wrong })).toMatchObject([{ pointer, code }]);
+    expect(await violationsOf({ fen, ...wrong })).toMatchObject([{ pointer, code }]);
   });
 
   test.each([
@@ -160,14 +160,14 @@ describe("a refusal with its pointer", () => {
     ["a thousand open brackets", "[".repeat(1000), ""],
     ["what is not UTF-8", Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x7d), ""],
   ])("plain JSON refuses, with its pointer, %s", async (_, text, pointer) => {
-    expect(await faultsOf(text)).toMatchObject([{ pointer, code: "malformed_json" }]);
+    expect(await violationsOf(text)).toMatchObject([{ pointer, code: "malformed_json" }]);
   });
 });
 
-describe("faults", () => {
+describe("violations", () => {
   test("violations of one stage are reported at once, and the first one gives the code", async () => {
-    const faults = await faultsOf({ deph: 3, depth: "x", multipv: 11, moves: ["e4", 1] });
-    expect(faults.map(({ pointer, code }) => [pointer, code])).toEqual([
+    const violations = await violationsOf({ deph: 3, depth: "x", multipv: 11, moves: ["e4", 1] });
+    expect(violations.map(({ pointer, code }) => [pointer, code])).toEqual([
       ["/deph", "unknown_field"],
       ["/depth", "invalid_type"],
       ["/moves/1", "invalid_type"],
@@ -181,14 +181,16 @@ describe("faults", () => {
     ["the position before the engine", { fen: "bad", engine: "x" }, "invalid_fen"],
     ["the engine before its options", { fen, engine: "x", options: { y: 1 } }, "unknown_engine"],
   ])("requests are validated in stages: %s", async (_, request, code) => {
-    expect(new Set((await faultsOf(request)).map((fault) => fault.code))).toEqual(new Set([code]));
+    expect(new Set((await violationsOf(request)).map((violation) => violation.code))).toEqual(
+      new Set([code]),
+    );
   });
 
   test("at most 20 violations are reported", async () => {
     const unknown = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`x${index}`, 1]));
-    expect(await faultsOf({ fen, ...unknown })).toHaveLength(20);
-    expect(await faultsOf({ fen, moves: Array(50).fill(7) })).toHaveLength(20);
-    expect(await faultsOf({ fen, options: unknown })).toHaveLength(20);
+    expect(await violationsOf({ fen, ...unknown })).toHaveLength(20);
+    expect(await violationsOf({ fen, moves: Array(50).fill(7) })).toHaveLength(20);
+    expect(await violationsOf({ fen, options: unknown })).toHaveLength(20);
   });
 
   test("violations repeat at most 64 characters of the caller", async () => {

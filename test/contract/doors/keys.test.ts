@@ -146,7 +146,7 @@ test.each([
     kind: "refusal",
     refusal: {
       code: "out_of_range",
-      faults: [{ pointer: "/idempotency_key", message: expect.stringMatching(message) }],
+      violations: [{ pointer: "/idempotency_key", message: expect.stringMatching(message) }],
     },
   });
 });
@@ -157,7 +157,7 @@ test("a name and an idempotency key may not contain an API key", async () => {
   const outcome = await json.open(app.url).call("createKey", request, newCaller());
   expect(outcome).toMatchObject({
     kind: "refusal",
-    refusal: { code: "invalid_type", faults: [{ pointer: "/name" }, { pointer: "/idempotency_key" }] },
+    refusal: { code: "invalid_type", violations: [{ pointer: "/name" }, { pointer: "/idempotency_key" }] },
   });
   expect(JSON.stringify(outcome)).not.toContain(secret);
 });
@@ -167,7 +167,7 @@ test.each(["a\tb", "a\u0000", "line\nbreak", "\u007f", "\u0085", "x".repeat(65)]
   async (name) => {
     expect(await json.open(app.url).call("createKey", { name }, newCaller())).toMatchObject({
       kind: "refusal",
-      refusal: { code: "out_of_range", faults: [{ pointer: "/name" }] },
+      refusal: { code: "out_of_range", violations: [{ pointer: "/name" }] },
     });
   },
 );

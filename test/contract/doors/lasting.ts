@@ -3,9 +3,9 @@ import type { Outcome, Plain } from "./door.ts";
 /** The part of an outcome in which two doors must agree: all that does not differ from call to call. */
 export function lasting(outcome: Outcome): Plain {
   if (outcome.kind === "refusal") {
-    const { code, message, faults } = outcome.refusal;
+    const { code, message, violations } = outcome.refusal;
     // A call that is not answered yet is named as it was asked for: by its path, or as an RPC.
-    return code === "unimplemented" ? { code } : { code, message, faults };
+    return code === "unimplemented" ? { code } : { code, message, violations };
   }
   const { review } = outcome.answer;
   const answer = (review ?? outcome.answer) as Plain;

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Plain, Refusal, ToldFault } from "./door.ts";
+import type { Plain, Refusal, ToldViolation } from "./door.ts";
 
 /** The fields of google.rpc.ErrorInfo. */
 export interface ErrorInfo {
@@ -16,7 +16,7 @@ export interface ErrorInfo {
 export function refusalFromDetails(
   message: string,
   info: ErrorInfo | undefined,
-  faults: Refusal["faults"],
+  violations: Refusal["violations"],
   problem: Plain | undefined,
 ): Refusal {
   expect(info, `the error "${message}" has an ErrorInfo`).toBeDefined();
@@ -26,17 +26,17 @@ export function refusalFromDetails(
   expect(Object.keys(metadata).toSorted()).toEqual(["code", "next_action", "request_id"]);
   const { code = "", next_action: nextAction = "", request_id: requestId = "" } = metadata;
   expect(problem).toMatchObject({ code, detail: message, next_action: nextAction, request_id: requestId });
-  const errors = problem?.errors as readonly ToldFault[];
+  const errors = problem?.errors as readonly ToldViolation[];
   if (errors.length > 0) {
     // google.rpc.BadRequest has no room for more.
-    expect(errors.map(({ pointer, code, message }) => ({ pointer, code, message }))).toEqual(faults);
+    expect(errors.map(({ pointer, code, message }) => ({ pointer, code, message }))).toEqual(violations);
   }
   return {
     code,
     message,
     nextAction,
     requestId,
-    faults: errors.length > 0 ? errors : faults,
+    violations: errors.length > 0 ? errors : violations,
     suggestion: problem?.suggested_request ?? null,
   };
 }

@@ -30,12 +30,12 @@ const words =
   /^(and|or|unless|on|by|bool|ignoring|group_left|sum|avg|rate|increase|changes|abs|absent|time|timestamp|vector|avg_over_time|histogram_quantile|count|le|without)$/;
 
 /** Returns the series and labels that a query names and that do not exist. */
-function faultsIn(query: string): readonly string[] {
-  const faults: string[] = [];
+function violationsIn(query: string): readonly string[] {
+  const violations: string[] = [];
   const bare = query.replace(/([\w:]+)?\{([^}]*)\}/g, (_, name = "", matchers: string) => {
     const labels = [...matchers.matchAll(/(\w+)\s*(?:=~|!~|!=|=)\s*"/g)].map(([, label = ""]) => label);
     const known = [...(series.get(name) ?? []), ...ofPrometheus];
-    faults.push(...labels.filter((label) => !known.includes(label)).map((label) => `${name}{${label}}`));
+    violations.push(...labels.filter((label) => !known.includes(label)).map((label) => `${name}{${label}}`));
     return ` ${name} `;
   });
   const grouped = [...bare.matchAll(/\b(?:by|on|ignoring|without) \(([\w, ]*)\)/g)].flatMap(([, list = ""]) =>
@@ -46,39 +46,39 @@ function faultsIn(query: string): readonly string[] {
     ([name]) => name,
   );
   const named = names.filter((name) => series.has(name));
-  faults.push(...names.filter((name) => !series.has(name) && !words.test(name)));
+  violations.push(...names.filter((name) => !series.has(name) && !words.test(name)));
   const labels = new Set([...ofPrometheus, ...named.flatMap((name) => series.get(name) ?? [])]);
-  faults.push(...grouped.filter((label) => !labels.has(label)).map((label) => `by ${label}`));
-  return faults;
+  violations.push(...grouped.filter((label) => !labels.has(label)).map((label) => `by ${label}`));
+  return violations;
 }
 
 describe("queries", () => {
   test("the queries of the alert rules name existing series and labels", () => {
     expect(ruleQueries.length).toBeGreaterThan(25);
     expect(ruleQueries.filter((query) => query === "")).toEqual([]);
-    expect(ruleQueries.flatMap(faultsIn)).toEqual([]);
+    expect(ruleQueries.flatMap(violationsIn)).toEqual([]);
   });
 
   test.each([...panels.values()])(
     "the queries of the panel $title name existing series and labels",
     ({ lines }) => {
-      expect(Object.values(lines).flatMap(faultsIn)).toEqual([]);
+      expect(Object.values(lines).flatMap(violationsIn)).toEqual([]);
       // The legend may use only labels that the query keeps.
       for (const [legend, query] of Object.entries(lines)) {
         const named = [...legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = ""]) => label);
         const by = named.filter((label) => !ofPrometheus.includes(label));
-        expect(faultsIn(`sum by (${[...by, "job"].join(", ")}) (${query})`)).toEqual([]);
+        expect(violationsIn(`sum by (${[...by, "job"].join(", ")}) (${query})`)).toEqual([]);
       }
     },
   );
 
   test("a query that names an unknown series or label is found", () => {
-    expect(faultsIn('sum by (colour) (rate(kibitz_request_total{code="ok"}[5m]))')).toEqual([
+    expect(violationsIn('sum by (colour) (rate(kibitz_request_total{code="ok"}[5m]))')).toEqual([
       "kibitz_request_total{code}",
       "kibitz_request_total",
       "by colour",
     ]);
-    expect(faultsIn('kibitz_requests_total{reason=~"x"} / kibitz:nothing')).toEqual([
+    expect(violationsIn('kibitz_requests_total{reason=~"x"} / kibitz:nothing')).toEqual([
       "kibitz_requests_total{reason}",
       "kibitz:nothing",
     ]);

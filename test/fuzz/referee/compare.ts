@@ -49,7 +49,7 @@ function validateTwice([fen, chess960]: Question): Validation | string {
     if (validation.kind === "position") {
       const { position } = validation;
       const again = validatePosition({ fen: position.fen, moves: [], chess960: position.chess960 });
-      if (again.kind === "faults" || again.position.fen !== position.fen) {
+      if (again.kind === "violations" || again.position.fen !== position.fen) {
         return `what was written, ${position.fen}, is not read as that`;
       }
     }
@@ -103,9 +103,9 @@ function compare(
         ? "illegal_position"
         : undefined;
 
-  if (validation.kind === "faults") {
-    const code = validation.faults[0]?.code;
-    const why = validation.faults.map((fault) => fault.message).join(" ");
+  if (validation.kind === "violations") {
+    const code = validation.violations[0]?.code;
+    const why = validation.violations.map((violation) => violation.message).join(" ");
     return told(
       code === expectedCode ? undefined : `refused as ${code} and not ${expectedCode ?? "accepted"}: ${why}`,
     );

@@ -27,7 +27,7 @@ const grpcCodes =
   );
 
 /** 503 and 504 are in the contract, and so is 501 for calls that nobody has. Nothing else of the server is at fault, ever. */
-const serverFaults = [501, 503, 504];
+const serverViolations = [501, 503, 504];
 
 /** Throws where a reply is not what the contract promises to any request whatever. Returns the code of a refusal. */
 export function checkReply(request: FuzzedRequest, reply: Reply): string | undefined {
@@ -37,7 +37,7 @@ export function checkReply(request: FuzzedRequest, reply: Reply): string | undef
     ok(request.over === "socket" && reply.body.length === 0, "an answer that is no HTTP");
     return undefined;
   }
-  ok(status < 500 || serverFaults.includes(status), `status ${status}: ${reply.body}`);
+  ok(status < 500 || serverViolations.includes(status), `status ${status}: ${reply.body}`);
   if (!reply.complete && request.over === "socket") {
     return "broken off";
   }
@@ -88,9 +88,9 @@ function checkProblem(status: number | undefined, problem: ProblemText): string 
   ok(problem.detail.length > 0 && problem.detail.length < 2000, problem.detail);
   match(problem.request_id, /^[!-~]{1,128}$/);
   ok(problem.errors.length <= 20, `${problem.errors.length} faults`);
-  for (const fault of problem.errors) {
-    ok(fault.pointer === "" || fault.pointer.startsWith("/"), fault.pointer);
-    ok(fault.message.length > 0 && fault.message.length < 1000, fault.message);
+  for (const violation of problem.errors) {
+    ok(violation.pointer === "" || violation.pointer.startsWith("/"), violation.pointer);
+    ok(violation.message.length > 0 && violation.message.length < 1000, violation.message);
   }
   return code;
 }

@@ -10,7 +10,7 @@ import {
   RetryInfoSchema,
 } from "../../../gen/google/rpc/error_details_pb.ts";
 import { errorCodes, errorKind } from "../../../src/errors/catalogue.ts";
-import { errorFromFaults, type Fault, KibitzError } from "../../../src/errors/errors.ts";
+import { errorFromViolations, KibitzError, type Violation } from "../../../src/errors/errors.ts";
 import { connectErrorFrom } from "../../../src/protocols/connect/errors.ts";
 import { grpcMessage } from "../../../src/text/plain-text.ts";
 import { statuses } from "../../contract/doors/statuses.ts";
@@ -52,10 +52,10 @@ describe("an error of the catalogue", () => {
   });
 
   test("an error has its violations in BadRequest alone if both have no room", () => {
-    const faults = Array.from({ length: 20 }, (_, index): Fault => {
+    const violations = Array.from({ length: 20 }, (_, index): Violation => {
       return { pointer: `/moves/${index}`, code: "illegal_move", message: "m".repeat(100) };
     });
-    const error = connectErrorFrom(errorFromFaults(faults), "id-1");
+    const error = connectErrorFrom(errorFromViolations(violations), "id-1");
     expect(error.findDetails(BadRequestSchema)[0]?.fieldViolations).toHaveLength(20);
     expect(error.findDetails(ProblemSchema)).toMatchObject([{ detail: error.rawMessage, errors: [] }]);
     expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
@@ -63,8 +63,8 @@ describe("an error of the catalogue", () => {
 
   test("an error says to fix the request if the suggested one has no room", () => {
     const suggestedRequest = { fen: "x", moves: Array(600).fill("e2e4") };
-    const fault: Fault = { pointer: "/fen", code: "invalid_fen", message: "short" };
-    const error = connectErrorFrom(errorFromFaults([fault], { suggestedRequest }), "id-1");
+    const violation: Violation = { pointer: "/fen", code: "invalid_fen", message: "short" };
+    const error = connectErrorFrom(errorFromViolations([violation], { suggestedRequest }), "id-1");
     expect(infoOf(error)?.metadata.next_action).toBe("fix_request");
     expect(error.findDetails(BadRequestSchema)).toHaveLength(1);
     expect(error.findDetails(ProblemSchema)).toMatchObject([
@@ -87,14 +87,14 @@ test.each([3000, 100_000])(
   "the place of a fault in a text is reported if a suggested text of %i characters does not fit",
   (characters) => {
     const pgn = "e".repeat(characters);
-    const fault: Fault = {
+    const violation: Violation = {
       pointer: "/pgn",
       code: "illegal_move",
       message: "'Ke3' is not legal.",
       allowed: { examples: [pgn] },
       place: { ply: 3, token: "Ke3", offset: characters, line: 2, column: 4 },
     };
-    const error = connectErrorFrom(errorFromFaults([fault], { suggestedRequest: { pgn } }), "id-1");
+    const error = connectErrorFrom(errorFromViolations([violation], { suggestedRequest: { pgn } }), "id-1");
     const [problem] = error.findDetails(ProblemSchema);
     expect(problem).toMatchObject({
       nextAction: "fix_request",
@@ -106,7 +106,7 @@ test.each([3000, 100_000])(
   },
 );
 
-describe("faults", () => {
+describe("violations", () => {
   test.each([
     ["/fen", "fen"],
     ["/moves/3", "moves[3]"],
@@ -115,8 +115,8 @@ describe("faults", () => {
     ["/options/a~1b~0c", "options.a/b~c"],
     ["", ""],
   ])("a fault at %j is a field violation at %j", (pointer, field) => {
-    const fault: Fault = { pointer, code: "out_of_range", message: "too much" };
-    const error = connectErrorFrom(errorFromFaults([fault]), "id-1");
+    const violation: Violation = { pointer, code: "out_of_range", message: "too much" };
+    const error = connectErrorFrom(errorFromViolations([violation]), "id-1");
     expect(error.findDetails(BadRequestSchema)[0]?.fieldViolations).toMatchObject([
       { field, reason: "OUT_OF_RANGE", description: "too much" },
     ]);
@@ -124,14 +124,14 @@ describe("faults", () => {
 
   test("violations without room are counted in the message, after the time to wait", () => {
     const message = "\u{1f600}".repeat(32);
-    const faults = Array.from({ length: 20 }, (_, index): Fault => {
+    const violations = Array.from({ length: 20 }, (_, index): Violation => {
       return {
         pointer: `/options/${index}${message}`,
         code: "option_not_allowed",
         message: message.repeat(4),
       };
     });
-    const error = connectErrorFrom(errorFromFaults(faults, { retryAfterMs: 1000 }), "id-1");
+    const error = connectErrorFrom(errorFromViolations(violations, { retryAfterMs: 1000 }), "id-1");
     const told = error.findDetails(BadRequestSchema)[0]?.fieldViolations.length ?? 0;
     expect(told).toBeGreaterThan(0);
     expect(error.rawMessage).toMatch(new RegExp(` ${20 - told} faults had no room in this error\\.$`));

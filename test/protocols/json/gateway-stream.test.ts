@@ -11,7 +11,7 @@ import type { Handler } from "../../../src/calls/call.ts";
 import type { UnaryHandler } from "../../../src/calls/register.ts";
 import { KibitzError } from "../../../src/errors/errors.ts";
 import { patienceMs } from "../../support/patience.ts";
-import { depthFault, type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
+import { depthViolation, type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
 
 const stream = vi.fn<Handler>();
 const evaluate = vi.fn<UnaryHandler>(async () => create(EvaluateResponseSchema, { id: "whole" }));
@@ -127,7 +127,7 @@ describe("an error", () => {
     "an error before the first state of a stream is an ordinary problem, with Accept: %s",
     async (accept) => {
       stream.mockImplementation(() =>
-        states(new KibitzError("out_of_range", "too deep", { faults: [depthFault] })),
+        states(new KibitzError("out_of_range", "too deep", { violations: [depthViolation] })),
       );
       const response = await post("/v1/eval/stream", { accept }, `{"fen":"${startFen}","depth":99}`);
       expect([response.status, response.headers.get("content-type")]).toEqual([

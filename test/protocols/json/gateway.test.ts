@@ -186,7 +186,7 @@ describe("what a caller accepts", () => {
   });
 });
 
-describe("faults", () => {
+describe("violations", () => {
   it("an empty body is refused with what to send", async () => {
     expect(await problemOf(await post("/v1/eval", ""))).toMatchObject({
       code: "malformed_json",

@@ -7,13 +7,13 @@ function objectOf(body: string | Uint8Array) {
   return readJsonObject(typeof body === "string" ? body : textFromBytes(body));
 }
 
-function faultsOf(body: string | Uint8Array) {
+function violationsOf(body: string | Uint8Array) {
   try {
     objectOf(body);
     return [];
   } catch (thrown) {
     if (thrown instanceof KibitzError) {
-      return thrown.faults;
+      return thrown.violations;
     }
     throw thrown;
   }
@@ -47,8 +47,8 @@ describe("what is read", () => {
   it("JSON with 1000 keys is read, and with 1001 refused", () => {
     const keyed = (keys: number) =>
       `{"options":{${Array.from({ length: keys - 1 }, (_, index) => `"o${index}":1`)}}}`;
-    expect(faultsOf(keyed(1000))).toEqual([]);
-    expect(faultsOf(keyed(1001))).toMatchObject([
+    expect(violationsOf(keyed(1000))).toEqual([]);
+    expect(violationsOf(keyed(1001))).toMatchObject([
       {
         pointer: "",
         code: "malformed_json",
@@ -59,8 +59,8 @@ describe("what is read", () => {
 
   it("JSON of 32 levels is read, and of 33 refused", () => {
     const nested = (levels: number) => `{"a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
-    expect(faultsOf(nested(32))).toEqual([]);
-    expect(faultsOf(nested(33))).toMatchObject([
+    expect(violationsOf(nested(32))).toEqual([]);
+    expect(violationsOf(nested(33))).toMatchObject([
       {
         pointer: "",
         code: "malformed_json",
@@ -93,20 +93,20 @@ describe("what is not JSON", () => {
     ["[}", "The body is not JSON: it has `}` at line 1, column 2, where a value is expected."],
     ["fen=8/8", "The body is not JSON: it has `fen=8` at line 1, column 1."],
   ])("the text is no JSON, and the error says where and why: %s", (text, message) => {
-    expect(faultsOf(text)).toEqual([{ pointer: "", code: "malformed_json", message }]);
+    expect(violationsOf(text)).toEqual([{ pointer: "", code: "malformed_json", message }]);
   });
 
   it.each(['{"a":"x\ny"}', '{"a":"x\ty"}', '{"a":"\\x"}', '{"a":"unclosed}', '{"a\n":1}'])(
     "an error in JSON points to the broken string: %j",
     (text) => {
-      expect(faultsOf(text)[0]?.message).toMatch(
+      expect(violationsOf(text)[0]?.message).toMatch(
         /^The body is not JSON: the string at line 1, column [26] is/,
       );
     },
   );
 
   it("a fault behind the first 64 KiB of JSON is named without its place", () => {
-    expect(faultsOf(`{"a":"${"x".repeat(70_000)}",}`).map(({ message }) => message)).toEqual([
+    expect(violationsOf(`{"a":"${"x".repeat(70_000)}",}`).map(({ message }) => message)).toEqual([
       "The body is not JSON, or repeats a key, after its first 65536 characters.",
     ]);
   });
@@ -123,14 +123,14 @@ describe("what is not JSON", () => {
     ["a surrogate in UTF-8", [0x22, 0xed, 0xa0, 0x80, 0x22]],
     ["UTF-16", [0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]],
   ])("the body %s is refused as no JSON", (_, body) => {
-    expect(faultsOf(Uint8Array.from(body))).toMatchObject([
+    expect(violationsOf(Uint8Array.from(body))).toMatchObject([
       { code: "malformed_json", message: "The body is not valid UTF-8." },
     ]);
   });
 
   it("an error in JSON repeats at most 64 characters of the caller's text", () => {
-    const [fault] = faultsOf(`{"a":${"x".repeat(60_000)}}`);
-    expect(fault?.message.length).toBeLessThan(64 + 80);
+    const [violation] = violationsOf(`{"a":${"x".repeat(60_000)}}`);
+    expect(violation?.message.length).toBeLessThan(64 + 80);
   });
 });
 
@@ -141,7 +141,7 @@ it.each([
   ['"{}"', '"{}"'],
   ["true", "true"],
 ])("the body %s is refused, because it is JSON but no object", (text, name) => {
-  expect(faultsOf(text)).toEqual([
+  expect(violationsOf(text)).toEqual([
     { pointer: "", code: "invalid_type", message: `The body must be a JSON object, not ${name}.` },
   ]);
 });
@@ -158,25 +158,25 @@ describe("keys that stand twice in their object", () => {
     ['{"":1,"":2}', ["/"]],
     ['{"1":1,"1":2}', ["/1"]],
   ])("a duplicate key in JSON is reported: %s", (text, pointers) => {
-    const faults = faultsOf(text);
-    expect(faults.map(({ pointer }) => pointer)).toEqual(pointers);
-    expect(new Set(faults.map(({ code }) => code))).toEqual(new Set(["malformed_json"]));
+    const violations = violationsOf(text);
+    expect(violations.map(({ pointer }) => pointer)).toEqual(pointers);
+    expect(new Set(violations.map(({ code }) => code))).toEqual(new Set(["malformed_json"]));
   });
 
   it("duplicate keys in JSON are all named, up to 20", () => {
     const pairs = Array.from({ length: 50 }, (_, index) => `"k${index}":1,"k${index}":2`);
-    expect(faultsOf(`{${pairs.join()}}`)).toHaveLength(20);
+    expect(violationsOf(`{${pairs.join()}}`)).toHaveLength(20);
   });
 
   it("duplicate keys in JSON are reported beside the place of a syntax error", () => {
-    expect(faultsOf('{"a":1,"a":2,').map(({ pointer }) => pointer)).toEqual(["/a", ""]);
+    expect(violationsOf('{"a":1,"a":2,').map(({ pointer }) => pointer)).toEqual(["/a", ""]);
   });
 
   it("duplicate keys in JSON are cut to 64 characters", () => {
     const key = "k".repeat(30_000);
-    const [fault] = faultsOf(`{"${key}":1,"${key}":2}`);
-    expect(fault?.pointer).toBe(`/${"k".repeat(63)}…`);
-    expect(fault?.message.length).toBeLessThan(130);
+    const [violation] = violationsOf(`{"${key}":1,"${key}":2}`);
+    expect(violation?.pointer).toBe(`/${"k".repeat(63)}…`);
+    expect(violation?.message.length).toBeLessThan(130);
   });
 });
 
@@ -201,7 +201,7 @@ describe("hostile texts", () => {
     ["brackets behind a comment with a quote", `[//"\n${"[".repeat(mib)}`],
     ["a key of a megabyte twice", `{"${"k".repeat(mib)}":1,"${"k".repeat(mib)}":1}`],
   ])("a hostile text of %s is read in linear time", { timeout: 60_000 }, (_, text) => {
-    expect(faultsOf(text)).toBeInstanceOf(Array);
+    expect(violationsOf(text)).toBeInstanceOf(Array);
   });
 });
 

@@ -17,7 +17,7 @@ it.each([
   ["%64epth=%32%30", { depth: 20 }],
   ["nodes=2000000", { nodes: 2_000_000n }],
 ])("the query %j is read", (query, init) => {
-  expect(read(query)).toEqual({ message: create(GetPriceRequestSchema, init), faults: [] });
+  expect(read(query)).toEqual({ message: create(GetPriceRequestSchema, init), violations: [] });
 });
 
 it.each([
@@ -42,8 +42,8 @@ it.each([
   ["__proto__=1", "/__proto__", "unknown_field"],
   ["constructor=1&constructor=2", "/constructor", "unknown_field"],
 ])("the query %j is refused", (query, pointer, code) => {
-  const { message, faults } = read(query);
-  expect(faults).toMatchObject([{ pointer, code }]);
+  const { message, violations } = read(query);
+  expect(violations).toMatchObject([{ pointer, code }]);
   expect(message).toEqual(create(GetPriceRequestSchema));
 });
 

@@ -10,7 +10,7 @@ import { localAccount } from "../../../src/access/account.ts";
 import type { Handler } from "../../../src/calls/call.ts";
 import type { UnaryHandler } from "../../../src/calls/register.ts";
 import { createRules } from "../../../src/calls/rules.ts";
-import { errorFromFaults, type Fault } from "../../../src/errors/errors.ts";
+import { errorFromViolations, type Violation } from "../../../src/errors/errors.ts";
 import { type BodyBudget, createBodyBudget } from "../../../src/http/body-budget.ts";
 import type { NodeRequest, NodeResponse, RequestHandler } from "../../../src/http/message.ts";
 import { type Log, silentLog } from "../../../src/log/log.ts";
@@ -74,11 +74,11 @@ export function madeUpGateway({
           : () => expect.fail(`${method.name} was called`)),
     },
     heartbeatMs,
-    faultsOf: rules,
+    violationsOf: rules,
     async preflight(message, { input }) {
-      const faults = rules(message, input);
-      if (faults.length > 0) {
-        throw errorFromFaults(faults);
+      const violations = rules(message, input);
+      if (violations.length > 0) {
+        throw errorFromViolations(violations);
       }
     },
     bodies,
@@ -126,7 +126,7 @@ function close(server: Server | Http2Server): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()));
 }
 
-export const depthFault: Fault = {
+export const depthViolation: Violation = {
   pointer: "/depth",
   code: "out_of_range",
   message: "`depth` must be from 1 to 30.",

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { fromThisProcess } from "../../../src/calls/call.ts";
 import { createRulebook } from "../../../src/calls/rulebook.ts";
-import { errorFromFaults } from "../../../src/errors/errors.ts";
+import { errorFromViolations } from "../../../src/errors/errors.ts";
 import { callTool } from "../../../src/protocols/mcp/call-tool.ts";
 import { createCaller } from "../../../src/protocols/mcp/caller.ts";
 import { reviewGame } from "../../../src/protocols/mcp/tools/review-game.ts";
@@ -45,7 +45,7 @@ test("the text about an illegal move in a PGN has the legal moves, and the game 
 });
 
 test("a failure to play the moves before an illegal one is reported, and the model still reads what was wrong", async () => {
-  const error = errorFromFaults([
+  const error = errorFromViolations([
     { pointer: "/moves/1", code: "illegal_move", message: "'Ke3' is not legal." },
   ]);
   const { call, play, refused } = failWith(error, { moves: ["e4", "Ke3"] });

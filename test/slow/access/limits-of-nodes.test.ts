@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import type { Account } from "../../../src/access/account.ts";
 import { createLimits, type Limits } from "../../../src/access/limits.ts";
-import { errorFromFaults } from "../../../src/errors/errors.ts";
+import { errorFromViolations } from "../../../src/errors/errors.ts";
 import { createMemoryLimitStore } from "../../../src/storage/memory/limit-store.ts";
 import type { Redis, RedisTimes } from "../../../src/storage/redis/connection.ts";
 import { createRedisLimitStore, type LimitStoreOptions } from "../../../src/storage/redis/limit-store.ts";
@@ -176,7 +176,7 @@ describeWith("redis")("limits of several nodes", () => {
     const plan = planWith([{ name: "refusals", quota: 10, windowS: 60, unit: "refusal" }]);
     const [one, other] = await startNodes(2);
     const account = keyless(plan);
-    const wrong = errorFromFaults([{ pointer: "/fen", code: "invalid_fen", message: "It is wrong." }]);
+    const wrong = errorFromViolations([{ pointer: "/fen", code: "invalid_fen", message: "It is wrong." }]);
     for (let count = 0; count < 5; count++) {
       one?.limits.errorQuota.count(account, wrong);
       other?.limits.errorQuota.count(account, wrong);
@@ -192,7 +192,7 @@ describeWith("redis")("limits of several nodes", () => {
       const plan = planWith([{ name: "refusals", quota, windowS: 60, unit: "refusal" }]);
       const nodes = await startNodes(count);
       const account = keyless(plan);
-      const wrong = errorFromFaults([{ pointer: "/fen", code: "invalid_fen", message: "It is wrong." }]);
+      const wrong = errorFromViolations([{ pointer: "/fen", code: "invalid_fen", message: "It is wrong." }]);
       let read = 0;
       // A caller who asks them in turn, and waits for each answer.
       for (let asked = 0; asked < 5 * (quota + count); asked++) {

@@ -68,7 +68,7 @@ test("a text that cannot be read leaves the game as it is, and is refused until 
   expect(game.refused.value).toMatchObject({
     kind: "pgn",
     from: "link",
-    faults: [{ place: { offset: 12 } }],
+    violations: [{ place: { offset: 12 } }],
   });
   expect(movesOf(game)).toEqual(["e4"]);
   game.play(["e5"]);
@@ -79,7 +79,7 @@ test("a game that was taken with an illegal move has the moves before it", () =>
   const game = createGameState();
   game.takeFen("startpos", ["e4", "Ke4"]);
   expect(movesOf(game)).toEqual(["e4"]);
-  expect(game.refused.value).toMatchObject({ kind: "moves", faults: [{ index: 1 }] });
+  expect(game.refused.value).toMatchObject({ kind: "moves", violations: [{ index: 1 }] });
 });
 
 test("a reviewed game keeps its text while variations are tried, and a new game has none", () => {

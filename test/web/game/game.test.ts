@@ -14,8 +14,8 @@ import {
 
 function gameOf(fen: string, moves: readonly string[] = []) {
   const reading = gameFromFen(fen, moves);
-  if (reading.kind === "faults") {
-    throw new Error(reading.faults[0]?.message);
+  if (reading.kind === "violations") {
+    throw new Error(reading.violations[0]?.message);
   }
   return reading;
 }
@@ -65,7 +65,7 @@ test("a game has the moves before the first illegal one, and names that", () => 
 
 test("a FEN that is too short is completed", () => {
   expect(gameFromFen("4k3/8/8/8/8/8/8/4K2R w")).toMatchObject({
-    kind: "faults",
+    kind: "violations",
     suggestedFen: "4k3/8/8/8/8/8/8/4K2R w K - 0 1",
   });
 });

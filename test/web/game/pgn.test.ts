@@ -4,8 +4,8 @@ import { gameFromPgn, mainlinePgn, pgnOfGame } from "../../../web/src/game/pgn.t
 
 function gameOf(pgn: string) {
   const reading = gameFromPgn(pgn);
-  if (reading.kind === "faults") {
-    throw new Error(reading.faults[0]?.message);
+  if (reading.kind === "violations") {
+    throw new Error(reading.violations[0]?.message);
   }
   return reading.game;
 }
@@ -81,7 +81,7 @@ test("two variations with the same moves become one with the comments of both", 
 
 test("an illegal move of the main line is a fault with its place", () => {
   expect(gameFromPgn("1. e4 e5\n2. Ke3 *")).toMatchObject({
-    kind: "faults",
-    faults: [{ code: "illegal_move", place: { ply: 3, token: "Ke3", offset: 12, line: 2, column: 4 } }],
+    kind: "violations",
+    violations: [{ code: "illegal_move", place: { ply: 3, token: "Ke3", offset: 12, line: 2, column: 4 } }],
   });
 });

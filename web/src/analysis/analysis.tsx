@@ -10,7 +10,7 @@ import { CopyButton } from "../parts/copy-button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { RequestForm } from "../request/request-form.tsx";
 import { texts } from "../texts.ts";
-import { FenField, PositionFault } from "./fen-field.tsx";
+import { FenField, PositionViolation } from "./fen-field.tsx";
 import { announceChanges } from "./heard.ts";
 import { MoveField } from "./move-field.tsx";
 import { SearchPanel } from "./search-panel.tsx";
@@ -40,7 +40,7 @@ export function Analysis() {
       <h2 id="analysis-title" class="heard-only">
         {words.title}
       </h2>
-      <PositionFault />
+      <PositionViolation />
       <BoardView
         bar={<EvaluationBar percent={percent} score={text} orientation={game.orientation.value} />}
         board={<ShownBoard />}

@@ -59,7 +59,7 @@ export function FenField() {
         spellcheck={false}
         value={draft.value ?? fen}
         aria-invalid={refused !== undefined}
-        aria-describedby={refused && faultId}
+        aria-describedby={refused && violationId}
         onInput={({ currentTarget }) => {
           draft.value = currentTarget.value;
         }}
@@ -71,21 +71,21 @@ export function FenField() {
         }}
       />
       <button type="submit">{words.setFen}</button>
-      {refused?.from === "field" && <FenFault refused={refused} />}
+      {refused?.from === "field" && <FenViolation refused={refused} />}
     </form>
   );
 }
 
 /** The error of a FEN that was pasted, or of a link; the field shows the error of what was entered there. */
-export function PositionFault() {
+export function PositionViolation() {
   const refused = usePage().game.refused.value;
   switch (refused?.kind) {
     case "fen":
-      return refused.from === "field" ? null : <FenFault refused={refused} />;
+      return refused.from === "field" ? null : <FenViolation refused={refused} />;
     case "moves":
       return (
         <p class="fen-fault" role="alert">
-          {words.movesCut(refused.faults[0]?.message ?? "")}
+          {words.movesCut(refused.violations[0]?.message ?? "")}
         </p>
       );
     default:
@@ -93,18 +93,18 @@ export function PositionFault() {
   }
 }
 
-const faultId = "fen-fault";
+const violationId = "fen-fault";
 
-function FenFault({ refused }: { readonly refused: Refused }) {
+function FenViolation({ refused }: { readonly refused: Refused }) {
   const { game } = usePage();
   const box = useRef<HTMLDivElement>(null);
-  const { text, faults, suggestedFen } = refused;
+  const { text, violations, suggestedFen } = refused;
   const { from, to } = wrongPart(refused);
   const title = refused.from === "link" ? words.cannotReadLink : words.cannotRead;
   useEffect(() => box.current?.scrollIntoView({ block: "nearest" }), [refused]);
   const focusField = () => document.getElementById(fieldId)?.focus();
   return (
-    <div ref={box} id={faultId} class="fen-fault" role="alert">
+    <div ref={box} id={violationId} class="fen-fault" role="alert">
       <p class="fen-fault-title">{title}</p>
       <p class="fen-fault-text">
         <code>
@@ -114,7 +114,7 @@ function FenFault({ refused }: { readonly refused: Refused }) {
         </code>
       </p>
       <ul>
-        {faults.map(({ message }) => (
+        {violations.map(({ message }) => (
           <li key={message}>{message}</li>
         ))}
       </ul>
@@ -142,8 +142,10 @@ function FenFault({ refused }: { readonly refused: Refused }) {
 }
 
 /** The place of the first violation that names a part of the text; `to` is behind the part. */
-function wrongPart({ text, faults }: Refused): { readonly from: number; readonly to: number } {
-  const parts = faults.map((fault) => ("field" in fault ? fault : { offset: undefined, token: undefined }));
+function wrongPart({ text, violations }: Refused): { readonly from: number; readonly to: number } {
+  const parts = violations.map((violation) =>
+    "field" in violation ? violation : { offset: undefined, token: undefined },
+  );
   // A missing field has an empty part: another violation says more.
   const { offset, token = "" } = parts.find((part) => part.token) ?? parts[0] ?? {};
   return offset === undefined ? { from: 0, to: text.length } : { from: offset, to: offset + token.length };

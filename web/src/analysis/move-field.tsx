@@ -19,7 +19,7 @@ export function MoveField() {
   const { game } = usePage();
   const text = useSignal("");
   const refused = useSignal<RefusedMove | undefined>(undefined);
-  const fault = refused.value?.fen === game.at.value.position.fen ? refused.value : undefined;
+  const violation = refused.value?.fen === game.at.value.position.fen ? refused.value : undefined;
   const play = (moves: readonly string[]) => {
     const { played } = game.play(moves);
     // Legal moves are played on the board; the rest stays in the field, to be corrected.
@@ -49,7 +49,7 @@ export function MoveField() {
         spellcheck={false}
         placeholder={words.moveHint}
         value={text.value}
-        aria-invalid={fault !== undefined}
+        aria-invalid={violation !== undefined}
         aria-describedby="move-fault"
         onInput={({ currentTarget }) => {
           text.value = currentTarget.value;
@@ -58,8 +58,9 @@ export function MoveField() {
       />
       <button type="submit">{words.play}</button>
       <div id="move-fault" class="field-fault row" role="alert">
-        {fault && (fault.meant.length > 0 ? words.promotion(fault.text) : words.noSuchMove(fault.text))}
-        {fault?.meant.map((move) => (
+        {violation &&
+          (violation.meant.length > 0 ? words.promotion(violation.text) : words.noSuchMove(violation.text))}
+        {violation?.meant.map((move) => (
           <button key={move} type="button" onClick={() => play([move])}>
             {move}
           </button>

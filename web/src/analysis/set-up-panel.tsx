@@ -107,7 +107,7 @@ export function SetUpPanel() {
               autocapitalize="off"
               spellcheck={false}
               value={fen}
-              aria-invalid={read.kind === "faults"}
+              aria-invalid={read.kind === "violations"}
               aria-describedby="set-up-notes"
               onInput={({ currentTarget: { value } }) => {
                 if (hasBoard(value)) {
@@ -118,7 +118,7 @@ export function SetUpPanel() {
             />
           </label>
           <ul id="set-up-notes" class="set-up-notes" aria-live="polite">
-            {(read.kind === "faults" ? read.faults : read.game.warnings).map(({ message }) => (
+            {(read.kind === "violations" ? read.violations : read.game.warnings).map(({ message }) => (
               <li key={message}>{message}</li>
             ))}
             {read.kind === "game" && read.game.start.position.chess960 && <li>{words.chess960}</li>}
@@ -189,7 +189,7 @@ export function SetUpPanel() {
             </label>
           </div>
           <div class="row">
-            <button type="submit" class="first" disabled={read.kind === "faults"}>
+            <button type="submit" class="first" disabled={read.kind === "violations"}>
               {words.done}
             </button>
             <button

@@ -33,7 +33,7 @@ function take(text: string, key: Signal<string>): boolean {
 
 function NoKey() {
   const { account, key, offer } = usePage().client;
-  const [fault, setFault] = useState<string>();
+  const [violation, setViolation] = useState<string>();
   const [refusal, setRefusal] = useState<unknown>();
   const isRequired = offer.price.value?.plans.every(({ requiresKey }) => requiresKey) ?? false;
   // The field has no name, so that no browser ever puts the key into an address.
@@ -49,7 +49,7 @@ function NoKey() {
         class="key-form"
         onSubmit={(event) => {
           event.preventDefault();
-          setFault(take(field.current?.value ?? "", key) ? undefined : words.malformed);
+          setViolation(take(field.current?.value ?? "", key) ? undefined : words.malformed);
         }}
       >
         <label for={keyFieldId}>{words.label}</label>
@@ -61,7 +61,7 @@ function NoKey() {
           spellcheck={false}
           placeholder="kbz_…"
           aria-describedby="key-note"
-          aria-invalid={fault !== undefined}
+          aria-invalid={violation !== undefined}
         />
         <button type="submit">{words.use}</button>
         {account.issuesKeys.value && (
@@ -69,8 +69,12 @@ function NoKey() {
             {texts.problem.getKey}
           </button>
         )}
-        <p id="key-note" class={fault ? "field-fault" : "quiet-text"} role={fault ? "alert" : undefined}>
-          {fault ?? words.kept}
+        <p
+          id="key-note"
+          class={violation ? "field-fault" : "quiet-text"}
+          role={violation ? "alert" : undefined}
+        >
+          {violation ?? words.kept}
         </p>
       </form>
       {refusal !== undefined && <ProblemView error={refusal} onRetry={create} />}

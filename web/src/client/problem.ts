@@ -37,7 +37,7 @@ export function problemOf(error: unknown): Problem | undefined {
   if (problem === undefined || problem.errors.length > 0) {
     return problem;
   }
-  // Details that have room for the faults only once have them here.
+  // Details that have room for the violations only once have them here.
   const [badRequest] = thrown.findDetails(BadRequestSchema);
   const errors = (badRequest?.fieldViolations ?? []).map(({ field, reason, description }) =>
     create(FaultSchema, {

@@ -1,6 +1,6 @@
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import type { PositionFault, Warning } from "../../../src/chess/position.ts";
-import type { Fault } from "../../../src/errors/errors.ts";
+import type { PositionViolation, Warning } from "../../../src/chess/position.ts";
+import type { Violation } from "../../../src/errors/errors.ts";
 import {
   type FenReading,
   type Game,
@@ -25,7 +25,7 @@ export interface Refused {
   readonly from: "field" | "input" | "link";
   /** The text, cut at 200 characters if it is a FEN. */
   readonly text: string;
-  readonly faults: readonly (PositionFault | Fault)[];
+  readonly violations: readonly (PositionViolation | Violation)[];
   readonly suggestedFen?: string | undefined;
   /** A PGN that can be read, such as the game up to the error. */
   readonly suggestedPgn?: string | undefined;
@@ -103,7 +103,10 @@ export function createGameState() {
     },
 
     /** Plays moves in UCI or SAN on the board. Returns the error of the first illegal move, which is not played. */
-    play(texts: readonly string[]): { readonly played: number; readonly refused: PositionFault | undefined } {
+    play(texts: readonly string[]): {
+      readonly played: number;
+      readonly refused: PositionViolation | undefined;
+    } {
       const before = at.peek();
       const next = play(game.peek(), before, texts);
       if (next.game !== game.peek()) {
@@ -140,14 +143,15 @@ export function createGameState() {
           const [start, ...played] = mainlineOf(reading.game);
           edit({ game: reading.game, at: (played.at(-1) ?? start)?.id ?? "", reviewed: undefined });
         }
-        const faults = reading.kind === "faults" ? reading.faults : reading.refused ? [reading.refused] : [];
-        if (faults.length > 0) {
+        const violations =
+          reading.kind === "violations" ? reading.violations : reading.refused ? [reading.refused] : [];
+        if (violations.length > 0) {
           refused.value = {
-            kind: reading.kind === "faults" ? "fen" : "moves",
+            kind: reading.kind === "violations" ? "fen" : "moves",
             from,
             text: text.slice(0, shownFenMaxCharacters),
-            faults,
-            suggestedFen: reading.kind === "faults" ? reading.suggestedFen : undefined,
+            violations,
+            suggestedFen: reading.kind === "violations" ? reading.suggestedFen : undefined,
           };
         }
       });
@@ -160,8 +164,8 @@ export function createGameState() {
       if (reading.kind === "game") {
         edit({ game: reading.game, at: "", reviewed: undefined });
       } else {
-        const { faults, suggestedPgn } = reading;
-        refused.value = { kind: "pgn", from, text, faults, suggestedPgn };
+        const { violations, suggestedPgn } = reading;
+        refused.value = { kind: "pgn", from, text, violations, suggestedPgn };
       }
       return reading;
     },
@@ -179,7 +183,7 @@ export function createGameState() {
 
 function startMoment(): Moment {
   const reading = gameFromFen("startpos");
-  if (reading.kind === "faults") {
+  if (reading.kind === "violations") {
     throw new Error("the start position can be read");
   }
   return { game: reading.game, at: "", reviewed: undefined, before: undefined };

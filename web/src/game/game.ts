@@ -1,7 +1,7 @@
 import { inOneGo } from "../../../src/chess/in-one-go.ts";
 import type { MoveDescription } from "../../../src/chess/moves.ts";
 import { playGame, pliesMax } from "../../../src/chess/play-game.ts";
-import type { Position, PositionFault, Validation, Warning } from "../../../src/chess/position.ts";
+import type { Position, PositionViolation, Validation, Warning } from "../../../src/chess/position.ts";
 import { validatePosition } from "../../../src/chess/validate-position.ts";
 import type { Result } from "../../../src/game/read-word.ts";
 
@@ -35,10 +35,10 @@ export interface Game {
 
 /** A game from a FEN. `refused` explains the first illegal move: that move and the moves after it are not played. */
 export type FenReading =
-  | { readonly kind: "game"; readonly game: Game; readonly refused: PositionFault | undefined }
+  | { readonly kind: "game"; readonly game: Game; readonly refused: PositionViolation | undefined }
   | {
-      readonly kind: "faults";
-      readonly faults: readonly PositionFault[];
+      readonly kind: "violations";
+      readonly violations: readonly PositionViolation[];
       readonly suggestedFen: string | undefined;
     };
 
@@ -50,10 +50,10 @@ export function commentText(comment: string): string {
 /** Reads a FEN and plays moves in UCI or SAN. */
 export function gameFromFen(fen: string, moves: readonly string[] = []): FenReading {
   const reading = readStart(fen);
-  if (reading.kind === "faults") {
-    const { faults, suggested } = reading;
+  if (reading.kind === "violations") {
+    const { violations, suggested } = reading;
     // A FEN without the moves behind it is another position.
-    return { kind: "faults", faults, suggestedFen: suggested?.moves ? undefined : suggested?.fen };
+    return { kind: "violations", violations, suggestedFen: suggested?.moves ? undefined : suggested?.fen };
   }
   const { position } = reading;
   const game: Game = {
@@ -99,7 +99,7 @@ export interface PlayedLine {
   /** The position after each move. */
   readonly positions: readonly Position[];
   /** Explains the first illegal move; undefined if all moves were played. */
-  readonly refused: PositionFault | undefined;
+  readonly refused: PositionViolation | undefined;
 }
 
 /** Plays moves in UCI or SAN after a position, whose history counts for repetitions. */
@@ -109,7 +109,7 @@ export function playLine(
   readMove?: Parameters<typeof playGame>[3],
 ): PlayedLine {
   const start = validatePosition({ fen: position.root, moves: [], chess960: position.chess960 });
-  if (start.kind === "faults") {
+  if (start.kind === "violations") {
     throw new Error(`the position ${position.root} is not valid`);
   }
   const positions: Position[] = [];
@@ -118,11 +118,11 @@ export function playLine(
   const { moves, refused } = inOneGo(slices);
   const had = position.moves.length;
   const index = moves.length - had;
-  const fault: PositionFault | undefined =
+  const violation: PositionViolation | undefined =
     refused === undefined
       ? undefined
       : { code: "illegal_move", field: "moves", index, message: `'${texts[index]}' ${refused}.` };
-  return { moves: moves.slice(had), positions: positions.slice(had), refused: fault };
+  return { moves: moves.slice(had), positions: positions.slice(had), refused: violation };
 }
 
 /** A game after moves were played, and the node of the last legal one. */
@@ -130,7 +130,7 @@ export interface Played {
   readonly game: Game;
   readonly at: GameNode;
   /** Explains the first illegal move: that move and the moves after it are not played. */
-  readonly refused: PositionFault | undefined;
+  readonly refused: PositionViolation | undefined;
 }
 
 /** Plays moves after a node. A move that the node has is followed; another move becomes its last variation. */

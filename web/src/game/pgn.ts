@@ -1,7 +1,7 @@
 import { ChildNode, makePgn, Node, type PgnNodeData } from "chessops/pgn";
 import { inOneGo } from "../../../src/chess/in-one-go.ts";
 import { standardStart } from "../../../src/chess/validate-position.ts";
-import { type Fault, KibitzError } from "../../../src/errors/errors.ts";
+import { KibitzError, type Violation } from "../../../src/errors/errors.ts";
 import { moveOfPgn, gameFromPgn as playPgn } from "../../../src/game/game.ts";
 import { readSentGame } from "../../../src/game/read-sent-game.ts";
 import {
@@ -17,10 +17,10 @@ import {
 
 export type PgnReading =
   | { readonly kind: "game"; readonly game: Game }
-  /** The faults have the same words and places as those of the service. */
+  /** The violations have the same words and places as those of the service. */
   | {
-      readonly kind: "faults";
-      readonly faults: readonly Fault[];
+      readonly kind: "violations";
+      readonly violations: readonly Violation[];
       /** A PGN that can be read, such as the game up to the error. */
       readonly suggestedPgn: string | undefined;
     };
@@ -34,15 +34,17 @@ export function gameFromPgn(text: string): PgnReading {
     return { kind: "game", game: readGame(text) };
   } catch (error) {
     if (error instanceof KibitzError) {
-      const { faults } = error;
-      return { kind: "faults", faults, suggestedPgn: suggestionOf(faults) };
+      const { violations } = error;
+      return { kind: "violations", violations, suggestedPgn: suggestionOf(violations) };
     }
     throw error;
   }
 }
 
-function suggestionOf([fault]: readonly Fault[]): string | undefined {
-  const [suggestion]: unknown[] = Array.isArray(fault?.allowed?.examples) ? fault.allowed.examples : [];
+function suggestionOf([violation]: readonly Violation[]): string | undefined {
+  const [suggestion]: unknown[] = Array.isArray(violation?.allowed?.examples)
+    ? violation.allowed.examples
+    : [];
   return typeof suggestion === "string" ? suggestion : undefined;
 }
 

@@ -66,10 +66,10 @@ function wordsOf(problem: Problem, headers: Headers, caller: Caller): ProblemWor
         : { title: words.beyondPlan(excess, nextAction === "get_api_key"), details: [] };
     }
     default:
-      return { title, details: errors.length === 0 ? [detail] : errors.map(wordsOfFault) };
+      return { title, details: errors.length === 0 ? [detail] : errors.map(wordsOfViolation) };
   }
 
-  function wordsOfFault({ pointer, message, line }: Fault): string {
+  function wordsOfViolation({ pointer, message, line }: Fault): string {
     const [name = "", ...path] = keysOf(pointer);
     const move = name === "search_moves" ? searchMoves[Number(path[0])] : undefined;
     if (move !== undefined) {

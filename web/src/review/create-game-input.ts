@@ -8,7 +8,7 @@ import { placeOfToken, type TextPlace } from "./text-place.ts";
 const fileMaxMegabytes = 20;
 
 /** A place at which the text of the field could not be read. */
-export interface TextFault extends TextPlace {
+export interface TextViolation extends TextPlace {
   readonly message: string;
   /** The game up to the error; undefined if nothing of it can be read. */
   readonly suggested: string | undefined;
@@ -70,16 +70,16 @@ export function createGameInput({ game, start }: Deps) {
     /** Why a text or file was not taken; undefined as soon as the next one is. */
     refusal,
     /** The error in the text; undefined if the text has changed since. */
-    fault: computed<TextFault | undefined>(() => {
+    violation: computed<TextViolation | undefined>(() => {
       const refused = game.refused.value;
       if (refused?.kind !== "pgn" || refused.text !== text.value) {
         return undefined;
       }
-      const [fault] = refused.faults;
-      const place = fault && "place" in fault ? fault.place : undefined;
-      return fault && place && "offset" in place
+      const [violation] = refused.violations;
+      const place = violation && "place" in violation ? violation.place : undefined;
+      return violation && place && "offset" in place
         ? {
-            message: fault.message,
+            message: violation.message,
             suggested: refused.suggestedPgn,
             ...placeOfToken(text.value, place.offset, place.token),
             line: place.line ?? 1,

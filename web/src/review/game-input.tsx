@@ -4,17 +4,17 @@ import { announce } from "../parts/live-region.tsx";
 import { RequestForm } from "../request/request-form.tsx";
 import { linesMax } from "./create-review.ts";
 import { GameChooser } from "./game-chooser.tsx";
-import { FaultInText } from "./text-fault.tsx";
+import { ViolationInText } from "./text-fault.tsx";
 import "./game-input.css";
 
 /** The input for a game (a text field, a file, or one of the games of a file), and the settings of its review. */
 export function GameInput({ isOpen }: { readonly isOpen: boolean }) {
-  const { refusal, fault } = usePage().review.input;
+  const { refusal, violation } = usePage().review.input;
   return (
     <>
       <details
         class="game-input panel"
-        open={isOpen || refusal.value !== undefined || fault.value !== undefined}
+        open={isOpen || refusal.value !== undefined || violation.value !== undefined}
       >
         <summary>{isOpen ? "A game to review" : "Another game"}</summary>
         <div class="game-input-parts">
@@ -31,12 +31,12 @@ export function GameInput({ isOpen }: { readonly isOpen: boolean }) {
 }
 
 function GameField() {
-  const { text, refusal, fault, takeText, takeFile } = usePage().review.input;
+  const { text, refusal, violation, takeText, takeFile } = usePage().review.input;
   const id = useId();
   const noteId = useId();
   const field = useRef<HTMLTextAreaElement>(null);
   const file = useRef<HTMLInputElement>(null);
-  const wrong = fault.value;
+  const wrong = violation.value;
   useEffect(() => {
     const { current } = field;
     if (wrong && current) {
@@ -77,7 +77,7 @@ function GameField() {
       />
       <div id={noteId}>
         {wrong ? (
-          <FaultInText text={text.value} fault={wrong} />
+          <ViolationInText text={text.value} violation={wrong} />
         ) : (
           <p class={refusal.value === undefined ? "quiet-text" : "game-refusal"}>
             {refusal.value ?? "Paste it here, drop a file anywhere on the page, or open one."}

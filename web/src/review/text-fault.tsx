@@ -1,18 +1,24 @@
 import { useEffect } from "preact/hooks";
 import { usePage } from "../page.ts";
 import { announce } from "../parts/live-region.tsx";
-import type { TextFault } from "./create-game-input.ts";
+import type { TextViolation } from "./create-game-input.ts";
 import { lineAround } from "./text-place.ts";
 
 /** The error in a text: its message, and its line with the wrong part marked. */
-export function FaultInText({ text, fault }: { readonly text: string; readonly fault: TextFault }) {
+export function ViolationInText({
+  text,
+  violation,
+}: {
+  readonly text: string;
+  readonly violation: TextViolation;
+}) {
   const { read } = usePage().review.input;
-  useEffect(() => announce(fault.message), [fault]);
-  const { suggested } = fault;
-  const { before, marked, behind } = lineAround(text, fault);
+  useEffect(() => announce(violation.message), [violation]);
+  const { suggested } = violation;
+  const { before, marked, behind } = lineAround(text, violation);
   return (
     <div class="text-fault">
-      <p>{fault.message}</p>
+      <p>{violation.message}</p>
       <p class="text-fault-line">
         <code>
           {before}

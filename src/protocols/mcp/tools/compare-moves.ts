@@ -1,4 +1,4 @@
-import { errorFromFaults } from "../../../errors/errors.ts";
+import { errorFromViolations } from "../../../errors/errors.ts";
 import { numbered } from "../../../text/numbered-moves.ts";
 import type { Plain } from "../../../text/plain-text.ts";
 import { wrongType } from "../arguments.ts";
@@ -74,7 +74,7 @@ function requestOf({ candidates, ...args }: Plain): Plain {
   }
   if (count < candidatesMin || count > candidatesMax) {
     const message = `\`candidates\` ${must}, and has ${count}.`;
-    throw errorFromFaults([{ pointer: "/candidates", code: "out_of_range", message }]);
+    throw errorFromViolations([{ pointer: "/candidates", code: "out_of_range", message }]);
   }
   return { ...args, fen: args.fen ?? "startpos", search_moves: candidates, multipv: count };
 }

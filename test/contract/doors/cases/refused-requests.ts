@@ -8,8 +8,8 @@ const badFen = (
   name: string,
   fen: string,
   code: "invalid_fen" | "illegal_position",
-  faults = 1,
-): RefusalCase => ({ ...common, name, request: { fen }, code, pointers: Array(faults).fill("/fen") });
+  violations = 1,
+): RefusalCase => ({ ...common, name, request: { fen }, code, pointers: Array(violations).fill("/fen") });
 
 /** A number out of its bounds; moved to the nearest in them, the request would be answered. */
 const outOfRange = (wrong: Readonly<Record<string, number>>, nearest: Plain): RefusalCase => ({

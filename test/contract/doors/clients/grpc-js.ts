@@ -146,13 +146,13 @@ function requestIdFrom(headers: Metadata | undefined): string | undefined {
 
 function refusedFrom(error: ServiceError, headers: Metadata | undefined): Refused {
   const [bytes] = error.metadata.get("grpc-status-details-bin");
-  const { message, info, faults, problem } = detailsFromBytes(definitions, bytes as Buffer | undefined);
+  const { message, info, violations, problem } = detailsFromBytes(definitions, bytes as Buffer | undefined);
   // Users of grpc-js see this beside the details.
   expect(error.details).toBe(message);
   return {
     kind: "refusal",
     requestId: requestIdFrom(headers),
     status: (status[error.code] ?? "").toLowerCase(),
-    refusal: refusalFromDetails(message, info, faults, problem),
+    refusal: refusalFromDetails(message, info, violations, problem),
   };
 }

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { expectDescribed } from "../../../openapi/described.ts";
-import type { Call, DoorKind, Plain, ToldFault } from "../door.ts";
+import type { Call, DoorKind, Plain, ToldViolation } from "../door.ts";
 import { plainFromProtoJson } from "../proto-json.ts";
 
 const routes: Readonly<Record<Call, readonly [verb: string, path: string]>> = {
@@ -52,19 +52,19 @@ function queryOf(request: Plain): string {
 }
 
 function refusalFromProblem(problem: Plain) {
-  const errors = problem.errors as readonly ToldFault[];
+  const errors = problem.errors as readonly ToldViolation[];
   return {
     code: String(problem.code),
     message: String(problem.detail),
     nextAction: String(problem.next_action),
     requestId: String(problem.request_id),
     suggestion: problem.suggested_request,
-    faults: errors.map(withoutNull),
+    violations: errors.map(withoutNull),
   };
 }
 
-function withoutNull(fault: ToldFault): ToldFault {
-  const { pointer, code, message, ...others } = fault;
+function withoutNull(violation: ToldViolation): ToldViolation {
+  const { pointer, code, message, ...others } = violation;
   const told = Object.entries(others).filter(([, value]) => value !== null);
   return { pointer, code, message, ...Object.fromEntries(told) };
 }
