@@ -54,7 +54,7 @@ export default defineConfig({
         test: {
           name: "service",
           // Nearly all of it runs a few times only: what TurboFan makes of it costs more than it saves, 46 s of CPU instead of 43
-          // for the calls through every door. Not of the processes that tests start.
+          // for the calls through every protocol. Not of the processes that tests start.
           execArgv: ["--no-opt"],
           include: ["test/**/*.test.ts"],
           exclude: [...apart, ...units],

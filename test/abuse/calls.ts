@@ -1,4 +1,4 @@
-/** The calls of the plain JSON door that read a body. */
+/** The calls of the plain JSON protocol that read a body. */
 export const jsonCalls = [
   "/v1/eval",
   "/v1/bestmove",

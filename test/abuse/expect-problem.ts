@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { statuses } from "../contract/doors/statuses.ts";
+import { statuses } from "../contract/protocols/statuses.ts";
 import type { Answer } from "./ask.ts";
 
 /** A problem document, as far as abuses look at it. */

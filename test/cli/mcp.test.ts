@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Host } from "../../src/cli/host.ts";
 import { run } from "../../src/cli/run.ts";
-import { watchWork } from "../contract/doors/watch-work.ts";
+import { watchWork } from "../contract/protocols/watch-work.ts";
 import { mcpProcess, newest, type Step } from "../protocols/mcp/agents.ts";
 import { createEnginesInProcess } from "../support/engines-in-process.ts";
 import { quickestSettings } from "../support/quickest-settings.ts";

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, type TestContext, test } from "vitest";
-import { post } from "../contract/doors/post.ts";
+import { post } from "../contract/protocols/post.ts";
 import { rowsWith } from "../support/needs.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { useApp } from "../support/running-app.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { post } from "../contract/doors/post.ts";
+import { post } from "../contract/protocols/post.ts";
 import { enginesRunning } from "../engine/processes.ts";
 import { rowsWith } from "../support/needs.ts";
 import { startStopwatch, timesOf } from "../support/stopwatch.ts";

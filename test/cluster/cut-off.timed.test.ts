@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { get, post } from "../contract/doors/post.ts";
+import { get, post } from "../contract/protocols/post.ts";
 import { startSleepStopwatch, startStopwatch, timesOf } from "../support/stopwatch.ts";
 import { describeCutOff, useCutOffCluster } from "./cut-off-cluster.ts";
 import { jsonCaller, nextQuestion } from "./traffic.ts";

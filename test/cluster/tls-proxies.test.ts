@@ -14,8 +14,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { accepts } from "../../tools/cluster/companions.ts";
 import { type Program, startProgram } from "../../tools/cluster/programs.ts";
-import { doorFromTransport } from "../contract/doors/door-from-transport.ts";
-import { protoJsonFromPlain } from "../contract/doors/proto-json.ts";
+import { protoJsonFromPlain } from "../contract/protocols/proto-json.ts";
+import { protocolFromTransport } from "../contract/protocols/protocol-from-transport.ts";
 import { freePort } from "../support/free-port.ts";
 import { rowsWith } from "../support/needs.ts";
 import { quickestSettings } from "../support/quickest-settings.ts";
@@ -175,11 +175,11 @@ describe.each(rowsWith(["nginx", "haproxy"], nginx, haproxy))(
         const sessions = new Http2SessionManager(baseUrl, undefined, { ca });
         const transport = transports[name]?.(sessions) as Transport;
         try {
-          const door = doorFromTransport(transport);
-          expect(await door.call("evaluate", { fen: "startpos", depth: 4 })).toMatchObject({
+          const protocol = protocolFromTransport(transport);
+          expect(await protocol.call("evaluate", { fen: "startpos", depth: 4 })).toMatchObject({
             kind: "answer",
           });
-          expect(await door.call("evaluate", { fen: "nonsense" })).toMatchObject({
+          expect(await protocol.call("evaluate", { fen: "nonsense" })).toMatchObject({
             refusal: { code: "invalid_fen" },
           });
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { get, post } from "../contract/doors/post.ts";
+import { get, post } from "../contract/protocols/post.ts";
 import { createEnginesInProcess } from "../support/engines-in-process.ts";
 import { describeWith } from "../support/needs.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { waitingEngineSettings } from "../../bench/cluster/waiting-engine.ts";
-import { startFen } from "../contract/doors/cases/case.ts";
-import { get, post } from "../contract/doors/post.ts";
+import { startFen } from "../contract/protocols/cases/case.ts";
+import { get, post } from "../contract/protocols/post.ts";
 import { describeWith } from "../support/needs.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { useRedis } from "../support/redis.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { startFen } from "../contract/doors/cases/case.ts";
-import { get, post } from "../contract/doors/post.ts";
+import { startFen } from "../contract/protocols/cases/case.ts";
+import { get, post } from "../contract/protocols/post.ts";
 import { createEnginesInProcess } from "../support/engines-in-process.ts";
 import { useApp } from "../support/running-app.ts";
 import { startStopwatch, timesOf } from "../support/stopwatch.ts";

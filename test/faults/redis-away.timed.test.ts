@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { startFen } from "../contract/doors/cases/case.ts";
-import { get, post } from "../contract/doors/post.ts";
+import { startFen } from "../contract/protocols/cases/case.ts";
+import { get, post } from "../contract/protocols/post.ts";
 import { createEnginesInProcess } from "../support/engines-in-process.ts";
 import { describeWith } from "../support/needs.ts";
 import { useRedis } from "../support/redis.ts";

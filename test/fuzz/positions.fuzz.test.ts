@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Answer } from "../contract/doors/check-notation.ts";
+import type { Answer } from "../contract/protocols/check-notation.ts";
 import { nativeStockfish } from "../support/native-stockfish.ts";
 import { rowsWith } from "../support/needs.ts";
 import { createRandom } from "../support/random.ts";

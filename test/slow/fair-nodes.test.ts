@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { startFen } from "../contract/doors/cases/case.ts";
+import { startFen } from "../contract/protocols/cases/case.ts";
 import { createEnginesInProcess } from "../support/engines-in-process.ts";
 import { until } from "../support/redis.ts";
 import { useNodes } from "../support/running-app.ts";

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
-import { heads } from "../contract/doors/heads.ts";
+import { heads } from "../contract/protocols/heads.ts";
 import { freePort } from "../support/free-port.ts";
 import { describeWith } from "../support/needs.ts";
 import { serve } from "../support/served.ts";

@@ -8,7 +8,7 @@ import { GameService, ReviewGameRequestSchema } from "../../gen/chess/analysis/v
 import { shownCall } from "../../web/src/call/shown-call.ts";
 import { type Language, snippets } from "../../web/src/call/snippets.ts";
 import { runProgram } from "../clients/run-program.ts";
-import { post } from "../contract/doors/post.ts";
+import { post } from "../contract/protocols/post.ts";
 import { rowsWith } from "../support/needs.ts";
 import { useApp } from "../support/running-app.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { startFen } from "../../contract/doors/cases/case.ts";
-import { post } from "../../contract/doors/post.ts";
+import { startFen } from "../../contract/protocols/cases/case.ts";
+import { post } from "../../contract/protocols/post.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { freePort } from "../../support/free-port.ts";
 import { patienceMs } from "../../support/patience.ts";

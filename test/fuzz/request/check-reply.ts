@@ -3,7 +3,7 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { fromBinary } from "@bufbuild/protobuf";
 import { findTrailerError } from "@connectrpc/connect/protocol-grpc";
 import { type ErrorInfo, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
-import { statuses } from "../../contract/doors/statuses.ts";
+import { statuses } from "../../contract/protocols/statuses.ts";
 import type { FuzzedRequest } from "./fuzzed-request.ts";
 import type { Reply } from "./send-request.ts";
 

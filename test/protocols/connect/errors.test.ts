@@ -13,7 +13,7 @@ import { errorCodes, errorKind } from "../../../src/errors/catalogue.ts";
 import { errorFromViolations, KibitzError, type Violation } from "../../../src/errors/errors.ts";
 import { connectErrorFrom } from "../../../src/protocols/connect/errors.ts";
 import { grpcMessage } from "../../../src/text/plain-text.ts";
-import { statuses } from "../../contract/doors/statuses.ts";
+import { statuses } from "../../contract/protocols/statuses.ts";
 
 /** The error in gRPC's trailers. */
 function encodedBytesOf(error: ConnectError): number {

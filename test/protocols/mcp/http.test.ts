@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
-import { watchWork } from "../../contract/doors/watch-work.ts";
+import { watchWork } from "../../contract/protocols/watch-work.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { agentKinds, type Step } from "./agents.ts";

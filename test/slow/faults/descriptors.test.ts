@@ -6,7 +6,7 @@ import { connect, type Socket } from "node:net";
 import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
-import { startFen } from "../../contract/doors/cases/case.ts";
+import { startFen } from "../../contract/protocols/cases/case.ts";
 import { descendantsOf } from "../../engine/processes.ts";
 import { testWith } from "../../support/needs.ts";
 import { patienceMs } from "../../support/patience.ts";

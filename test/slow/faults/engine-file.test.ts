@@ -1,8 +1,8 @@
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { startFen } from "../../contract/doors/cases/case.ts";
-import { get, post } from "../../contract/doors/post.ts";
+import { startFen } from "../../contract/protocols/cases/case.ts";
+import { get, post } from "../../contract/protocols/post.ts";
 import { enginesRunning, stillRunning } from "../../engine/processes.ts";
 import { writeScript } from "../../engine/write-script.ts";
 import { fakeEngineCommandIn } from "../../support/fake-engine/index.ts";

@@ -6,8 +6,8 @@ import {
   Health,
   HealthCheckResponse_ServingStatus as Status,
 } from "../../../gen/grpc/health/v1/health_pb.ts";
-import { startFen } from "../../contract/doors/cases/case.ts";
-import { get, post } from "../../contract/doors/post.ts";
+import { startFen } from "../../contract/protocols/cases/case.ts";
+import { get, post } from "../../contract/protocols/post.ts";
 import { enginesRunning } from "../../engine/processes.ts";
 import { writeScript } from "../../engine/write-script.ts";
 import { fakeEngineCommandIn } from "../../support/fake-engine/index.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { startFen } from "../../contract/doors/cases/case.ts";
-import { post } from "../../contract/doors/post.ts";
+import { startFen } from "../../contract/protocols/cases/case.ts";
+import { post } from "../../contract/protocols/post.ts";
 import { diskIsFull, mountSmallDisk } from "../../faults/shortages.ts";
 import { testFullDisk } from "../../faults/test-full-disk.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { defaultWatchTimes, type WatchTimes } from "../../../src/engine/uci/watch.ts";
-import { startFen } from "../../contract/doors/cases/case.ts";
-import { post } from "../../contract/doors/post.ts";
+import { startFen } from "../../contract/protocols/cases/case.ts";
+import { post } from "../../contract/protocols/post.ts";
 import { enginesRunning } from "../../engine/processes.ts";
 import { type FakeApp, startFakeApp } from "../../faults/fake-app.ts";
 import type { Misbehaviour } from "../../support/fake-engine/index.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startFen } from "../../contract/doors/cases/case.ts";
-import { get, post } from "../../contract/doors/post.ts";
+import { startFen } from "../../contract/protocols/cases/case.ts";
+import { get, post } from "../../contract/protocols/post.ts";
 import { enginesRunning, stillRunning } from "../../engine/processes.ts";
 import { type FakeApp, startFakeApp } from "../../faults/fake-app.ts";
 import type { Misbehaviour } from "../../support/fake-engine/index.ts";

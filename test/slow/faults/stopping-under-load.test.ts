@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
-import { startFen } from "../../contract/doors/cases/case.ts";
+import { startFen } from "../../contract/protocols/cases/case.ts";
 import { descendantsOf, stillRunning } from "../../engine/processes.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { logLevel, serve } from "../../support/served.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { startFen } from "../../contract/doors/cases/case.ts";
-import { post } from "../../contract/doors/post.ts";
+import { startFen } from "../../contract/protocols/cases/case.ts";
+import { post } from "../../contract/protocols/post.ts";
 import { diskIsFull, mountSmallDisk, noFileGrowsBeyond } from "../../faults/shortages.ts";
 import { rowsWith } from "../../support/needs.ts";
 import { patienceMs } from "../../support/patience.ts";

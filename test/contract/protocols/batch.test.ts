@@ -1,0 +1,252 @@
+import { gzipSync } from "node:zlib";
+import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type EvaluateBatchRequest,
+  EvaluateBatchRequestSchema,
+} from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { envelope, rpcOf } from "../../abuse/calls.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { patienceMs } from "../../support/patience.ts";
+import { useApp } from "../../support/running-app.ts";
+import { startFen } from "./cases/case.ts";
+import { connectBinary, connectJson, grpc, grpcWeb } from "./clients/connect.ts";
+import { grpcJs } from "./clients/grpc-js.ts";
+import { post } from "./post.ts";
+import type { Plain } from "./protocol.ts";
+import { type StreamClient, streamClients } from "./stream-clients.ts";
+
+const engines = createEnginesInProcess({ quickPlies: 12, nodesAPly: 500 });
+const app = useApp({ KIBITZ_SLOTS: "1" }, { engines });
+const never = new AbortController().signal;
+
+interface Item {
+  readonly index: number;
+  readonly result?: Plain;
+  readonly problem?: Plain;
+}
+
+/** Good, out of range, no position, an engine that is not there, good. */
+const mixed = [
+  { fen: startFen, depth: 4 },
+  { fen: startFen, depth: 99 },
+  { fen: "8/8/8/8/8/8/8/8 w - - 0 1" },
+  { fen: startFen, engine: "deep-blue" },
+  { fen: startFen, depth: 3 },
+];
+const codes = [undefined, "out_of_range", "illegal_position", "unknown_engine", undefined];
+
+const ready = "application/x-ndjson";
+const ask = (body: Plain | string, accept = "application/json") =>
+  post(`${app.url}/v1/eval/batch`, body, { "Content-Type": "application/json", Accept: accept });
+
+describe.each(streamClients)("$name", ({ open }) => {
+  let client: StreamClient;
+  beforeAll(() => {
+    client = open(app.url);
+  });
+  afterAll(() => client[Symbol.asyncDispose]());
+
+  test("a batch gets an answer for each request, and an invalid request fails alone", async () => {
+    const answers = client.stream("evaluateBatch", { requests: mixed }, never);
+    const items = ((await Array.fromAsync(answers)) as unknown as Item[]).toSorted(
+      (a, b) => a.index - b.index,
+    );
+    expect(items.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4]);
+    expect(items.map(({ problem }) => problem?.code)).toEqual(codes);
+    expect(items.map(({ result }) => result?.fen)).toEqual([
+      startFen,
+      undefined,
+      undefined,
+      undefined,
+      startFen,
+    ]);
+    expect(items[1]?.problem).toMatchObject({ status: 400, errors: [{ pointer: "/depth" }] });
+  });
+
+  test("a batch answers each request by its own limits and moves", async () => {
+    const requests = [
+      { fen: startFen, nodes: 2000 },
+      { fen: "startpos", depth: 3, search_moves: ["a3"] },
+      { fen: startFen, depth: 3, search_moves: ["Ke2"] },
+      { fen: startFen, nodes: 0 },
+    ];
+    const answers = client.stream("evaluateBatch", { requests }, never);
+    const items = ((await Array.fromAsync(answers)) as unknown as Item[]).toSorted(
+      (a, b) => a.index - b.index,
+    );
+    expect(items).toMatchObject([
+      { result: { search: { stop_reason: "nodes", limits: { nodes: 2000 } } } },
+      {
+        result: { fen: startFen, best_move: { uci: "a2a3" }, search: { limits: { search_moves: ["a2a3"] } } },
+      },
+      { problem: { code: "illegal_move", errors: [{ pointer: "/search_moves/0" }] } },
+      { problem: { code: "out_of_range", suggested_request: { fen: startFen, nodes: 1 } } },
+    ]);
+  });
+
+  test.each([
+    ["empty", []],
+    ["of 201 requests", Array.from({ length: 201 }, () => ({ fen: startFen, depth: 1 }))],
+  ])("a batch is refused that is %s", async (_, requests) => {
+    const answers = client.stream("evaluateBatch", { requests }, never);
+    await expect(Array.fromAsync(answers)).rejects.toThrow();
+  });
+});
+
+describe("plain JSON", () => {
+  test("a batch in plain JSON is answered in the order of its requests, whatever is ready first", async () => {
+    const { status, headers, body } = await ask({
+      requests: [
+        { fen: startFen, depth: 9 },
+        { fen: 7 },
+        ...mixed,
+        { fen: startFen, deph: 1 },
+        { depth: "x" },
+      ],
+    });
+    const items = body as unknown as readonly Item[];
+    expect([status, headers.get("content-type")]).toEqual([200, "application/json; charset=utf-8"]);
+    expect(items.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(items.map(({ problem }) => problem?.code)).toEqual([
+      undefined,
+      "invalid_type",
+      ...codes,
+      "unknown_field",
+      "invalid_type",
+    ]);
+    expect(items[8]?.problem).toMatchObject({ errors: [{ pointer: "/depth" }, { pointer: "/fen" }] });
+    expect(items[3]?.problem).toMatchObject({
+      next_action: "send_suggested_request",
+      suggested_request: { fen: startFen, depth: 30 },
+    });
+  });
+
+  test("a batch in plain JSON is sent in lines as they are ready", async () => {
+    const body = JSON.stringify({ requests: [{ fen: startFen, depth: 12 }, { fen: "bad" }] });
+    const headers = { "Content-Type": "application/json", Accept: ready };
+    const response = await fetch(`${app.url}/v1/eval/batch`, { method: "POST", headers, body });
+    expect(response.headers.get("content-type")).toBe(ready);
+    const lines = (await response.text()).trimEnd().split("\n");
+    expect(lines.map((line) => (JSON.parse(line) as Item).index)).toEqual([1, 0]);
+  });
+
+  test.each([
+    ["missing", {}],
+    ["null", { requests: null }],
+    ["empty", { requests: [] }],
+    ["longer than 200", { requests: Array.from({ length: 201 }, () => ({ fen: startFen })) }],
+  ])("a batch in plain JSON is refused whose requests are %s", async (_, body) => {
+    const reply = await ask(body, ready);
+    expect([reply.status, reply.body]).toMatchObject([
+      400,
+      { code: "out_of_range", errors: [{ pointer: "/requests" }] },
+    ]);
+  });
+
+  test("a batch in plain JSON may have 1 MiB, and not a byte more", async () => {
+    const body = JSON.stringify({ requests: [{ fen: startFen, depth: 1 }] });
+    const full = body.padEnd(1024 * 1024);
+    expect((await ask(full)).status).toBe(200);
+    expect(await ask(`${full} `)).toMatchObject({ status: 413, body: { code: "body_too_large" } });
+    const single = JSON.stringify({ fen: startFen, depth: 1 }).padEnd(64 * 1024 + 1);
+    const headers = { "Content-Type": "application/json" };
+    expect((await post(`${app.url}/v1/eval`, single, headers)).status).toBe(413);
+  });
+
+  test("a batch in plain JSON may have 200 requests as large as the rules allow, and 200,000 keys, values and lists", async () => {
+    const full = { fen: startFen, moves: Array(600).fill("e4"), search_moves: Array(218).fill("e2e4") };
+    const { status, body } = await ask({ requests: Array(200).fill(full) });
+    expect([status, (body as unknown as readonly Item[]).map(({ problem }) => problem?.code)]).toEqual([
+      200,
+      Array(200).fill("illegal_move"),
+    ]);
+    const tooMany = { requests: Array(200).fill({ moves: Array(1000).fill(0) }) };
+    expect(await ask(tooMany)).toMatchObject({
+      status: 413,
+      body: { code: "body_too_large", detail: expect.stringContaining("200000 keys, values and lists") },
+    });
+  });
+});
+
+describe("a batch over RPC may have 256 KiB", () => {
+  const binary = (batch: EvaluateBatchRequest) => toBinary(EvaluateBatchRequestSchema, batch).length;
+  const asJson = (batch: EvaluateBatchRequest) => toJsonString(EvaluateBatchRequestSchema, batch).length;
+
+  /** A batch of so many bytes. Its requests are invalid one by one, so that no engine is needed. */
+  function batchOf(bytes: number, sizeOf: (batch: EvaluateBatchRequest) => number): Plain {
+    const requests = Array.from({ length: 9 }, () => ({ fen: "x".repeat(29_000) }));
+    const missing = bytes - sizeOf(create(EvaluateBatchRequestSchema, { requests }));
+    requests[0] = { fen: "x".repeat(29_000 + missing) };
+    expect(sizeOf(create(EvaluateBatchRequestSchema, { requests }))).toBe(bytes);
+    return { requests };
+  }
+
+  test.each([
+    { kind: grpc, sizeOf: binary },
+    { kind: grpcJs, sizeOf: binary },
+    { kind: grpcWeb, sizeOf: binary },
+    { kind: connectBinary, sizeOf: binary },
+    { kind: connectJson, sizeOf: asJson },
+  ])("a batch over $kind.name may have 256 KiB, and not a byte more", async ({ kind, sizeOf }) => {
+    await using protocol = kind.open(app.url);
+    const maxBytes = 256 * 1024;
+    expect(await protocol.call("evaluateBatch", batchOf(maxBytes, sizeOf))).toMatchObject({
+      answer: { problem: { code: "invalid_fen" } },
+    });
+    expect(await protocol.call("evaluateBatch", batchOf(maxBytes + 1, sizeOf))).toMatchObject({
+      status: "resource_exhausted",
+      refusal: {
+        code: "body_too_large",
+        message: expect.stringMatching(/larger than 262144 bytes.*Split the batch.*\/v1\/eval\/batch.*1 MiB/),
+      },
+    });
+  });
+
+  test("a batch over Connect that is larger only after decompression is refused with the same advice", async () => {
+    const batch = toJsonString(
+      EvaluateBatchRequestSchema,
+      create(EvaluateBatchRequestSchema, batchOf(256 * 1024 + 1, asJson) as object),
+    );
+    const response = await fetch(app.url + rpcOf("EvaluateBatch"), {
+      method: "POST",
+      headers: {
+        "Content-Type": "application/connect+json",
+        "Connect-Content-Encoding": "gzip",
+        "Connect-Accept-Encoding": "identity",
+      },
+      body: new Uint8Array(envelope(gzipSync(batch), 1)),
+    });
+    expect(await response.text()).toMatch(/larger than 262144 bytes.*Split the batch/);
+  });
+});
+
+test("a single request is answered while a long batch of another caller is under way", async () => {
+  const leave = new AbortController();
+  // Ten searches, none equal to another, that end by their time only.
+  const requests = Array.from({ length: 10 }, (_, index) => ({
+    fen: startFen,
+    depth: 30,
+    multipv: 1 + index,
+    movetime_ms: 1000,
+  }));
+  let ended = false;
+  const batch = fetch(`${app.url}/v1/eval/batch`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ requests }),
+    signal: leave.signal,
+  })
+    .then((response) => response.text())
+    .then(
+      () => {
+        ended = true;
+      },
+      () => {},
+    );
+  await expect.poll(() => engines.searching, { timeout: patienceMs }).toBe(1);
+  const { status } = await post(`${app.url}/v1/eval`, { fen: startFen, depth: 5 });
+  expect([status, ended]).toEqual([200, false]);
+  leave.abort();
+  await batch;
+});

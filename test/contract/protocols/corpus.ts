@@ -1,0 +1,146 @@
+import { readFileSync } from "node:fs";
+import { beforeAll, expect, test } from "vitest";
+import type { RunningApp } from "../../support/running-app.ts";
+import { type Answer, checkNotation } from "./check-notation.ts";
+import { post } from "./post.ts";
+import type { Plain } from "./protocol.ts";
+
+interface CorpusLine {
+  readonly id: string;
+  readonly class: string;
+  readonly fen: string;
+  readonly verdict: "valid" | "mended" | "invalid" | "terminal";
+  readonly why: string;
+  readonly expect: {
+    readonly status: readonly number[];
+    readonly request?: Plain;
+    readonly warning?: string;
+    readonly side?: "w" | "b";
+    readonly legal?: readonly string[];
+    readonly outcome?: string;
+    readonly winner?: string | null;
+    readonly fifty_claimable?: boolean;
+    readonly best?: readonly string[];
+    /** White's view. */
+    readonly mate?: number;
+  };
+}
+
+interface Reply {
+  readonly status: number;
+  readonly body: Answer & Plain;
+}
+
+const lines = readFileSync(new URL("../../corpus/fens.jsonl", import.meta.url), "utf8")
+  .trim()
+  .split("\n")
+  .map((line): CorpusLine => JSON.parse(line));
+const named = (some: readonly CorpusLine[]) => some.map((line) => [`${line.id}: ${line.why}`, line] as const);
+const refused = lines.filter(({ verdict }) => verdict === "invalid");
+const answered = lines.filter(({ verdict }) => verdict !== "invalid");
+const searched = answered.filter(({ verdict }) => verdict !== "terminal");
+const listed = searched.filter((line) => line.expect.legal !== undefined);
+/** chess.js knows no Chess960. */
+const isChess960 = (line: CorpusLine) => /^(chess960|shredder)/.test(line.class);
+const standard = answered.filter((line) => !isChess960(line));
+const puzzles = lines.filter(({ expect: { best, mate } }) => best !== undefined || mate !== undefined);
+
+/** Warnings about the position. Those about time, such as `no_history`, are not the corpus's matter. */
+const mendings = ["castling_rights_removed", "ep_square_removed", "clocks_defaulted"];
+/**
+ * Few plies where the corpus names none: then it is about the position, and not about the engine. The nodes are for one mate that the
+ * full network does not find in 18 plies. Nothing ends by time, so a busy machine changes no answer.
+ */
+const limits = { depth: 8, nodes: 3_000_000 };
+/** At a time: one a core of a small machine. */
+const concurrency = 2;
+/** The least share of solved puzzles, in per cent. Shallow searches do not solve all of them. */
+const hitsMin = 85;
+
+/** Every line of the corpus through `/v1/eval`, judged by what the corpus knows and by chess.js. */
+export function testCorpus(path: "wasm" | "native", app: RunningApp): void {
+  const replies = new Map<CorpusLine, Reply>();
+  const replyTo = (line: CorpusLine): Reply => {
+    const reply = replies.get(line);
+    return reply ?? expect.fail(`${line.id} got no reply`);
+  };
+
+  beforeAll(async () => {
+    const waiting = [...lines];
+    const work = async () => {
+      for (let line = waiting.pop(); line; line = waiting.pop()) {
+        const request = {
+          fen: line.fen,
+          ...limits,
+          path,
+          ...line.expect.request,
+        };
+        const reply = (await post(`${app.url}/v1/eval`, request)) as unknown as Reply;
+        replies.set(line, reply);
+      }
+    };
+    await Promise.all(Array.from({ length: concurrency }, work));
+  }, 300_000);
+
+  test.each(named(refused))(`the service refuses a position on the path ${path}: %s`, (_, line) => {
+    const { status, body } = replyTo(line);
+    expect(line.expect.status).toContain(status);
+    expect(["invalid_fen", "illegal_position"]).toContain(body.code);
+    expect(body.errors).not.toEqual([]);
+  });
+
+  test.each(named(answered))(`the service answers a position on the path ${path}: %s`, (_, line) => {
+    const { status, body } = replyTo(line);
+    expect(line.expect.status).toContain(status);
+    expect(body.chess960).toBe(isChess960(line));
+    expect(body.terminal?.reason).toBe(line.expect.outcome);
+    expect(body.terminal?.winner ?? null).toBe(line.expect.winner ?? null);
+    expect(body.best_move === null).toBe(line.verdict === "terminal");
+    expect(body.engine === null).toBe(line.verdict === "terminal");
+    const mended = body.warnings.map(({ code }) => code).filter((code) => mendings.includes(code));
+    // The corpus names no warning for its class of en passant squares without a capture.
+    const uselessSquare = line.class === "ep_nocapture" ? "ep_square_removed" : undefined;
+    expect(mended).toEqual([line.expect.warning ?? uselessSquare].filter((code) => code !== undefined));
+    expect(body.draw_claimable === "fifty_moves").toBe(line.expect.fifty_claimable === true);
+  });
+
+  test.each(named(searched))(
+    `the service searches a position on the path ${path} for the side to move: %s`,
+    (_, line) => {
+      const { body } = replyTo(line);
+      expect(body.engine?.path).toBe(path);
+      expect(body.turn[0]).toBe(line.expect.side ?? line.fen.trim().split(/\s+/)[1]);
+    },
+  );
+
+  test.each(named(listed))(`the service finds a legal best move on the path ${path}: %s`, (_, line) => {
+    expect(line.expect.legal).toContain(replyTo(line).body.best_move?.uci);
+  });
+
+  test.each(named(standard))(
+    `the service writes moves as chess.js does on the path ${path}: %s`,
+    (_, line) => {
+      checkNotation(replyTo(line).body);
+    },
+  );
+
+  test(`the service finds at least ${hitsMin} % of the tactics and mates on the path ${path}`, () => {
+    const missed = puzzles.filter((line) => !isHit(line, replyTo(line).body)).map(({ id }) => id);
+    const hits = puzzles.length - missed.length;
+    const missing = missed.length > 0 ? `; not ${missed.join(", ")}` : "";
+    const engine = puzzles.map((line) => replyTo(line).body.engine?.id)[0];
+    console.log(`${engine}, ${path}: ${hits} of ${puzzles.length} tactics and mates${missing}`);
+    expect((100 * hits) / puzzles.length).toBeGreaterThanOrEqual(hitsMin);
+  });
+
+  test(`the service answers on the path ${path} after the whole corpus`, async () => {
+    const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    const { status, body } = await post(`${app.url}/v1/eval`, { fen: start, depth: 8, path });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ search: { depth: 8 } });
+  });
+}
+
+function isHit({ expect: { best, mate } }: CorpusLine, answer: Answer): boolean {
+  return best ? best.includes(answer.best_move?.uci ?? "") : answer.score.mate === mate;
+}

@@ -1,0 +1,79 @@
+import type { IncomingHttpHeaders } from "node:http2";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { useApp } from "../../support/running-app.ts";
+import { rpcProtocols } from "./all-protocols.ts";
+import { callGrpc, enveloped } from "./call-grpc.ts";
+import { startFen } from "./cases/case.ts";
+import type { Plain, Protocol } from "./protocol.ts";
+
+/**
+ * A gRPC error is in the trailers, and grpcio and grpc-java accept 8 KiB of trailers by default: a client that
+ * gets more reports RESOURCE_EXHAUSTED, whatever the error was.
+ */
+
+const app = useApp({}, { engines: createEnginesInProcess() });
+const trailersMaxBytes = 7 * 1024;
+
+const optionsOf = (count: number, letter: string) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`${index}${letter.repeat(80)}`, 1]));
+
+/** Requests with more faults than there is room for. */
+const faulty: readonly (readonly [string, Plain])[] = [
+  ["30 unknown options with long names", { fen: startFen, options: optionsOf(30, "x") }],
+  ["30 unknown options with long names in Chinese", { fen: startFen, options: optionsOf(30, "棋") }],
+  ["30 unknown options of control characters", { fen: startFen, options: optionsOf(30, "\u0085") }],
+  ["one unknown option with a long name of emoji", { fen: startFen, options: optionsOf(1, "♟️") }],
+  ["600 moves that are too long", { fen: startFen, moves: Array(600).fill("走".repeat(17)) }],
+];
+
+/** A request that is too large for an error is too large for a URL as well. */
+const protocols = rpcProtocols.filter(({ name }) => name !== "Connect GET");
+
+describe.each(protocols)("the errors of $name", ({ open }) => {
+  let protocol: Protocol;
+  beforeAll(() => {
+    protocol = open(app.url);
+  });
+  afterAll(() => protocol[Symbol.asyncDispose]());
+
+  test.each(faulty)(
+    "a caller over RPC gets the violations that have room, and the number of the others, with %s",
+    async (_, request) => {
+      const outcome = await protocol.call("evaluate", request);
+      expect(outcome).toMatchObject({ kind: "refusal", status: "invalid_argument" });
+      if (outcome.kind === "refusal") {
+        const { violations, message } = outcome.refusal;
+        expect(violations.length).toBeGreaterThan(0);
+        const leftOut = Number(/ (\d+) faults? had no room in this error\.$/.exec(message)?.[1] ?? 0);
+        expect(violations.length + leftOut).toBe(countOf(request));
+      }
+    },
+  );
+});
+
+describe.each(["Evaluate", "StreamEvaluate"])(
+  "the trailers of %s are no more than every client takes",
+  (call) => {
+    test.each(faulty)(
+      `the trailers of ${call} are small enough for every client, with %s`,
+      async (_, request) => {
+        const { trailers } = await callGrpc(app.url, call, enveloped(request));
+        expect(trailers["grpc-status"]).toBe("3");
+        expect(listBytesOf(trailers)).toBeLessThan(trailersMaxBytes);
+      },
+    );
+  },
+);
+
+/** The number of violations: an error reports 20 at most. */
+function countOf({ options = {}, moves = [] }: Plain): number {
+  return Math.min(20, Object.keys(options as Plain).length + (moves as readonly string[]).length);
+}
+
+/** The size of a header list by the rules of HTTP/2 (RFC 9113 section 6.5.2). */
+function listBytesOf(headers: IncomingHttpHeaders): number {
+  return Object.entries(headers)
+    .map(([name, value]) => name.length + String(value).length + 32)
+    .reduce((sum, bytes) => sum + bytes, 0);
+}

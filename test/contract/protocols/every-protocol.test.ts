@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { type RunningApp, useApp } from "../../support/running-app.ts";
+import { rpcProtocols } from "./all-protocols.ts";
+import type { AnswerCase, Case, RefusalCase } from "./cases/case.ts";
+import { evaluations } from "./cases/evaluations.ts";
+import { games } from "./cases/games.ts";
+import { listings } from "./cases/listings.ts";
+import { refusedCalls } from "./cases/refused-calls.ts";
+import { refusedEngines } from "./cases/refused-engines.ts";
+import { refusedRequests } from "./cases/refused-requests.ts";
+import { refusedReviews, reviews } from "./cases/reviews.ts";
+import { warnings } from "./cases/warnings.ts";
+import { json } from "./clients/json.ts";
+import { lasting } from "./lasting.ts";
+import type { Answered, Outcome, Protocol, ProtocolKind } from "./protocol.ts";
+import { statuses } from "./statuses.ts";
+
+const answers: readonly Case[] = [...evaluations, ...games, ...reviews, ...warnings, ...listings];
+const refusals: readonly Case[] = [...refusedRequests, ...refusedEngines, ...refusedReviews, ...refusedCalls];
+const cases = [...answers, ...refusals];
+const idPattern = /^[0-9a-f-]{36}$/;
+const plainCases = cases.filter((one) => one.kind === "answer" || !one.rpcOnly);
+
+describe("with a real engine", () => {
+  const ask = useProtocol(json, useApp());
+
+  test.each(plainCases)("plain JSON answers as recorded, $kind: $name", async (one) => {
+    check(one, await ask(one), 0);
+  });
+});
+
+describe("with engines in this process", () => {
+  // Without a cache each protocol asks the engine itself, and must get the same answer from it.
+  const app = useApp({ KIBITZ_CACHE_MB: "0" }, { engines: createEnginesInProcess({ nodesAPly: 400 }) });
+  const askPlain = remembered(useProtocol(json, app));
+
+  describe.each(rpcProtocols)("$name", (kind) => {
+    const ask = useProtocol(kind, app);
+
+    test.each(cases)(`${kind.name} says what plain JSON says, $kind: $name`, async (one) => {
+      const outcome = await ask(one);
+      expect(outcome).toMatchObject({ kind: one.kind, requestId: expect.stringMatching(idPattern) });
+      if (one.kind === "refusal") {
+        checkRefusal(one, outcome, 1);
+      }
+      if (one.kind === "answer" || !one.rpcOnly) {
+        expect(lasting(outcome)).toEqual(lasting(await askPlain(one)));
+      }
+    });
+  });
+});
+
+/** Opens a protocol for the tests of this group, or of this file. */
+function useProtocol(kind: ProtocolKind, app: RunningApp): (one: Case) => Promise<Outcome> {
+  let protocol: Protocol | undefined;
+  beforeAll(() => {
+    protocol = kind.open(app.url);
+  });
+  afterAll(() => protocol?.[Symbol.asyncDispose]());
+  return async ({ call, request, headers }) => {
+    if (protocol === undefined) {
+      throw new Error("the protocol is open only while tests run");
+    }
+    return protocol.call(call, request, headers);
+  };
+}
+
+/** Asks once for each case, however many protocols are measured against the answer. */
+function remembered(ask: (one: Case) => Promise<Outcome>): (one: Case) => Promise<Outcome> {
+  const outcomes = new Map<Case, Promise<Outcome>>();
+  return (one) => {
+    const outcome = outcomes.get(one) ?? ask(one);
+    outcomes.set(one, outcome);
+    return outcome;
+  };
+}
+
+function check(one: Case, outcome: Outcome, statusColumn: 0 | 1): void {
+  expect(outcome.requestId).toMatch(idPattern);
+  if (one.kind === "answer") {
+    checkAnswer(one, outcome);
+  } else {
+    checkRefusal(one, outcome, statusColumn);
+  }
+}
+
+function checkAnswer({ answer, absent = [], warnings = [] }: AnswerCase, outcome: Outcome): void {
+  expect(outcome).toMatchObject({ kind: "answer", answer });
+  const given = (outcome as Answered).answer;
+  expect(absent.filter((name) => name in given)).toEqual([]);
+  const told = (given.warnings ?? []) as readonly { readonly code: string }[];
+  expect(told.map(({ code }) => code)).toEqual(warnings);
+}
+
+function checkRefusal(one: RefusalCase, outcome: Outcome, column: 0 | 1): void {
+  const { code, nextAction, pointers, suggestion } = one;
+  expect(outcome).toMatchObject({
+    kind: "refusal",
+    status: statuses[code]?.[column],
+    refusal: {
+      code,
+      nextAction: suggestion ? "send_suggested_request" : nextAction,
+      requestId: outcome.requestId,
+      suggestion: suggestion ?? null,
+    },
+  });
+  if (outcome.kind === "refusal") {
+    expect(outcome.refusal.violations.map(({ pointer }) => pointer)).toEqual(pointers);
+    expect(outcome.refusal.message).not.toBe("");
+  }
+}

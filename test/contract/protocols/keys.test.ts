@@ -1,0 +1,389 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createApiKey } from "../../../src/access/keys.ts";
+import { runKibitz } from "../../cli/run-kibitz.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { remainingOf } from "../../support/remaining-of.ts";
+import { useApp } from "../../support/running-app.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+import { useTurnedClock } from "../../support/turned-clock.ts";
+import { rpcProtocols } from "./all-protocols.ts";
+import { startFen } from "./cases/case.ts";
+import { json } from "./clients/json.ts";
+import { heads } from "./heads.ts";
+import { get, post } from "./post.ts";
+import type { Answered, Call, Plain, Protocol } from "./protocol.ts";
+
+const dataDir = useTemporaryFolder();
+const engines = createEnginesInProcess();
+const passMs = useTurnedClock();
+const app = useApp(
+  {
+    KIBITZ_ACCESS: "public",
+    KIBITZ_DATA_DIR: dataDir,
+    KIBITZ_TRUST_PROXY: "127.0.0.1",
+    KIBITZ_KEYS_PER_DAY: "2",
+    KIBITZ_KEY_PEPPER: "canary pepper, never to be seen",
+  },
+  { engines },
+);
+
+let callers = 0;
+const newCaller = () => ({ "X-Forwarded-For": `203.0.113.${++callers}` });
+const bearer = (key: unknown) => ({ Authorization: `Bearer ${key}` });
+const keysUrl = () => `${app.url}/v1/keys`;
+
+async function newKey(body: Plain = {}): Promise<Plain> {
+  const reply = await post(keysUrl(), body, { "Content-Type": "application/json", ...newCaller() });
+  expect(reply.status).toBe(200);
+  return reply.body;
+}
+
+describe.each([json, ...rpcProtocols])("through $name", (kind) => {
+  let protocol: Protocol;
+  beforeAll(() => {
+    protocol = kind.open(app.url);
+  });
+  afterAll(() => protocol[Symbol.asyncDispose]());
+  const call = async (name: Call, request: Plain, headers: Readonly<Record<string, string>>) =>
+    protocol.call(name, request, headers);
+
+  test("a key is issued, describes itself, works, and is revoked", async () => {
+    const caller = newCaller();
+    const made = (await call("createKey", { name: "my bot" }, caller)) as Answered;
+    expect(made).toMatchObject({
+      kind: "answer",
+      answer: {
+        id: expect.any(String),
+        key: expect.stringMatching(/^kbz_[0-9A-Za-z]{36}$/),
+        name: "my bot",
+        plan: "free",
+        created_at: expect.anything(),
+      },
+    });
+    const { key, id } = made.answer;
+    const authorized = { ...caller, ...bearer(key) };
+    expect(await call("evaluate", { fen: startFen, depth: 2, multipv: 10 }, authorized)).toMatchObject({
+      kind: "answer",
+    });
+    expect(await call("getKey", {}, authorized)).toMatchObject({
+      kind: "answer",
+      answer: {
+        id,
+        name: "my bot",
+        plan: "free",
+        limits: {
+          depth_max: 30,
+          nodes_max: 40_000_000,
+          review_plies_max: 600,
+          batch_max: 200,
+          concurrent: 4,
+          rates: [{ name: "minute" }, { name: "engine-day" }, { name: "refusals" }, { name: "calls" }],
+        },
+      },
+    });
+    expect(await call("revokeKey", {}, authorized)).toMatchObject({ kind: "answer" });
+    for (const name of ["getKey", "evaluate", "listEngines", "getPrice"] as const) {
+      const request = name === "evaluate" ? { fen: startFen } : {};
+      expect(await call(name, request, authorized)).toMatchObject({
+        kind: "refusal",
+        refusal: { code: "invalid_api_key", nextAction: "check_api_key" },
+      });
+    }
+  });
+
+  test("an address gets its daily quota of keys, and another address its own", async () => {
+    const caller = newCaller();
+    const codes: unknown[] = [];
+    for (let count = 0; count < 3; count++) {
+      const outcome = await call("createKey", {}, caller);
+      codes.push(outcome.kind === "answer" ? "ok" : outcome.refusal);
+    }
+    expect(codes).toEqual([
+      "ok",
+      "ok",
+      expect.objectContaining({ code: "rate_limited", nextAction: "retry_later" }),
+    ]);
+    expect(await call("createKey", {}, newCaller())).toMatchObject({ kind: "answer" });
+  });
+
+  test("a repeated request with an idempotency key returns the same key with a new secret, and counts once", async () => {
+    const caller = newCaller();
+    const wish = { name: "my bot", idempotency_key: randomUUID() };
+    const made = ((await call("createKey", wish, caller)) as Answered).answer;
+    expect((await call("getKey", {}, { ...caller, ...bearer(made.key) })).kind).toBe("answer");
+    for (let count = 0; count < 3; count++) {
+      const again = ((await call("createKey", wish, caller)) as Answered).answer;
+      expect(again).toEqual({ ...made, key: expect.stringMatching(/^kbz_/) });
+      expect(again.key).not.toBe(made.key);
+      expect((await call("getKey", {}, { ...caller, ...bearer(again.key) })).kind).toBe("answer");
+      expect(await call("getKey", {}, { ...caller, ...bearer(made.key) })).toMatchObject({
+        kind: "refusal",
+        refusal: { code: "invalid_api_key" },
+      });
+    }
+    expect((await call("createKey", {}, caller)).kind).toBe("answer");
+    expect(await call("createKey", {}, caller)).toMatchObject({ refusal: { code: "rate_limited" } });
+    // A key that exists already costs nothing, even then.
+    const last = ((await call("createKey", wish, caller)) as Answered).answer;
+    expect(last.id).toBe(made.id);
+    const elsewhere = ((await call("createKey", wish, newCaller())) as Answered).answer;
+    expect(elsewhere.id).not.toBe(made.id);
+    await call("revokeKey", {}, { ...caller, ...bearer(last.key) });
+    expect(await call("createKey", wish, caller)).toMatchObject({ refusal: { code: "rate_limited" } });
+  });
+});
+
+test.each([
+  ["", "must have at least 16 characters|must not be empty"],
+  ["x".repeat(15), "must have at least 16 characters"],
+  ["x".repeat(65), "must have at most 64 characters, not 65"],
+  ["sixteen or more characters", "must consist of printable ASCII characters without spaces"],
+  ["sechzehn-und-größer", "must consist of printable ASCII characters without spaces"],
+])("an idempotency key of %j is refused", async (key, message) => {
+  expect(await json.open(app.url).call("createKey", { idempotency_key: key }, newCaller())).toMatchObject({
+    kind: "refusal",
+    refusal: {
+      code: "out_of_range",
+      violations: [{ pointer: "/idempotency_key", message: expect.stringMatching(message) }],
+    },
+  });
+});
+
+test("a name and an idempotency key may not contain an API key", async () => {
+  const secret = createApiKey();
+  const request = { name: secret, idempotency_key: `again-${secret}` };
+  const outcome = await json.open(app.url).call("createKey", request, newCaller());
+  expect(outcome).toMatchObject({
+    kind: "refusal",
+    refusal: { code: "invalid_type", violations: [{ pointer: "/name" }, { pointer: "/idempotency_key" }] },
+  });
+  expect(JSON.stringify(outcome)).not.toContain(secret);
+});
+
+test.each(["a\tb", "a\u0000", "line\nbreak", "\u007f", "\u0085", "x".repeat(65)])(
+  "a name of %j is refused",
+  async (name) => {
+    expect(await json.open(app.url).call("createKey", { name }, newCaller())).toMatchObject({
+      kind: "refusal",
+      refusal: { code: "out_of_range", violations: [{ pointer: "/name" }] },
+    });
+  },
+);
+
+describe.each(heads)("through $name, a credential", ({ ask, unauthenticated, ok, errorsHaveHeaders }) => {
+  test.each([
+    ["that is malformed", () => ({ authorization: "kbz" })],
+    ["of another scheme", () => ({ authorization: "Basic YTpi" })],
+    ["that is empty", () => ({ authorization: "" })],
+    ["that is mistyped", () => ({ authorization: `Bearer ${createApiKey().slice(0, -1)}#` })],
+    ["that is not known", () => ({ authorization: `Bearer ${createApiKey()}` })],
+    ["in the header X-API-Key", () => ({ "x-api-key": createApiKey() })],
+  ])("a credential %s is refused, and the answer says how to authenticate", async (_, credential) => {
+    const { status, headers, trailers } = await ask(
+      app.url,
+      { fen: startFen, depth: 1 },
+      credential() as Readonly<Record<string, string>>,
+    );
+    expect(status).toBe(unauthenticated);
+    const how = headers.get("www-authenticate") ?? trailers.get("www-authenticate");
+    expect(how).toBe(errorsHaveHeaders ? 'Bearer error="invalid_token"' : null);
+  });
+
+  test("a valid credential is counted by itself, whatever the address", async () => {
+    const { key } = await newKey();
+    const states: unknown[] = [];
+    for (let count = 0; count < 2; count++) {
+      const caller = newCaller();
+      const answer = await ask(
+        app.url,
+        { fen: startFen, depth: 1 },
+        { "x-forwarded-for": caller["X-Forwarded-For"], authorization: `Bearer ${key}` },
+      );
+      states.push(answer.status, answer.headers.get("ratelimit"));
+    }
+    expect(states).toEqual([
+      ok,
+      expect.stringMatching(/^"minute";r=239;t=(60|59)$/),
+      ok,
+      expect.stringMatching(/^"minute";r=238;/),
+    ]);
+  });
+});
+
+test("all keys of an address share the limits of one, wherever they are used", async () => {
+  const caller = newCaller();
+  const headers = { "Content-Type": "application/json", ...caller };
+  const keys = [await post(keysUrl(), {}, headers), await post(keysUrl(), {}, headers)].map(
+    ({ body }) => body.key,
+  );
+  const left: unknown[] = [];
+  for (const key of [...keys, ...keys]) {
+    const { headers: told } = await post(
+      `${app.url}/v1/eval`,
+      { fen: startFen, depth: 1 },
+      { "Content-Type": "application/json", ...newCaller(), ...bearer(key) },
+    );
+    left.push(told.get("ratelimit")?.replace(/;t=.*/, ""));
+  }
+  expect(left).toEqual(['"minute";r=239', '"minute";r=238', '"minute";r=237', '"minute";r=236']);
+  const { body } = await get(`${keysUrl()}/self`, { headers: bearer(keys[0]) });
+  expect(remainingOf(body, "minute")).toBe(236);
+});
+
+test("searches at a time are bounded for all keys of an address together", async () => {
+  const caller = newCaller();
+  const headers = { "Content-Type": "application/json", ...caller };
+  const [one, other] = [await post(keysUrl(), {}, headers), await post(keysUrl(), {}, headers)].map(
+    ({ body }) => bearer(body.key),
+  );
+  const leaving = new AbortController();
+  const search = async (index: number) => {
+    const response = await fetch(`${app.url}/v1/eval`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...newCaller(), ...(index % 2 === 0 ? one : other) },
+      body: JSON.stringify({ fen: startFen, depth: 30, multipv: 2 + index, movetime_ms: 4000 }),
+      signal: leaving.signal,
+    });
+    return [response.status, ((await response.json()) as Plain).code];
+  };
+  // The first to be answered is the one that is too much: the others search for as long as they may.
+  const searching = [0, 1, 2, 3, 4].map(search);
+  const first = await Promise.race(searching);
+  leaving.abort();
+  const outcomes = await Promise.allSettled(searching);
+  expect(first).toEqual([429, "concurrency_limited"]);
+  expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+});
+
+test("no proxy keeps an answer with a key in it, or about one", async () => {
+  const { status, headers, body } = await post(
+    keysUrl(),
+    {},
+    { "Content-Type": "application/json", ...newCaller() },
+  );
+  expect([status, headers.get("cache-control")]).toEqual([200, "no-store"]);
+  const self = await get(`${keysUrl()}/self`, { headers: bearer(body.key) });
+  expect([self.status, self.headers.get("cache-control")]).toEqual([200, "no-store"]);
+});
+
+test("GET /v1/keys/self says what is left of requests and engine time", async () => {
+  const { key, id } = await newKey();
+  const headers = { "Content-Type": "application/json", ...bearer(key) };
+  const { body } = await post(`${app.url}/v1/eval`, { fen: startFen, depth: 16, multipv: 2 }, headers);
+  const { time_ms: usedMs } = body.search as { readonly time_ms: number };
+  // Asked again, it comes from the cache, and costs a request only.
+  await post(`${app.url}/v1/eval`, { fen: startFen, depth: 16, multipv: 2 }, headers);
+  expect((await get(`${keysUrl()}/self`, { headers: bearer(key) })).body).toEqual({
+    id,
+    name: null,
+    plan: "free",
+    limits: expect.objectContaining({ movetime_ms_max: 60_000 }),
+    remaining: [
+      {
+        name: "minute",
+        unit: "request",
+        quota: 240,
+        remaining: 238,
+        window_s: 60,
+        reset_ms: expect.toSatisfy((ms) => Number.isInteger(ms) && ms > 0 && ms <= 60_000),
+      },
+      {
+        name: "engine-day",
+        unit: "engine_ms",
+        quota: 3_600_000,
+        remaining: 3_600_000 - usedMs,
+        window_s: 86_400,
+        reset_ms: expect.toSatisfy((ms) => Number.isInteger(ms) && ms > 86_000_000 && ms <= 86_400_000),
+      },
+      { name: "refusals", unit: "refusal", quota: 120, remaining: 120, window_s: 60, reset_ms: 60_000 },
+    ],
+  });
+  expect(usedMs).toBeGreaterThan(0);
+});
+
+test.each(["/v1/eval", "/v1/eval/stream"])(
+  "a caller that leaves %s in the middle of a search pays for the engine time until then",
+  async (path) => {
+    const { key } = await newKey();
+    // The engine time of others at this address would count, too.
+    const caller = { ...newCaller(), ...bearer(key) };
+    const startedAt = performance.now();
+    const leaving = new AbortController();
+    const asked = fetch(app.url + path, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...caller },
+      body: JSON.stringify({ fen: startFen, depth: 30, multipv: 7 }),
+      signal: leaving.signal,
+    }).then((response) => response.text());
+    const left = expect(asked).rejects.toThrow();
+    await expect.poll(() => engines.searching).toBe(1);
+    await sleep(300);
+    leaving.abort();
+    await left;
+    await sleep(300);
+    const { body } = await get(`${keysUrl()}/self`, { headers: caller });
+    const remaining = remainingOf(body, "engine-day");
+    expect(3_600_000 - remaining).toBeGreaterThan(100);
+    expect(3_600_000 - remaining).toBeLessThan(performance.now() - startedAt);
+  },
+);
+
+describe("the command line, beside a server that runs", () => {
+  const kibitz = (...args: readonly string[]) =>
+    runKibitz(["keys", ...args], {
+      KIBITZ_DATA_DIR: dataDir,
+      KIBITZ_KEY_PEPPER: "canary pepper, never to be seen",
+    });
+  const statusOf = async (key: string) => (await get(`${keysUrl()}/self`, { headers: bearer(key) })).status;
+
+  test("`kibitz keys` issues a key that works at once, and revokes it within 5 seconds", async () => {
+    const { code, stdout } = await kibitz("create", "--name", "by hand", "--json");
+    const { key, id } = JSON.parse(stdout);
+    expect([code, await statusOf(key)]).toEqual([0, 200]);
+    await kibitz("revoke", id);
+    // Keys are looked up by a clock that is read ten times a second.
+    passMs(4800);
+    await sleep(200);
+    expect(await statusOf(key)).toBe(401);
+  });
+
+  test("`kibitz keys list` shows when a key was last used", async () => {
+    const { key, id } = await newKey({ name: "used" });
+    await statusOf(String(key));
+    const lastUsed = async () => {
+      const { stdout } = await kibitz("list", "--json");
+      const row = stdout.split("\n").find((line) => line.includes(String(id)));
+      return JSON.parse(row ?? expect.fail("the key is not listed")).last_used_at;
+    };
+    await expect.poll(lastUsed, { interval: 200 }).toEqual(expect.any(String));
+  });
+});
+
+test("no key and no pepper stands in the log, or in the answer to a wrong key", async () => {
+  const canary = createApiKey();
+  const { key } = await newKey({ name: "canary" });
+  const answers: string[] = [];
+  for (const secret of [canary, `${canary}0`, String(key).slice(0, -1), String(key).toLowerCase()]) {
+    for (const path of ["/v1/keys/self", "/engines", "/price"]) {
+      const response = await fetch(app.url + path, { headers: bearer(secret) });
+      answers.push(await response.text(), JSON.stringify([...response.headers]));
+      expect(response.status).toBe(401);
+    }
+    for (const { ask } of heads) {
+      const { headers, trailers } = await ask(
+        app.url,
+        { fen: startFen },
+        { authorization: `Bearer ${secret}` },
+      );
+      answers.push(JSON.stringify([[...headers], [...trailers]]));
+    }
+  }
+  await get(`${keysUrl()}/self`, { headers: bearer(key) });
+  const seen = [...answers, JSON.stringify(app.logged)].join("\n");
+  expect(seen).toContain("invalid_api_key");
+  for (const secret of [canary, String(key), "canary pepper"]) {
+    expect(seen.toLowerCase()).not.toContain(secret.slice(0, 24).toLowerCase());
+  }
+});

@@ -1,0 +1,57 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { Plain } from "./protocol.ts";
+
+/**
+ * Between plain JSON and ProtoJSON with the field names of the proto. Knows of descriptors no more than a
+ * reader of the contract would: the gateway's own codec must not be its own judge.
+ */
+
+const enums = [
+  "BOUND",
+  "CASTLING_SIDE",
+  "COLOR",
+  "DRAW_CLAIM",
+  "ENGINE_STATUS",
+  "GAME_PHASE",
+  "JUDGEMENT",
+  "MOVE_LABEL",
+  "NET_SIZE",
+  "PATH",
+  "PROMOTION_PIECE",
+  "STOP_REASON",
+  "TERMINAL_REASON",
+  "VARIANT",
+];
+const enumName = new RegExp(`^(?:${enums.join("|")})_([A-Z0-9_]+)$`);
+
+/** 64-bit counters, which ProtoJSON writes as strings. */
+const counters = ["clock_ms", "nodes", "nodes_max", "nps", "tbhits", "quota", "remaining", "time_ms"];
+
+/** Enum names become words, counters numbers, and null is left out. */
+export function plainFromProtoJson(json: object): Plain {
+  return plainOf(json) as Plain;
+}
+
+function plainOf(value: unknown, name?: string): unknown {
+  if (Array.isArray(value)) {
+    return value.map((item) => plainOf(item, name));
+  }
+  if (typeof value === "object" && value !== null) {
+    const members = Object.entries(value).filter(([, member]) => member !== null);
+    return Object.fromEntries(members.map(([key, member]) => [key, plainOf(member, key)]));
+  }
+  if (typeof value === "string" && name !== undefined && counters.includes(name)) {
+    return Number(value);
+  }
+  return typeof value === "string" ? (enumName.exec(value)?.[1]?.toLowerCase() ?? value) : value;
+}
+
+/** A request in plain JSON, or a batch of them, with the enum's full name. */
+export function protoJsonFromPlain(request: Plain): JsonObject {
+  const { path, requests } = request;
+  return {
+    ...request,
+    ...(typeof path === "string" && { path: `PATH_${path.toUpperCase()}` }),
+    ...(Array.isArray(requests) && { requests: requests.map(protoJsonFromPlain) }),
+  } as JsonObject;
+}

@@ -1,0 +1,181 @@
+import { once } from "node:events";
+import { type IncomingMessage, request as request1 } from "node:http";
+import { connect } from "node:http2";
+import type { Transport } from "@connectrpc/connect";
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+  Http2SessionManager,
+} from "@connectrpc/connect-node";
+import {
+  createGrpcWebTransport as createWebGrpcWebTransport,
+  createConnectTransport as createWebTransport,
+} from "@connectrpc/connect-web";
+import { Metadata } from "@grpc/grpc-js";
+import { createClients } from "./clients/grpc-js.ts";
+import { plainFromProtoJson, protoJsonFromPlain } from "./proto-json.ts";
+import type { Plain } from "./protocol.ts";
+import { streamOf } from "./protocol-from-transport.ts";
+import { eventsFrom } from "./stream-events.ts";
+import { withPlainStructs } from "./structs.ts";
+
+export type StreamedCall = "streamEvaluate" | "evaluateBatch" | "reviewGame";
+
+/** A client that reads streams. Leaving the messages before their end leaves the call. */
+export interface StreamClient extends AsyncDisposable {
+  /**
+   * The messages as plain JSON, without what is null: an event has one member, called as it is. Aborting the signal leaves the call.
+   *
+   * @param timeoutMs deadline, in the protocol's own way
+   */
+  stream(call: StreamedCall, request: Plain, signal: AbortSignal, timeoutMs?: number): AsyncIterable<Plain>;
+}
+
+export interface StreamClientKind {
+  readonly name: string;
+  /** True if the protocol has deadlines. */
+  readonly deadlines: boolean;
+  open(url: string): StreamClient;
+}
+
+const withTransport = (name: string, open: (url: string, sessions: Http2SessionManager) => Transport) => ({
+  name,
+  deadlines: true,
+  open(url: string): StreamClient {
+    const sessions = new Http2SessionManager(url);
+    const transport = open(url, sessions);
+    return {
+      stream: (call, request, signal, timeoutMs) => streamOf(transport, call, request, signal, timeoutMs),
+      async [Symbol.asyncDispose]() {
+        sessions.abort();
+      },
+    };
+  },
+});
+
+const grpcJs: StreamClientKind = {
+  name: "grpc-js",
+  deadlines: true,
+  open(url) {
+    const clients = createClients(url);
+    return {
+      async *stream(call, request, signal, timeoutMs) {
+        const options = timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
+        const stream = clients.of(call)[call](protoJsonFromPlain(request), new Metadata(), options);
+        signal.addEventListener("abort", () => stream.cancel());
+        for await (const answer of stream) {
+          yield plainFromProtoJson(withPlainStructs(answer));
+        }
+      },
+      async [Symbol.asyncDispose]() {
+        clients.close();
+      },
+    };
+  },
+};
+
+const paths = {
+  streamEvaluate: "/v1/eval/stream",
+  evaluateBatch: "/v1/eval/batch",
+  reviewGame: "/v1/review",
+};
+
+/** The plain JSON of the events, or of the lines. Any status but 200 is the error of the call. */
+async function* plainFrom(
+  call: StreamedCall,
+  status: number | undefined,
+  text: AsyncIterable<string>,
+): AsyncIterable<Plain> {
+  if (status !== 200) {
+    throw new Error(`${status}: ${(await Array.fromAsync(text)).join("")}`);
+  }
+  if (call === "evaluateBatch") {
+    let rest = "";
+    for await (const chunk of text) {
+      const lines = (rest + chunk).split("\n");
+      rest = lines.pop() ?? "";
+      yield* lines.map((line) => plainFromProtoJson(JSON.parse(line)));
+    }
+    return;
+  }
+  for await (const { event, data } of eventsFrom(text)) {
+    if (event === "error") {
+      throw new Error(`event: error ${data}`);
+    }
+    if (event === "done" && call === "reviewGame") {
+      yield { review: plainFromProtoJson(JSON.parse(data)) };
+    } else if (event !== "done") {
+      yield { [event]: plainFromProtoJson(JSON.parse(data)) };
+    }
+  }
+}
+
+const headers = {
+  "Content-Type": "application/json",
+  Accept: "text/event-stream, application/x-ndjson",
+};
+
+const plainHttp1: StreamClientKind = {
+  name: "plain JSON over HTTP/1.1",
+  deadlines: false,
+  open: (url) => ({
+    async *stream(call, body, signal) {
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
+        const sent = request1(url + paths[call], { method: "POST", headers, signal }, resolve);
+        sent.on("error", reject).end(JSON.stringify(body));
+      });
+      yield* plainFrom(call, response.statusCode, response.setEncoding("utf8"));
+    },
+    async [Symbol.asyncDispose]() {},
+  }),
+};
+
+const plainHttp2: StreamClientKind = {
+  name: "plain JSON over HTTP/2",
+  deadlines: false,
+  open(url) {
+    const session = connect(url);
+    return {
+      async *stream(call, body, signal) {
+        const sent = session.request(
+          {
+            ":method": "POST",
+            ":path": paths[call],
+            "content-type": headers["Content-Type"],
+            accept: headers.Accept,
+          },
+          { signal },
+        );
+        sent.end(JSON.stringify(body));
+        const [head] = (await once(sent, "response")) as [{ readonly ":status": number }];
+        yield* plainFrom(call, head[":status"], sent.setEncoding("utf8"));
+      },
+      async [Symbol.asyncDispose]() {
+        session.destroy();
+      },
+    };
+  },
+};
+
+/** Every protocol that streams, over every HTTP that carries it. */
+export const streamClients: readonly StreamClientKind[] = [
+  withTransport("gRPC", (baseUrl, sessionManager) => createGrpcTransport({ baseUrl, sessionManager })),
+  grpcJs,
+  withTransport("gRPC-Web over HTTP/1.1", (baseUrl) =>
+    createGrpcWebTransport({ baseUrl, httpVersion: "1.1" }),
+  ),
+  withTransport("gRPC-Web over HTTP/2", (baseUrl, sessionManager) =>
+    createGrpcWebTransport({ baseUrl, httpVersion: "2", sessionManager }),
+  ),
+  withTransport("gRPC-Web over fetch", (baseUrl) => createWebGrpcWebTransport({ baseUrl })),
+  withTransport("Connect over HTTP/1.1", (baseUrl) =>
+    createConnectTransport({ baseUrl, httpVersion: "1.1" }),
+  ),
+  withTransport("Connect JSON over HTTP/2", (baseUrl, sessionManager) =>
+    createConnectTransport({ baseUrl, httpVersion: "2", sessionManager, useBinaryFormat: false }),
+  ),
+  withTransport("Connect over fetch", (baseUrl) => createWebTransport({ baseUrl })),
+  plainHttp1,
+  plainHttp2,
+];

@@ -1,0 +1,222 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { patienceMs } from "../../support/patience.ts";
+import { rateOf, usePlansFile } from "../../support/plans-file.ts";
+import { useApp } from "../../support/running-app.ts";
+import { startFen } from "./cases/case.ts";
+import { post } from "./post.ts";
+import type { Plain } from "./protocol.ts";
+import { type StreamClient, streamClients } from "./stream-clients.ts";
+import { watchWork } from "./watch-work.ts";
+
+const engines = createEnginesInProcess();
+const { expectWork, expectNoWork } = watchWork(engines);
+const app = useApp({ KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "20000" }, { engines });
+const never = new AbortController().signal;
+/** On a machine that is busy with other tests. */
+const patience = { timeout: patienceMs };
+const long = { fen: startFen, depth: 30, movetime_ms: 10_000 };
+
+/** Keeps the only engine busy while something is done. */
+async function whileBusy<T>(act: (release: () => void) => Promise<T>): Promise<T> {
+  const leave = new AbortController();
+  const holding = fetch(`${app.url}/v1/eval`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(long),
+    signal: leave.signal,
+  }).catch(() => undefined);
+  await expectWork();
+  try {
+    return await act(() => leave.abort());
+  } finally {
+    leave.abort();
+    await holding;
+    await expectNoWork();
+  }
+}
+
+const canceledStreams = () =>
+  app.logged.filter((line) => {
+    const { method, code } = line as Plain;
+    return method === "StreamEvaluate" && code === "canceled";
+  }).length;
+const kindsOf = (events: readonly Plain[]) => [...new Set(events.flatMap(Object.keys))];
+const queued = (place: number) => ({ queued: { place, expected_wait_ms: expect.any(Number) } });
+
+describe.each(streamClients)("$name", (kind) => {
+  let client: StreamClient;
+  beforeAll(() => {
+    client = kind.open(app.url);
+  });
+  afterAll(() => client[Symbol.asyncDispose]());
+  const depth = 2 + streamClients.indexOf(kind);
+
+  test("a stream reports the queue position of its search, and then its states", async () => {
+    const events = await whileBusy(async (release) => {
+      const told: Plain[] = [];
+      for await (const event of client.stream("streamEvaluate", { fen: startFen, depth }, never)) {
+        told.push(event);
+        release();
+      }
+      return told;
+    });
+    expect(events[0]).toEqual(queued(1));
+    expect(kindsOf(events)).toEqual(["queued", "evaluation"]);
+    const { search } = (events.at(-1)?.evaluation ?? {}) as { readonly search: Plain };
+    expect(search).toMatchObject({ stop_reason: "depth", queue_ms: expect.toSatisfy((ms) => ms > 0) });
+  });
+
+  test("a stream reports no queue position if it needs no engine", async () => {
+    const mated = { fen: "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3" };
+    await whileBusy(async () => {
+      for (const request of [mated, { fen: startFen, depth }]) {
+        const events = await Array.fromAsync(client.stream("streamEvaluate", request, never));
+        expect(kindsOf(events)).toEqual(["evaluation"]);
+      }
+    });
+  });
+
+  test("a stream reports no queue position if its search begins at once", async () => {
+    const request = { fen: startFen, depth, multipv: 2 };
+    const events = await Array.fromAsync(client.stream("streamEvaluate", request, never));
+    expect(kindsOf(events)).toEqual(["evaluation"]);
+  });
+
+  test("a stream whose reader leaves leaves the queue", async () => {
+    await whileBusy(async () => {
+      const leave = new AbortController();
+      const read = async () => {
+        for await (const _ of client.stream("streamEvaluate", { ...long, multipv: 2 }, leave.signal)) {
+          leave.abort();
+        }
+      };
+      const leftBefore = canceledStreams();
+      await read().catch(() => {});
+      await expect.poll(canceledStreams, patience).toBe(leftBefore + 1);
+      // The next one is the next one: nobody waits before it.
+      const after = new AbortController();
+      const events: unknown[] = [];
+      for await (const event of client.stream("streamEvaluate", { ...long, multipv: 3 }, after.signal)) {
+        after.abort();
+        events.push(event);
+        break;
+      }
+      expect(events).toEqual([queued(1)]);
+    });
+  });
+});
+
+const ask = (headers: Readonly<Record<string, string>>, depth: number, signal?: AbortSignal) =>
+  fetch(`${app.url}/v1/eval`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Accept: "text/event-stream", ...headers },
+    body: JSON.stringify({ fen: startFen, depth }),
+    ...(signal && { signal }),
+  });
+
+test("the events of plain JSON begin with the queue position, and the last evaluation alone is done", async () => {
+  const text = await whileBusy(async (release) => {
+    const response = await ask({}, 15);
+    let all = "";
+    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      all += chunk;
+      release();
+    }
+    return all;
+  });
+  const events = [...text.matchAll(/^event: (\w+)\ndata: (.*)$/gm)].map(([, name, data]) => [name, data]);
+  const names = events.map(([name]) => name);
+  expect([names[0], names.at(-1)]).toEqual(["queued", "done"]);
+  expect(Object.keys(JSON.parse(events[0]?.[1] ?? ""))).toEqual(["place", "expected_wait_ms"]);
+  expect(events.at(-1)?.[1]).toBe(events.findLast(([name]) => name === "evaluation")?.[1]);
+});
+
+test("queue positions move up as the queue does", async () => {
+  await whileBusy(async (release) => {
+    const [first, second] = await Promise.all([ask({}, 16), ask({}, 17)]);
+    const told = (response: Response) => {
+      const seen: string[] = [];
+      const read = (async () => {
+        for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+          seen.push(...[...chunk.matchAll(/"place":(\d+)/g)].map(([, place]) => place ?? ""));
+        }
+      })();
+      return { seen, read };
+    };
+    const [one, two] = [told(first), told(second)];
+    await expect.poll(() => [one.seen[0], two.seen[0]].toSorted(), patience).toEqual(["1", "2"]);
+    await sleep(1500);
+    // Nothing has changed, so nothing more was said.
+    expect([one.seen.length, two.seen.length]).toEqual([1, 1]);
+    release();
+    await Promise.all([one.read, two.read]);
+  });
+});
+
+test("the log line of a stream that was left in the queue says so, and of one that waited, how long", async () => {
+  const lineOf = async (requestId: string) => {
+    const find = () =>
+      app.logged.find((line) => (line as { requestId?: string }).requestId === requestId) as Plain;
+    await vi.waitFor(() => expect(find()).toBeDefined(), patienceMs);
+    return find();
+  };
+  await whileBusy(async (release) => {
+    const leave = new AbortController();
+    const left = await ask({ "X-Request-Id": "left-queue" }, 18, leave.signal);
+    expect(left.status).toBe(200);
+    leave.abort();
+    const line = await lineOf("left-queue");
+    expect(line).toMatchObject({ method: "StreamEvaluate", code: "canceled" });
+    expect(line.engine).toBeUndefined();
+    const waited = await ask({ "X-Request-Id": "waited" }, 14);
+    release();
+    await waited.text();
+  });
+  expect(await lineOf("waited")).toMatchObject({
+    code: "ok",
+    engine: "stockfish-19-lite",
+    depth: 14,
+    cached: false,
+    queueMs: expect.toSatisfy((ms) => ms > 0),
+  });
+});
+
+describe("a stream that is not admitted", () => {
+  const small = useApp(
+    {
+      KIBITZ_SLOTS: "1",
+      KIBITZ_QUEUE_MAX_WAIT_MS: "50",
+      KIBITZ_ACCESS: "public",
+      KIBITZ_PLANS: usePlansFile({
+        id: "keyless",
+        limits: { concurrent: 8, rates: [rateOf("burst", 6, 600)] },
+      }),
+    },
+    { engines: createEnginesInProcess() },
+  );
+  const events = (depth: number, signal?: AbortSignal) =>
+    fetch(`${small.url}/v1/eval/stream`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ fen: startFen, depth }),
+      ...(signal && { signal }),
+    });
+
+  test("a stream that is not admitted is a problem with its status, not an event: overloaded, upgrade needed, rate limited", async () => {
+    const leave = new AbortController();
+    const holding = await events(20, leave.signal);
+    expect(holding.status).toBe(200);
+    const overloaded = await events(19);
+    expect([overloaded.status, await overloaded.json()]).toMatchObject([503, { code: "overloaded" }]);
+    const tooDeep = await events(30);
+    expect([tooDeep.status, await tooDeep.json()]).toMatchObject([402, { code: "upgrade_needed" }]);
+    // A refused request is given back to the window; an answered one is not.
+    const mated = { fen: "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3" };
+    await expect.poll(async () => (await post(`${small.url}/v1/eval`, mated)).status, patience).toBe(429);
+    const limited = await events(2);
+    expect([limited.status, await limited.json()]).toMatchObject([429, { code: "rate_limited" }]);
+    leave.abort();
+  });
+});

@@ -1,0 +1,139 @@
+import { describe, expect, test } from "vitest";
+import { newMessage, oldMessage, send } from "../../protocols/mcp/messages.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { rateOf, usePlansFile } from "../../support/plans-file.ts";
+import { useApp } from "../../support/running-app.ts";
+import { rpcProtocols } from "./all-protocols.ts";
+import { connectBinary, grpc } from "./clients/connect.ts";
+import { json } from "./clients/json.ts";
+import { post } from "./post.ts";
+
+const plans = usePlansFile({
+  id: "keyless",
+  limits: { rates: [rateOf("minute", 4, 60), rateOf("errors", 30, 60, "refusal")] },
+});
+const app = useApp(
+  { KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans, KIBITZ_TRUST_PROXY: "127.0.0.1" },
+  { engines: createEnginesInProcess() },
+);
+
+/** Each test is another caller, by the address that a trusted proxy forwards for. */
+let callers = 0;
+const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
+type Caller = ReturnType<typeof newCaller>;
+
+const review = (request: object, caller: Caller, more: Readonly<Record<string, string>> = {}) =>
+  post(`${app.url}/v1/review`, { ...request }, { "Content-Type": "application/json", ...caller, ...more });
+
+/** Uses the window up. */
+async function useUp(caller: Caller): Promise<void> {
+  for (let count = 0; count < 4; count++) {
+    expect((await review({ moves: ["f3", "e5", "g4", "Qh4#"], depth: 1 }, caller)).status).toBe(200);
+  }
+}
+
+/** A reader sees at once that it is no game. */
+const noGame = { pgn: "1. e4 e4" };
+
+describe("if the window of a caller is used up, a game is refused unread", () => {
+  test.each([json, ...rpcProtocols])(
+    "a game is refused unread through $name if its caller's window is used up",
+    async (kind) => {
+      const caller = newCaller();
+      await using protocol = kind.open(app.url);
+      expect(await protocol.call("reviewGame", noGame, caller)).toMatchObject({
+        refusal: { code: "illegal_move" },
+      });
+      await useUp(caller);
+      expect(await protocol.call("reviewGame", noGame, caller)).toMatchObject({
+        refusal: { code: "rate_limited" },
+      });
+    },
+  );
+
+  test.each(["text/event-stream", "application/x-ndjson"])(
+    "a game is refused unread through plain JSON as %s if its caller's window is used up",
+    async (accept) => {
+      const caller = newCaller();
+      await useUp(caller);
+      const response = await fetch(`${app.url}/v1/review`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", Accept: accept, ...caller },
+        body: JSON.stringify(noGame),
+      });
+      expect([response.status, await response.json()]).toEqual([
+        429,
+        expect.objectContaining({ code: "rate_limited" }),
+      ]);
+    },
+  );
+
+  test.each([
+    ["review_game", noGame],
+    ["analyze_position", { ...noGame, ply: 0 }],
+    ["play_moves", { moves: ["e4", "e4"] }],
+  ])("a game is refused unread through the tool %s if its caller's window is used up", async (name, args) => {
+    const caller = newCaller();
+    const call = (message: typeof newMessage) => {
+      const { headers, body } = message("tools/call", { name, arguments: args });
+      return send(app.url, { headers: { ...headers, ...caller }, body });
+    };
+    expect(JSON.stringify((await call(newMessage)).body)).toContain("illegal_move");
+    await useUp(caller);
+    for (const message of [newMessage, oldMessage]) {
+      expect(JSON.stringify((await call(message)).body.result)).toContain("rate_limited");
+    }
+  });
+});
+
+describe("a review that is refused after its game was read", () => {
+  /** It counts for four requests, and three are left. */
+  const pushes = (white: number, black: number) =>
+    [..."abcdefgh"].flatMap((file) => [`${file}${white}`, `${file}${black}`]);
+  const moves = [...pushes(3, 6), ...pushes(4, 5)];
+  const oneIsUsed = async (caller: Caller) =>
+    expect((await review({ moves: ["e4"], depth: 1 }, caller)).status).toBe(200);
+
+  /** With 24 KiB of comment. */
+  const long = {
+    pgn: `{${"x".repeat(24 * 1024)}} ${moves.join(" ")}`,
+    depth: 1,
+  };
+
+  /** Each counts for three of thirty. */
+  async function expectTenAreRead(ask: () => Promise<string>): Promise<void> {
+    for (let count = 0; count < 10; count++) {
+      expect(await ask()).toContain("This review counts for 4 requests");
+    }
+    expect(await ask()).toContain("The limit of 30 refusals in this window is reached");
+  }
+
+  test.each([json, connectBinary, grpc])(
+    "a review that is refused after its game was read, through $name, counts for the bytes that were read, until its caller is refused unread",
+    async (kind) => {
+      const caller = newCaller();
+      await oneIsUsed(caller);
+      await using protocol = kind.open(app.url);
+      await expectTenAreRead(async () => JSON.stringify(await protocol.call("reviewGame", long, caller)));
+    },
+  );
+
+  test("a review that is refused after its game was read, through an agent's tool, counts for the bytes that were read, until its caller is refused unread", async () => {
+    const caller = newCaller();
+    await oneIsUsed(caller);
+    const { headers, body } = newMessage("tools/call", { name: "review_game", arguments: long });
+    await expectTenAreRead(async () =>
+      JSON.stringify((await send(app.url, { headers: { ...headers, ...caller }, body })).body),
+    );
+  });
+
+  test("a review that is refused after a short game was read counts for nothing", async () => {
+    const caller = newCaller();
+    await oneIsUsed(caller);
+    const short = { moves: moves, depth: 1 };
+    for (let count = 0; count < 40; count++) {
+      const { body } = await review(short, caller);
+      expect(body.detail).toContain("counts for 4 requests");
+    }
+  });
+});

@@ -1,7 +1,0 @@
-import { describe } from "vitest";
-import { testCorpus } from "../../../contract/doors/corpus.ts";
-import { useApp } from "../../../support/running-app.ts";
-
-describe("the corpus on WebAssembly, with the full network", () => {
-  testCorpus("wasm", useApp({ KIBITZ_DEFAULT_ENGINE: "stockfish-19" }));
-});

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { rpcProtocols } from "../../../contract/protocols/all-protocols.ts";
+import { startFen } from "../../../contract/protocols/cases/case.ts";
+import { json } from "../../../contract/protocols/clients/json.ts";
+import { type StreamClient, streamClients } from "../../../contract/protocols/stream-clients.ts";
+import { watchWork } from "../../../contract/protocols/watch-work.ts";
+import { createEnginesInProcess } from "../../../support/engines-in-process.ts";
+import { useApp } from "../../../support/running-app.ts";
+
+// How soon a real engine is free is measured in `leaving.timed`.
+const engines = createEnginesInProcess();
+const { expectWork, expectNoWork } = watchWork(engines);
+const app = useApp({ KIBITZ_SLOTS: "1" }, { engines });
+const never = new AbortController().signal;
+
+/** Searches for a minute, if nobody stops it. */
+const long = { fen: startFen, depth: 30 };
+const batch = { requests: [long, { ...long, multipv: 2 }, { ...long, multipv: 3 }] };
+
+const deadlineMs = 400;
+
+/** Calls with a deadline that passes during the search. */
+async function callWithDeadline<T>(call: () => Promise<T>): Promise<T> {
+  const { begun } = engines;
+  const outcome = await call();
+  expect(engines.begun, "begun before the deadline").toBeGreaterThan(begun);
+  return outcome;
+}
+
+const calls = [
+  ["streamEvaluate", long],
+  ["evaluateBatch", batch],
+] as const;
+
+describe.each(streamClients)("$name", ({ open }) => {
+  let client: StreamClient;
+  beforeAll(() => {
+    client = open(app.url);
+  });
+  afterAll(() => client[Symbol.asyncDispose]());
+
+  test.each(calls)("a caller that leaves %s ends all its searches", async (call, request) => {
+    const leave = new AbortController();
+    const read = Array.fromAsync(client.stream(call, request, leave.signal)).catch((error: unknown) => error);
+    await expectWork();
+    leave.abort();
+    expect(await read).toBeInstanceOf(Error);
+    await expectNoWork();
+  });
+
+  test("a reader that stops in the middle of streamEvaluate ends the search", async () => {
+    const leave = new AbortController();
+    for await (const _ of client.stream("streamEvaluate", long, leave.signal)) {
+      await expectWork();
+      // Connect's clients do not call a stream off that is merely read no further (2.2.0).
+      leave.abort();
+      break;
+    }
+    expect(leave.signal.aborted).toBe(true);
+    await expectNoWork();
+  });
+});
+
+describe.each(streamClients.filter(({ deadlines }) => deadlines))("$name", ({ open }) => {
+  test.each(calls)("a deadline of %s ends all its searches", async (call, request) => {
+    await using client = open(app.url);
+    const outcome = await callWithDeadline(() =>
+      Array.fromAsync(client.stream(call, request, never, deadlineMs)).catch((error: unknown) => error),
+    );
+    expect(String(outcome)).toMatch(/deadline.?exceeded/i);
+    await expectNoWork();
+  });
+});
+
+describe("a deadline of a unary call ends its search", () => {
+  test.each(rpcProtocols)("a deadline of a unary call ends its search: $name", async ({ open }) => {
+    await using protocol = open(app.url);
+    const outcome = await callWithDeadline(() =>
+      // The headers in which the protocols say it: both are sent, and each protocol reads its own.
+      protocol.call("evaluate", long, {
+        "Connect-Timeout-Ms": String(deadlineMs),
+        "grpc-timeout": `${deadlineMs}m`,
+      }),
+    );
+    expect(outcome).toMatchObject({ kind: "refusal", refusal: { code: "deadline_exceeded" } });
+    await expectNoWork();
+  });
+});
+
+test("a connection that is closed ends the search of a unary call of plain JSON", async () => {
+  const leave = new AbortController();
+  const left = fetch(`${app.url}/v1/eval`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(long),
+    signal: leave.signal,
+  });
+  const failed = expect(left).rejects.toThrow(/abort/);
+  await expectWork();
+  leave.abort();
+  await failed;
+  await expectNoWork();
+  await using protocol = json.open(app.url);
+  expect(await protocol.call("evaluate", { fen: startFen, depth: 2 })).toMatchObject({ kind: "answer" });
+});
