@@ -39,7 +39,10 @@ export interface AdmittedCall {
    * @throws KibitzError `rate_limited` if the caller's other calls have used up its error quota
    */
   check(): void;
-  /** Removes an MCP message from the rate of calls, because it counts in the windows of its caller. */
+  /**
+   * Removes an MCP message from the rate of calls, because it turned out to be an analysis, which counts in the windows of its
+   * caller.
+   */
   countAsAnalysis(): void;
   /** Counts the error with which the call ended before its handler, and reports the caller's windows. */
   refused(error: KibitzError): Promise<void>;

@@ -19,12 +19,12 @@ interface AuthenticatorOptions {
 }
 
 /**
- * The default time for which a key is not looked up again, in milliseconds. The promise is that revoking a key takes effect
- * within 5 s.
+ * The default time for which a key is not looked up again, in milliseconds. It is shorter than the 5 s within which a revocation
+ * is promised to take effect.
  */
 export const defaultKnownMs = 3000;
 
-/** The time after its last look-up for which a key stays valid if the store is unavailable, in milliseconds. */
+/** The time for which a key stays valid after its last look-up if the store is unavailable, in milliseconds. */
 const graceMs = 60_000;
 
 /** The maximum number of keys in memory. */
@@ -155,8 +155,8 @@ function keyFromHeader(authorization: string): string {
 }
 
 /**
- * True for a credential of a scheme other than Bearer, such as the Basic login of a proxy. A single word is not one, because it
- * may be a key without its scheme.
+ * True for a credential of a scheme other than Bearer, such as the Basic login of a proxy. False for a single word, which may be
+ * a key without its scheme.
  */
 export function isOtherScheme(authorization: string): boolean {
   return !/^(?:bearer\b|\S+$)/i.test(authorization);
@@ -171,7 +171,7 @@ const otherScheme = /^(?:basic|digest|negotiate|ntlm|token|apikey)(?= |$)/i;
 /**
  * Returns the error for a request with a credential that is not a Bearer key.
  *
- * @param violation the part of the request that is wrong
+ * @param violation rest of the sentence "The request …", such as `has an X-API-Key header`
  */
 export function wrongHeader(violation: string): KibitzError {
   return invalid(`The request ${violation}: send your API key as \`Authorization: Bearer kbz_…\`.`);

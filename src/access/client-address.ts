@@ -83,8 +83,8 @@ export function createNetworkTest(networks: readonly string[]): (address: string
 const familyOf = (address: string) => (isIP(address) === 4 ? "ipv4" : "ipv6");
 
 /**
- * True for an IPv6 address whose last 32 bits are an IPv4 address: that of a socket for both families (RFC 4291), or of a NAT64
- * (RFC 6052). Each IPv4 address is another caller.
+ * True for an IPv6 address whose last 32 bits are an IPv4 address. Sockets for both families (RFC 4291) and NAT64 (RFC 6052) have
+ * such addresses. Each IPv4 address in them counts as a caller of its own.
  */
 const endsWithIPv4 = createNetworkTest(["::ffff:0:0/96", "64:ff9b::/96"]);
 

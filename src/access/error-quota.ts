@@ -43,7 +43,10 @@ export function createErrorQuota(addRefusals: AddRefusals) {
     }
   }
 
-  /** Adds refusals to the used error quota. If the store cannot count them, they are lost; the call is rejected anyway. */
+  /**
+   * Adds refusals to the error quota that a caller has used. If the store cannot count them, they are lost, but the call is
+   * rejected nevertheless.
+   */
   function add(account: Account, refusals: number): void {
     charge(account, refusals).catch(() => {});
   }

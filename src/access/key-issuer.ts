@@ -18,7 +18,7 @@ interface KeyWish {
 export type IssuedKey =
   | { readonly kind: "issued"; readonly key: string; readonly record: KeyRecord }
   | TooManyKeys
-  /** There is no room for another key. */
+  /** No key was issued, because there is no room for another one. */
   | { readonly kind: "full" };
 
 /** All `max` keys of the window are issued. The oldest of them leaves the window after `waitMs` milliseconds. */

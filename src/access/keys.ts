@@ -83,7 +83,7 @@ export interface KeyExpiry {
 /**
  * Creates the rule for the expiry of keys.
  *
- * @param sharedNow clock that all nodes share; a key has expired only if it has by this clock and by the local one
+ * @param sharedNow clock that all nodes share; a key counts as expired only if it has expired by this clock and by the local one
  */
 export function createKeyExpiry(days: number, sharedNow?: () => number): KeyExpiry {
   const unusedMaxMs = days * dayMs;

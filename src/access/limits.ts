@@ -14,7 +14,7 @@ import { type Plan, type RatePolicy, ratesOf, windowOf } from "./plans.ts";
 import { type RateWindow, windowFrom } from "./rate-limit-fields.ts";
 
 interface EnterOptions {
-  /** The number of requests that the request counts as: 0 for a part of a request that was already counted. Default: 1. */
+  /** The number by which the request raises the count. It is 0 for a part of a request that is already counted. Default: 1. */
   readonly requests?: number;
   /**
    * If the caller has too many searches in flight, the request waits for a place until this signal is aborted. Without a signal,
@@ -33,7 +33,7 @@ export interface Admission {
   /**
    * Ends the request and counts its engine time.
    *
-   * @param answered false if the request was not answered; without engine time, it is then not counted
+   * @param answered false if the request got no answer; if it also used no engine time, it does not count
    */
   leave(engineMs: number, answered: boolean): void;
   /** Frees the place of a search that has ended. The request continues, and another search may begin. */

@@ -21,8 +21,8 @@ const expectedMs = 10_000;
 
 /**
  * Counts the batches and reviews in flight on this node, by caller. A caller may have as many as its plan allows searches,
- * because each keeps its request in memory while it waits. Batches and reviews may use all searches of the plan. Therefore a
- * single request waits for one of these searches to end, and is not rejected for as long as the batch or review lasts.
+ * because each keeps its request in memory while it waits. Batches and reviews may use all searches of the plan. A single request
+ * then waits for one of these searches to end. Otherwise it would be rejected for as long as the batch or review lasts.
  */
 export function createLongCalls() {
   const places = createPlaces();

@@ -62,7 +62,8 @@ export interface ReviewLimits extends Pick<SearchLimits, "depth" | "nodes"> {
 }
 
 /**
- * Returns the violations of a review: those of each search, and that of a game longer than the plan or one of its windows allows.
+ * Returns the violations of a review. They are those of each search, and one more if the game is longer than the plan or one of
+ * its windows allows.
  */
 export function excessOfReview(
   { lines, plies, pointer, shortened, ...search }: ReviewLimits,
