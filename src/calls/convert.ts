@@ -59,8 +59,8 @@ export function pathFromMessage(path: pb.Path): AnalysisRequest["path"] {
 type Answer = MessageInitShape<typeof EvaluateResponseSchema>;
 
 /**
- * Returns the message of an analysis. One shape serves both answers, because FindBestMoveResponse has the fields of
- * EvaluateResponse.
+ * Returns the message of an analysis. It serves as EvaluateResponse and as FindBestMoveResponse, because both have the same
+ * fields.
  */
 export function messageFromAnalysis(analysis: Analysis): Answer {
   const { request, best, ponder } = analysis;
@@ -112,7 +112,10 @@ export function repeatablePart(message: Message): Message | undefined {
   return part;
 }
 
-/** Returns the log fields of the search behind an answer, or behind the last message of a stream. Empty for other answers. */
+/**
+ * Returns the log fields of the search behind an answer, or behind the last message of a stream. Returns an empty object for
+ * other answers.
+ */
 export function searchFactsOf(answer: unknown): CallFields {
   if (isMessage(answer, StreamEvaluateResponseSchema)) {
     return searchFactsOf(answer.event.value);

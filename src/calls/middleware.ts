@@ -81,8 +81,8 @@ export function withLog(write: CallLine): Middleware {
 }
 
 /**
- * Returns the abort reason of a call if the error is only the AbortError that Node's timers and events throw then. Otherwise
- * returns the error.
+ * Returns the error with which a call fails. If the call was aborted, and the error is only the AbortError of a Node timer or
+ * event, returns the abort reason instead.
  */
 function withReason(thrown: unknown, { signal }: Call): unknown {
   return signal.aborted && thrown instanceof Error && thrown.name === "AbortError" ? signal.reason : thrown;
@@ -95,7 +95,7 @@ function codeOf(error: unknown, { signal }: Call): string {
   return hasLeft ? "canceled" : errorFromUnknown(error).code;
 }
 
-/** Adds the nearest request that would be answered to the error of a request, if there is such a request. */
+/** Extends the error of a request with a suggestion: the nearest request that would be answered, if there is one. */
 export function withSuggestions(preflight: PreflightMessage): Middleware {
   return (handler, method) => {
     const suggest = createSuggest(method, preflight);
@@ -166,7 +166,7 @@ export function withEtag(): Middleware {
 }
 
 /**
- * Generates the messages of an answer.
+ * Yields the messages of an answer, from the point of view of a middleware.
  *
  * @param messages calls the wrapped handler
  */

@@ -57,9 +57,9 @@ const smallMaxBytes = 4 * 1024;
 export const requestMaxBytes = 64 * 1024;
 
 const maxBytesOf: ReadonlyMap<DescMethod, number> = new Map<DescMethod, number>([
-  // 200 requests of 5 KiB, which is a long game each.
+  // A batch may have 200 requests of 5 KiB, each with a long game.
   [evaluateBatch, 1024 * 1024],
-  // A PGN of 256 KiB, which JSON writes with escapes.
+  // A PGN may have 256 KiB, and JSON adds escapes to it.
   [reviewGame, 512 * 1024],
 ]);
 

@@ -59,7 +59,7 @@ export function createRulebook({ beginWork, gate }: RulebookOptions) {
      * Plays moves from a position.
      *
      * @param check as in `BeginWork`
-     * @param counted the call whose caller the moves count for as one request; if the caller's window is used up, nothing is
+     * @param counted call that counts the moves as one request of its caller; if the window of the caller is used up, nothing is
      * played. Undefined if the moves belong to a call that is counted elsewhere.
      * @throws KibitzError `invalid_fen`, `illegal_position`, `illegal_move` for the fields `fen` and `moves`; the errors of the
      * caller's limits

@@ -6,12 +6,12 @@ import { holdsKey, type Plain } from "../text/plain-text.ts";
 import { createMessageReader, type MessageReading } from "./plain/read-message.ts";
 
 /**
- * Validates a request of a method, or an item of its batch, in the same way as before the call is counted. Rejects with the
- * KibitzError with which the call would end.
+ * Validates a request of a method, or an item of its batch, exactly as a call is validated before it is counted. Rejects with the
+ * KibitzError that such a call would end with.
  */
 export type PreflightMessage = (message: Message, method: DescMethod, account: Account) => Promise<unknown>;
 
-/** Adds the nearest request that would be answered to an error, if there is such a request. */
+/** Extends an error with a suggestion: the nearest request that would be answered, if there is one. */
 type Suggest = (error: KibitzError, sent: Plain, account: Account) => Promise<KibitzError>;
 
 /**
@@ -33,10 +33,11 @@ export function createSuggest(
 }
 
 /**
- * Adds the nearest request that would be answered to an error, if there is such a request. In the suggestion, misspelt keys are
- * corrected, numbers and booleans in strings are converted, numbers are moved into their range, a list is cut to the length of
- * the plan, a FEN is completed or freed from other pasted text, moves are spelled correctly, and the game of a review ends before
- * its illegal move. Nothing is suggested if a violation cannot be corrected, or if the corrected request has other violations.
+ * Extends an error with a suggestion: the nearest request that would be answered, if there is one. In the suggestion, misspelt
+ * keys are corrected, numbers and booleans in strings are converted, numbers are moved into their range, a list is cut to the
+ * length of the plan, a FEN is completed or freed from other pasted text, moves are spelled correctly, and the game of a review
+ * ends before its illegal move. Nothing is suggested if a violation cannot be corrected, or if the corrected request has other
+ * violations.
  *
  * @param preflight rejects with a KibitzError if a request would be rejected
  */

@@ -9,7 +9,7 @@ import { createMessageReader } from "./read-message.ts";
 export interface PlainReaderOptions {
   /** Called only if a request cannot be read, to report all its violations at once. The middleware checks every other message. */
   readonly violationsOf: Rules;
-  /** Called only if a request cannot be read, to suggest no request that would be rejected too. */
+  /** Called only if a request cannot be read. It prevents the suggestion of a request that would be rejected too. */
   readonly preflight: PreflightMessage;
 }
 
