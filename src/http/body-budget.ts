@@ -24,7 +24,7 @@ export interface BodyBudgetOptions {
   readonly maxBytesPerAddress?: number;
   /**
    * The number of bytes of each body that do not count. Most calls read no more than that, so large bodies cannot crowd them out.
-   * The most calls that may be in flight hold 313 MiB of such bytes together.
+   * If as many calls as possible are in flight, these bytes take 313 MiB.
    */
   readonly freeBytes?: number;
   /** Returns the address under which a caller is counted. */
@@ -128,7 +128,7 @@ export function createBodyBudget({
 
 /**
  * Reads a body to its end. Resolves with undefined if the body is longer than `maxBytes`: the responder must then discard the
- * rest. It uses events, because an iterator takes 12 µs more, of 85 µs for a whole request.
+ * rest. It uses events, because an iterator takes 12 µs more, while a whole request takes 85 µs.
  *
  * @throws CallerLeft if the body does not arrive completely, because its client has disconnected or is too slow; the error of
  * `count`

@@ -13,7 +13,9 @@ export type NodeResponse = ServerResponse | Http2ServerResponse;
 /** Answers a request, now or later. Returns false if the request is left, unread, to the next handler. */
 export type RequestHandler = (req: NodeRequest, res: NodeResponse) => boolean | Promise<boolean>;
 
-/** True for a CORS preflight, in which a browser asks what a page of another origin may send. The listener answers it. */
+/**
+ * True for a CORS preflight, in which a browser asks which requests a page of another origin may send. The listener answers it.
+ */
 export function isPreflight({ method, headers }: Pick<IncomingMessage, "method" | "headers">): boolean {
   return (
     method === "OPTIONS" &&
@@ -40,7 +42,7 @@ export function lateRequest(): KibitzError {
   return new KibitzError("request_timeout", "The request did not arrive in time.");
 }
 
-/** Aborts a response that cannot be finished, so that its client does not take the part for the whole. */
+/** Aborts a response that cannot be finished, so that its client does not mistake a part for the complete answer. */
 export function cutShort(res: NodeResponse): void {
   if ("stream" in res) {
     // `destroy()` would send NO_ERROR, as after a complete response (RFC 9113 section 8.1).
@@ -106,7 +108,7 @@ export function keepOpen(res: NodeResponse): void {
   }
 }
 
-/** HTTP/2 sessions have `timeout` too, but their type does not. */
+/** A connection with its idle timeout. An HTTP/2 session also has the property `timeout`, which its type lacks. */
 interface KeptOpen {
   readonly timeout?: number;
   setTimeout(ms: number): unknown;

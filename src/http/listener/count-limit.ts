@@ -18,8 +18,8 @@ const warnings = {
 };
 
 /**
- * The minimum time between two warnings about the same limit, in milliseconds: a limit that is reached is reached again at every
- * new connection.
+ * The minimum time between two warnings about the same limit, in milliseconds. Without it, every new connection beyond a limit
+ * would log a warning.
  */
 const warnEveryMs = 60_000;
 

@@ -193,8 +193,8 @@ function isHost(host: string): boolean {
 const onlyOnce = ["host", "authorization", "content-type"];
 
 /**
- * Rejects a request that has Host, Authorization or Content-Type twice (RFC 9110 section 5.3), or headers larger than
- * `headersMaxBytes`: over HTTP/2, Node accepts 64 KiB.
+ * Rejects a request that has two Host, Authorization or Content-Type headers (RFC 9110 section 5.3), or whose headers are larger
+ * than `headersMaxBytes`. Node itself accepts 64 KiB over HTTP/2.
  */
 function checkHeaders({ rawHeaders }: NodeRequest, headersMaxBytes: number): void {
   const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());

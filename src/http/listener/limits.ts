@@ -1,8 +1,9 @@
 /** Limits on connections and on their calls, in time, bytes and numbers. */
 export const listenerLimits = {
   /**
-   * Timeout for the headers, in milliseconds. It runs from the beginning of a connection to the bytes that show its protocol;
-   * from the first byte of a request to the end of its headers (HTTP/1.1); from the preface to the first headers (HTTP/2).
+   * Timeout for the headers, in milliseconds. For a new connection, it runs until the bytes that show the protocol. For HTTP/1.1,
+   * it runs from the first byte of a request to the end of its headers. For HTTP/2, it runs from the preface to the first
+   * headers.
    */
   headersTimeoutMs: 10_000,
   /**
@@ -25,13 +26,13 @@ export const listenerLimits = {
    * health status that does not change; the health protocol makes such a client watch again.
    */
   silenceTimeoutMs: 300_000,
-  /** The maximum size of the headers of a request, with its target. It is also Node's default. */
+  /** The maximum size of the headers of a request, including the request target. It is also Node's default. */
   headersMaxBytes: 16 * 1024,
   /** The maximum number of connections. An idle connection takes about 10 kB. */
   connectionsMax: 10_000,
   /**
    * The maximum number of requests that wait on an HTTP/1.1 connection while another request is answered. Each takes 4 kB, and
-   * hardly any client sends a second one.
+   * few clients send even one before they have the answer to the last one.
    */
   requestsWaitingMax: 16,
   /** The maximum number of calls in flight on one HTTP/2 connection, the same as in gRPC servers and Envoy. */

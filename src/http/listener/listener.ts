@@ -32,8 +32,8 @@ export interface Listener {
 export interface ListenerOptions extends Omit<DispatchOptions, "headersMaxBytes"> {
   readonly log: Pick<Log, "error" | "warn">;
   /**
-   * Returns the caller for which a connection counts, or a request according to its headers. Returns undefined if only the total
-   * counts, as for connections of trusted proxies.
+   * Returns the caller under which a connection is counted, or a request with its forwarding headers. Returns undefined if only
+   * the total counts, as for connections of trusted proxies.
    */
   readonly callerOf: (origin: Pick<RequestContext, "address" | "forwardedFor">) => string | undefined;
   /** The maximum number of connections of one caller. */

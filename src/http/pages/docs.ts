@@ -16,7 +16,7 @@ interface ApiPagesOptions {
 }
 
 /**
- * Creates the handler of `/openapi.json`, of `/docs`, which shows that document, of `/llms.txt`, and of the icon that browsers
+ * Creates the handler of `/openapi.json`, `/docs` (a page that shows this document), `/llms.txt`, and the icon that browsers
  * request from every server.
  */
 export function createApiPages({ plans, tools }: ApiPagesOptions): RequestHandler {
