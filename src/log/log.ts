@@ -9,7 +9,7 @@ interface FieldTypes {
 
 /**
  * The only fields that a log line may have besides its message. The types and the log itself reject all others, so that no
- * headers, bodies or credentials are logged. The only texts of a client are the shortened path and validated positions.
+ * headers, bodies or credentials are logged. A client's text appears only as a shortened path and as validated positions.
  */
 const fieldTypes = {
   /** Id of the request, which its answer also has. */
