@@ -31,7 +31,7 @@ import { cancelOnDisconnect, dropLongTimeout } from "./workarounds.ts";
 interface ConnectAdapterOptions {
   /** The `handlers` of a Connect router, one for each method. */
   readonly handlers: readonly UniversalHandler[];
-  /** Called with each decompressed message before Connect decodes it. Rejects if the message must be rejected. */
+  /** Called with each decompressed message before Connect decodes it. Rejects if Connect must not decode the message. */
   readonly checkMessage?: CheckMessage;
   /**
    * Called before a request is rejected for its HTTP method or media type. Rejects with a KibitzError if the caller must be

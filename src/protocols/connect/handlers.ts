@@ -110,8 +110,8 @@ function callOf({ method, values, signal }: HandlerContext): Call {
 }
 
 /**
- * Returns the signal of a call with abort reasons that handlers know. Connect's own reasons are the error of the deadline, and
- * the errors that Connect writes.
+ * Returns a copy of the signal of a call. Its abort reasons are those that handlers know, in place of Connect's own errors for
+ * the deadline and for the end of a call.
  */
 function withOwnReason(signal: AbortSignal): AbortSignal {
   const controller = new AbortController();

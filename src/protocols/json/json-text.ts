@@ -84,8 +84,8 @@ function violationsOfText(text: string, wanted: string): readonly Violation[] {
  * Finds the place where a text stops being JSON, and each repeated key before that place. Finds nothing if they come late in a
  * long text.
  *
- * @param text text with at most 32 levels, as counted by `countJson`; the parser calls itself for each level, and finds no more
- * levels before the first syntax error
+ * @param text text with at most 32 levels according to `countJson`, because the parser calls itself for each level; before the
+ * first syntax error, it finds no more levels than `countJson`
  */
 export function explainJson(text: string): readonly Violation[] {
   const start = text.slice(0, explainedMaxLength);

@@ -90,7 +90,7 @@ function createBatchReader(
     const given = sent[list.name];
     return Array.isArray(given) ? given : [];
   };
-  /** Reads the batch with empty items. */
+  /** Reads a batch in which empty items replace the sent ones, to find the violations of the batch itself. */
   const readWhole = createPlainReader(method, options, (json) => {
     const sent = json as Plain;
     const items = itemsOf(sent);
@@ -123,8 +123,8 @@ function createBatchReader(
   }
 
   /**
-   * The end of the last reading. Batches are read one at a time, because a parsed batch may take 22 times as much memory as its
-   * text.
+   * Resolves when the last batch has been read. Batches are read one at a time, because a parsed batch may take 22 times as much
+   * memory as its text.
    */
   let lastReading: Promise<unknown> = Promise.resolve();
 

@@ -9,11 +9,11 @@ import type { RequestOutcome } from "../../request/context.ts";
 export interface AnswerForm {
   /** The value of the Content-Type header. */
   readonly contentType: string;
-  /** Sent between two parts if nothing else is sent for a while. Readers skip it. */
+  /** Text that is sent between two parts if nothing else was sent for a while. Readers skip this text. */
   readonly heartbeat: string;
   /**
-   * True if the head waits until the answer is complete, or until the first heartbeat at most. Until then, an error still gets
-   * its own status, and the RateLimit fields are exact.
+   * True if the status and headers wait until the answer is complete, or until the first heartbeat at most. Until then, an error
+   * still gets its own status, and the RateLimit fields are exact.
    */
   readonly headWaits: boolean;
 }

@@ -100,7 +100,7 @@ export async function* follow<Event extends QueuedEvent>(
   }
 }
 
-/** Returns a score for programs. */
+/** Returns a score as fields for programs, together with its text. */
 export function shownScore(score: PlainScore): Plain {
   return { ...score, text: scoreText(score) };
 }

@@ -60,7 +60,7 @@ const versions: readonly string[] = [...SUPPORTED_PROTOCOL_VERSIONS, "2026-07-28
 const unsupportedVersion = -32_000;
 
 /**
- * Returns the form of the answer. If a client accepts both types, it gets events only if it names their type or asks for
+ * Returns the form of the answer. If a client accepts both types, it gets events only if it names the type of events or asks for
  * progress, because most clients that accept everything read only JSON.
  *
  * @throws KibitzError if the client accepts neither type
@@ -80,7 +80,7 @@ function formOf(accept: string | undefined, { params }: Plain): "json" | "events
   return takesEvents && reads ? "either" : "json";
 }
 
-/** Returns the last message of a stream of events, which is the answer, as JSON. */
+/** Returns the answer in a stream of events as JSON. The answer is the last message of the stream. */
 async function asJson(response: Response): Promise<Response> {
   if (response.headers.get("content-type") !== events) {
     return response;

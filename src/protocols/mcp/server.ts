@@ -9,7 +9,7 @@ import { annotations, instructions, tools } from "./tools.ts";
 
 /** The client of a server, as the server sees it. */
 export interface Peer {
-  /** Aborted when the client disconnects, which cancels its calls. */
+  /** Aborted when the client disconnects, which cancels the calls of the client. */
   readonly left: AbortSignal;
   /**
    * Returns the service for one call of a tool.
