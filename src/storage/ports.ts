@@ -22,8 +22,8 @@ export interface SharedAnswers<T> {
 }
 
 /**
- * Claims on searches, with which one node searches for all nodes that get the same request at the same time. No method rejects or
- * waits long: if the store is not available, every node gets a claim of its own.
+ * Claims on searches. The node with the claim searches for all nodes that get the same request at the same time. No method
+ * rejects or waits long: if the store is not available, every node gets a claim of its own.
  */
 export interface SearchClaims<T> {
   /** Claims a search for this node, unless another node has already claimed it. Disposing of the claim ends it. */
@@ -43,8 +43,8 @@ interface HeldClaim<T> extends Disposable {
 interface TakenClaim<T> extends Disposable {
   readonly kind: "taken";
   /**
-   * Resolves with the answer of the other node. Resolves with undefined if its claim ends without an answer, or if `signal` is
-   * aborted.
+   * Resolves with the answer of the other node. Resolves with undefined if the claim of that node ends without an answer, or if
+   * `signal` is aborted.
    */
   answer(signal: AbortSignal): Promise<T | undefined>;
 }
@@ -70,7 +70,7 @@ export const unwatched: StoreWatch = { worked() {}, failed() {} };
 export interface KeyRecord {
   /** Public id of the key. */
   readonly id: string;
-  /** The hash of the key, in hexadecimal. Unique. */
+  /** The hash of the key, in hexadecimal. No two keys have the same hash. */
   readonly hash: string;
   readonly name: string | undefined;
   /** Id of the key's plan. */
@@ -171,8 +171,8 @@ export interface EngineTime {
  */
 export interface UsageStore {
   /**
-   * Adds engine time to the stored window of the same rate and subject, or begins a new window if that one has ended at `now`. Of
-   * two different ends of a window, the earlier one is kept, because a clock that ran ahead may have begun the window.
+   * Adds engine time to the stored window of the same rate and subject, or begins a new window if that one has ended at `now`. If
+   * the two windows end at different times, the earlier end is kept, because a clock that ran ahead may have begun the window.
    */
   add(used: readonly EngineTime[], now: number): Promise<void>;
   /** Resolves with the windows that have not ended at `now`. */
@@ -196,7 +196,7 @@ export interface QuotaWindow extends LimitWindow {
 
 export interface WindowUse {
   readonly used: number;
-  /** Milliseconds until the window ends, by the store's clock. If the window has not begun, its whole length. */
+  /** Milliseconds until the window ends, by the store's clock. If the window has not begun, this is its whole length. */
   readonly endsInMs: number;
 }
 

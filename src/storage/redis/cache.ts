@@ -23,7 +23,7 @@ const dayMs = 86_400_000;
 
 /**
  * Creates a cache of answers that all nodes share. Like an engine's hash table, it has a fixed number of places. The hash of a
- * key selects the place, and a new answer replaces the old answer there. So the memory is bounded without a list of answers, and
+ * key selects the place, and a new answer replaces the old answer there. This bounds the memory without a list of answers, and
  * each read or write is one command. A place also stores the hash of its key, so a different key with the same place is a miss.
  */
 export function createRedisCache<T>(redis: Redis, { bytes, format }: RedisCacheOptions<T>): SharedAnswers<T> {

@@ -36,10 +36,10 @@ end`,
 );
 
 /**
- * Creates the claims on searches, which are stored in Redis under these keys:
+ * Creates the claims on searches in Redis, which has the following names.
  *
- *     claim:<search>   text: the id of the claim. It expires if the node that holds it is killed or cut off
- *     found:<id>       text: the answer that was found under this claim, for the nodes that wait for it
+ * - `claim:<search>` is a text: the id of the claim. It expires if the node that holds the claim is killed or cut off.
+ * - `found:<id>` is a text: the answer that was found under this claim, for the nodes that wait for it.
  */
 export function createRedisClaims<T>(
   redis: Redis,

@@ -15,9 +15,14 @@ const redisTimes = {
    * half second that callers are promised, because timers may fire late.
    */
   operationMaxMs: 450,
-  /** The longest wait for a connection, and then for the replies to its password and database. */
+  /**
+   * The longest wait for a connection, and then for the replies to the commands that send the password and select the database.
+   */
   connectMaxMs: 1000,
-  /** The longest wait of a brief call. Its reply saves the caller some time, and a slow Redis must not cost the caller more. */
+  /**
+   * The longest wait of a brief call. The reply only saves the caller time, so waiting for a slow Redis must not cost more time
+   * than that.
+   */
   briefMaxMs: 100,
   /** The time for which no brief call is sent after one has failed. A slow Redis then delays only one of them in this time. */
   briefRestMs: 1000,
@@ -78,10 +83,7 @@ export interface Redis extends Disposable {
    * answered once.
    */
   now(): number | undefined;
-  /**
-   * Returns the time by Redis's clock until which the reply to a call that is sent now is awaited. Returns undefined until Redis
-   * has answered once.
-   */
+  /** Returns the deadline, by Redis's clock, of a call that is sent now. Returns undefined until Redis has answered once. */
   deadline(): number | undefined;
   /**
    * Sends one command. Keys come before all other arguments, and get the prefix.

@@ -1,18 +1,17 @@
 import { redisScript } from "./connection.ts";
 
 /**
- * Functions that all scripts of this file share. The keys in Redis are these. Each name follows the prefix that a script gets as
- * its first key.
+ * Functions that all scripts of this file share. Redis has the following names, each after the prefix that a script gets as its
+ * first key. None of them expires: `prune` deletes API keys that have ended.
  *
- *     id:<id>             hash: the record, its network and its idempotency key (`wish`)
- *     hash:<hash>         text: the id of the key with this hash
- *     all                 sorted set: ids by the time at which the keys were created
- *     of:<address>, near:<network>   sorted sets: ids of the keys that were issued there, by the same time
- *     wished:<address>    hash: ids by idempotency key
- *     revoked, unused     sorted sets: ids by the time at which the key was revoked, or last used; `unused` has all self-service keys
- *     pepper              text: the check value of the pepper with which the keys were hashed
- *
- * No key in Redis expires: `prune` deletes API keys that have ended.
+ * - `id:<id>` is a hash: the record of a key, its network, and its idempotency key (`wish`).
+ * - `hash:<hash>` is a text: the id of the key with this hash.
+ * - `all` is a sorted set: the ids of all keys by the time of creation.
+ * - `of:<address>` and `near:<network>` are sorted sets: the ids of the keys issued there, by the time of creation.
+ * - `wished:<address>` is a hash: the ids of keys by idempotency key.
+ * - `revoked` is a sorted set: the ids of revoked keys by the time of revocation.
+ * - `unused` is a sorted set: the ids of all self-service keys by the time of last use.
+ * - `pepper` is a text: the check value of the pepper with which the keys were hashed.
  */
 const prelude = `
 local keys = KEYS[1]

@@ -1,10 +1,11 @@
 import { redisScript } from "./connection.ts";
 
 /**
- * Functions that all scripts of this file share. The keys in Redis are these:
+ * Functions that all scripts of this file share. Redis has the following names.
  *
- *     window:<rate> <subject>    hash: `used` of a window, which expires when the window ends
- *     places:<subject>           sorted set: searches in flight, by the time when their place becomes free unless their node renews it
+ * - `window:<rate> <subject>` is a hash: the `used` part of a window. It expires when the window ends.
+ * - `places:<subject>` is a sorted set: the searches in flight, by the time when their place becomes free unless their node renews
+ *   it.
  *
  * Each script gets its numbers as JSON, or in the order that its comment gives. All times are in milliseconds, by Redis's clock.
  */
