@@ -251,10 +251,10 @@ const catalogue = {
   },
 } as const satisfies Record<string, Entry>;
 
-/** A stable error code: the `code` of a problem document, the `reason` of an ErrorInfo (in upper case). */
+/** A stable error code. It is the `code` of a problem document and, in upper case, the `reason` of an ErrorInfo. */
 export type ErrorCode = keyof typeof catalogue;
 
-/** All codes, in the order of the catalogue. */
+/** All error codes, in the order of the catalogue. */
 export const errorCodes = Object.keys(catalogue) as readonly ErrorCode[];
 
 /**

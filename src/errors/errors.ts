@@ -137,7 +137,11 @@ export function errorFromViolations(
   return new KibitzError(first.code, `${first.message}${more}`, { ...options, violations });
 }
 
-/** @throws KibitzError if there are violations */
+/**
+ * Rejects a request that has violations.
+ *
+ * @throws KibitzError if there are any
+ */
 export function refuseViolations(violations: readonly Violation[]): void {
   if (violations.length > 0) {
     throw errorFromViolations(violations);
