@@ -122,7 +122,11 @@ export function identifyRequest(
   return context;
 }
 
-/** @throws TypeError if the edge has not identified the request */
+/**
+ * Returns the context of a request.
+ *
+ * @throws TypeError if the listener has not identified the request
+ */
 export function contextOf(request: object): RequestContext {
   const context = (request as Identified)[contextKey];
   if (context === undefined) {
