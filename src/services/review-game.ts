@@ -29,7 +29,7 @@ export interface ReviewOptions {
   readonly searchesAtOnce: number;
   /** Yields the thread. If all positions are cached, the review would otherwise block the thread until its end. */
   readonly turn: Turn;
-  /** Admits a search, and charges its engine time when disposed of. Unset if nothing is counted. */
+  /** Admits a search. Disposing of the admission charges the engine time of the search. Undefined if nothing is counted. */
   readonly admit?: (
     request: ValidatedReview["requests"][number],
     signal: AbortSignal,
