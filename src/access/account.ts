@@ -3,7 +3,7 @@ import { openPlan, type Plan } from "./plans.ts";
 
 export type { KeyRecord };
 
-/** A caller, from the point of view of the limits. */
+/** A caller with everything that limits and the queue need to know about it. */
 export interface Account {
   /**
    * The name by which limits count the caller, and by which the queue shares its slots. It is the address for calls without a

@@ -9,7 +9,7 @@ import type { RateWindow } from "./rate-limit-fields.ts";
 
 export interface Refusal {
   readonly code: "rate_limited" | "quota_exhausted" | "concurrency_limited";
-  /** The name of the exceeded limit, such as `minute`, and its quota. */
+  /** Name of the exceeded limit, such as `minute`. The field after it is the quota of this limit. */
   readonly limit: string;
   readonly quota: number;
   /**

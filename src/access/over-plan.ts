@@ -37,7 +37,7 @@ export function batchMaxOf(limits: PlanLimits): number {
   return Math.min(batchItemsMax, requestQuotaOf(limits));
 }
 
-/** Returns the maximum number of requests that every window of the plan allows. */
+/** Returns the largest number of requests that is within every request quota of the plan. */
 function requestQuotaOf({ rates }: PlanLimits): number {
   return Math.min(...rates.filter(({ unit }) => unit === "request").map(({ quota }) => quota));
 }

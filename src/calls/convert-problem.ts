@@ -3,7 +3,7 @@ import { type Problem, ProblemSchema } from "../../gen/chess/analysis/v1/problem
 import type { KibitzError } from "../errors/errors.ts";
 import { problemFromError } from "../errors/problem.ts";
 
-/** The descriptor of {@link problemMessage}, for messages that carry messages of many types. */
+/** The descriptor of {@link problemMessage}, for the details of RPC errors, which may have any type. */
 export const problemDesc = ProblemSchema;
 
 /**

@@ -15,7 +15,7 @@ import type { Rules } from "./rules.ts";
 import { createSuggest, type PreflightMessage } from "./suggest.ts";
 import { inOwnSpan } from "./trace-call.ts";
 
-/** Wraps the handler of a method in a handler that does more. */
+/** Wraps the handler of a method in a handler with an additional duty, such as logging. */
 export type Middleware = (handler: Handler, method: DescMethod) => Handler;
 
 /**

@@ -21,7 +21,7 @@ export interface PlayedMoves {
 
 /** The moves of a game in PGN. */
 export interface MovesOfPgn extends PlayedMoves {
-  /** Remarks on corrections of the PGN. */
+  /** Warnings about corrections of the PGN. */
   readonly warnings: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export interface PlayedPosition
   /** The legal moves in the alphabetical order of their SAN. */
   readonly legal: readonly MoveName[];
   readonly check: boolean;
-  /** Remarks on the position, and on corrections of the FEN. */
+  /** Warnings about the position, and about corrections of the FEN. */
   readonly warnings: readonly string[];
 }
 

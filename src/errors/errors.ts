@@ -41,7 +41,7 @@ export const violationsMax = 20;
 
 interface KibitzErrorOptions {
   readonly violations?: readonly Violation[];
-  /** Replaces the next action of the catalogue. */
+  /** Next action for this error, in place of the one in the catalogue. */
   readonly nextAction?: NextAction;
   /** Time until a retry makes sense, in milliseconds. */
   readonly retryAfterMs?: number;

@@ -4,7 +4,7 @@ import Negotiator from "negotiator";
 import { KibitzError } from "../errors/errors.ts";
 import type { RequestOutcome } from "../request/context.ts";
 
-/** A request over HTTP/1.1 or HTTP/2, which share one port. */
+/** A request over HTTP/1.1 or HTTP/2. Both versions share one port. */
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
 
 /** The answer to a {@link NodeRequest}. */

@@ -42,7 +42,7 @@ const fieldTypes = {
   engine: "string",
   /** The way in which the engine runs: `native` or `wasm`. */
   path: "string",
-  /** Kind of an engine's failure. */
+  /** Kind of failure of an engine. */
   kind: "string",
   attempt: "number",
   /** A validated position as a normalized FEN. */

@@ -161,7 +161,7 @@ const { reviewGame } = GameService.method;
 type RequestMessage = MessageShape<typeof single.input>;
 type ReviewMessage = MessageShape<typeof reviewGame.input>;
 
-/** The number of batch items that raise the cost of a rejection by one. */
+/** The number of items in a batch that raise the cost of rejecting the batch by one. */
 const itemsForOne = 10;
 
 interface PreflightOptions {

@@ -208,7 +208,7 @@ export interface AdmissionRequest {
   readonly expectedMs: number;
   /** Windows of engine time. If one of them is used up, the request is rejected. */
   readonly engineTime: readonly QuotaWindow[];
-  /** Windows of requests. The request takes `count` from each of them. */
+  /** Windows of requests. An admitted request raises the use of each by `count`. */
   readonly requests: readonly QuotaWindow[];
   readonly count: number;
 }
@@ -226,7 +226,7 @@ export interface RunningSearch {
   readonly elapsedMs: number;
 }
 
-/** The place that an admitted request takes among its caller's searches at a time. */
+/** The place that an admitted request takes. A plan limits the number of places, and so the searches at a time. */
 export interface TakenPlace {
   /** Frees the place. The request continues without it. */
   free(): void;

@@ -277,7 +277,7 @@ function refuseHalfPair(violations: Violation[], name: string): undefined {
   violations.push({ pointer: "", code: "invalid_type", message: `${name} contains an unpaired surrogate.` });
 }
 
-/** Adds a step before the pointers of all violations except the first `from`. */
+/** Adds a step at the beginning of the pointers of all violations from index `from` on. */
 function prefixViolations(violations: Violation[], from: number, key: string | number): void {
   for (const [index, violation] of violations.entries()) {
     if (index >= from) {

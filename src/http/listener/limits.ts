@@ -1,4 +1,4 @@
-/** Limits on connections and on their calls, in time, bytes and numbers. */
+/** The limits on connections and their calls: times, sizes and numbers. */
 export const listenerLimits = {
   /**
    * Timeout for the headers, in milliseconds. For a new connection, it runs until the bytes that show the protocol. For HTTP/1.1,

@@ -5,7 +5,7 @@ import { endSoon } from "../lingering-close.ts";
 /** The requests of one HTTP/1.1 connection. One request is answered at a time. A few that arrive in the meantime wait. */
 export interface RequestQueue {
   take(res: ServerResponse): void;
-  /** The response to the request that is being answered, or else to the next request. */
+  /** The response to the request that is being answered, or to the next request if none is being answered. */
   readonly first: ServerResponse | undefined;
   /** Accepts no more requests. The connection ends after the answer to the last request that has arrived completely. */
   stop(): void;

@@ -15,7 +15,7 @@ import { parseJsonObject, readJsonObject } from "./json-text.ts";
 import { queryOf, readJsonText } from "./read-json.ts";
 import { kindOfRoute, type Route } from "./routes.ts";
 
-/** A request after reading. */
+/** A request whose body or query has been read. */
 interface ReadRequest extends Pick<Call, "unreadable"> {
   readonly message: Message;
 }

@@ -57,7 +57,7 @@ export function streamOfRoute({ verb, path }: Route, routes: readonly Route[]): 
   );
 }
 
-/** The messages from which a stream chooses, and the one that is the answer. */
+/** The types of messages that a stream can send, and the type that is the answer. */
 interface StreamEvents {
   readonly choice: DescOneof;
   readonly answer: DescOneof["fields"][number];

@@ -19,9 +19,9 @@ export interface AnswerForm {
 }
 
 interface AnswerTimes {
-  /** The longest time without a byte, in milliseconds. */
+  /** The longest period in which no byte is sent, in milliseconds. */
   readonly heartbeatMs: number;
-  /** Start of the first such time, as `performance.now()`. */
+  /** Start of the first period without a byte, as `performance.now()`. */
   readonly startedAt: number;
 }
 
@@ -40,7 +40,7 @@ export async function sendAnswer(
 ): Promise<void> {
   // Both kinds of responses have the same methods, but their overloads do not agree.
   const res = response as ServerResponse;
-  /** The parts that wait for the head; undefined after the head has been sent. */
+  /** The text that waits until the status and headers are sent; undefined after that. */
   let held: string | undefined = "";
   /** Resolves when all text that was written until now has been sent. Resolves with false if the client has disconnected. */
   let sent = Promise.resolve(true);

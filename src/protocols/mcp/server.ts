@@ -27,7 +27,7 @@ export interface Peer {
  */
 const listTtlMs = 86_400_000;
 
-/** The tools in the form that the specification requires for their list. */
+/** The tools in the form of the MCP method `tools/list`. */
 const listed = tools.map(({ name, title, description, inputSchema, outputSchema }) => ({
   name,
   title,

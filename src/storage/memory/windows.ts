@@ -6,7 +6,7 @@ import type { LimitWindow, WindowUse } from "../ports.ts";
  */
 const sweptMin = 1000;
 
-/** Counts the use of windows in this process. Each window begins with its first use. */
+/** Counts the use of rate limit windows in this process. Each window begins with its first use. */
 export function createWindows() {
   const begun = new Map<string, { used: number; readonly endsAt: number }>();
   let sweptAt = sweptMin;

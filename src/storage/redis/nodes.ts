@@ -13,7 +13,7 @@ export interface NodeReport {
   /** Time since the node became ready, in milliseconds. */
   readonly upMs: number;
   readonly slots: number;
-  /** The numbers of searches that have a slot, and that wait for one. */
+  /** The number of searches that have a slot; the next field is the number of searches that wait for one. */
   readonly running: number;
   readonly waiting: number;
 }
