@@ -96,7 +96,7 @@ interface SelfServiceWish {
   /** The caller's address, as `Access.addressOf` returns it. */
   readonly address: string;
   readonly name: string | undefined;
-  /** The idempotency key. A second request with the same one within a day gets the same key record, with a new secret. */
+  /** The idempotency key. A second request with this idempotency key within a day gets the same key record, with a new secret. */
   readonly idempotencyKey: string | undefined;
 }
 

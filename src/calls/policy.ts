@@ -48,12 +48,12 @@ export function rpcMaxBytesOf(method: DescMethod): number {
 const batchMessageMaxBytes = 256 * 1024;
 
 /**
- * The maximum size of a request that is not an analysis, such as a name, a query or a tool's question, in bytes. Decoding 64 KiB
+ * The maximum size in bytes of a request that is not an analysis, such as a name, a query or a tool's question. Decoding 64 KiB
  * takes 7 ms.
  */
 const smallMaxBytes = 4 * 1024;
 
-/** The maximum size of an analysis request in bytes, unless its method permits more. */
+/** The maximum size in bytes of an analysis request, unless its method permits more. */
 export const requestMaxBytes = 64 * 1024;
 
 const maxBytesOf: ReadonlyMap<DescMethod, number> = new Map<DescMethod, number>([

@@ -258,8 +258,8 @@ export type ErrorCode = keyof typeof catalogue;
 export const errorCodes = Object.keys(catalogue) as readonly ErrorCode[];
 
 /**
- * Returns why a request was rejected: `wrong` if the request is invalid or exceeds the plan, `early` if the caller must wait,
- * `other` if the API key is missing or invalid or the server failed.
+ * Returns why a request was rejected. `wrong`: the request is invalid or exceeds the plan. `early`: the caller must wait.
+ * `other`: the caller is not authenticated, or the server failed.
  */
 export function refusalKind(code: ErrorCode): "wrong" | "early" | "other" {
   const { status } = errorKind(code);

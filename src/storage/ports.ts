@@ -58,7 +58,7 @@ export class StoreUnavailable extends Error {}
 /** Thrown if a write was sent to a store and the reply was lost. The store may have carried out the write. */
 export class OutcomeUnknown extends StoreUnavailable {}
 
-/** Gets the result of each read and write of a store, for the log. */
+/** Called after each read and write of a store, with its result, for the log. */
 export interface StoreWatch {
   worked(what: "read" | "write"): void;
   failed(what: "read" | "write", why: string): void;
@@ -107,8 +107,8 @@ export interface IssueTerms {
   /** The keys that are deleted if there is no room for a new key. */
   readonly ended: EndedKeys;
   /**
-   * The idempotency key of the request. If the address sends the same one again in the window, it gets the same key record with a
-   * new secret.
+   * The idempotency key of the request. If the address sends the same idempotency key again in the window, it gets the same key
+   * record with a new secret.
    */
   readonly idempotencyKey: string | undefined;
 }

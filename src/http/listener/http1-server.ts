@@ -136,7 +136,7 @@ export function createHttp1Server(
   };
 }
 
-/** True if an answer is complete, even if {@link endBeforeBody} ends its response later. */
+/** True if an answer is complete, even if `endBeforeBody` ends its response later. */
 function isAnswered(res: NodeResponse): boolean {
   return res.writableEnded || outcomeOf(res.req).answeredAt !== undefined;
 }

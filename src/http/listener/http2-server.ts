@@ -100,8 +100,8 @@ export function createHttp2Server(
 }
 
 /**
- * Closes a stream if its client reads nothing of a waiting answer for `silenceTimeoutMs`, or for up to twice that time. Node's
- * own timeouts of streams and sessions restart with every ping.
+ * Closes a stream if its client does not read a waiting answer for `silenceTimeoutMs`, or for up to twice that time. Node's own
+ * timeouts of streams and sessions restart with every ping.
  */
 function closeUnread(stream: ServerHttp2Stream, silenceTimeoutMs: number): void {
   let waitingBytes = 0;

@@ -221,8 +221,8 @@ interface StreamEvent {
 }
 
 /**
- * Creates the writer of a stream's messages as events. It returns undefined for a message in which no field that this version
- * knows is set.
+ * Creates the writer of a stream's messages as events. It returns undefined for a message that sets no field known to this
+ * version.
  */
 function createEventWriter(method: DescMethod): (message: Message) => StreamEvent | undefined {
   const { choice, answer } = eventsOf(method);

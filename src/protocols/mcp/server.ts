@@ -7,7 +7,7 @@ import { noMessage } from "./refusals.ts";
 import type { Report } from "./tool.ts";
 import { annotations, instructions, tools } from "./tools.ts";
 
-/** The client of a server, as the server sees it. */
+/** The client that a server of the Model Context Protocol serves. */
 export interface Peer {
   /** Aborted when the client disconnects, which cancels the calls of the client. */
   readonly left: AbortSignal;

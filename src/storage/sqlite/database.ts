@@ -70,7 +70,7 @@ export class StoreUnusable extends Error {
 class NewerDatabase extends Error {}
 
 export interface DatabaseOptions {
-  /** Gets the result of every read and write. */
+  /** Called after every read and write, with its result. */
   readonly watch?: StoreWatch;
   /** The longest wait for another process's lock, in milliseconds. */
   readonly busyMaxMs?: number;
