@@ -48,6 +48,18 @@ describeWith("chromium")("texts that are pasted on the page", () => {
     await page.getByRole("gridcell", { name: "e2, White pawn" }).waitFor();
   });
 
+  test("a pasted link that cannot be read is explained beside the start position, without the moves before", async () => {
+    const { page, moves } = await open("#moves=e4_e5&depth=3");
+    await page.getByRole("gridcell", { name: "e5, Black pawn" }).waitFor();
+    await paste(page, `${kibitz.url}/#fen=8/8/nonsense_w`);
+    await page.getByRole("alert").filter({ hasText: "The link cannot be read" }).waitFor();
+    await page.getByRole("gridcell", { name: "e7, Black pawn" }).waitFor();
+    expect(await moves.allTextContents()).toEqual([]);
+    await page.goBack();
+    await page.getByRole("gridcell", { name: "e5, Black pawn" }).waitFor();
+    expect(await moves.allTextContents()).toEqual(["e4", "e5"]);
+  });
+
   test("a pasted text or link that cannot be used is answered with a message that goes with the next move", async () => {
     const { page, move, notice } = await open();
     await paste(page, "Who is better here?");

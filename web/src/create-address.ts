@@ -172,8 +172,11 @@ export function createAddress({ game, settings }: AddressedParts) {
       if (place.pgn !== "" && game.takePgn(place.pgn, "link").kind === "game") {
         game.review(place.pgn);
       }
-    } else {
-      game.takeFen(place.fen, place.moves, "link");
+    } else if (game.takeFen(place.fen, place.moves, "link").kind === "faults") {
+      // The error is shown with the start position, not with a game that the link does not have.
+      const refused = game.refused.peek();
+      game.takeFen(startPlace.fen);
+      game.refused.value = refused;
     }
     const node = game.line.peek()[place.ply] ?? game.path.peek()[place.ply];
     if (node) {
