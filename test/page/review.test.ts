@@ -352,6 +352,15 @@ describeWith("chromium")("the review of a game", () => {
     expect(await movesOf(page).getByRole("button").count()).toBe(2);
   });
 
+  test("a game with the letters of another language is reviewed in English letters at a click", async () => {
+    const page = await openReview(4);
+    await review(page, "1. e4 e5 2. Sf3 Sc6 3. Lc4 *");
+    await page.getByRole("button", { name: "Review it in English letters" }).click();
+    await isDone(page);
+    expect(await page.getByLabel("A game in PGN").inputValue()).toBe("1. e4 e5 2. Nf3 Nc6 3. Bc4 *");
+    expect(await movesOf(page).getByRole("button").allTextContents()).toHaveLength(5);
+  });
+
   test("a review stops, and goes on where it was", async () => {
     const page = await openReview(16);
     await review(page, short);
