@@ -25,22 +25,21 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 
 /** The modules and single files that views of the page are made of, and what each may import besides itself. */
 const pageMayImport: Readonly<Record<string, readonly string[]>> = {
-  texts: [],
   view: [],
   "pasted-text": ["game"],
   game: [],
-  parts: ["texts"],
-  client: ["texts"],
-  board: ["parts", "texts"],
-  graph: ["parts", "texts"],
-  request: ["client", "page", "parts", "texts"],
-  problem: ["client", "page", "parts", "request", "texts"],
+  parts: [],
+  client: ["parts"],
+  board: ["parts"],
+  graph: ["parts"],
+  request: ["client", "page", "parts"],
+  problem: ["client", "page", "parts", "request"],
   "place-text": ["board", "request", "view"],
   "create-address": ["game", "place-text", "request", "view"],
   "create-pasted": ["create-address", "game", "pasted-text"],
   page: ["analysis", "client", "create-address", "create-pasted", "game", "request", "review"],
-  moves: ["board", "game", "page", "parts", "texts"],
-  call: ["client", "page", "parts", "problem", "texts"],
+  moves: ["board", "game", "page", "parts"],
+  call: ["client", "page", "parts", "problem"],
 };
 /** They import all of the above, and not each other. */
 const views = ["analysis", "review"];

@@ -6,8 +6,13 @@ import { usePage } from "./page.ts";
 import { ColoursSwitch } from "./parts/colours.tsx";
 import { LiveRegion } from "./parts/live-region.tsx";
 import { Review } from "./review/review.tsx";
-import { texts } from "./texts.ts";
-import { addressOfView, views } from "./view.ts";
+import { addressOfView } from "./view.ts";
+
+/** The views that the header links to, with their titles. */
+const views = [
+  ["analysis", "Analysis"],
+  ["review", "Game review"],
+] as const;
 
 /** The whole page: where one is, what one does there, and the call that was made for it. */
 export function App() {
@@ -16,12 +21,12 @@ export function App() {
     <div class="shell">
       <header class="shell-header row">
         <button type="button" class="skip" onClick={() => document.querySelector("main")?.focus()}>
-          {texts.skip}
+          Skip to the content
         </button>
-        <h1 class="shell-name">{texts.name}</h1>
-        <p class="shell-about quiet-text">{texts.about}</p>
-        <nav class="shell-views row" aria-label={texts.views}>
-          {views.map((name) => (
+        <h1 class="shell-name">Kibitz</h1>
+        <p class="shell-about quiet-text">Chess analysis by Stockfish</p>
+        <nav class="shell-views row" aria-label="Views">
+          {views.map(([name, title]) => (
             <a
               key={name}
               href={addressOfView(name)}
@@ -29,10 +34,10 @@ export function App() {
                 "aria-current": "page" as const,
               })}
             >
-              {texts[name].title}
+              {title}
             </a>
           ))}
-          <a href="docs">{texts.docs}</a>
+          <a href="docs">API reference</a>
         </nav>
         <div class="shell-tools">
           <ColoursSwitch />
@@ -49,8 +54,8 @@ export function App() {
         <ApiPanel />
       </div>
       <footer class="shell-footer row quiet-text">
-        <a href="problems">{texts.problems}</a>
-        <a href="assets/licences.txt">{texts.licences}</a>
+        <a href="problems">Error codes</a>
+        <a href="assets/licences.txt">Licences</a>
       </footer>
       <LiveRegion />
     </div>
@@ -61,7 +66,7 @@ export function App() {
 function Notice() {
   const { notice, dismiss } = usePage().pasted;
   return notice.value === undefined ? null : (
-    <p class="shell-notice" role="alert">
+    <p class="shell-notice notice" role="alert">
       {notice.value}
       <button type="button" class="quiet" onClick={dismiss}>
         Close

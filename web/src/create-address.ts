@@ -172,7 +172,7 @@ export function createAddress({ game, settings }: AddressedParts) {
       if (place.pgn !== "" && game.takePgn(place.pgn, "link").kind === "game") {
         game.review(place.pgn);
       }
-    } else if (game.takeFen(place.fen, place.moves, "link").kind === "faults") {
+    } else if (game.takeFen(place.fen, place.moves, "link").kind === "violations") {
       // The error is shown with the start position, not with a game that the link does not have.
       const refused = game.refused.peek();
       game.takeFen(startPlace.fen);

@@ -24,6 +24,9 @@ const tagLine = /^[ \t]*\[\w+[ \t]+"/m;
 /** With a move behind it, of whatever language: other lists are numbered as well. */
 const numberedMove = /(?:^|[\s)}])\d{1,3}\s{0,3}[.…]{1,3}\s{0,3}\S{0,5}?(?:[a-h][1-8]|[O0]-[O0])/;
 
+/** A fragment of this page's addresses. */
+const ownFragment = /^#(?:fen|moves|analysis|review)(?:[=&]|$)/;
+
 /** The beginning of a text that is searched for moves and positions, in characters. */
 const searchedMax = 10_000;
 
@@ -36,7 +39,7 @@ export function readPasted(text: string): PastedText | undefined {
   if (/^https?:\/\/\S+$/i.test(trimmed)) {
     return readLink(trimmed);
   }
-  if (/^#(?:fen|moves|analysis|review)(?:[=&]|$)/.test(trimmed)) {
+  if (ownFragment.test(trimmed)) {
     return { kind: "link", text: trimmed };
   }
   const single = trimmed.length > searchedMax || /[\r\n]/.test(trimmed) ? undefined : plainFen(trimmed);
@@ -54,7 +57,7 @@ export function readPasted(text: string): PastedText | undefined {
 /** A link to this page, or to the analysis board or the editor of another site, whose address has the position. */
 function readLink(text: string): PastedText | undefined {
   const { hash, pathname, searchParams, hostname } = new URL(text);
-  if (/^#(?:fen|moves|analysis|review)(?:[=&]|$)/.test(hash)) {
+  if (ownFragment.test(hash)) {
     return { kind: "link", text: hash };
   }
   const path = decoded(pathname);

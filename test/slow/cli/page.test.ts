@@ -63,8 +63,8 @@ describe("a checkout whose page is not built", () => {
       }
       // A build that was killed long ago is cleaned up; one that may be under way is left alone.
       expect(readdirSync(join(checkout, "dist")).toSorted()).toEqual([".web-building", "web"]);
-      const texts = join(checkout, "web/src/texts.ts");
-      writeFileSync(texts, readFileSync(texts, "utf8").replace('"Kibitz"', '"Saved"'));
+      const app = join(checkout, "web/src/app.tsx");
+      writeFileSync(app, readFileSync(app, "utf8").replace(">Kibitz<", ">Saved<"));
       const again = await start(checkout);
       expect(await buildIsTold(again)).toContain("was built");
       expect(await (await fetch(again.server.url + scriptIn(await pageOf(again)))).text()).toContain("Saved");

@@ -1,10 +1,9 @@
-import { create, type JsonObject } from "@bufbuild/protobuf";
+import { create, fromJson, type JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import example from "../../../docs/examples/upgrade-needed.json" with { type: "json" };
 import { PlanLimitsSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import { type Problem, ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
-import { messageFromPlain } from "../../../web/src/client/plain-json.ts";
 import { duration, pageOf, problemWords, suggestionWords } from "../../../web/src/problem/problem-words.ts";
 
 /** The error that carries a problem. */
@@ -31,7 +30,7 @@ const beyondPlan = (pointers: Readonly<Record<string, number>>, nextAction = "ge
 
 test.each([
   [
-    messageFromPlain(ProblemSchema, example.answer),
+    fromJson(ProblemSchema, example.answer, { ignoreUnknownFields: true }),
     "A free key is needed for depth above 20",
     "Analyse to depth 20",
   ],
@@ -113,13 +112,13 @@ test("the button of a corrected FEN has the FEN, and that of a game says where i
 test("the page lists the violations with the labels of its fields, and names the move that is not legal", () => {
   const errors = [
     { pointer: "/multipv", message: "Too few." },
-    { pointer: "/options/skill~1level", message: "Too many." },
+    { pointer: "/options/skill_level", message: "Too many." },
     { pointer: "/pgn", message: "Wrong (line 3, column 12).", line: 3 },
     { pointer: "/search_moves/1", message: "'Zz' is no move (search_moves[1])." },
   ];
   expect(problemWords(thrown(create(ProblemSchema, { title: "Wrong", errors })), caller)?.details).toEqual([
     "Lines: Too few.",
-    "options.skill/level: Too many.",
+    "options.skill_level: Too many.",
     "Wrong (line 3, column 12).",
     "“Zz” in “Only these moves” is not legal here.",
   ]);

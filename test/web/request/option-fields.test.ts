@@ -6,9 +6,9 @@ test("every option of the engines becomes a field with the schema's title, bound
   const [engine] = example.answer.engines;
   const field = { minimum: undefined, maximum: undefined, choices: [] };
   expect(optionFields(engine?.options_schema)).toMatchObject([
-    { kind: "integer", name: "skill_level", minimum: 0, maximum: 20, usual: "20" },
+    { kind: "number", name: "skill_level", minimum: 0, maximum: 20, usual: "20" },
     { ...field, kind: "boolean", name: "uci_limit_strength", usual: "false" },
-    { kind: "integer", name: "uci_elo", minimum: 1320, maximum: 3190, usual: "1320" },
+    { kind: "number", name: "uci_elo", minimum: 1320, maximum: 3190, usual: "1320" },
     { ...field, kind: "boolean", name: "uci_chess960", usual: "false" },
   ]);
 });

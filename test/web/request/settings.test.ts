@@ -1,16 +1,15 @@
-import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { AnalysisRequestSchema, Path } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import { Path } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { OptionField } from "../../../web/src/request/option-fields.ts";
 import {
   requestFromSettings,
+  settingsFromPlain,
   settingsFromRecord,
-  settingsFromRequest,
 } from "../../../web/src/request/settings.ts";
 
 const none = { minimum: undefined, maximum: undefined, choices: [], usual: "" };
 const options: readonly OptionField[] = [
-  { ...none, kind: "integer", name: "skill_level", title: "Skill" },
+  { ...none, kind: "number", name: "skill_level", title: "Skill" },
   { ...none, kind: "boolean", name: "limited", title: "Limited" },
   { ...none, kind: "choice", name: "style", title: "Style", choices: ["Solid", "Risky"] },
 ];
@@ -41,14 +40,25 @@ test("every setting becomes a field of the request", () => {
   });
 });
 
-test("a request becomes settings, and the same request again", () => {
-  const request = requestFromSettings(all, options);
-  expect(settingsFromRequest(create(AnalysisRequestSchema, request))).toEqual(all);
+test("a request in plain JSON becomes settings", () => {
+  const plain = {
+    fen: "startpos",
+    depth: 12,
+    multipv: 3,
+    movetime_ms: 2000,
+    nodes: 1_000_000_000,
+    engine: "stockfish-19",
+    path: "wasm",
+    search_moves: ["e4", "Nf3"],
+    options: { skill_level: 5, limited: true, style: "Risky" },
+  };
+  expect(settingsFromPlain(plain)).toEqual(all);
+  expect(settingsFromPlain({ pgn: "1. e4", lines: 2 })).toEqual({ multipv: "2" });
 });
 
 test("unset settings are left to the service", () => {
   expect(requestFromSettings({}, options)).toEqual({});
-  expect(settingsFromRequest(create(AnalysisRequestSchema))).toEqual({});
+  expect(settingsFromPlain({})).toEqual({});
 });
 
 test.each([

@@ -9,36 +9,25 @@ import { usePage } from "../page.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { RequestForm } from "../request/request-form.tsx";
-import { texts } from "../texts.ts";
 import { FenField, PositionViolation } from "./fen-field.tsx";
-import { announceChanges } from "./heard.ts";
+import { announceMoves, announceScores } from "./heard.ts";
 import { MoveField } from "./move-field.tsx";
 import { SearchPanel } from "./search-panel.tsx";
 import { ShownBoard } from "./shown-board.tsx";
 import "./analysis.css";
 
-const words = texts.analysis;
-
 /** A position on a board, its evaluation while the engine searches, and the moves of the game. */
 export function Analysis() {
   const { game, analysis, address } = usePage();
   const { percent, text } = analysis.score.value;
-  useEffect(() => {
-    const ends = [
-      analysis.follow(),
-      announceChanges(game, analysis),
-      listenToKeys({ game, playBest: analysis.playBest }),
-    ];
-    return () => {
-      for (const end of ends) {
-        end();
-      }
-    };
-  }, []);
+  useEffect(() => analysis.follow(), []);
+  useEffect(() => announceMoves(game), []);
+  useEffect(() => announceScores(analysis), []);
+  useEffect(() => listenToKeys({ game, playBest: analysis.playBest }), []);
   return (
     <section aria-labelledby="analysis-title">
       <h2 id="analysis-title" class="heard-only">
-        {words.title}
+        Analysis
       </h2>
       <PositionViolation />
       <BoardView
@@ -48,24 +37,10 @@ export function Analysis() {
           <>
             <Steps />
             <button type="button" class="quiet" onClick={() => address.show("set-up")}>
-              <Icon name="setUp" /> {words.setUp}
+              <Icon name="setUp" /> Set up
             </button>
-            <CopyButton
-              label={words.copyLink}
-              face="Link"
-              icon="link"
-              done={words.linkCopied}
-              isQuiet
-              text={address.link}
-            />
-            <CopyButton
-              label={words.copyFen}
-              face="FEN"
-              icon="copy"
-              done={words.fenCopied}
-              isQuiet
-              text={() => game.at.peek().position.fen}
-            />
+            <CopyButton label="Copy link" face="Link" icon="link" text={address.link} />
+            <CopyButton label="Copy FEN" face="FEN" icon="copy" text={() => game.at.peek().position.fen} />
           </>
         }
       >
@@ -90,7 +65,7 @@ export function Analysis() {
 function Corrections() {
   const corrections = usePage().game.warnings.value.filter(({ code }) => code !== "ep_square_removed");
   return corrections.length === 0 ? null : (
-    <ul class="corrections">
+    <ul class="corrections notice">
       {corrections.map(({ message }) => (
         <li key={message}>{message}</li>
       ))}
@@ -102,7 +77,7 @@ function Opening() {
   const { game, analysis } = usePage();
   const opening = analysis.opening.value;
   if (game.game.value.start.children.length === 0) {
-    return <p class="quiet-text">{words.noMoves}</p>;
+    return <p class="quiet-text">Move a piece, or paste a FEN or a PGN anywhere on the page.</p>;
   }
   return (
     <p class="opening">

@@ -1,34 +1,32 @@
 import type { Wdl } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
-import { texts } from "../texts.ts";
 
-const words = texts.analysis;
-
-/** The engine's own chances of a win, a draw and a loss. */
+/** The engine's own chances of a win, a draw and a loss. Until they are known, the bar is all draw. */
 export function Chances({ wdl }: { readonly wdl: Wdl | undefined }) {
   const parts = [
-    ["win", words.win, wdl?.win],
-    ["draw", words.draw, wdl?.draw],
-    ["loss", words.loss, wdl?.loss],
+    ["White", "white", wdl?.win],
+    ["Draw", "draw", wdl?.draw],
+    ["Black", "black", wdl?.loss],
   ] as const;
   return (
-    <div class="chances" title={words.chancesHint}>
+    <div title="The results of the engine against itself from here">
       <div class="chances-bar" aria-hidden="true">
-        {parts.map(([kind, , permille]) => (
+        {parts.map(([name, share, permille]) => (
           <div
-            key={kind}
-            class={`chances-${kind}`}
-            style={{ flexGrow: permille ?? (kind === "draw" ? 1 : 0) }}
+            key={name}
+            style={{
+              flexGrow: permille ?? (share === "draw" ? 1 : 0),
+              background: `var(--${share}-share)`,
+            }}
           />
         ))}
       </div>
-      <dl class="chances-words figures" aria-label={words.chances}>
-        {parts.map(([kind, name, permille]) => (
-          <div key={kind}>
-            <dt>{name}</dt>
-            <dd>{permille === undefined ? "" : words.percent(permille)}</dd>
-          </div>
+      <ul class="chances-words row quiet-text figures" aria-label="Chances">
+        {parts.map(([name, , permille]) => (
+          <li key={name}>
+            {name} {permille !== undefined && `${(permille / 10).toFixed(1)}%`}
+          </li>
         ))}
-      </dl>
+      </ul>
     </div>
   );
 }

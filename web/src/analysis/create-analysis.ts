@@ -40,9 +40,6 @@ interface Deps {
 
 export type AnalysisState = ReturnType<typeof createAnalysis>;
 
-/** The most answers that are kept: those of some long games. */
-const knownMax = 1000;
-
 /** The analysis of the position on the board. It asks nothing before {@link AnalysisState.follow} is called. */
 export function createAnalysis({ game, client, request, reviewed }: Deps) {
   const isOn = signal(true);
@@ -67,7 +64,6 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
   /** When the latest calls were made, for {@link settleMsAfter}. */
   let calls: readonly number[] = [];
   let running: AbortController | undefined;
-  let isLoading = false;
   /** The wait that the service has asked for. It holds for every position. */
   let limit: Wait | undefined;
 
@@ -116,7 +112,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
           });
         }
       }
-      keep(key, said);
+      known.set(key, said);
       note({ kind: "done" });
     } catch (error) {
       if (!ended.aborted) {
@@ -148,15 +144,6 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
     }
     if (!isWhole) {
       throw new ConnectError("The answer ended before its last evaluation.", Code.Unavailable);
-    }
-  }
-
-  function keep(key: string, answer: readonly EvaluateResponse[]): void {
-    known.delete(key);
-    known.set(key, answer);
-    const [oldest] = known.keys();
-    if (known.size > knownMax && oldest !== undefined) {
-      known.delete(oldest);
     }
   }
 
@@ -227,11 +214,10 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
 
   /** Loads the table of openings, which has 60 kB, when somebody plays. While it cannot be loaded, openings have no names. */
   async function loadOpenings(): Promise<void> {
-    if (!isLoading && openings.peek() === undefined) {
-      isLoading = true;
+    if (openings.peek() === undefined) {
+      // The browser loads a module once.
       const rows = await import("../../../gen/openings.json").catch(() => undefined);
-      openings.value = rows && openingsFrom(rows.default);
-      isLoading = false;
+      openings.value ??= rows && openingsFrom(rows.default);
     }
   }
 

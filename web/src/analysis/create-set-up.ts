@@ -1,5 +1,6 @@
 import { computed, signal } from "@preact/signals";
 import type { GameState } from "../game/create-game.ts";
+import { store, stored } from "../parts/stored.ts";
 import { enPassantSquares, type SetUp, setUpFromFen } from "./set-up.ts";
 
 const place = "kibitz-set-up";
@@ -14,7 +15,7 @@ interface Kept {
 export type SetUpState = ReturnType<typeof createSetUpState>;
 
 export function createSetUpState(game: GameState) {
-  const kept = signal<Kept | undefined>(readKept());
+  const kept = signal<Kept | undefined>(JSON.parse(stored("sessionStorage", place) ?? "null") ?? undefined);
   const now = computed(() => {
     const { fen } = game.at.value.position;
     return kept.value?.from === fen ? kept.value.setUp : setUpFromFen(fen);
@@ -27,17 +28,13 @@ export function createSetUpState(game: GameState) {
       const next = { ...now.peek(), ...part };
       const enPassant = enPassantSquares(next).find((square) => square === next.enPassant) ?? "-";
       kept.value = { from: game.at.peek().position.fen, setUp: { ...next, enPassant } };
-      sessionStorage.setItem(place, JSON.stringify(kept.value));
+      store("sessionStorage", place, JSON.stringify(kept.value));
     },
 
     /** Forgets all changes. */
     reset(): void {
       kept.value = undefined;
-      sessionStorage.removeItem(place);
+      store("sessionStorage", place, undefined);
     },
   };
-}
-
-function readKept(): Kept | undefined {
-  return JSON.parse(sessionStorage.getItem(place) ?? "null") ?? undefined;
 }

@@ -3,10 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Refused } from "../game/create-game.ts";
 import { usePage } from "../page.ts";
 import { readPasted } from "../pasted-text.ts";
-import { texts } from "../texts.ts";
 import "./fields.css";
-
-const words = texts.analysis;
 
 const fieldId = "fen";
 
@@ -19,6 +16,7 @@ export function FenField() {
   const refused = game.refused.value?.kind === "fen" ? game.refused.value : undefined;
   const { fen } = game.at.value.position;
   useEffect(() => {
+    // A change elsewhere on the page discards what was entered here.
     draft.value = refused?.text;
     if (refused && field.current) {
       const { from, to } = wrongPart(refused);
@@ -26,11 +24,7 @@ export function FenField() {
       field.current.value = refused.text;
       field.current.setSelectionRange(from, to);
     }
-  }, [refused]);
-  useEffect(() => {
-    // A change elsewhere on the page discards what was entered here.
-    draft.value = game.refused.peek()?.text;
-  }, [fen]);
+  }, [refused, fen]);
 
   const set = () => {
     const text = draft.value ?? fen;
@@ -49,7 +43,7 @@ export function FenField() {
         set();
       }}
     >
-      <label for={fieldId}>{words.fen}</label>
+      <label for={fieldId}>FEN</label>
       <input
         ref={field}
         id={fieldId}
@@ -70,7 +64,7 @@ export function FenField() {
           }
         }}
       />
-      <button type="submit">{words.setFen}</button>
+      <button type="submit">Set</button>
       {refused?.from === "field" && <FenViolation refused={refused} />}
     </form>
   );
@@ -84,8 +78,8 @@ export function PositionViolation() {
       return refused.from === "field" ? null : <FenViolation refused={refused} />;
     case "moves":
       return (
-        <p class="fen-fault" role="alert">
-          {words.movesCut(refused.violations[0]?.message ?? "")}
+        <p class="fen-fault problem" role="alert">
+          The moves of the link end here: {refused.violations[0]?.message}
         </p>
       );
     default:
@@ -100,13 +94,16 @@ function FenViolation({ refused }: { readonly refused: Refused }) {
   const box = useRef<HTMLDivElement>(null);
   const { text, violations, suggestedFen } = refused;
   const { from, to } = wrongPart(refused);
-  const title = refused.from === "link" ? words.cannotReadLink : words.cannotRead;
+  const title =
+    refused.from === "link"
+      ? "The link cannot be read as a position; here is the start position instead."
+      : "This FEN cannot be read";
   useEffect(() => box.current?.scrollIntoView({ block: "nearest" }), [refused]);
   const focusField = () => document.getElementById(fieldId)?.focus();
   return (
-    <div ref={box} id={violationId} class="fen-fault" role="alert">
-      <p class="fen-fault-title">{title}</p>
-      <p class="fen-fault-text">
+    <div ref={box} id={violationId} class="fen-fault problem" role="alert">
+      <h3>{title}</h3>
+      <p>
         <code>
           {text.slice(0, from)}
           <mark>{text.slice(from, to) || " "}</mark>
@@ -128,12 +125,12 @@ function FenViolation({ refused }: { readonly refused: Refused }) {
               focusField();
             }}
           >
-            {texts.problem.useFen(suggestedFen)}
+            Use {suggestedFen}
           </button>
         )}
         {refused.from !== "field" && (
           <button type="button" onClick={focusField}>
-            {words.correctFen}
+            Correct it
           </button>
         )}
       </div>

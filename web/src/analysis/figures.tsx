@@ -2,9 +2,6 @@ import { Path } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { EvaluateResponse } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { Graph } from "../graph/graph.tsx";
 import { briefly, scoreText } from "../parts/score-text.ts";
-import { texts } from "../texts.ts";
-
-const words = texts.analysis;
 
 interface FiguresProps {
   /** Depth by depth. Cached answers have only one depth. */
@@ -15,17 +12,17 @@ interface FiguresProps {
 export function Figures({ evaluations }: FiguresProps) {
   const { search, engine } = evaluations.at(-1) ?? {};
   const parts = [
-    search && words.depthOf(search.depth, search.seldepth),
-    search && search.nodes > 0n && words.nodes(briefly(search.nodes)),
-    search && search.nps > 0n && words.perSecond(briefly(search.nps)),
-    search && search.nodes > 0n && words.seconds(search.timeMs),
-    search?.cached && words.cached,
-    engine && `${engine.name}${engine.path === Path.NATIVE ? `, ${texts.request.paths.native}` : ""}`,
+    search && `depth ${search.depth}${search.seldepth > 0 ? `/${search.seldepth}` : ""}`,
+    search && search.nodes > 0n && `${briefly(search.nodes)} nodes`,
+    search && search.nps > 0n && `${briefly(search.nps)}/s`,
+    search && search.nodes > 0n && `${(search.timeMs / 1000).toFixed(search.timeMs < 10_000 ? 1 : 0)} s`,
+    search?.cached && "from cache",
+    engine && `${engine.name}${engine.path === Path.NATIVE ? ", Native" : ""}`,
   ];
   const figures = parts.filter(Boolean).join(" · ");
   const points = evaluations.flatMap(({ score, search: at }) =>
     score && at && at.depth > 0
-      ? [{ x: at.depth, y: score.winPercent, words: words.atDepth(at.depth, scoreText(score)) }]
+      ? [{ x: at.depth, y: score.winPercent, words: `Depth ${at.depth}: ${scoreText(score)}` }]
       : [],
   );
   const [first, last] = [points[0], points.at(-1)];
@@ -34,9 +31,9 @@ export function Figures({ evaluations }: FiguresProps) {
   }
   return (
     <details class="search-figures quiet-text figures">
-      <summary title={words.scoreByDepth}>{figures}</summary>
+      <summary title="Score by depth">{figures}</summary>
       <Graph
-        label={`${words.scoreByDepth}. ${last.words}`}
+        label={`Score by depth. ${last.words}`}
         points={points}
         frame={{ x: [first.x, last.x], y: [0, 100] }}
         base={0}

@@ -3,9 +3,6 @@ import type { Line } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import { moveNumber } from "../moves/move-number.ts";
 import { usePage } from "../page.ts";
 import { scoreText } from "../parts/score-text.ts";
-import { texts } from "../texts.ts";
-
-const words = texts.analysis;
 
 interface LinesProps {
   readonly lines: readonly Line[];
@@ -17,7 +14,7 @@ interface LinesProps {
 export function Lines({ lines, wanted }: LinesProps) {
   const hasMoved = usePointerMoves();
   return (
-    <ol class="lines" aria-label={words.lines}>
+    <ol class="lines" aria-label="Lines">
       {lines.map((line) => (
         <LineRow key={line.rank} line={line} hasMoved={hasMoved} />
       ))}
@@ -77,7 +74,7 @@ function LineRow({ line, hasMoved }: LineRowProps) {
   return (
     <li class={isWhole ? "line line-whole" : "line"}>
       <span class={isBlack ? "line-score line-score-black" : "line-score"}>{score}</span>
-      <div class="line-moves" role="toolbar" aria-label={words.line(line.rank, score)} onKeyDown={onKeyDown}>
+      <div class="line-moves" role="toolbar" aria-label={`Line ${line.rank}, ${score}`} onKeyDown={onKeyDown}>
         {line.san.map((san, index) => {
           const number = moveNumber(position, index);
           return (
@@ -100,7 +97,7 @@ function LineRow({ line, hasMoved }: LineRowProps) {
                 game.play(line.moves.slice(0, index + 1));
               }}
             >
-              {(index === 0 || number.endsWith(".")) && <span class="line-number">{number} </span>}
+              {(index === 0 || number.endsWith(".")) && <span class="quiet-text">{number} </span>}
               {san}
             </button>
           );
@@ -110,7 +107,7 @@ function LineRow({ line, hasMoved }: LineRowProps) {
         type="button"
         class="quiet line-toggle"
         aria-expanded={isWhole}
-        aria-label={words.wholeLine(line.rank)}
+        aria-label={`Whole line ${line.rank}`}
         onClick={() => setIsWhole(!isWhole)}
       >
         <svg viewBox="0 0 10 6" width="10" height="6" aria-hidden="true">

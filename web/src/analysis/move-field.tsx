@@ -1,10 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { moveFromText } from "../../../src/chess/moves.ts";
 import { usePage } from "../page.ts";
-import { texts } from "../texts.ts";
 import { movesOfText } from "./moves-of-text.ts";
-
-const words = texts.analysis;
 
 interface RefusedMove {
   readonly text: string;
@@ -40,14 +37,14 @@ export function MoveField() {
         play(movesOfText(text.value));
       }}
     >
-      <label for="move">{words.move}</label>
+      <label for="move">Move</label>
       <input
         id="move"
         type="text"
         autocomplete="off"
         autocapitalize="off"
         spellcheck={false}
-        placeholder={words.moveHint}
+        placeholder="Nf3 or g1f3"
         value={text.value}
         aria-invalid={violation !== undefined}
         aria-describedby="move-fault"
@@ -56,10 +53,12 @@ export function MoveField() {
           refused.value = undefined;
         }}
       />
-      <button type="submit">{words.play}</button>
+      <button type="submit">Play</button>
       <div id="move-fault" class="field-fault row" role="alert">
         {violation &&
-          (violation.meant.length > 0 ? words.promotion(violation.text) : words.noSuchMove(violation.text))}
+          (violation.meant.length > 0
+            ? `${violation.text} promotes. To what?`
+            : `“${violation.text}” is not a legal move here.`)}
         {violation?.meant.map((move) => (
           <button key={move} type="button" onClick={() => play([move])}>
             {move}

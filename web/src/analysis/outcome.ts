@@ -1,15 +1,23 @@
 import type { Position } from "../../../src/chess/position.ts";
-import { texts } from "../texts.ts";
+import { colourName } from "../board/words.ts";
 
-const words = texts.analysis;
+const draws = {
+  stalemate: "Stalemate. The game is drawn.",
+  insufficient_material: "Neither side can mate any more. The game is drawn.",
+  seventyfive_moves: "75 moves without a capture or pawn move. The game is drawn.",
+  fivefold_repetition: "The position has come five times. The game is drawn.",
+};
+const claims = {
+  fifty_moves: "50 moves without a capture or pawn move",
+  threefold_repetition: "the position has come three times",
+};
 
-/** That the game is over, or that it may be claimed drawn; undefined where it goes on. */
+/** Says that the game is over, or that it may be claimed drawn; undefined if it goes on. */
 export function outcomeInWords({ terminal, drawClaim, turn }: Position): string | undefined {
-  const { colours } = texts.board;
   if (terminal) {
     return terminal.reason === "checkmate"
-      ? words.terminal.checkmate(colours[terminal.winner ?? "white"])
-      : words.terminal[terminal.reason];
+      ? `Checkmate. ${colourName(terminal.winner ?? "white")} wins.`
+      : draws[terminal.reason];
   }
-  return drawClaim && words.claims[drawClaim](colours[turn]);
+  return drawClaim && `${colourName(turn)} may claim a draw: ${claims[drawClaim]}.`;
 }

@@ -1,10 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { AnalysisRequestSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
-import { messageFromPlain } from "../client/plain-json.ts";
 import { usePage } from "../page.ts";
 import { ProblemView } from "../problem/problem-view.tsx";
-import { settingsFromRequest } from "../request/settings.ts";
-import { texts } from "../texts.ts";
+import { settingsFromPlain } from "../request/settings.ts";
 import { Chances } from "./chances.tsx";
 import { isUnderWay } from "./create-analysis.ts";
 import { Figures } from "./figures.tsx";
@@ -12,8 +9,6 @@ import { Lines } from "./lines.tsx";
 import { outcomeInWords } from "./outcome.ts";
 import { useStateInWords } from "./state-in-words.ts";
 import "./search-panel.css";
-
-const words = texts.analysis;
 
 /** The evaluation of the position by the engine. */
 export function SearchPanel() {
@@ -27,20 +22,20 @@ export function SearchPanel() {
   const isShown = !position.terminal && (evaluation || (isUnderWay(state) && !wait));
   /** Asks what the service suggests. */
   const send = (suggested: JsonObject) => {
-    request.settings.value = settingsFromRequest(messageFromPlain(AnalysisRequestSchema, suggested));
+    request.settings.value = settingsFromPlain(suggested);
     analysis.ask();
   };
   return (
     <section class="panel stack search-panel" aria-labelledby="evaluation-title">
-      <div class="row search-head">
+      <div class="row">
         <h3 id="evaluation-title" class="heard-only">
-          {words.evaluation}
+          Evaluation
         </h3>
         {(isShown || position.terminal) && <p class="search-score figures">{analysis.score.value.text}</p>}
         <p class="search-state quiet-text figures">{useStateInWords()}</p>
         <Buttons />
       </div>
-      {outcome && <p class="search-outcome">{outcome}</p>}
+      {outcome && <p class="search-outcome notice">{outcome}</p>}
       {(wait || state.kind === "refused") && (
         <ProblemView
           error={state.kind === "refused" ? state.error : wait?.error}
@@ -71,7 +66,7 @@ function Buttons() {
   const isFinished = game.at.value.position.terminal !== undefined;
   return (
     <div class="row search-buttons">
-      <label class="choice" title={words.autoHint}>
+      <label class="choice" title="Analyse each position on the board">
         <input
           type="checkbox"
           role="switch"
@@ -79,22 +74,27 @@ function Buttons() {
           aria-checked={isOn.value}
           onChange={({ currentTarget: { checked } }) => analysis.turn(checked)}
         />
-        {words.auto}
+        Analyse automatically
       </label>
       {isUnderWay(search.value) ? (
         <button type="button" onClick={analysis.stop}>
-          {words.stop}
+          Stop
         </button>
       ) : deeperTo.value ? (
-        <button type="button" class="first" title={words.deeperTo(deeperTo.value)} onClick={analysis.deepen}>
-          {words.deeper}
+        <button
+          type="button"
+          class="first"
+          title={`Search on to depth ${deeperTo.value}`}
+          onClick={analysis.deepen}
+        >
+          Deeper
         </button>
       ) : (
         search.value.kind !== "done" &&
         search.value.kind !== "refused" &&
         !isFinished && (
           <button type="button" class="first" disabled={request.isWaiting.value} onClick={analysis.ask}>
-            {words.start}
+            Analyse
           </button>
         )
       )}

@@ -5,12 +5,11 @@ import { h } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Board } from "../board/board.tsx";
 import { BoardView } from "../board/board-view.tsx";
-import { pieceInWords } from "../board/words.ts";
+import { colourName, pieceInWords } from "../board/words.ts";
 import { gameFromFen } from "../game/game.ts";
 import { usePage } from "../page.ts";
 import { Icon } from "../parts/icon.tsx";
 import { announce } from "../parts/live-region.tsx";
-import { texts } from "../texts.ts";
 import {
   boardWith,
   chess960Max,
@@ -24,9 +23,15 @@ import {
   setUpFromFen,
   startSetUp,
 } from "./set-up.ts";
+import "./fields.css";
 import "./set-up-panel.css";
 
-const words = texts.setUp;
+const rightNames = {
+  K: "White kingside",
+  Q: "White queenside",
+  k: "Black kingside",
+  q: "Black queenside",
+};
 const roles: readonly Role[] = ["king", "queen", "rook", "bishop", "knight", "pawn"];
 type Tool = "move" | "remove" | Piece;
 
@@ -61,7 +66,7 @@ export function SetUpPanel() {
       <BoardView
         board={
           <Board
-            label={words.board}
+            label="Board, being set up"
             fen={pieces}
             orientation={game.orientation.value}
             onReady={(api) => {
@@ -74,7 +79,7 @@ export function SetUpPanel() {
               onPaint: (square) => {
                 const piece = typeof brush === "object" ? brush : undefined;
                 change({ board: boardWith(pieces, square, piece) });
-                announce(`${square}, ${piece ? pieceInWords(piece) : texts.board.empty}`);
+                announce(`${square}, ${piece ? pieceInWords(piece) : "empty"}`);
               },
             }}
           />
@@ -90,7 +95,7 @@ export function SetUpPanel() {
         }
       >
         <form
-          class="panel stack set-up-form"
+          class="panel stack"
           onSubmit={(event) => {
             event.preventDefault();
             if (game.takeFen(fen).kind === "game") {
@@ -98,9 +103,9 @@ export function SetUpPanel() {
             }
           }}
         >
-          <h2 id="set-up-title">{words.title}</h2>
+          <h2 id="set-up-title">Set up a position</h2>
           <label class="set-up-fen">
-            {texts.analysis.fen}
+            FEN
             <input
               type="text"
               autocomplete="off"
@@ -121,10 +126,12 @@ export function SetUpPanel() {
             {(read.kind === "violations" ? read.violations : read.game.warnings).map(({ message }) => (
               <li key={message}>{message}</li>
             ))}
-            {read.kind === "game" && read.game.start.position.chess960 && <li>{words.chess960}</li>}
+            {read.kind === "game" && read.game.start.position.chess960 && (
+              <li>This is a position of Chess960.</li>
+            )}
           </ul>
           <fieldset class="row">
-            <legend>{words.turn}</legend>
+            <legend>To move</legend>
             {(["white", "black"] as const).map((color) => (
               <label key={color} class="choice">
                 <input
@@ -133,12 +140,12 @@ export function SetUpPanel() {
                   checked={turn === color}
                   onChange={() => change({ turn: color })}
                 />
-                {texts.board.colours[color]}
+                {colourName(color)}
               </label>
             ))}
           </fieldset>
           <fieldset class="set-up-rights">
-            <legend>{words.castling}</legend>
+            <legend>Castling</legend>
             {rightLetters.map((right) => (
               <label key={right} class="choice">
                 <input
@@ -149,17 +156,17 @@ export function SetUpPanel() {
                     change({ rights: checked ? { ...others, [right]: right } : others });
                   }}
                 />
-                {words.rights[right]}
+                {rightNames[right]}
               </label>
             ))}
           </fieldset>
           <label class="row">
-            {words.enPassant}
+            En passant
             <select
               value={enPassant}
               onChange={({ currentTarget }) => change({ enPassant: currentTarget.value })}
             >
-              <option value="-">{words.none}</option>
+              <option value="-">none</option>
               {enPassantSquares(setUp.now.value).map((square) => (
                 <option key={square} value={square}>
                   {square}
@@ -169,13 +176,13 @@ export function SetUpPanel() {
           </label>
           <div class="row">
             <button type="button" onClick={() => change(startSetUp)}>
-              {words.start}
+              Start position
             </button>
             <button type="button" onClick={() => change(emptySetUp)}>
-              {words.clear}
+              Clear
             </button>
             <label class="row">
-              {words.chess960Start(chess960Max)}
+              Chess960, 0 to {chess960Max}
               <input
                 type="number"
                 min={0}
@@ -190,7 +197,7 @@ export function SetUpPanel() {
           </div>
           <div class="row">
             <button type="submit" class="first" disabled={read.kind === "violations"}>
-              {words.done}
+              Done
             </button>
             <button
               type="button"
@@ -199,7 +206,7 @@ export function SetUpPanel() {
                 leave();
               }}
             >
-              {words.cancel}
+              Cancel
             </button>
           </div>
         </form>
@@ -224,8 +231,13 @@ function Tools({ tool, onTool, onDrag }: ToolsProps) {
     typeof tool === "object" && tool.color === piece.color && tool.role === piece.role;
   return (
     // biome-ignore lint/a11y/useSemanticElements: A fieldset cannot be a grid in Chromium.
-    <div class="set-up-tools cg-wrap" role="group" aria-label={words.pieces}>
-      {(["move", "remove"] as const).map((name) => (
+    <div class="set-up-tools cg-wrap" role="group" aria-label="What a click does">
+      {(
+        [
+          ["move", "Move"],
+          ["remove", "Remove"],
+        ] as const
+      ).map(([name, label]) => (
         <button
           key={name}
           type="button"
@@ -233,10 +245,10 @@ function Tools({ tool, onTool, onDrag }: ToolsProps) {
           aria-pressed={tool === name}
           onClick={() => onTool(name)}
         >
-          <Icon name={name} /> {words.tools[name]}
+          <Icon name={name} /> {label}
         </button>
       ))}
-      <button type="button" class="set-up-tool quiet" aria-label={texts.moves.names.flip} onClick={game.flip}>
+      <button type="button" class="set-up-tool quiet" aria-label="Flip board" onClick={game.flip}>
         <Icon name="flip" /> Flip
       </button>
       {pieces.map((piece) => {

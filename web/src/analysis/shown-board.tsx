@@ -3,10 +3,9 @@ import { isNormal } from "chessops/types";
 import { parseUci } from "chessops/util";
 import type { Line } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { Arrow } from "../board/board.tsx";
-import { positionInWords } from "../board/words.ts";
+import { colourName, positionInWords } from "../board/words.ts";
 import { GameBoard } from "../moves/game-board.tsx";
 import { usePage } from "../page.ts";
-import { texts } from "../texts.ts";
 import { outcomeInWords } from "./outcome.ts";
 
 /** The board of the analysis: legal moves can be made on it, and it shows the best ones. */
@@ -15,7 +14,7 @@ export function ShownBoard() {
   const arrows = shown.value.isPreview ? [] : (latest.value?.lines ?? []).flatMap(arrowOf);
   return (
     <>
-      <GameBoard label={texts.board.name} {...shown.value} arrows={arrows} />
+      <GameBoard label="Board" {...shown.value} arrows={arrows} />
       <PositionInWords />
     </>
   );
@@ -24,10 +23,9 @@ export function ShownBoard() {
 /** The whole position, for those who do not see it. */
 function PositionInWords() {
   const { position } = usePage().analysis.shown.value;
-  const words = texts.analysis;
   const sentences = [
-    words.toMove(texts.board.colours[position.turn]),
-    position.board.isCheck() && !position.terminal ? words.check : "",
+    `${colourName(position.turn)} to move.`,
+    position.board.isCheck() && !position.terminal ? "Check." : "",
     outcomeInWords(position) ?? "",
     positionInWords(position.fen),
   ];

@@ -1,6 +1,5 @@
 import type { SquareName } from "chessops/types";
 import { useRef, useState } from "preact/hooks";
-import { texts } from "../texts.ts";
 import { type Orientation, piecesOf, squareByKey, squaresSeen } from "./squares.ts";
 import { squareInWords } from "./words.ts";
 
@@ -59,7 +58,7 @@ export function Cursor({ label, fen, orientation, held, targets, onChoose, onRel
                 role="gridcell"
                 data-square={square}
                 tabIndex={square === at ? 0 : -1}
-                aria-label={targets.includes(square) ? texts.board.target(words) : words}
+                aria-label={targets.includes(square) ? `${words}, can go here` : words}
                 aria-selected={square === held}
                 onFocus={() => setAt(square)}
               />

@@ -1,4 +1,3 @@
-import { texts } from "../texts.ts";
 import type { Orientation } from "./squares.ts";
 
 interface EvaluationBarProps {
@@ -17,11 +16,11 @@ export function EvaluationBar({ percent, score, orientation }: EvaluationBarProp
     <div
       class="evaluation-bar"
       role="meter"
-      aria-label={texts.analysis.evaluation}
+      aria-label="Evaluation"
       aria-valuemin={0}
       aria-valuemax={100}
       aria-valuenow={percent ?? 50}
-      aria-valuetext={score || texts.analysis.noEvaluation}
+      aria-valuetext={score || "not evaluated yet"}
     >
       <div
         class="evaluation-bar-share"

@@ -1,7 +1,6 @@
 import type { Color, Role, SquareName } from "chessops/types";
 import { h } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { texts } from "../texts.ts";
 import { middleOf, type Orientation } from "./squares.ts";
 
 const roles = ["queen", "knight", "rook", "bishop"] as const;
@@ -33,7 +32,7 @@ export function Promotion({ color, square, orientation, onChoose, onCancel }: Pr
       ref={place}
       // The queen is nearest to the pawn.
       class={`board-promotion cg-wrap${y > 4 ? " board-promotion-below" : ""}`}
-      aria-label={texts.board.promotion}
+      aria-label="What does the pawn become?"
       onClose={onCancel}
       onClick={({ target, currentTarget }) => target === currentTarget && onCancel()}
     >
@@ -42,7 +41,7 @@ export function Promotion({ color, square, orientation, onChoose, onCancel }: Pr
           key={role}
           type="button"
           class="board-promotion-choice"
-          aria-label={texts.board.roles[role]}
+          aria-label={role}
           onClick={() => onChoose(role)}
         >
           {h("piece", { class: `${role} ${color}` })}

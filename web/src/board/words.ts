@@ -1,17 +1,18 @@
-import type { Piece, SquareName } from "chessops/types";
+import type { Color, Piece, SquareName } from "chessops/types";
 import type { MoveDescription } from "../../../src/chess/moves.ts";
-import { texts } from "../texts.ts";
 import { piecesOf } from "./squares.ts";
 
-const words = texts.board;
+export function colourName(color: Color): string {
+  return color === "white" ? "White" : "Black";
+}
 
 export function pieceInWords({ color, role }: Piece): string {
-  return words.piece(words.colours[color], words.roles[role]);
+  return `${colourName(color)} ${role}`;
 }
 
 /** Returns the words that a screen reader speaks for a square. */
 export function squareInWords(square: SquareName, piece: Piece | undefined): string {
-  return `${square}, ${piece ? pieceInWords(piece) : words.empty}`;
+  return `${square}, ${piece ? pieceInWords(piece) : "empty"}`;
 }
 
 const order = ["king", "queen", "rook", "bishop", "knight", "pawn"] as const;
@@ -23,24 +24,21 @@ export function positionInWords(fen: string): string {
     const kinds = order.flatMap((role) => {
       const squares = [...pieces].filter(([, piece]) => piece.color === color && piece.role === role);
       const names = squares.map(([square]) => square).toSorted();
-      return names.length === 0 ? [] : [`${words.kind(role, names.length)} ${names.join(" ")}`];
+      return names.length === 0 ? [] : [`${role}${names.length > 1 ? "s" : ""} ${names.join(" ")}`];
     });
-    return `${words.colours[color]}: ${kinds.join(", ") || words.nothing}.`;
+    return `${colourName(color)}: ${kinds.join(", ") || "nothing"}.`;
   });
   return sides.join(" ");
 }
 
-/** A move as it is said: `White knight takes f7, check`. */
-export function moveInWords(move: MoveDescription, mover: "white" | "black"): string {
-  const colour = words.colours[mover];
-  const role = roleOfSan(move.san);
-  const what =
-    move.castling === undefined
-      ? words.moves(colour, words.roles[role], move.from, move.to, move.capture)
-      : words.castles(colour, move.castling);
-  const promotes = move.promotion ? words.promotes(words.roles[move.promotion]) : "";
-  const then = move.san.endsWith("#") ? words.mate : move.check ? words.check : "";
-  return `${what}${promotes}${then}`;
+/** A move as it is said: `White knight g5 takes f7, check`. */
+export function moveInWords(move: MoveDescription, mover: Color): string {
+  const { san, from, to, capture, castling, promotion } = move;
+  const way = castling
+    ? `castles ${castling}`
+    : `${roleOfSan(san)} ${from} ${capture ? "takes" : "to"} ${to}${promotion ? `, becomes a ${promotion}` : ""}`;
+  const then = san.endsWith("#") ? ", checkmate" : move.check ? ", check" : "";
+  return `${colourName(mover)} ${way}${then}`;
 }
 
 function roleOfSan(san: string): Piece["role"] {

@@ -1,26 +1,27 @@
 import { useState } from "preact/hooks";
+import { ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
 import { serviceUrl } from "../client/client.ts";
 import type { Exchange } from "../client/exchange.ts";
 import { problemOf } from "../client/problem.ts";
 import { usePage } from "../page.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
-import { texts } from "../texts.ts";
+import { store, stored } from "../parts/stored.ts";
 import { Code } from "./code.tsx";
 import { JsonView } from "./json-view.tsx";
 import { KeyField } from "./key-field.tsx";
 import { LimitsView } from "./limits-view.tsx";
 import { jsonText } from "./quote.ts";
-import { shownAnswer, shownCall, shownProblem } from "./shown-call.ts";
+import { shownCall, shownMessage } from "./shown-call.ts";
 import "./api-panel.css";
 
-const words = texts.call;
+const states = { open: "under way", done: "answered", aborted: "stopped", failed: "failed" };
 
 /** The entry of the browser's storage for people who have opened the panel. */
 const place = "kibitz-api-panel";
 
 /** The latest call as code, its answer, the key, and the limits. Folded until somebody opens it. */
 export function ApiPanel() {
-  const [isOpen, setIsOpen] = useState(wasOpen);
+  const [isOpen, setIsOpen] = useState(() => stored("localStorage", place) !== undefined);
   const exchange = usePage().client.lastExchange.value;
   return (
     <aside class="api-panel panel" aria-labelledby="api-title">
@@ -28,15 +29,15 @@ export function ApiPanel() {
         open={isOpen}
         onToggle={({ currentTarget: { open } }) => {
           setIsOpen(open);
-          keepOpen(open);
+          store("localStorage", place, open ? "open" : undefined);
         }}
       >
         <summary>
-          <h2 id="api-title">{words.title}</h2>
+          <h2 id="api-title">API call</h2>
         </summary>
         <div class="api-parts">
-          <div class="api-call">{isOpen && <LatestCall exchange={exchange} />}</div>
-          <div class="api-caller">
+          <div class="stack">{isOpen && <LatestCall exchange={exchange} />}</div>
+          <div class="stack">
             <KeyField />
             {exchange?.headers && <LimitsView headers={exchange.headers} />}
           </div>
@@ -48,21 +49,23 @@ export function ApiPanel() {
 
 function LatestCall({ exchange }: { readonly exchange: Exchange | undefined }) {
   if (exchange === undefined) {
-    return <p class="quiet-text">{words.none}</p>;
+    return <p class="quiet-text">Every action on this page as code you can copy.</p>;
   }
   const call = shownCall(exchange, serviceUrl());
   const { method, state, totalMs, headers } = exchange;
   const requestId = headers?.get("X-Request-Id");
   return (
     <>
-      <ul class="course">
+      <ul class="row quiet-text figures">
         <li>
-          <b>{method.name}</b> <span>{words.states[state]}</span>
+          <b>{method.name}</b> <span>{states[state]}</span>
         </li>
-        {totalMs !== undefined && <li>{words.took(totalMs)}</li>}
+        {totalMs !== undefined && (
+          <li>{totalMs < 1000 ? `${Math.round(totalMs)} ms` : `${(totalMs / 1000).toFixed(1)} s`}</li>
+        )}
         {requestId && (
           <li>
-            {words.requestId} <code>{requestId}</code>
+            Request <code>{requestId}</code>
           </li>
         )}
       </ul>
@@ -74,37 +77,17 @@ function LatestCall({ exchange }: { readonly exchange: Exchange | undefined }) {
 
 function Answer({ exchange: { method, answer, error } }: { readonly exchange: Exchange }) {
   const problem = error === undefined ? undefined : problemOf(error);
-  const plain = problem ? shownProblem(problem) : answer && shownAnswer(method, answer);
+  const plain = problem
+    ? shownMessage(ProblemSchema, problem)
+    : answer && shownMessage(method.output, answer);
   return plain === undefined ? null : (
     <div>
-      <h3>{words.answer}</h3>
-      <div class="code-panel">
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keys must reach an area that scrolls. */}
-        <section class="code-scroll" tabIndex={0} aria-label={words.answer}>
-          <JsonView value={plain} />
-        </section>
-        <CopyButton label={words.copyAnswer} text={() => jsonText(plain)} />
-      </div>
+      <h3>Answer</h3>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keys must reach an area that scrolls. */}
+      <section class="code-scroll" tabIndex={0} aria-label="Answer">
+        <JsonView value={plain} />
+      </section>
+      <CopyButton label="Copy the answer" text={() => jsonText(plain)} />
     </div>
   );
-}
-
-function wasOpen(): boolean {
-  try {
-    return localStorage.getItem(place) !== null;
-  } catch {
-    return false;
-  }
-}
-
-function keepOpen(isOpen: boolean): void {
-  try {
-    if (isOpen) {
-      localStorage.setItem(place, "open");
-    } else {
-      localStorage.removeItem(place);
-    }
-  } catch {
-    // If the browser stores nothing, the panel is folded on each visit.
-  }
 }

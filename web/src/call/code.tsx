@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import { usePage } from "../page.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
-import { texts } from "../texts.ts";
 import { shownKey } from "./read-key.ts";
 import type { ShownCall } from "./shown-call.ts";
 import { type Language, snippets } from "./snippets.ts";
@@ -15,8 +14,8 @@ export function Code({ call }: { readonly call: ShownCall }) {
   const key = usePage().client.key.value;
   return (
     <div>
-      <fieldset class="languages">
-        <legend class="heard-only">{texts.call.languages}</legend>
+      <fieldset class="languages row">
+        <legend class="heard-only">Languages</legend>
         {languages.map((one) => (
           <label key={one}>
             <input
@@ -30,16 +29,16 @@ export function Code({ call }: { readonly call: ShownCall }) {
           </label>
         ))}
       </fieldset>
-      <div class="code-panel">
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keys must reach an area that scrolls. */}
-        <section class="code-scroll" tabIndex={0} aria-label={texts.call.code(name)}>
-          <pre>
-            <code>{write(call, shownKey(key))}</code>
-          </pre>
-        </section>
-        <CopyButton label={texts.call.copyCode(name)} text={() => write(call, key)} />
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keys must reach an area that scrolls. */}
+      <section class="code-scroll" tabIndex={0} aria-label={`The call in ${name}`}>
+        <pre>
+          <code>{write(call, shownKey(key))}</code>
+        </pre>
+      </section>
+      <div class="row">
+        <CopyButton label={`Copy ${name}`} text={() => write(call, key)} />
+        <p class="quiet-text">{needs(call)}</p>
       </div>
-      <p class="code-needs quiet-text">{needs(call)}</p>
     </div>
   );
 }

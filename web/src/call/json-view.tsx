@@ -1,5 +1,4 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { texts } from "../texts.ts";
 import { jsonText } from "./quote.ts";
 
 /** The longest text that is shown, in characters; the review of a long game has ten times as many. */
@@ -24,7 +23,7 @@ export function JsonView({ value }: { readonly value: JsonObject }) {
       <code>
         {parts}
         {shown.slice(end)}
-        {text.length > shown.length && `\n${texts.call.cut}`}
+        {text.length > shown.length && "\n… Copy the answer to see the rest."}
       </code>
     </pre>
   );

@@ -1,21 +1,22 @@
 import type { Signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { GetKeyResponse } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
 import { usePage } from "../page.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { announce } from "../parts/live-region.tsx";
 import { focusKeyField, keyFieldId } from "../problem/focus-key-field.ts";
 import { ProblemView } from "../problem/problem-view.tsx";
-import { texts } from "../texts.ts";
 import { readKey, shownKey } from "./read-key.ts";
 
-const words = texts.call.key;
+const kept = "Kept in this tab only, and sent to this service only.";
+const gone = "It is shown only once, and gone when this tab is closed: copy it.";
 
 /** The key that calls are sent with: to enter, to get, to copy and to forget. */
 export function KeyField() {
   const { key } = usePage().client;
   return (
-    <section class="key" aria-labelledby="key-title">
-      <h3 id="key-title">{words.title}</h3>
+    <section class="stack" aria-labelledby="key-title">
+      <h3 id="key-title">API key</h3>
       {key.value === "" ? <NoKey /> : <OwnKey />}
     </section>
   );
@@ -26,7 +27,7 @@ function take(text: string, key: Signal<string>): boolean {
   const read = readKey(text);
   if (read !== undefined) {
     key.value = read;
-    announce(words.used);
+    announce("The key is used.");
   }
   return read !== undefined;
 }
@@ -44,15 +45,17 @@ function NoKey() {
   };
   return (
     <>
-      <p>{isRequired ? words.required : words.none}</p>
+      <p>{isRequired ? "This service answers only with a key." : "Calls are made without a key."}</p>
       <form
-        class="key-form"
+        class="key-form row"
         onSubmit={(event) => {
           event.preventDefault();
-          setViolation(take(field.current?.value ?? "", key) ? undefined : words.malformed);
+          setViolation(
+            take(field.current?.value ?? "", key) ? undefined : "That is not a key: keys begin with kbz_",
+          );
         }}
       >
-        <label for={keyFieldId}>{words.label}</label>
+        <label for={keyFieldId}>Key</label>
         <input
           ref={field}
           id={keyFieldId}
@@ -63,10 +66,10 @@ function NoKey() {
           aria-describedby="key-note"
           aria-invalid={violation !== undefined}
         />
-        <button type="submit">{words.use}</button>
+        <button type="submit">Use this key</button>
         {account.issuesKeys.value && (
           <button type="button" onClick={create}>
-            {texts.problem.getKey}
+            Get a free key
           </button>
         )}
         <p
@@ -74,7 +77,7 @@ function NoKey() {
           class={violation ? "field-fault" : "quiet-text"}
           role={violation ? "alert" : undefined}
         >
-          {violation ?? words.kept}
+          {violation ?? kept}
         </p>
       </form>
       {refusal !== undefined && <ProblemView error={refusal} onRetry={create} />}
@@ -89,27 +92,31 @@ function OwnKey() {
     <>
       <p class="row">
         <code>{shownKey(key.value)}</code>
-        <CopyButton label={words.copy} text={() => key.peek()} />
+        <CopyButton label="Copy the key" text={() => key.peek()} />
         <button
           type="button"
           onClick={() => {
             key.value = "";
-            announce(words.forgotten);
+            announce("The key is forgotten.");
             focusKeyField();
           }}
         >
-          {words.forget}
+          Forget it
         </button>
       </p>
-      <p class="quiet-text">{words.kept}</p>
-      {state.kind === "asking" && <p>{words.asking}</p>}
-      {state.kind === "known" && <p>{words.plan(state.own.plan, state.own.name)}</p>}
+      <p class="quiet-text">{kept}</p>
+      {state.kind === "asking" && <p>The key is looked up.</p>}
+      {state.kind === "known" && <p>{planInWords(state.own)}</p>}
       {state.kind === "waiting" && (
         <ProblemView error={state.wait.error} wait={state.wait} onRetry={account.lookUp} />
       )}
       {state.kind === "failed" && <ProblemView error={state.error} onRetry={account.lookUp} />}
     </>
   );
+}
+
+function planInWords({ plan, name }: GetKeyResponse): string {
+  return `${plan.charAt(0).toUpperCase()}${plan.slice(1)} plan${name ? `, the key “${name}”` : ""}`;
 }
 
 /** A key that this page has created, shown once, and a key that somebody has pasted outside of the field. */
@@ -121,20 +128,20 @@ export function NewKey() {
   const text = waiting.value?.kind === "key" ? waiting.value.text : undefined;
   useEffect(() => {
     if (text !== undefined) {
-      announce(words.pasted);
+      announce("You pasted an API key.");
       button.current?.focus();
     }
   }, [text]);
   const created = account.created.value;
   useEffect(() => {
     if (created !== undefined) {
-      announce(`${words.created} ${words.gone}`);
+      announce(`Your free key: ${gone}`);
     }
   }, [created]);
   if (text !== undefined) {
     return (
-      <section class="new-key row" aria-label={words.title}>
-        <p>{words.pasted}</p>
+      <section class="new-key notice row" aria-label="API key">
+        <p>You pasted an API key.</p>
         <button
           ref={button}
           type="button"
@@ -144,7 +151,7 @@ export function NewKey() {
             take(text, key);
           }}
         >
-          {words.usePasted}
+          Use it
         </button>
         <button
           type="button"
@@ -152,26 +159,26 @@ export function NewKey() {
             waiting.value = undefined;
           }}
         >
-          {texts.problem.cancel}
+          Cancel
         </button>
       </section>
     );
   }
   return created === undefined || created !== key.value ? null : (
-    <section class="new-key row" aria-label={words.title}>
+    <section class="new-key notice row" aria-label="API key">
       <p>
-        {words.created} <code>{created}</code>
+        Your free key: <code>{created}</code>
       </p>
-      <CopyButton label={words.copy} text={() => created} />
+      <CopyButton label="Copy the key" text={() => created} />
       <button
         type="button"
         onClick={() => {
           account.created.value = undefined;
         }}
       >
-        {words.done}
+        Done
       </button>
-      <p class="quiet-text">{words.gone}</p>
+      <p class="quiet-text">{gone}</p>
     </section>
   );
 }

@@ -1,9 +1,14 @@
 import { rateLimitsFrom } from "../client/rate-limits.ts";
 import { usePage } from "../page.ts";
 import { duration } from "../problem/problem-words.ts";
-import { texts } from "../texts.ts";
 
-const words = texts.call;
+/** The windows by their length in seconds. */
+const windows: Readonly<Record<number, string>> = { 60: "this minute", 3600: "this hour", 86400: "today" };
+const units: Readonly<Record<string, string>> = {
+  request: "requests",
+  refusal: "refusals",
+  call: "other calls",
+};
 
 /** A quota of refused calls or of calls that are not analyses is shown if less than this part of it is left. */
 const nearlyUsedUp = 0.1;
@@ -17,15 +22,17 @@ export function LimitsView({ headers }: { readonly headers: Headers }) {
     if (quota === undefined || windowS === undefined || (!isUsual && remaining > quota * nearlyUsedUp)) {
       return [];
     }
-    const window = words.windows[windowS] ?? duration(windowS * 1000);
+    const window = windows[windowS] ?? duration(windowS * 1000);
     return unit === "engine_ms"
-      ? [words.engineTimeLeft(duration(remaining), duration(quota), window)]
-      : [words.left(remaining, quota, words.units[unit ?? ""] ?? name, window)];
+      ? [`${duration(remaining)} of ${duration(quota)} of engine time left ${window}`]
+      : [
+          `${remaining.toLocaleString("en")} of ${quota.toLocaleString("en")} ${units[unit ?? ""] ?? name} left ${window}`,
+        ];
   });
   return shown.length === 0 ? null : (
-    <section class="limits" aria-labelledby="limits-title">
-      <h3 id="limits-title">{words.limits}</h3>
-      <ul>
+    <section aria-labelledby="limits-title">
+      <h3 id="limits-title">Limits</h3>
+      <ul class="figures">
         {shown.map((text) => (
           <li key={text}>{text}</li>
         ))}

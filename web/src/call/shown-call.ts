@@ -1,8 +1,7 @@
-import { type JsonObject, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
-import { type Problem, ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
-import { kindOfRoute, type Route, routesFromServices } from "../../../src/protocols/json/routes.ts";
+import { type DescMessage, type JsonObject, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
+import { createPlainWriter, createRequestWriter } from "../../../src/calls/plain/write-message.ts";
+import { kindOfRoute, routesFromServices } from "../../../src/protocols/json/routes.ts";
 import type { Exchange } from "../client/exchange.ts";
-import { plainFromMessage, plainRequest } from "../client/plain-json.ts";
 
 /** A call as others can make it: as plain JSON, and by gRPC. */
 export interface ShownCall {
@@ -40,8 +39,8 @@ export function shownCall(
   const tls = protocol === "https:";
   return {
     url: baseUrl + route.path,
-    body: plainRequest(method.input, request),
-    events: isSentAsEvents(route),
+    body: createRequestWriter(method.input)(request),
+    events: ["stream", "answer_at_end"].includes(kindOfRoute(route)),
     withKey,
     host: `${hostname}:${port || (tls ? 443 : 80)}`,
     tls,
@@ -51,20 +50,10 @@ export function shownCall(
   };
 }
 
-function isSentAsEvents(route: Route): boolean {
-  const kind = kindOfRoute(route);
-  return kind === "stream" || kind === "answer_at_end";
-}
-
-/** A message of an answer, as plain JSON shows it: of a stream, the event by its name. */
-export function shownAnswer({ output }: Exchange["method"], answer: Message): JsonObject {
-  const plain = plainFromMessage(output, answer);
-  return output.oneofs.length === 0
+/** A message of an answer, as plain JSON shows it. Of a stream, only the event that has come is shown. */
+export function shownMessage(desc: DescMessage, message: Message): JsonObject {
+  const plain = createPlainWriter(desc)(message);
+  return desc.oneofs.length === 0
     ? plain
     : Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== null));
-}
-
-/** A problem, as plain JSON answers with it. */
-export function shownProblem(problem: Problem): JsonObject {
-  return plainFromMessage(ProblemSchema, problem);
 }

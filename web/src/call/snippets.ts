@@ -1,4 +1,3 @@
-import { texts } from "../texts.ts";
 import { goRawJson, jsonText, pythonText, shellWord } from "./quote.ts";
 import type { ShownCall } from "./shown-call.ts";
 
@@ -11,124 +10,128 @@ export interface Snippet {
   needs(call: ShownCall): string;
 }
 
-const { needs } = texts.call;
-
 export const snippets = {
-  curl: { name: "curl", write: curl, needs: () => needs.curl },
-  typescript: { name: "TypeScript", write: typescript, needs: (call) => needs.typescript + needsKey(call) },
-  python: { name: "Python", write: python, needs: (call) => needs.python + needsKey(call) },
-  go: { name: "Go", write: go, needs: (call) => needs.go + needsKey(call) },
+  curl: { name: "curl", write: curl, needs: () => "bash, zsh, sh (not cmd or PowerShell)." },
+  typescript: {
+    name: "TypeScript",
+    write: typescript,
+    needs: needsKey("Save it as call.mts and run “node call.mts”: Node 22.18 or newer, no packages."),
+  },
+  python: {
+    name: "Python",
+    write: python,
+    needs: needsKey("Save it as call.py and run “python3 call.py”: no packages."),
+  },
+  go: {
+    name: "Go",
+    write: go,
+    needs: needsKey("Save it as call.go and run “go run call.go”: no modules."),
+  },
   grpcurl: {
     name: "grpcurl",
     write: grpcurl,
-    needs: ({ prefix }) => (prefix === "" ? needs.grpcurl : `${needs.grpcurl} ${needs.noPath(prefix)}`),
+    needs: ({ prefix }) =>
+      `Needs github.com/fullstorydev/grpcurl and no proto files: the service describes itself.${
+        prefix && ` gRPC knows no paths such as ${prefix}: name the host and port of the service itself.`
+      }`,
   },
 } satisfies Readonly<Record<string, Snippet>>;
 
 export type Language = keyof typeof snippets;
 
-function needsKey({ withKey }: ShownCall): string {
-  return withKey ? ` ${needs.key}` : "";
+function needsKey(words: string): Snippet["needs"] {
+  return ({ withKey }) =>
+    withKey ? `${words} Set the environment variable KIBITZ_API_KEY to your key first.` : words;
 }
 
-const eventStream = "text/event-stream";
-
-function exportKey({ withKey }: ShownCall, key: string): string {
-  return withKey ? `export KIBITZ_API_KEY=${key}\n` : "";
+/** The headers of a call, except for that of the key, by a function that writes one. */
+function headersOf({ events }: ShownCall, write: (name: string, value: string) => string): readonly string[] {
+  return [
+    write("Content-Type", "application/json"),
+    ...(events ? [write("Accept", "text/event-stream")] : []),
+  ];
 }
 
 function curl(call: ShownCall, key: string): string {
   const { url, body, events, withKey } = call;
-  const command = [
+  const words = [
     `curl ${events ? "-N " : ""}${shellWord(url)}`,
-    `-H 'Content-Type: application/json'`,
-    ...(events ? [`-H 'Accept: ${eventStream}'`] : []),
-    ...(withKey ? [`-H "Authorization: Bearer $KIBITZ_API_KEY"`] : []),
+    ...headersOf(call, (name, value) => `-H '${name}: ${value}'`),
     `-d ${shellWord(jsonText(body, "  "))}`,
-  ].join(" \\\n  ");
-  return exportKey(call, key) + command;
+  ];
+  return shellCommand(words, withKey, key);
 }
 
-function grpcurl(call: ShownCall, key: string): string {
-  const { host, tls, procedure, message, withKey } = call;
-  const command = [
+function grpcurl({ host, tls, procedure, message, withKey }: ShownCall, key: string): string {
+  const words = [
     `grpcurl${tls ? "" : " -plaintext"}`,
-    ...(withKey ? [`-H "Authorization: Bearer $KIBITZ_API_KEY"`] : []),
     `-d ${shellWord(jsonText(message, "  "))}`,
     `${shellWord(host)} ${procedure}`,
-  ].join(" \\\n  ");
-  return exportKey(call, key) + command;
+  ];
+  return shellCommand(words, withKey, key);
 }
 
-function typescript({ url, body, events, withKey }: ShownCall): string {
+/** A command with the header of the key behind its first words. */
+function shellCommand([first = "", ...words]: readonly string[], withKey: boolean, key: string): string {
+  const header = withKey ? [`-H "Authorization: Bearer $KIBITZ_API_KEY"`] : [];
+  const command = [first, ...header, ...words].join(" \\\n  ");
+  return withKey ? `export KIBITZ_API_KEY=${key}\n${command}` : command;
+}
+
+function typescript(call: ShownCall): string {
   const headers = [
-    `"Content-Type": "application/json",`,
-    ...(events ? [`Accept: "${eventStream}",`] : []),
+    ...headersOf(call, (name, value) => `"${name}": "${value}",`),
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is one of the code shown.
-    ...(withKey ? ["Authorization: `Bearer ${process.env.KIBITZ_API_KEY}`,"] : []),
+    ...(call.withKey ? ['"Authorization": `Bearer ${process.env.KIBITZ_API_KEY}`,'] : []),
   ];
-  return `const answer = await fetch(${JSON.stringify(url)}, {
+  const print = call.events
+    ? "for await (const text of answer.body.pipeThrough(new TextDecoderStream())) process.stdout.write(text);"
+    : "console.log(JSON.stringify(await answer.json(), null, 2));";
+  return `const answer = await fetch(${JSON.stringify(call.url)}, {
   method: "POST",
   headers: {
     ${headers.join("\n    ")}
   },
-  body: JSON.stringify(${jsonText(body, "  ")}),
+  body: JSON.stringify(${jsonText(call.body, "  ")}),
 });
 if (!answer.ok || !answer.body) throw new Error(await answer.text());
-${events ? readEventsInTypescript : "console.log(JSON.stringify(await answer.json(), null, 2));"}
+${print}
 `;
 }
 
-const readEventsInTypescript = `let event = "";
-let rest = "";
-for await (const text of answer.body.pipeThrough(new TextDecoderStream())) {
-  const lines = (rest + text).split("\\n");
-  rest = lines.pop() ?? "";
-  for (const line of lines) {
-    if (line.startsWith("event: ")) event = line.slice(7);
-    if (line.startsWith("data: ")) console.log(event, JSON.stringify(JSON.parse(line.slice(6))));
-  }
-}`;
-
-function python({ url, body, events, withKey }: ShownCall): string {
+function python(call: ShownCall): string {
   const headers = [
-    `"Content-Type": "application/json",`,
-    ...(events ? [`"Accept": "${eventStream}",`] : []),
-    ...(withKey ? [`"Authorization": "Bearer " + os.environ["KIBITZ_API_KEY"],`] : []),
+    ...headersOf(call, (name, value) => `"${name}": "${value}",`),
+    ...(call.withKey ? [`"Authorization": "Bearer " + os.environ["KIBITZ_API_KEY"],`] : []),
   ];
+  const print = call.events
+    ? `for line in answer:
+            print(line.decode(), end="", flush=True)`
+    : "print(json.dumps(json.load(answer), indent=2))";
   return `import json
-${withKey ? "import os\n" : ""}import sys
+${call.withKey ? "import os\n" : ""}import sys
 import urllib.error
 import urllib.request
 
 request = urllib.request.Request(
-    ${JSON.stringify(url)},
-    data=json.dumps(${pythonText(body, "    ")}).encode(),
+    ${JSON.stringify(call.url)},
+    data=json.dumps(${pythonText(call.body, "    ")}).encode(),
     headers={
         ${headers.join("\n        ")}
     },
 )
 try:
     with urllib.request.urlopen(request) as answer:
-${events ? readEventsInPython : "        print(json.dumps(json.load(answer), indent=2))"}
+        ${print}
 except urllib.error.HTTPError as error:
     sys.exit(error.read().decode())
 `;
 }
 
-const readEventsInPython = `        event = ""
-        for line in answer:
-            field, _, value = line.decode().rstrip("\\n").partition(": ")
-            if field == "event":
-                event = value
-            elif field == "data":
-                print(event, json.dumps(json.loads(value)), flush=True)`;
-
-function go({ url, body, events, withKey }: ShownCall): string {
+function go(call: ShownCall): string {
   const headers = [
-    `request.Header.Set("Content-Type", "application/json")`,
-    ...(events ? [`request.Header.Set("Accept", "${eventStream}")`] : []),
-    ...(withKey ? [`request.Header.Set("Authorization", "Bearer "+os.Getenv("KIBITZ_API_KEY"))`] : []),
+    ...headersOf(call, (name, value) => `request.Header.Set("${name}", "${value}")`),
+    ...(call.withKey ? [`request.Header.Set("Authorization", "Bearer "+os.Getenv("KIBITZ_API_KEY"))`] : []),
   ];
   return `package main
 
@@ -141,8 +144,8 @@ import (
 )
 
 func main() {
-	body := strings.NewReader(${goRawJson(jsonText(body, "\t"))})
-	request, err := http.NewRequest("POST", ${JSON.stringify(url)}, body)
+	body := strings.NewReader(${goRawJson(jsonText(call.body, "\t"))})
+	request, err := http.NewRequest("POST", ${JSON.stringify(call.url)}, body)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -52,16 +52,14 @@ export function createAccount({ keys, key, offer }: Deps): Account {
   /** Ends the look-up that is under way, so that an older answer never replaces a newer one. */
   let running = new AbortController();
 
-  const lookUp = () => {
+  const lookUp = async () => {
     running.abort();
     running = new AbortController();
+    const { signal } = running;
     if (key.peek() === "") {
       state.value = { kind: "none" };
-    } else {
-      void follow(running.signal);
+      return;
     }
-  };
-  const follow = async (signal: AbortSignal) => {
     state.value = { kind: "asking" };
     const onWait = (wait: Wait) => {
       state.value = { kind: "waiting", wait };
@@ -81,7 +79,7 @@ export function createAccount({ keys, key, offer }: Deps): Account {
   };
   const end = effect(() => {
     key.value;
-    untracked(lookUp);
+    void untracked(lookUp);
   });
 
   return {
@@ -100,7 +98,7 @@ export function createAccount({ keys, key, offer }: Deps): Account {
         key.value = secret;
       });
     },
-    lookUp,
+    lookUp: () => void lookUp(),
     dispose() {
       end();
       running.abort();

@@ -43,7 +43,10 @@ export function createExchanges(): {
       return next(request);
     }
     const startedAt = performance.now();
-    const message = request.stream ? await first(request.message) : request.message;
+    const [message] = request.stream ? await Array.fromAsync(request.message) : [request.message];
+    if (message === undefined) {
+      throw new Error("a call sends a message");
+    }
     let exchange: Exchange = {
       method: request.method,
       request: message,
@@ -99,13 +102,6 @@ export function createExchanges(): {
     }
   };
   return { lastExchange, record };
-}
-
-async function first<T>(messages: AsyncIterable<T>): Promise<T> {
-  for await (const message of messages) {
-    return message;
-  }
-  throw new Error("a call sends a message");
 }
 
 async function* only<T>(message: T): AsyncIterable<T> {

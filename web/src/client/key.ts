@@ -1,28 +1,11 @@
 import { effect, type Signal, signal } from "@preact/signals";
+import { store, stored } from "../parts/stored.ts";
 
 const place = "kibitz-key";
 
 /** The API key of this tab, kept until the tab is closed; empty for none. */
 export function createKey(): { readonly key: Signal<string>; dispose(): void } {
-  const key = signal(storedKey());
-  const dispose = effect(() => {
-    try {
-      if (key.value === "") {
-        sessionStorage.removeItem(place);
-      } else {
-        sessionStorage.setItem(place, key.value);
-      }
-    } catch {
-      // If the browser stores nothing, the key is lost when the page is reloaded.
-    }
-  });
+  const key = signal(stored("sessionStorage", place) ?? "");
+  const dispose = effect(() => store("sessionStorage", place, key.value || undefined));
   return { key, dispose };
-}
-
-function storedKey(): string {
-  try {
-    return sessionStorage.getItem(place) ?? "";
-  } catch {
-    return "";
-  }
 }

@@ -3,11 +3,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { glyphsOfNags } from "../../../src/game/read-word.ts";
 import { commentText, type GameNode, mainlineOf } from "../game/game.ts";
 import { usePage } from "../page.ts";
-import { texts } from "../texts.ts";
 import { moveNumber } from "./move-number.ts";
 import "./moves.css";
-
-const words = texts.moves;
 
 /** Something to show beside a move, such as its judgement and its evaluation. */
 export interface MoveNote {
@@ -47,7 +44,7 @@ export function MoveList({ noteOf }: MoveListProps) {
     />
   );
   return (
-    <ol ref={list} class="move-list figures" aria-label={words.title}>
+    <ol ref={list} class="move-list figures" aria-label="Moves">
       {start.comments.length > 0 && (
         <li>
           <Comments texts={start.comments} />

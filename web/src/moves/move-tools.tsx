@@ -1,7 +1,4 @@
 import { usePage } from "../page.ts";
-import { texts } from "../texts.ts";
-
-const words = texts.moves;
 
 /** Changes the tree of moves at the move on the board, and takes changes back. */
 export function MoveTools() {
@@ -13,17 +10,17 @@ export function MoveTools() {
     <div class="move-tools row">
       {isInVariation && (
         <button type="button" class="quiet" onClick={() => promote(at.value)}>
-          {words.promote}
+          Make main line
         </button>
       )}
       {at.value.move && (
         <button type="button" class="quiet" onClick={() => remove(at.value)}>
-          {words.remove}
+          Delete from here
         </button>
       )}
       {canUndo.value && (
         <button type="button" class="quiet" onClick={undo}>
-          {words.undo}
+          Undo
         </button>
       )}
     </div>

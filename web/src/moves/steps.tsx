@@ -1,10 +1,7 @@
 import { usePage } from "../page.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
-import { texts } from "../texts.ts";
 import { Help, showHelp } from "./help.tsx";
 import "./moves.css";
-
-const words = texts.moves;
 
 /** Moves between the mistakes of a review. */
 export interface Mistakes {
@@ -20,38 +17,38 @@ export function Steps({ mistakes }: { readonly mistakes?: Mistakes }) {
   return (
     <fieldset class="steps">
       <Help isReview={mistakes !== undefined} />
-      <legend class="heard-only">{words.steps}</legend>
-      <StepButton name="first" isOff={isStart} onStep={() => step("first")} />
-      <StepButton name="back" isOff={isStart} onStep={() => step("back")} />
-      <StepButton name="forward" isOff={isEnd} onStep={() => step("forward")} />
-      <StepButton name="last" isOff={isEnd} onStep={() => step("last")} />
+      <legend class="heard-only">Steps</legend>
+      <StepButton icon="first" label="First position" isOff={isStart} onStep={() => step("first")} />
+      <StepButton icon="back" label="One move back" isOff={isStart} onStep={() => step("back")} />
+      <StepButton icon="forward" label="One move forward" isOff={isEnd} onStep={() => step("forward")} />
+      <StepButton icon="last" label="Last position" isOff={isEnd} onStep={() => step("last")} />
       {mistakes && (
         <>
           <StepButton
-            name="previousMistake"
             icon="back"
+            label="Previous mistake"
             sign="?"
             isOff={!mistakes.has("before")}
             onStep={() => mistakes.goTo("before")}
           />
           <StepButton
-            name="nextMistake"
             icon="forward"
+            label="Next mistake"
             sign="?"
             isOff={!mistakes.has("behind")}
             onStep={() => mistakes.goTo("behind")}
           />
         </>
       )}
-      <StepButton name="flip" onStep={flip} />
-      <StepButton name="help" onStep={showHelp} />
+      <StepButton icon="flip" label="Flip board" onStep={flip} />
+      <StepButton icon="help" label="Keys" onStep={showHelp} />
     </fieldset>
   );
 }
 
 interface StepButtonProps {
-  readonly name: keyof typeof words.names;
-  readonly icon?: IconName;
+  readonly icon: IconName;
+  readonly label: string;
   /** Beside the icon. */
   readonly sign?: string;
   /** True if it leads nowhere now. The button stays enabled, because a disabled button loses the focus. */
@@ -59,8 +56,7 @@ interface StepButtonProps {
   onStep(): void;
 }
 
-function StepButton({ name, icon = name as IconName, sign, isOff = false, onStep }: StepButtonProps) {
-  const label = words.names[name];
+function StepButton({ icon, label, sign, isOff = false, onStep }: StepButtonProps) {
   return (
     <button
       type="button"

@@ -1,30 +1,15 @@
 import { useLayoutEffect, useState } from "preact/hooks";
-import { texts } from "../texts.ts";
+import { store, stored } from "./stored.ts";
 
 const place = "kibitz-colours";
 const choices = ["system", "light", "dark"] as const;
 type Colours = (typeof choices)[number];
 
-function kept(): Colours {
-  try {
-    return choices.find((choice) => choice === localStorage.getItem(place)) ?? "system";
-  } catch {
-    // If the browser stores nothing, every visit begins with the system's colours.
-    return "system";
-  }
-}
-
-function keep(colours: Colours): void {
-  try {
-    localStorage.setItem(place, colours);
-  } catch {
-    // The choice holds for this visit.
-  }
-}
-
 /** Goes from one choice of colours to the next: as the system, light, dark. The browser keeps the choice. */
 export function ColoursSwitch() {
-  const [colours, setColours] = useState(kept);
+  const [colours, setColours] = useState<Colours>(
+    () => choices.find((choice) => choice === stored("localStorage", place)) ?? "system",
+  );
   useLayoutEffect(() => {
     const { dataset } = document.documentElement;
     if (colours === "system") {
@@ -34,10 +19,10 @@ export function ColoursSwitch() {
     }
   }, [colours]);
   const next = choices[(choices.indexOf(colours) + 1) % choices.length] ?? "system";
-  const name = texts.colours.now(texts.colours[colours]);
+  const name = `Colours: ${colours === "system" ? "as the system" : colours}`;
   const choose = () => {
     setColours(next);
-    keep(next);
+    store("localStorage", place, next);
   };
   return (
     <button type="button" class="quiet" aria-label={name} title={name} onClick={choose}>

@@ -1,16 +1,13 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { announce } from "../parts/live-region.tsx";
-import { texts } from "../texts.ts";
 import { Icon, type IconName } from "./icon.tsx";
 
 interface CopyButtonProps {
   readonly label: string;
   /** The button's label; a short word for copying by default. */
   readonly face?: string;
+  /** A button with an icon has no frame. */
   readonly icon?: IconName;
-  readonly isQuiet?: boolean;
-  /** The announcement after the copy. The label that is shown then is shorter. */
-  readonly done?: string;
   /** Asked when it is pressed. */
   text(): string;
 }
@@ -18,39 +15,33 @@ interface CopyButtonProps {
 const shownMs = 2000;
 
 /** Copies a text, and says whether it did. */
-export function CopyButton({
-  label,
-  face = texts.call.copy,
-  done = texts.call.copied,
-  icon,
-  isQuiet = false,
-  text,
-}: CopyButtonProps) {
+export function CopyButton({ label, face = "Copy", icon, text }: CopyButtonProps) {
   const [result, setResult] = useState<string>();
-  const button = useRef<HTMLButtonElement>(null);
   const shown = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(shown.current), []);
   const copy = async () => {
     const isDone = await write(text());
-    announce(isDone ? done : texts.call.notCopied);
-    // Its neighbours stay where they are.
-    const width = button.current?.getBoundingClientRect().width ?? 0;
-    button.current?.style.setProperty("min-inline-size", `${width}px`);
-    setResult(isDone ? texts.call.copied : texts.call.notCopied);
+    const said = isDone ? "Copied" : "Not copied: the browser does not allow it";
+    announce(said);
+    setResult(said);
     clearTimeout(shown.current);
     shown.current = setTimeout(() => setResult(undefined), shownMs);
   };
   return (
     <button
-      ref={button}
       type="button"
-      class={isQuiet ? "copy quiet" : "copy"}
+      class={icon ? "copy quiet" : "copy"}
       aria-label={label}
       title={label}
       onClick={() => void copy()}
     >
-      {icon && <Icon name={icon} />}
-      {result ?? face}
+      {/* Without the icon, the result is no wider than the label: the neighbours stay where they are. */}
+      {result ?? (
+        <>
+          {icon && <Icon name={icon} />}
+          {face}
+        </>
+      )}
     </button>
   );
 }

@@ -1,7 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Wait } from "../client/keep-asking.ts";
 import { failureOf } from "../client/problem.ts";
-import { texts } from "../texts.ts";
 import { duration } from "./problem-words.ts";
 
 interface CountdownProps {
@@ -20,18 +19,18 @@ export function Countdown({ wait, onCancel }: CountdownProps) {
     return () => clearInterval(timer);
   }, [wait]);
   return (
-    <div class="problem-ways">
-      <p class="problem-wait" role="timer">
-        {texts.problem.goesOnIn(duration(leftMs))}
+    <div class="row">
+      <p class="figures" role="timer">
+        Goes on in {duration(leftMs)}
       </p>
       {failureOf(wait.error).kind === "lost" && (
         <button type="button" onClick={wait.retry}>
-          {texts.problem.retry}
+          Try again
         </button>
       )}
       {onCancel && (
         <button type="button" onClick={onCancel}>
-          {texts.problem.cancel}
+          Cancel
         </button>
       )}
     </div>

@@ -5,13 +5,10 @@ import type { Wait } from "../client/keep-asking.ts";
 import { failureOf } from "../client/problem.ts";
 import { usePage } from "../page.ts";
 import { announce } from "../parts/live-region.tsx";
-import { texts } from "../texts.ts";
 import { Countdown } from "./countdown.tsx";
 import { focusKeyField } from "./focus-key-field.ts";
 import { pageOf, problemWords, suggestionWords } from "./problem-words.ts";
 import "./problem-view.css";
-
-const words = texts.problem;
 
 interface ProblemViewProps {
   /** The error that a call threw. If the page aborted the call, nothing is shown. */
@@ -22,10 +19,7 @@ interface ProblemViewProps {
   readonly onCancel?: (() => void) | undefined;
   /** Asks the same again. */
   onRetry(): void;
-  /**
-   * Asks what the service suggests instead, in plain JSON; `messageFromPlain` makes a message of it. Without it there is
-   * no such button.
-   */
+  /** Asks what the service suggests instead, in plain JSON. Without it there is no such button. */
   readonly onSend?: ((suggested: JsonObject) => void) | undefined;
 }
 
@@ -79,7 +73,7 @@ function WaysOut({ problem, wait, onCancel, onRetry, onSend }: WaysOutProps) {
   return (
     <>
       {wait && <Countdown wait={wait} onCancel={onCancel} />}
-      <div class="problem-ways">
+      <div class="problem-ways row">
         {problem && suggested && onSend && (
           <button type="button" class="first" onClick={() => onSend(suggested)}>
             {suggestionWords(problem, account.limits.value)}
@@ -88,7 +82,7 @@ function WaysOut({ problem, wait, onCancel, onRetry, onSend }: WaysOutProps) {
         {problem?.nextAction === "get_api_key" && <GetKey onGot={retry} />}
         {needsKey && (
           <button type="button" onClick={focusKeyField}>
-            {words.enterKey}
+            Enter a key
           </button>
         )}
         {problem?.nextAction === "check_api_key" && (
@@ -101,7 +95,7 @@ function WaysOut({ problem, wait, onCancel, onRetry, onSend }: WaysOutProps) {
                 focusKeyField();
               }}
             >
-              {words.changeKey}
+              Correct the key
             </button>
             <button
               type="button"
@@ -110,13 +104,13 @@ function WaysOut({ problem, wait, onCancel, onRetry, onSend }: WaysOutProps) {
                 retry();
               }}
             >
-              {words.withoutKey}
+              Go on without a key
             </button>
           </>
         )}
         {!wait && (problem?.retryable ?? true) && (
           <button type="button" class="first" onClick={onRetry}>
-            {words.retry}
+            Try again
           </button>
         )}
       </div>
@@ -142,7 +136,7 @@ function GetKey({ onGot }: { onGot(): void }) {
   return (
     <>
       <button type="button" disabled={isAsking} onClick={get}>
-        {words.getKey}
+        Get a free key
       </button>
       {refusal !== undefined && <ProblemView error={refusal} onRetry={get} />}
     </>
@@ -152,10 +146,10 @@ function GetKey({ onGot }: { onGot(): void }) {
 function Reference({ problem }: { readonly problem: Problem }) {
   const page = pageOf(problem);
   return (
-    <p class="problem-reference">
-      {page && <a href={page}>{words.about(problem.code)}</a>}
+    <p class="problem-reference row quiet-text">
+      {page && <a href={page}>About {problem.code}</a>}
       <span>
-        {words.requestId} <code>{problem.requestId}</code>
+        Request <code>{problem.requestId}</code>
       </span>
     </p>
   );

@@ -1,12 +1,8 @@
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import type { PlanLimits } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { Fault, Problem } from "../../../gen/chess/analysis/v1/problem_pb.ts";
 import { failureOf } from "../client/problem.ts";
 import { rateLimitsFrom } from "../client/rate-limits.ts";
-import { texts } from "../texts.ts";
-
-const words = texts.problem;
 
 /** A failure in words for people. */
 export interface ProblemWords {
@@ -23,6 +19,45 @@ interface Caller {
   readonly searchMoves: readonly string[];
 }
 
+interface FieldWords {
+  /** The label of the form. */
+  readonly label: string;
+  /** A value that the plan does not allow, given the highest one that it allows. */
+  readonly excess?: (most: number) => string;
+  /** A suggested value. */
+  readonly change?: (value: number) => string;
+}
+
+const linesField: FieldWords = {
+  label: "Lines",
+  excess: (most) => `more than ${lines(most)}`,
+  change: (value) => `with ${lines(value)}`,
+};
+const excessOfGame = (most: number) => `a game of more than ${Math.floor(most / 2)} moves`;
+
+/** The fields of requests by their names in the API. */
+const fields: Readonly<Record<string, FieldWords>> = {
+  depth: { label: "Depth", excess: (most) => `depth above ${most}`, change: (value) => `to depth ${value}` },
+  multipv: linesField,
+  lines: linesField,
+  movetime_ms: {
+    label: "Time",
+    excess: (most) => `more than ${grouped(most)} ms`,
+    change: (value) => `for ${grouped(value)} ms`,
+  },
+  nodes: {
+    label: "Nodes",
+    excess: (most) => `more than ${grouped(most)} nodes`,
+    change: (value) => `with ${grouped(value)} nodes`,
+  },
+  engine: { label: "Engine" },
+  path: { label: "Build" },
+  search_moves: { label: "Only these moves" },
+  fen: { label: "FEN" },
+  pgn: { label: "PGN", excess: excessOfGame },
+  moves: { label: "Moves", excess: excessOfGame },
+};
+
 /** Returns what a caller reads about a failed call; undefined if the page aborted it. */
 export function problemWords(error: unknown, caller: Caller): ProblemWords | undefined {
   const failure = failureOf(error);
@@ -30,63 +65,97 @@ export function problemWords(error: unknown, caller: Caller): ProblemWords | und
     case "aborted":
       return undefined;
     case "lost":
-      return { title: words.lost, details: [words.lostDetail] };
+      return {
+        title: "The service does not answer",
+        details: ["It may be stopped, or this device has no network."],
+      };
     case "foreign":
-      return { title: words.foreign, details: [words.foreignDetail(failure.said)] };
+      return {
+        title: "Something else answered",
+        details: [`Not the service answered, but perhaps a proxy in front of it: ${failure.said}`],
+      };
     case "problem":
       return wordsOf(failure.problem, ConnectError.from(error).metadata, caller);
   }
 }
 
-function wordsOf(problem: Problem, headers: Headers, caller: Caller): ProblemWords {
+function wordsOf(problem: Problem, headers: Headers, { limits, searchMoves }: Caller): ProblemWords {
   const { code, title, detail, errors, nextAction } = problem;
-  const { limits, searchMoves } = caller;
   switch (code) {
-    case "rate_limited": {
-      const used = rateLimitsFrom(headers).find(({ remaining }) => remaining === 0);
-      const unit = limits?.rates.find(({ name }) => name === used?.name)?.unit;
-      return {
-        title:
-          used?.quota !== undefined && used.windowS !== undefined && unit === "request"
-            ? words.tooFast(used.quota, duration(used.windowS * 1000))
-            : words.tooManyRequests,
-        details: [],
-      };
-    }
+    case "rate_limited":
+      return { title: rateInWords(headers, limits), details: [] };
     case "quota_exhausted":
-      return { title: words.engineTimeUsedUp, details: [] };
+      return { title: "The engine time of your plan is used up", details: [] };
     case "concurrency_limited":
-      return { title: words.searchesRunning(limits?.concurrent), details: [] };
+      return { title: searchesInWords(limits?.concurrent), details: [] };
     case "api_key_required":
-      return { title: words.keyRequired, details: nextAction === "get_api_key" ? [] : [words.keyOfOwner] };
+      return {
+        title: "A key is needed",
+        details:
+          nextAction === "get_api_key"
+            ? []
+            : ["This server is for holders of a key. Ask its owner for one, then enter it here."],
+      };
     case "upgrade_needed": {
       const excess = excessOf(problem, limits);
+      const isFree = nextAction === "get_api_key";
       return excess.length === 0 || excess.includes(undefined)
         ? { title, details: [detail] }
-        : { title: words.beyondPlan(excess, nextAction === "get_api_key"), details: [] };
+        : {
+            title: `${isFree ? "A free key is needed for" : "Your plan does not allow"} ${excess.join(" and ")}`,
+            details: [],
+          };
     }
     default:
-      return { title, details: errors.length === 0 ? [detail] : errors.map(wordsOfViolation) };
+      return {
+        title,
+        details:
+          errors.length === 0
+            ? [detail]
+            : errors.map((violation) => wordsOfViolation(violation, errors, searchMoves)),
+      };
   }
+}
 
-  function wordsOfViolation({ pointer, message, line }: Fault): string {
-    const [name = "", ...path] = keysOf(pointer);
-    const move = name === "search_moves" ? searchMoves[Number(path[0])] : undefined;
-    if (move !== undefined) {
-      return words.illegalSearchMove(move);
-    }
-    // A message about a text names the place.
-    const isAlone = errors.length === 1 || line !== undefined;
-    return isAlone ? message : `${words.fields[name] ?? [name, ...path].join(".")}: ${message}`;
+function rateInWords(headers: Headers, limits: PlanLimits | undefined): string {
+  const used = rateLimitsFrom(headers).find(({ remaining }) => remaining === 0);
+  const unit = limits?.rates.find(({ name }) => name === used?.name)?.unit;
+  if (used?.quota === undefined || used.windowS === undefined || unit !== "request") {
+    return "Too many requests";
   }
+  const time = used.windowS === 60 ? "a minute" : `in ${duration(used.windowS * 1000)}`;
+  return `Too fast: ${grouped(used.quota)} positions ${time}`;
+}
+
+function searchesInWords(count: number | undefined): string {
+  if (count === 1) {
+    return "A search is already running from this network";
+  }
+  const many = count === undefined ? "Other" : ({ 2: "Two", 3: "Three", 4: "Four" }[count] ?? grouped(count));
+  return `${many} searches are already running from this network`;
+}
+
+function wordsOfViolation(
+  { pointer, message, line }: Fault,
+  errors: readonly Fault[],
+  searchMoves: readonly string[],
+): string {
+  const [name = "", ...path] = keysOf(pointer);
+  const move = name === "search_moves" ? searchMoves[Number(path[0])] : undefined;
+  if (move !== undefined) {
+    return `“${move}” in “Only these moves” is not legal here.`;
+  }
+  // A message about a text names the place.
+  const isAlone = errors.length === 1 || line !== undefined;
+  return isAlone ? message : `${fields[name]?.label ?? [name, ...path].join(".")}: ${message}`;
 }
 
 /** Lists what the plan does not allow, such as `depth above 20`; undefined for a field that the page has no words for. */
 function excessOf({ errors }: Problem, limits: PlanLimits | undefined) {
   return errors.map(({ pointer, allowed }) => {
     const name = nameOf(pointer);
-    const maximum = isGame(name) ? limits?.reviewPliesMax : memberOf(allowed ?? {}, "maximum");
-    return typeof maximum === "number" ? words.excess[name]?.(maximum) : undefined;
+    const maximum = isGame(name) ? limits?.reviewPliesMax : allowed?.maximum;
+    return typeof maximum === "number" ? fields[name]?.excess?.(maximum) : undefined;
   });
 }
 
@@ -95,18 +164,20 @@ export function suggestionWords(problem: Problem, limits: PlanLimits | undefined
   const { code, errors, suggestedRequest = {} } = problem;
   const names = [...new Set(errors.map(({ pointer }) => nameOf(pointer)))];
   const changes = names.map((name) => {
-    const value = memberOf(suggestedRequest, name);
-    return typeof value === "number" ? words.change[name]?.(value) : undefined;
+    const value = suggestedRequest[name];
+    return typeof value === "number" ? fields[name]?.change?.(value) : undefined;
   });
   if (changes.length > 0 && !changes.includes(undefined)) {
-    return words.analyse(changes.join(" "));
+    return `Analyse ${changes.join(" ")}`;
   }
   const [name = ""] = names;
   if (isGame(name)) {
-    return code === "upgrade_needed" && limits ? words.firstMoves(limits.reviewPliesMax) : words.upToThere;
+    return code === "upgrade_needed" && limits
+      ? `Review the first ${Math.floor(limits.reviewPliesMax / 2)} moves`
+      : "Review the game up to there";
   }
-  const value = memberOf(suggestedRequest, name);
-  return name === "fen" && typeof value === "string" ? words.useFen(value) : words.sendSuggested;
+  const { fen } = suggestedRequest;
+  return name === "fen" && typeof fen === "string" ? `Use ${fen}` : "Ask what the service suggests";
 }
 
 /** The address of the page that explains a kind of problem, beside this page; undefined if it is none of this service. */
@@ -133,14 +204,15 @@ function nameOf(pointer: string): string {
   return keysOf(pointer)[0] ?? "";
 }
 
-/** The keys that a JSON Pointer passes. */
+/** The keys of a JSON Pointer. No field of a request has a key that is escaped. */
 function keysOf(pointer: string): readonly string[] {
-  return pointer
-    .split("/")
-    .slice(1)
-    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+  return pointer.split("/").slice(1);
 }
 
-function memberOf(object: JsonObject, name: string): JsonValue | undefined {
-  return Object.hasOwn(object, name) ? object[name] : undefined;
+function grouped(number: number): string {
+  return number.toLocaleString("en");
+}
+
+function lines(count: number): string {
+  return count === 1 ? "1 line" : `${count} lines`;
 }

@@ -11,7 +11,7 @@ interface FieldProps {
 }
 
 interface LayoutProps extends FieldProps {
-  readonly kind: "number" | "wide" | "check";
+  readonly kind: "number" | "text" | "check";
   readonly children: ComponentChildren;
 }
 
@@ -22,7 +22,7 @@ function Field({ name, label, hint, kind, children }: LayoutProps) {
       <label for={idOf(name)}>{label}</label>
       {children}
       {hint && (
-        <p class="field-hint" id={hintIdOf(name)}>
+        <p class="quiet-text" id={hintIdOf(name)}>
           {hint}
         </p>
       )}
@@ -30,23 +30,25 @@ function Field({ name, label, hint, kind, children }: LayoutProps) {
   );
 }
 
-interface NumberFieldProps extends FieldProps {
+interface InputFieldProps extends FieldProps {
+  readonly type: "number" | "text";
   readonly minimum?: number | undefined;
   readonly maximum?: number | undefined;
 }
 
-/** The browser marks a number out of range; the service says why it refuses one. */
-export function NumberField({ minimum, maximum, usual, ...field }: NumberFieldProps) {
+/** A number or a text. The browser marks a number out of range; the service says why it refuses one. */
+export function InputField({ type, minimum, maximum, usual, ...field }: InputFieldProps) {
   const { request } = usePage();
   const { name } = field;
   return (
-    <Field {...field} kind="number">
+    <Field {...field} kind={type}>
       <input
         {...common(field)}
-        type="number"
-        inputMode="numeric"
+        {...(type === "number" ? ({ type, inputMode: "numeric" } as const) : ({ type } as const))}
         min={minimum}
         max={maximum}
+        autocomplete="off"
+        spellcheck={false}
         placeholder={usual}
         value={request.settings.value[name] ?? ""}
         onInput={({ currentTarget }) => request.set(name, currentTarget.value)}
@@ -65,7 +67,7 @@ export function ChoiceField({ choices, usual = choices[0]?.[0] ?? "", ...field }
   const value = request.settings.value[name] ?? usual;
   const known = choices.some(([choice]) => choice === value);
   return (
-    <Field {...field} kind="wide">
+    <Field {...field} kind="text">
       <select
         {...common(field)}
         value={value}
@@ -80,24 +82,6 @@ export function ChoiceField({ choices, usual = choices[0]?.[0] ?? "", ...field }
           </option>
         ))}
       </select>
-    </Field>
-  );
-}
-
-export function TextField({ usual, ...field }: FieldProps) {
-  const { request } = usePage();
-  const { name } = field;
-  return (
-    <Field {...field} kind="wide">
-      <input
-        {...common(field)}
-        type="text"
-        autocomplete="off"
-        spellcheck={false}
-        placeholder={usual}
-        value={request.settings.value[name] ?? ""}
-        onInput={({ currentTarget }) => request.set(name, currentTarget.value)}
-      />
     </Field>
   );
 }

@@ -5,7 +5,7 @@ export interface OptionField {
   /** JSON name: `skill_level`. */
   readonly name: string;
   readonly title: string;
-  readonly kind: "integer" | "boolean" | "choice" | "text";
+  readonly kind: "number" | "boolean" | "choice" | "text";
   readonly minimum: number | undefined;
   readonly maximum: number | undefined;
   readonly choices: readonly string[];
@@ -13,32 +13,25 @@ export interface OptionField {
   readonly usual: string;
 }
 
+const kinds = { integer: "number", boolean: "boolean", string: "text" } as const;
+
 /** Returns a field for each option in the `options_schema` of an engine, except for types that no form has. */
 export function optionFields(schema: JsonObject | undefined): readonly OptionField[] {
   return Object.entries(objectOf(schema?.properties)).flatMap(([name, property]) => {
-    const { type, title, enum: choices, default: usual, minimum, maximum } = objectOf(property);
-    const kind = Array.isArray(choices) ? "choice" : kinds[String(type)];
-    return kind === undefined
-      ? []
-      : [
-          {
-            name,
-            title: typeof title === "string" ? title : name,
-            kind,
-            minimum: typeof minimum === "number" ? minimum : undefined,
-            maximum: typeof maximum === "number" ? maximum : undefined,
-            choices: Array.isArray(choices) ? choices.map(String) : [],
-            usual: usual === undefined ? "" : String(usual),
-          },
-        ];
+    const { type, title, enum: words, default: usual, minimum, maximum } = objectOf(property);
+    const choices = Array.isArray(words) ? words.map(String) : [];
+    const kind = choices.length > 0 ? "choice" : kinds[type as keyof typeof kinds];
+    const field = {
+      name,
+      title: typeof title === "string" ? title : name,
+      minimum: typeof minimum === "number" ? minimum : undefined,
+      maximum: typeof maximum === "number" ? maximum : undefined,
+      choices,
+      usual: usual === undefined ? "" : String(usual),
+    };
+    return kind === undefined ? [] : [{ ...field, kind }];
   });
 }
-
-const kinds: Readonly<Record<string, OptionField["kind"]>> = {
-  integer: "integer",
-  boolean: "boolean",
-  string: "text",
-};
 
 function objectOf(value: JsonValue | undefined): JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};

@@ -1,12 +1,8 @@
-import { type Engine, NetSize } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import { usePage } from "../page.ts";
-import { texts } from "../texts.ts";
-import { CheckField, ChoiceField, NumberField, TextField } from "./field.tsx";
+import { CheckField, ChoiceField, InputField } from "./field.tsx";
 import type { OptionField } from "./option-fields.ts";
 import { type NumberName, optionPrefix, paths } from "./settings.ts";
 import "./request-form.css";
-
-const words = texts.request;
 
 /** The settings that a request has: all those of an analysis, or those that are named. */
 export type SettingName = NumberName | "engine" | "path" | "search_moves" | "options";
@@ -14,40 +10,47 @@ export type SettingName = NumberName | "engine" | "path" | "search_moves" | "opt
 const inView: readonly SettingName[] = ["depth", "multipv", "engine"];
 const folded: readonly SettingName[] = ["movetime_ms", "nodes", "path", "search_moves", "options"];
 
+const numbers = {
+  depth: { label: "Depth", usual: "14" },
+  multipv: { label: "Lines", usual: "1" },
+  movetime_ms: { label: "Time in ms" },
+  nodes: { label: "Nodes" },
+};
+
 /** How to search: the usual settings in view, the others folded. */
 export function RequestForm({ only }: { readonly only?: readonly SettingName[] }) {
   const { client, request } = usePage();
   const { engines, isMissing } = client.offer;
   const isSet = (name: SettingName) =>
     Object.keys(request.settings.value).some((one) => one === name || one.startsWith(`${name}.`));
+  const settings = (names: readonly SettingName[]) => (
+    <div class="fields">
+      {names.map((name) => (
+        <Setting key={name} name={name} />
+      ))}
+    </div>
+  );
   const isWanted = (name: SettingName) => only?.includes(name) ?? true;
   const more = folded.filter(isWanted);
+  const set = more.filter(isSet).length;
   return (
-    <form class="request-form" aria-label={words.title} onSubmit={(event) => event.preventDefault()}>
-      <div class="fields">
-        {inView.filter(isWanted).map((name) => (
-          <Setting key={name} name={name} />
-        ))}
-      </div>
-      {isMissing.value && engines.value === undefined && <p class="field-hint">{words.offerUnknown}</p>}
-      {more.length > 0 && (
-        <details>
-          <summary>{words.more(more.filter(isSet).length)}</summary>
-          <div class="fields">
-            {more.map((name) => (
-              <Setting key={name} name={name} />
-            ))}
-          </div>
-          <button
-            type="button"
-            onClick={() => {
-              request.settings.value = {};
-            }}
-          >
-            {words.reset}
-          </button>
-        </details>
+    <form class="request-form stack" aria-label="How to search" onSubmit={(event) => event.preventDefault()}>
+      {settings(inView.filter(isWanted))}
+      {isMissing.value && engines.value === undefined && (
+        <p class="quiet-text">The service has not said which engines and limits it has.</p>
       )}
+      <details>
+        <summary>{set === 0 ? "More settings" : `More settings (${set} set)`}</summary>
+        {settings(more)}
+        <button
+          type="button"
+          onClick={() => {
+            request.settings.value = {};
+          }}
+        >
+          Reset all settings
+        </button>
+      </details>
     </form>
   );
 }
@@ -60,50 +63,58 @@ function Setting({ name }: { readonly name: SettingName }) {
     case "path":
       return <PathField />;
     case "search_moves":
-      return <TextField name={name} label={words.searchMoves} hint={words.searchMovesHint} />;
+      return <InputField type="text" name={name} label="Only these moves" hint="e.g. e4 Nf3; empty: all" />;
     case "options":
       return <Options />;
     default: {
       const maximum = request.planMaximum(name);
-      const hint = maximum === undefined ? undefined : words.maximum(maximum);
-      return <NumberField name={name} minimum={1} maximum={maximum} hint={hint} {...words.numbers[name]} />;
+      const hint = maximum && `max. ${grouped(maximum)}`;
+      return (
+        <InputField
+          type="number"
+          name={name}
+          minimum={1}
+          maximum={maximum}
+          hint={hint || undefined}
+          {...numbers[name]}
+        />
+      );
     }
   }
 }
 
 function EngineField() {
   const offered = usePage().client.offer.engines.value;
-  const latest = offered?.engines.find(({ id }) => id === offered.latest);
+  const engines = offered?.engines ?? [];
+  const latest = engines.find(({ id }) => id === offered?.latest);
   return (
     <ChoiceField
       name="engine"
-      label={words.engine}
+      label="Engine"
       choices={[
-        ["latest", words.latest(latest?.name)],
-        ...(offered?.engines ?? []).map((engine) => [engine.id, nameOf(engine)] as const),
+        ["latest", latest ? `${latest.name} (latest)` : "Latest"],
+        ...engines.map(({ id, name }) => {
+          const isAlone = engines.filter((other) => other.name === name).length === 1;
+          return [id, isAlone ? name : `${name} (${id})`] as const;
+        }),
       ]}
     />
   );
 }
 
-function nameOf({ name, id, paths: builds }: Engine): string {
-  const isLite = builds.some(({ net }) => net === NetSize.LITE);
-  return isLite && !/lite/i.test(name) ? `${name} (${id})` : name;
-}
-
 function PathField() {
   const builds = usePage().request.engine.value?.paths;
-  const choices = Object.entries(paths).filter(
-    ([word, path]) =>
-      word === "auto" ||
-      builds === undefined ||
-      builds.some((build) => build.path === path && build.available),
-  );
+  const has = (word: keyof typeof paths) =>
+    builds?.some(({ path, available }) => path === paths[word] && available) ?? true;
   return (
     <ChoiceField
       name="path"
-      label={words.path}
-      choices={choices.map(([word]) => [word, words.paths[word as keyof typeof paths]])}
+      label="Build"
+      choices={[
+        ["auto", "Automatic"],
+        ...(has("native") ? ([["native", "Native"]] as const) : []),
+        ...(has("wasm") ? ([["wasm", "WebAssembly"]] as const) : []),
+      ]}
     />
   );
 }
@@ -112,7 +123,7 @@ function Options() {
   const options = usePage().request.options.value ?? [];
   return options.length === 0 ? null : (
     <fieldset class="options">
-      <legend>{words.options}</legend>
+      <legend>Engine options</legend>
       <div class="fields">
         {options.map((option) => (
           <Option key={option.name} option={option} />
@@ -126,20 +137,18 @@ function Option({ option }: { readonly option: OptionField }) {
   const { name, title, kind, usual, minimum, maximum, choices } = option;
   const field = { name: optionPrefix + name, label: title, usual };
   switch (kind) {
-    case "integer":
-      return (
-        <NumberField
-          {...field}
-          minimum={minimum}
-          maximum={maximum}
-          hint={minimum === undefined || maximum === undefined ? undefined : words.range(minimum, maximum)}
-        />
-      );
     case "boolean":
       return <CheckField {...field} />;
     case "choice":
       return <ChoiceField {...field} choices={choices.map((word) => [word, word])} />;
-    case "text":
-      return <TextField {...field} />;
+    default: {
+      const isRange = minimum !== undefined && maximum !== undefined;
+      const hint = isRange ? `${grouped(minimum)} to ${grouped(maximum)}` : undefined;
+      return <InputField {...field} type={kind} minimum={minimum} maximum={maximum} hint={hint} />;
+    }
   }
+}
+
+function grouped(number: number): string {
+  return number.toLocaleString("en");
 }

@@ -22,15 +22,7 @@ export const paths = { auto: Path.AUTO, native: Path.NATIVE, wasm: Path.WASM } a
 
 export const optionPrefix = "options.";
 const optionName = /^options\.[a-z0-9_]{1,64}$/;
-const otherNames: readonly string[] = [
-  "depth",
-  "multipv",
-  "movetime_ms",
-  "nodes",
-  "engine",
-  "path",
-  "search_moves",
-];
+const otherNames = ["depth", "multipv", "movetime_ms", "nodes", "engine", "path", "search_moves"];
 /** 218 moves of 16 characters, each with a space. */
 const textMaxCharacters = 3_706;
 
@@ -46,25 +38,13 @@ export function settingsFromRecord(record: Settings): Settings {
   );
 }
 
-/** The settings of a request, such as one that the service suggests. */
-export function settingsFromRequest(request: SearchRequest): Settings {
-  const path = Object.entries(paths).find(([, number]) => number === request.path)?.[0];
-  const texts: Readonly<Record<string, string | undefined>> = {
-    depth: request.depth?.toString(),
-    multipv: request.multipv?.toString(),
-    movetime_ms: request.movetimeMs?.toString(),
-    nodes: request.nodes?.toString(),
-    engine: request.engine,
-    path,
-    search_moves: request.searchMoves?.join(" "),
-  };
-  const options = Object.entries(request.options ?? {}).map(([name, value]) => [
-    optionPrefix + name,
-    String(value),
-  ]);
-  return settingsFromRecord(
-    Object.fromEntries([...Object.entries(texts).map(([name, text]) => [name, text ?? ""]), ...options]),
-  );
+/** The settings of a request in plain JSON, such as one that the service suggests. The lines of a review are `multipv` here. */
+export function settingsFromPlain({ options, search_moves: moves, lines, ...plain }: JsonObject): Settings {
+  const values: JsonObject = { ...(lines !== undefined && { multipv: lines }), ...plain };
+  const texts = Object.entries(values).map(([name, value]) => [name, String(value)]);
+  const prefixed = Object.entries(options ?? {}).map(([name, value]) => [optionPrefix + name, String(value)]);
+  const wanted = Array.isArray(moves) ? moves.join(" ") : "";
+  return settingsFromRecord(Object.fromEntries([...texts, ...prefixed, ["search_moves", wanted]]));
 }
 
 /**
@@ -108,7 +88,7 @@ function uint32(text = ""): number | undefined {
 
 /** A value of another type than the option's is sent as its text: the service says what it takes. */
 function optionValue(text: string, { kind }: OptionField): string | number | boolean {
-  if (kind === "integer" && Number.isFinite(Number(text))) {
+  if (kind === "number" && Number.isFinite(Number(text))) {
     return Number(text);
   }
   return kind === "boolean" && (text === "true" || text === "false") ? text === "true" : text;

@@ -19,12 +19,11 @@ import { winPercentOfCp } from "../../../src/chess/score.ts";
 import { standardStartCp } from "../../../src/game/accuracy.ts";
 import type { Client } from "../client/client.ts";
 import { keepAsking, type Wait } from "../client/keep-asking.ts";
-import { messageFromPlain } from "../client/plain-json.ts";
 import type { GameState } from "../game/create-game.ts";
 import { type GameNode, mainlineOf, pathTo } from "../game/game.ts";
 import { gameFromPgn } from "../game/pgn.ts";
 import type { RequestState } from "../request/request.ts";
-import { settingsFromRequest } from "../request/settings.ts";
+import { settingsFromPlain } from "../request/settings.ts";
 import { createGameInput } from "./create-game-input.ts";
 import { nextJudged } from "./judged.ts";
 
@@ -217,19 +216,9 @@ export function createReview({ game, client, request }: Deps) {
 
     /** Requests the review that the service suggests, in plain JSON, with its settings. */
     startSuggested(suggested: JsonObject): void {
-      const { pgn, lines, depth, nodes, engine, path } = messageFromPlain(ReviewGameRequestSchema, suggested);
       batch(() => {
-        request.settings.value = {
-          ...request.settings.peek(),
-          ...settingsFromRequest({
-            ...(depth !== undefined && { depth }),
-            ...(nodes !== undefined && { nodes }),
-            ...(engine !== undefined && { engine }),
-            path,
-            ...(lines !== undefined && { multipv: lines }),
-          }),
-        };
-        start(pgn);
+        request.settings.value = { ...request.settings.peek(), ...settingsFromPlain(suggested) };
+        start(typeof suggested.pgn === "string" ? suggested.pgn : undefined);
       });
     },
 
