@@ -8,17 +8,22 @@ import { cacheFolder } from "./cache-folder.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Parts of this checkout, without what git ignores, and where the result of a build from them stays. */
+/**
+ * Files of this checkout that a build reads, except those that git ignores, and the folder that keeps the result of the build.
+ */
 export interface Sources {
   /** Paths in the checkout. */
   readonly files: readonly string[];
-  /** Below the cache, named by a digest of the files: if one changes, it is another folder. */
+  /**
+   * The folder in the cache that keeps the build. Its name has a digest of the files, so a changed file leads to a new folder.
+   */
   readonly folder: string;
 }
 
 /**
+ * Returns the files that a build reads, and the folder in the cache that keeps its result.
  * @param tool the name of the build
- * @param paths files and folders of the checkout that it is built from
+ * @param paths files and folders of the checkout that the build reads
  */
 export function sourcesOf(tool: string, ...paths: readonly string[]): Sources {
   const list = [
@@ -45,7 +50,7 @@ export function sourcesOf(tool: string, ...paths: readonly string[]): Sources {
   return { files, folder: cacheFolder(tool, hash.digest("hex").slice(0, 12)) };
 }
 
-/** Copies the sources, each to the path that it has in the checkout. */
+/** Copies the source files into a folder, each to the path that it has in the checkout. */
 export async function copySources({ files }: Sources, place: string): Promise<void> {
   for (const file of files) {
     await cp(join(root, file), join(place, file));
@@ -53,8 +58,8 @@ export async function copySources({ files }: Sources, place: string): Promise<vo
 }
 
 /**
- * Builds if the folder is not there. The folder is a link to the place of the build, set when the build has succeeded: an interrupted
- * build leaves no folder, two builds at the same time do not meet, and nothing moves, because a virtual environment knows its own path.
+ * Runs a build unless its folder exists. The folder is a link, set after the build has succeeded: an interrupted build leaves no
+ * folder, two concurrent builds do not meet, and no file moves, because a virtual environment knows its own path.
  */
 export async function buildOnce(folder: string, build: (place: string) => Promise<unknown>): Promise<void> {
   if (existsSync(folder)) {

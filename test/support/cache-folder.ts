@@ -4,15 +4,15 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 
 /**
- * Returns the folder that keeps an installed test tool between runs and checkouts: `${KIBITZ_CACHE:-~/.cache/kibitz}/<tool>/<key>`.
- *
- * @param key a version or a digest of everything that the tool is made from, so that a new version has a folder of its own
+ * Returns the folder that keeps an installed test tool between runs and checkouts:
+ * `${KIBITZ_CACHE:-~/.cache/kibitz}/<tool>/<key>`.
+ * @param key the version of the tool or a digest of its sources, so that each new version has a new folder
  */
 export function cacheFolder(tool: string, key = ""): string {
   return join(process.env.KIBITZ_CACHE || join(homedir(), ".cache/kibitz"), tool, key);
 }
 
-/** The first 12 hex digits of the SHA-256 of what these files contain. */
+/** Returns the first 12 hex digits of the SHA-256 of the content of these files. */
 export function digestOfFiles(...paths: readonly string[]): string {
   const hash = createHash("sha256");
   for (const path of paths) {

@@ -1,6 +1,6 @@
 const widthMax = 116;
 
-/** JSON for people: what fits into a line stays on one. */
+/** Formats JSON for people: a value that fits into one line stays on one line. */
 export function compactJson(value: unknown, indent = ""): string {
   const line = oneLine(value);
   if (indent.length + line.length <= widthMax || typeof value !== "object" || value === null) {
@@ -28,7 +28,7 @@ function oneLine(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** Short items, as many to a line as fit. */
+/** Joins short items, as many to a line as fit. */
 function filled(items: readonly string[], indent: string): string {
   const lines: string[] = [];
   for (const [index, item] of items.entries()) {

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 
-/** The compile cache of a process that asks for this folder: its path, or "nowhere". */
+/** Returns the path of the compile cache of a Node process that is started with this cache folder, or "nowhere". */
 export function compileCacheOf(folder: string): string {
   const source = `
     import { getCompileCacheDir } from "node:module";

@@ -8,18 +8,21 @@ import { findChromium } from "./find-chromium.ts";
 import { nativeStockfish } from "./native-stockfish.ts";
 import { redisServer } from "./start-redis.ts";
 
-/** Something that tests use and `npm install` does not bring. */
+/** A program or package that tests use and `npm install` does not install. */
 export interface Component {
-  /** To be read behind "no". */
+  /** The name of the component, in a form that can follow "no" in a message. */
   readonly name: string;
-  /** Debian's package of it. */
+  /** The Debian package of the component. */
   readonly debian?: string;
-  /** How to install it if Debian has no package for it. */
+  /** How to install the component if Debian has no package for it. */
   readonly otherwise?: string;
   isHere(): boolean;
 }
 
-/** All that a test may lack on somebody's machine: in CI, nothing. The only list of packages, which `.ci/run` installs. */
+/**
+ * All components that a test may lack on a developer's machine; CI must have them all. `.ci/run` installs the Debian packages
+ * from this list, which is the only one.
+ */
 export const components = {
   native: {
     name: "native Stockfish",
@@ -128,12 +131,12 @@ export function lackOf(need: Need): string {
   return `no ${name} (${ways.join("; ")})`;
 }
 
-/** Arguments that make another user root of a user namespace, as the service does. */
+/** Returns the arguments of `unshare` that make the current user root of a user namespace, as the service does. */
 export function asRoot(): readonly string[] {
   return process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
 }
 
-/** For `unshare`: whoever is not root may mount there, and stays who it is. */
+/** Returns the arguments of `unshare` that let an unprivileged user mount without becoming root. */
 export function withRights(): readonly string[] {
   return process.getuid?.() === 0 ? [] : ["--user", "--map-current-user", "--keep-caps"];
 }
@@ -162,7 +165,7 @@ function printedBy(file: string, ...args: readonly string[]): string {
   return resultOf(file, args) ?? "";
 }
 
-/** Returns the output of a program; undefined if it is missing or fails. */
+/** Returns the output of a program, or undefined if the program is missing or fails. */
 function resultOf(file: string, args: readonly string[]): string | undefined {
   try {
     return execFileSync(file, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });

@@ -5,11 +5,10 @@ import { fileURLToPath } from "node:url";
 const here = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
- * Puts parts of this checkout into a folder, which is made. Not as links: an engine's file that gets one more is
- * compared anew by every server that runs meanwhile.
- *
- * @param parts paths in this checkout.
- * @returns the folder.
+ * Copies parts of this checkout into a folder, which is created. The files are not hard links, because every running server
+ * checks an engine's file again when the file gets one more link.
+ * @param parts paths in this checkout
+ * @returns the folder
  */
 export function copyCheckout(folder: string, parts: readonly string[]): string {
   mkdirSync(folder);

@@ -8,24 +8,24 @@ import { play, rateMoves } from "./fake-engine/moves.ts";
 import { stockfishOptions } from "./fake-engine/stockfish-options.ts";
 
 /**
- * Engines that are talked to in UCI as real ones are, but live in this process: they start at once, need no processor,
- * and tell what they do. For tests of what stands before the engines.
+ * Engines that speak UCI like real engines but live in this process: they start at once, need no processor, and report their
+ * searches. For tests of the layers in front of the engines.
  */
 export interface EnginesInProcess extends EngineBackend {
-  /** Searches that have been told to go and have not said their best move. */
+  /** The number of searches that have received `go` and have not sent `bestmove` yet. */
   readonly searching: number;
-  /** Searches that were told to go so far. */
+  /** The number of searches that have received `go` so far. */
   readonly begun: number;
-  /** The limits of the newest of them. */
+  /** The limits of the newest search. */
   readonly newest: Go | undefined;
 }
 
 export interface EnginesInProcessOptions {
-  /** Plies that are found at once. A deeper search runs until its time is up or it is stopped. */
+  /** The depth in plies that is reached at once. A deeper search runs until its time is up or it is stopped. */
   readonly quickPlies?: number;
-  /** Nodes per ply of a search. */
+  /** The number of nodes that a search reports for each ply. */
   readonly nodesAPly?: number;
-  /** The digest of the engine's pretended file. */
+  /** The pretended SHA-256 of the engine's file. */
   readonly sha256?: string;
 }
 
@@ -70,7 +70,10 @@ export function createEnginesInProcess({
 
 const greeting = ["id name Stockfish 19 in process", "id author nobody", ...stockfishOptions, "uciok"];
 
-/** @param tell told 1 and its limits when a search begins, and -1 when it ends. */
+/**
+ * Creates one UCI engine.
+ * @param tell called with 1 and the limits when a search begins, and with -1 when a search ends
+ */
 function createEngine(
   quickPlies: number,
   nodesAPly: number,
@@ -80,7 +83,7 @@ function createEngine(
   const processEnd = Promise.withResolvers<ProcessEnd>();
   const options = new Map<string, string>();
   let position: readonly string[] = [];
-  /** Ends the search under way. */
+  /** Ends the current search. */
   let end: ((said: boolean) => void) | undefined;
   let receive: (line: string) => void = () => {};
   // Not before the session has sent what it is sending.

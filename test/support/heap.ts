@@ -14,10 +14,9 @@ export async function collectedHeapBytes(): Promise<number> {
 }
 
 /**
- * Bytes that each time leaves to a collection of the whole heap: more than some hundred say that what has ended kept
- * what came after it, which then stays for seconds and is marked again and again. The least of three rounds.
- *
- * @param repeat does it so many times
+ * Returns the bytes that one repetition leaves in V8's old space until the next full garbage collection: the least of three
+ * rounds. More than a few hundred bytes mean that ended work keeps later objects alive, so they are moved to the old space.
+ * @param repeat repeats the measured work this number of times
  */
 export async function oldBytesEach(repeat: (times: number) => Promise<void>): Promise<number> {
   const times = 1000;

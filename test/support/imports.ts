@@ -3,22 +3,22 @@ import { dirname, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export interface SourceFile {
-  /** From the root of the repository: `src/chess/score.ts`. */
+  /** The path from the root of the repository, such as `src/chess/score.ts`. */
   readonly path: string;
   readonly text: string;
 }
 
 export interface Import {
   readonly line: number;
-  /** The imported names: `{ A, type B }`, `* as pb`; empty if nothing is named. */
+  /** The imported names, such as `{ A, type B }` or `* as pb`; empty if the import names nothing. */
   readonly names: string;
-  /** The path from the root of the repository, or the name of a package. */
+  /** The path of the imported file from the root of the repository, or the name of a package. */
   readonly target: string;
 }
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The TypeScript sources below these folders of the repository. */
+/** Returns the TypeScript sources below these folders of the repository. */
 export function readSources(folders: readonly string[]): readonly SourceFile[] {
   return folders
     .flatMap((folder) => globSync(`${folder}/**/*.{ts,tsx}`, { cwd: root }))

@@ -14,15 +14,15 @@ const settings: TracingSettings = {
   exportMaxMs: undefined,
 };
 
-/** Spans that have ended, as a collector would get them. */
+/** Spans that have ended, as a trace collector would receive them. */
 export interface KeptSpans {
   /** All spans of the test so far. */
   readonly all: readonly ReadableSpan[];
-  /** The spans of one trace, as soon as the span of its request has ended. */
+  /** Returns the spans of one trace as soon as the span of its request has ended. */
   trace(traceId: string): Promise<SpanTree>;
 }
 
-/** A span, and the spans below it in the order in which they began. */
+/** A span with its child spans, in the order in which they began. */
 export interface SpanTree {
   readonly span: ReadableSpan;
   readonly below: readonly SpanTree[];
@@ -75,21 +75,21 @@ function treeOf(span: ReadableSpan, all: readonly ReadableSpan[]): SpanTree {
 
 const indexOf = ({ attributes }: ReadableSpan) => Number(attributes["kibitz.index"] ?? 0);
 
-/** The names of a tree: each with the names below it. */
+/** The names of a span tree: the name of a span alone, or followed by the shapes of its child spans. */
 export type Shape = string | readonly [string, ...Shape[]];
 
 export function shapeOf({ span, below }: SpanTree): Shape {
   return below.length === 0 ? span.name : [span.name, ...below.map(shapeOf)];
 }
 
-/** Every span of a tree, the first one first. */
+/** Returns every span of a tree, beginning with the root. */
 export function spansOf({ span, below }: SpanTree): readonly ReadableSpan[] {
   return [span, ...below.flatMap(spansOf)];
 }
 
 let callers = 0;
 
-/** A caller that sends its own trace. */
+/** Creates the trace context of a client that sends its own trace. */
 export function caller({ sampled = true } = {}) {
   const traceId = (++callers).toString(16).padStart(32, "a");
   const traceparent = `00-${traceId}-b7ad6b7169203331-0${Number(sampled)}`;

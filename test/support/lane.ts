@@ -1,25 +1,24 @@
 import { appendFileSync } from "node:fs";
 import type { Reporter, TestCase } from "vitest/node";
 
-/** Lanes that are told apart by the ends of file names, in any folder. No other lane runs these files. */
+/** File name patterns of lanes that are defined by a file name's ending, in any folder. No other lane runs these files. */
 export const otherLanes = ["**/*.timed.test.ts", "**/*.nightly.test.ts"];
 
-/** One line of the file that `TEST_RESULTS` names. */
+/** One line of the results file that `TEST_RESULTS` names. */
 export interface TestResult {
   readonly file: string;
-  /** With the names of the groups around it, separated by " > ". */
+  /** The name of the test, after the names of the groups around it, separated by " > ". */
   readonly name: string;
-  /** `not checked`: what the check needs could not be had, and the check allows that. */
+  /** The result of the test. `not checked` means that a component was missing, and that the check allows this. */
   readonly state: "passed" | "failed" | "skipped" | "pending" | "not checked";
   readonly ms: number;
-  /** The first failure, if it passed when it ran a second time. */
+  /** The message of the first failure, if the test passed when it ran a second time. */
   readonly failedFirst?: string;
 }
 
 /**
- * The options that all lanes share.
- *
- * A test that hangs ends by `testTimeout`; no test waits for it to pass. Nothing is retried, except in the lane of promises about time.
+ * Returns the options that all lanes share. A hanging test fails at `testTimeout`. Nothing is retried, except in the lane of
+ * promises about time.
  */
 export function lane() {
   return {
@@ -49,7 +48,7 @@ function createResultReporter(): Reporter {
   };
 }
 
-/** Adds a line to the file that `TEST_RESULTS` names. For suites that vitest does not run. */
+/** Appends a result to the file that `TEST_RESULTS` names, for suites that vitest does not run. */
 export function recordResult(result: TestResult): void {
   if (process.env.TEST_RESULTS !== undefined) {
     appendFileSync(process.env.TEST_RESULTS, `${JSON.stringify(result)}\n`);

@@ -1,7 +1,9 @@
 import { appendFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 
-/** To be imported before all else: writes down which modules a process reads, a line each, into the file LIST_MODULES. */
+/**
+ * Writes the path of each module that the process loads to the file LIST_MODULES, one a line. Import this file before all others.
+ */
 const file = process.env.LIST_MODULES;
 if (file) {
   registerHooks({

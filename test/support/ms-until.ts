@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Looks again and again, until it is so: for what is promised within a time, where looking takes some itself.
- *
- * @param giveUpMs after how long the test fails in any case: more than what is promised
- * @returns after how many milliseconds the look that saw it was begun
+ * Polls a condition until it holds, for promises about time whose check takes some time itself.
+ * @param giveUpMs the time after which the test fails in any case: more than the promised time
+ * @returns the milliseconds until the start of the first check that succeeded
  */
 export async function msUntil(look: () => boolean | Promise<boolean>, giveUpMs = 60_000): Promise<number> {
   const startedAt = performance.now();

@@ -1,7 +1,7 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** A native Stockfish on this machine, or undefined. */
+/** Returns the path of a native Stockfish on this machine, or undefined. */
 export function nativeStockfish(): string | undefined {
   return everyNativeStockfish().at(0);
 }

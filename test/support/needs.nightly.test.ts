@@ -13,7 +13,7 @@ import { useTemporaryFolder } from "./temporary-folder.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const vitest = join(root, "node_modules/vitest/vitest.mjs");
 
-/** Test runs of their own: what they exit with, and what they say. */
+/** Runs a test command in a process of its own, and returns its exit code and output. */
 async function run(command: readonly string[], env: Readonly<Record<string, string>>) {
   const { CI: _, ...rest } = process.env;
   const [file = "", ...args] = command;
@@ -30,7 +30,7 @@ async function run(command: readonly string[], env: Readonly<Record<string, stri
   return { status: status as number | null, said: stdout + stderr };
 }
 
-/** A namespace in which these files are no programs. */
+/** Returns a command prefix that hides these programs in a mount namespace. */
 const without = (files: readonly string[]): readonly string[] => {
   const hide = files.map((file) => `mount --bind /dev/null '${file}' && `).join("");
   return ["unshare", ...asRoot(), "--mount", "sh", "-c", `${hide}exec "$@"`, "sh"];

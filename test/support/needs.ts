@@ -6,13 +6,16 @@ import { lackOf, type Need } from "./components.ts";
  * reports each missing one, and fails the run in CI if one is missing or any test is skipped.
  */
 
-/** `describe`, with all of this. */
+/** `describe`, skipped unless all these components are installed. */
 export const describeWith = (...needs: readonly Need[]) => describe.runIf(areHere(needs));
 
-/** `test`, with all of this. */
+/** `test`, skipped unless all these components are installed. */
 export const testWith = (...needs: readonly Need[]) => test.runIf(areHere(needs));
 
-/** Rows of a table that need something. If it is not here, there are none, and one skipped test says so. */
+/**
+ * Returns rows of a test table that need components. If a component is missing, returns no rows and registers one skipped test
+ * that names the component.
+ */
 export function rowsWith<T>(needs: readonly Need[], ...rows: readonly T[]): readonly T[] {
   if (areHere(needs)) {
     return rows;

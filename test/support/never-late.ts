@@ -1,7 +1,7 @@
 import type { EventLoopLag } from "../../src/thread/event-loop.ts";
 
 /**
- * For servers in the process of a test: their thread is that of their clients, and of what vitest reads meanwhile, so
- * its lag is no measure of load.
+ * An event loop that never counts as overloaded, for servers in a test's own process: the server shares its thread with its
+ * clients and with vitest, so its lag does not measure load.
  */
 export const neverLate: EventLoopLag = { isLasting: () => false, [Symbol.dispose]() {} };

@@ -7,23 +7,23 @@ import { startServer } from "./start-server.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 export interface Packed {
-  /** The tarball. */
+  /** The path of the tarball. */
   readonly path: string;
   readonly files: readonly string[];
-  /** Size of the tarball. */
+  /** The size of the tarball in bytes. */
   readonly packedBytes: number;
-  /** Size of its content. */
+  /** The size of the unpacked files in bytes. */
   readonly unpackedBytes: number;
 }
 
 interface Started {
-  /** To a search of depth 1. */
+  /** The answer to a search of depth 1. */
   readonly answer: unknown;
-  /** The page for browsers. */
+  /** The HTML of the page for browsers. */
   readonly page: string;
 }
 
-/** Packs the package as it would be published, after a new build of `dist/` in the checkout. */
+/** Builds `dist/` in the checkout anew, and packs the npm package as it would be published. */
 export function packInto(folder: string, checkout = root): Packed {
   const printed = execFileSync("npm", ["pack", "--json", "--pack-destination", folder], {
     cwd: checkout,
@@ -61,21 +61,24 @@ export function installInto(folder: string, ...packages: readonly string[]): voi
   });
 }
 
-/** Bytes of all files below a folder. */
+/** Returns the size in bytes of all files below a folder. */
 export function sizeOf(folder: string): number {
   return globSync("**", { cwd: folder })
     .map((path) => lstatSync(join(folder, path)))
     .reduce((sum, stat) => sum + (stat.isFile() ? stat.size : 0), 0);
 }
 
-/** Installs a version of Node from npm below a folder. @returns its program */
+/**
+ * Installs a version of Node from npm below a folder.
+ * @returns the path of the `node` program
+ */
 export function installNode(folder: string, version: string): string {
   const name = `node-${process.platform}-${process.arch}`;
   installInto(folder, `${name}@${version}`);
   return join(folder, "node_modules", name, "bin/node");
 }
 
-/** Starts the package that is installed in a folder, asks it once, and stops it. */
+/** Starts the package that is installed in a folder, sends one request, and stops the server. */
 export async function startInstalled(folder: string, node: string, dataDir: string): Promise<Started> {
   const checkout = join(folder, "node_modules/kibitz-chess");
   const env = { PATH: process.env.PATH, KIBITZ_DATA_DIR: dataDir };

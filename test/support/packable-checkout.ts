@@ -5,13 +5,16 @@ import { copyCheckout } from "./copy-checkout.ts";
 
 const here = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The sources of the package and the page. */
+/** Paths of the sources of the npm package and of its web page. */
 export const packageParts: readonly string[] = [
   ...["bin", "deploy", "gen", "proto", "src", "third_party", "tools/build-page.ts", "tools/manual.ts", "web"],
   ...["LICENSE", "README.md", "package.json", "package-lock.json", "tsconfig.build.json", "tsconfig.json"],
 ];
 
-/** Copies the parts of an installed clone that make up the package and the page, so that a build there disturbs no test. */
+/**
+ * Copies the parts of an installed clone that the npm package and the web page are built from, so that a build there disturbs no
+ * test.
+ */
 export function packableCheckout(folder: string): string {
   const checkout = copyCheckout(folder, packageParts);
   symlinkSync(join(here, "node_modules"), join(checkout, "node_modules"));

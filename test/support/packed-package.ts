@@ -9,8 +9,8 @@ import { packableCheckout, packageParts } from "./packable-checkout.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
- * The package of this checkout: the file in `release/` if it is newer than all that it is made of, else one from the cache of tools, which
- * is packed once for each content of its sources.
+ * Returns the npm package of this checkout: the tarball in `release/` if it is newer than all its sources, otherwise a tarball
+ * from the cache of tools, which is packed once for each content of the sources.
  */
 export async function packedPackage(): Promise<Packed> {
   const released = tarballIn(join(root, "release"));

@@ -1,5 +1,5 @@
 /**
- * For how long something is waited for that comes at once on an idle machine, in milliseconds. Who waits for it goes on as soon as it
- * is so: only a failure takes this long.
+ * The longest wait in milliseconds for a result that comes at once on an idle machine. A test continues as soon as the result is
+ * there, so only a failing test waits this long.
  */
 export const patienceMs = 30_000;

@@ -7,14 +7,14 @@ export interface WrittenPlan {
   readonly limits: Readonly<Record<string, unknown>>;
 }
 
-/** A file for KIBITZ_PLANS, gone after the tests of a file. */
+/** Writes a file for KIBITZ_PLANS, and deletes it after the tests of a file. */
 export function usePlansFile(...plans: readonly WrittenPlan[]): string {
   const file = join(useTemporaryFolder(), "plans.json");
   writeFileSync(file, JSON.stringify({ plans }));
   return file;
 }
 
-/** A rate as the file writes it. */
+/** Returns a rate limit in the form of the plans file. */
 export function rateOf(name: string, quota: number, windowS: number, unit = "request"): object {
   return { name, quota, window_s: windowS, unit };
 }

@@ -1,7 +1,8 @@
 /**
- * The lite network starts at once; no search for native engines, so that every machine has the same ones. No limits:
- * a test that is not about them asks more in a minute than anybody may. Nothing stored: what a test asks is searched, whoever
- * has asked it before. No page: it would be built. No metrics: their port is one for the whole machine.
+ * Settings with which the service starts fastest, and the same on every machine. The lite network starts at once. No native
+ * engines, because machines have different ones. No rate limits, because most tests send more requests in a minute than a plan
+ * allows. No stored answers, so that every test searches. No page, because it would have to be built. No metrics, because their
+ * port is the same for the whole machine.
  */
 export const quickestSettings = {
   KIBITZ_PORT: "0",

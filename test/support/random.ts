@@ -1,12 +1,12 @@
 export interface Random {
-  /** From 0 to below 1. */
+  /** Returns a number from 0 (included) to 1 (excluded). */
   real(): number;
-  /** A whole number, from 0 to below the limit. */
+  /** Returns a whole number from 0 (included) to the limit (excluded). */
   below(limit: number): number;
   pick<T>(items: readonly T[]): T;
 }
 
-/** mulberry32: the same numbers for the same seed, so that a failing game can be played again. */
+/** Creates a mulberry32 generator: the same seed gives the same numbers, so a failing game can be replayed. */
 export function createRandom(seed: number): Random {
   let state = seed;
   const next = () => {

@@ -4,15 +4,15 @@ import { openRedis, type Redis, type RedisTimes } from "../../src/storage/redis/
 import { type RedisProcess, startRedis } from "./start-redis.ts";
 import { useTemporaryFolder } from "./temporary-folder.ts";
 
-/** The Redis that the tests of a file or group ask. */
+/** The Redis server that the tests of a file or group use. */
 export interface RunningRedis extends Pick<RedisProcess, "url" | "port" | "pause" | "resume"> {
-  /** Ends it as a crash would. What it has kept is gone. */
+  /** Kills the server, as a crash would. Its data is lost. */
   kill(): Promise<void>;
-  /** Starts it again, on its port. */
+  /** Starts the server again on the same port. */
   restart(): Promise<void>;
 }
 
-/** Starts one before the tests of a file or group, and ends it after them. */
+/** Starts a Redis server before the tests of a file or group, and stops it after them. */
 export function useRedis(options: readonly string[] = []): RunningRedis {
   const folder = useTemporaryFolder();
   let running: RedisProcess | undefined;
@@ -45,7 +45,10 @@ export function useRedis(options: readonly string[] = []): RunningRedis {
   };
 }
 
-/** A patient connection to it with a prefix of its own, closed after the tests of the file or group. */
+/**
+ * Opens connections to a Redis server with long timeouts, each with a key prefix of its own. They are closed after the tests of
+ * the file or group.
+ */
 export function useConnections(
   redis: Pick<RunningRedis, "url">,
 ): (prefix?: string, times?: Partial<RedisTimes>) => Promise<Redis> {
@@ -56,7 +59,7 @@ export function useConnections(
     opened.use(await openRedis({ url: redis.url, prefix, times }));
 }
 
-/** Looks again and again, until it is so. */
+/** Polls until the condition holds. */
 export async function until<T>(
   look: () => T | Promise<T>,
   isSo: (seen: T) => boolean = Boolean,

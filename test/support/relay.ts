@@ -2,24 +2,30 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** The network between a client and a service, which a test can make fail. Disposed: nothing listens, and all connections are gone. */
+/**
+ * A TCP relay between a client and a service, with which a test can simulate network faults. Disposing it stops listening and
+ * closes all connections.
+ */
 export interface Relay extends AsyncDisposable {
   readonly port: number;
-  /** Connections that pass through it now. */
+  /** The number of connections that pass through the relay now. */
   readonly connections: number;
-  /** The port of 127.0.0.1 that new connections lead to. */
+  /** The port of 127.0.0.1 to which new connections are forwarded. */
   target: number;
   /** True if new connections are reset. */
   isRefusing: boolean;
-  /** Nothing passes any more, and neither end notices. New connections are accepted. */
+  /** True if the relay forwards no bytes, without either end noticing. New connections are still accepted. */
   isFrozen: boolean;
-  /** The delay of bytes from the service, in milliseconds. */
+  /** The delay of bytes that the service sends, in milliseconds. */
   answerDelayMs: number;
   /** Resets all connections. */
   reset(): void;
 }
 
-/** @param target port of 127.0.0.1 */
+/**
+ * Starts a relay in front of a service.
+ * @param target the service's port of 127.0.0.1
+ */
 export async function startRelay(target: number): Promise<Relay> {
   const sockets = new Set<Socket>();
   const server = createServer((near) => {

@@ -11,11 +11,11 @@ import { patienceMs } from "./patience.ts";
 import { quickestSettings } from "./quickest-settings.ts";
 import { useTemporaryFolder } from "./temporary-folder.ts";
 
-/** The app that the tests of a file ask. */
+/** The app to which the tests of a file send requests. */
 export interface RunningApp {
   /** The address of the app. Available only while tests run. */
   readonly url: string;
-  /** The log lines so far, of all levels. */
+  /** All lines logged so far, at every level. */
   readonly logged: readonly object[];
 }
 
@@ -27,15 +27,15 @@ interface UseAppOptions extends AppOptions {
   readonly mayFail?: boolean;
 }
 
-/** A stop cuts what is still under way after 15 s: so long it must not take. */
+/**
+ * The longest time in milliseconds that a test lets the app take to stop: less than the 15 s after which the app cuts open calls.
+ */
 const stopMaxMs = 14_000;
 
 /**
- * Starts the real app in this process before the tests of a file, and stops it after them. They fail if it
- * leaves a connection or an engine behind, has to cut a call, or logs an error: what goes wrong inside is
- * never what a test wants.
- *
- * @param env settings as the environment writes them, over those that start quickest.
+ * Starts the real app in this process before the tests of a file, and stops it after them. The tests fail if the app leaves a
+ * connection or an engine behind, has to cut a call, or logs an error, because no test wants an internal error.
+ * @param env settings as environment variables, which override those of `quickestSettings`
  */
 export function useApp(env: Readonly<Record<string, string>> = {}, options: UseAppOptions = {}): RunningApp {
   let before: readonly string[] = [];
@@ -50,7 +50,7 @@ export function useApp(env: Readonly<Record<string, string>> = {}, options: UseA
   return app;
 }
 
-/** Several, which are stopped together: each as {@link useApp} has one. */
+/** Starts several apps as {@link useApp} starts one, and stops them together. */
 export function useNodes(
   env: Readonly<Record<string, string>>,
   ...options: readonly UseAppOptions[]
@@ -71,7 +71,7 @@ async function expectNothingLeft(before: readonly string[]): Promise<void> {
   await vi.waitFor(() => expect(openSince(before), "left open").toEqual([]), patienceMs);
 }
 
-/** The app, and how it is stopped. */
+/** Starts an app before the tests, and returns the app with a function that stops it. */
 function useStartedApp(
   env: Readonly<Record<string, string>>,
   { engines, mayFail = false, ...options }: UseAppOptions,
@@ -129,7 +129,7 @@ function startEnginesOf(
   return startEngines({ backends: [backend], defaultEngine, memoryMaxBytes, log }, signal);
 }
 
-/** Returns the resources that were opened since. Earlier test files may leave some that close in between. */
+/** Returns the resources that were opened since `before` was taken. Resources of earlier test files may close in between. */
 function openSince(before: readonly string[]): readonly string[] {
   const closed = [...before];
   return openResources().filter((name) => {
@@ -138,7 +138,7 @@ function openSince(before: readonly string[]): readonly string[] {
   });
 }
 
-/** Sockets, servers and child processes of this process, by the names that Node gives them. */
+/** Returns the open sockets, servers and child processes of this process, by the names that Node gives them. */
 function openResources(): readonly string[] {
   return process
     .getActiveResourcesInfo()

@@ -1,4 +1,4 @@
-/** A certificate for localhost and 127.0.0.1 that nobody has signed but itself, until 2126. Made for tests: its key is no secret. */
+/** A self-signed certificate for localhost and 127.0.0.1, valid until 2126. It was made for tests, so its key is no secret. */
 export const selfSigned = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgVaLo0EzWeilT2hCP

@@ -5,9 +5,9 @@ import { onTestFinished } from "vitest";
 import { quickestSettings } from "./quickest-settings.ts";
 import { type Server, type ServerOptions, startServer } from "./start-server.ts";
 
-/** A server of one test. */
+/** A server that one test starts. */
 export interface Served extends Server {
-  /** The log lines so far. */
+  /** The lines logged so far. */
   readonly logged: readonly LogLine[];
 }
 
@@ -17,10 +17,10 @@ interface LogLine {
   readonly [field: string]: unknown;
 }
 
-/** The numbers of log levels in JSON lines. */
+/** The numbers of the log levels in JSON log lines. */
 export const logLevel = { info: 30, warn: 40, error: 50 } as const;
 
-/** Resolves when it is ready. It is gone after the test, and its data with it. */
+/** Starts a server and resolves when it is ready. The server and its data are removed after the test. */
 export async function serve(
   env: Readonly<Record<string, string>> = {},
   options: Omit<ServerOptions, "onLog"> = {},

@@ -5,37 +5,40 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 
-/** `kibitz` as its users start it, in a process of its own. */
+/** A `kibitz` command that runs in a process of its own, as users start it. */
 export interface KibitzProcess {
   readonly pid: number;
-  /** Empty where it goes elsewhere. */
+  /** The standard output of the process; empty if it is redirected. */
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Resolves when all that it has printed was read, with its exit code, or null if a signal has ended it. */
+  /** Resolves with the exit code, or null if a signal ended the process, after all its output has been read. */
   readonly ended: Promise<number | null>;
   isRunning(): boolean;
-  /** Tells it to stop, and kills it if it does not. */
+  /** Sends a signal to the process, and kills the process if it does not stop in time. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
 export interface KibitzOptions {
   readonly cwd?: string;
-  /** Another checkout, to be run by its own Node as `npm start` does. */
+  /** Another checkout to run, by its own Node, as `npm start` does. */
   readonly checkout?: string;
-  /** The Node that runs it, instead of the checkout's own. */
+  /** The path of the Node that runs the service, instead of the checkout's own. */
   readonly node?: string;
-  /** A command that becomes it, such as `ip netns exec …`. */
+  /** A command that executes the service, such as `ip netns exec …`. */
   readonly through?: readonly string[];
-  /** Redirects standard output: to nowhere, or into an open file. */
+  /** Redirects standard output: `ignore` discards it, and a number is an open file descriptor. */
   readonly stdout?: "ignore" | number;
 }
 
 const here = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A stop waits 15 s for searches and 5 s for their answers. */
+/** The longest time in milliseconds that a stop may take: the service waits 15 s for searches and 5 s for their answers. */
 const stopMaxMs = 22_000;
 
-/** @param env all of its environment: nothing of this process's own. */
+/**
+ * Starts `kibitz` in a process of its own.
+ * @param env the whole environment of the process: nothing is inherited
+ */
 export function startKibitz(
   args: readonly string[],
   env: NodeJS.ProcessEnv,

@@ -2,26 +2,25 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { freePort } from "./free-port.ts";
 
-/** Whose protocol is spoken: `redis-server`, or what `REDIS_SERVER` names in its place, such as the path of a `valkey-server`. */
+/** The Redis server program: `redis-server`, or the program that `REDIS_SERVER` names, such as the path of a `valkey-server`. */
 export const redisServer = process.env.REDIS_SERVER ?? "redis-server";
 
-/** A real `redis-server`, which keeps nothing on disk unless told. */
+/** A real `redis-server`, which stores nothing on disk by default. */
 export interface RedisProcess {
   readonly port: number;
-  /** `redis://127.0.0.1:4711` */
+  /** The URL of the server, such as `redis://127.0.0.1:4711`. */
   readonly url: string;
   readonly pid: number;
-  /** Stops it where it stands: it answers nobody, and its connections stay. */
+  /** Suspends the process: the server answers no command, and its connections stay open. */
   pause(): void;
   resume(): void;
   stop(): Promise<void>;
 }
 
 /**
- * Starts one on a free port and resolves when it answers.
- *
- * @param folder where it may write
- * @param options as on its command line
+ * Starts a Redis server on a free port, and resolves when it answers.
+ * @param folder the folder in which the server may write
+ * @param options command line options of the server
  */
 export async function startRedis(
   folder: string,

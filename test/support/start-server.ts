@@ -3,32 +3,32 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "./free-port.ts";
 import { type KibitzOptions, type KibitzProcess, startKibitz } from "./start-kibitz.ts";
 
-/** `kibitz serve` in a process of its own, ready to be asked. */
+/** A `kibitz serve` in a process of its own that is ready for requests. */
 export interface Server extends Omit<KibitzProcess, "stdout" | "stderr"> {
-  /** `http://127.0.0.1:4711`. */
+  /** The URL of the server, such as `http://127.0.0.1:4711`. */
   readonly url: string;
   readonly port: number;
-  /** Lines of its standard error, such as warnings of Node. They are printed as well. */
+  /** Lines of the server's standard error, such as warnings of Node. They are printed as well. */
   readonly complaints: string[];
 }
 
 export interface ServerOptions extends KibitzOptions {
-  /** `serve`, unless given. */
+  /** The command line arguments; `serve` by default. */
   readonly args?: readonly string[];
-  /** A free one, unless given. */
+  /** The port to listen on; a free port by default. */
   readonly port?: number;
-  /** Takes the log, line by line. */
+  /** Called with each line of the log. */
   readonly onLog?: (line: string) => void;
 }
 
-/** On a machine that is busy with others, too. */
+/** The longest time in milliseconds that a start may take on a busy machine. */
 const startMaxMs = 120_000;
 
 /**
- * Starts a server on a free port, and resolves when it is ready: its log says so, and where the log goes elsewhere, the
- * server is asked. One whose log is silent has to be told `stdout: "ignore"`.
- *
- * @param env all of its environment: nothing of this process's own. No metrics, unless it says so: their port is one for the machine.
+ * Starts a server on a free port, and resolves when the server is ready: when its log says so, or when it answers a request if
+ * the log goes elsewhere. If the server logs nothing, pass `stdout: "ignore"`.
+ * @param env the whole environment of the process: nothing is inherited. Metrics are off by default, because their port is the
+ * same for the whole machine.
  */
 export async function startServer(
   env: NodeJS.ProcessEnv,

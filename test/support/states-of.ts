@@ -1,7 +1,7 @@
 import type { Analysis } from "../../src/analysis/analysis.ts";
 import type { Analyzer } from "../../src/analysis/analyzer.ts";
 
-/** The states of a search that is followed, without what is told while it waits. */
+/** Yields the states of a followed search, without the events that come while the search is queued. */
 export async function* statesOf(
   analyzer: Analyzer,
   ...asked: Parameters<Analyzer["follow"]>

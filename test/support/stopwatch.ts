@@ -1,12 +1,10 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Starts to measure elapsed time without the time that the machine kept these processes waiting for a core, so that a busy neighbour does
- * not count and a thread that blocks on a lock or a disk does.
- *
- * Linux counts the wait for each thread in nanoseconds (schedstat, second field). Read is the first thread of each process: name only
- * processes that work one after another on the way of the measured answer, because the sum of their waits is subtracted.
- *
+ * Starts to measure elapsed time without the time that the machine kept these processes waiting for a core, so that a busy
+ * neighbour does not count and a thread that blocks on a lock or a disk does. Linux counts the wait of each thread in nanoseconds
+ * (schedstat, second field). Only the first thread of each process is read. Name only processes that work one after another on
+ * the way of the measured answer, because the sum of their waits is subtracted.
  * @returns a function that returns the milliseconds since the start
  */
 export function startStopwatch(...pids: readonly number[]): () => number {
@@ -21,9 +19,8 @@ export function startStopwatch(...pids: readonly number[]): () => number {
 }
 
 /**
- * Starts to measure how long the first thread of a process sleeps: elapsed time without the time for which it works or is ready to. For
- * promises about waiting (for a server that is gone, say), which a slow machine cannot break.
- *
+ * Starts to measure the time that the first thread of a process sleeps: elapsed time without the time in which the thread runs or
+ * is ready to run. For promises about waiting (for an unreachable server, say), which a slow machine cannot break.
  * @returns a function that returns the milliseconds since the start
  */
 export function startSleepStopwatch(pid: number = process.pid): () => number {
@@ -32,13 +29,13 @@ export function startSleepStopwatch(pid: number = process.pid): () => number {
   return () => Math.max(0, elapsedMs() - (workedMs(pid) - workedBefore));
 }
 
-/** Milliseconds for which the first thread of a process has been ready to run without a core. */
+/** Returns the milliseconds for which the first thread of a process has been ready to run without a core. */
 const waitedMs = (pid: number) => schedulerTime(pid, 1);
 
-/** Milliseconds for which the first thread of a process has run. */
+/** Returns the milliseconds for which the first thread of a process has run. */
 const workedMs = (pid: number) => schedulerTime(pid, 0);
 
-/** A field of schedstat, in milliseconds. */
+/** Returns a field of a thread's schedstat in milliseconds. */
 function schedulerTime(pid: number, field: 0 | 1): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "latin1").split(" ")[field]) / 1e6;
 }
@@ -46,14 +43,14 @@ function schedulerTime(pid: number, field: 0 | 1): number {
 export interface Times {
   readonly medianMs: number;
   readonly worstMs: number;
-  /** Ascending. */
+  /** All measured times, in ascending order. */
   readonly all: readonly number[];
 }
 
 /**
- * Measures at least 20 times; `measure` returns milliseconds.
- *
- * @param atATime more than one only if the tries hardly work but wait, because they take each other's time
+ * Repeats a measurement at least 20 times; `measure` returns milliseconds.
+ * @param atATime the number of concurrent measurements. More than one only if they mostly wait, because they compete for the
+ * processor.
  */
 export async function timesOf(
   tries: number,

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll } from "vitest";
 
 /**
- * A new folder for the tests of a file or group, gone after them. Not to be called where a module is read that is no
- * test: files share those, and the folder would go with the first of them.
+ * Creates a folder for the tests of a file or group, and deletes it after them. Do not call this at the top level of a shared
+ * module: several test files share such a module, and the first of them would delete the folder.
  */
 export function useTemporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-test-"));

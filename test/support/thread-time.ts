@@ -1,6 +1,6 @@
 /**
- * For how long this thread has worked so far, in milliseconds. What else the machine does is not its work, and a test that asks how
- * dear something is must not fail for it.
+ * Returns the processor time of this thread so far, in milliseconds. A test that measures the cost of work reads this time,
+ * because other work on the machine does not count in it.
  */
 export function threadMs(): number {
   const { user, system } = process.threadCpuUsage();

@@ -1,10 +1,9 @@
 import { beforeAll, vi } from "vitest";
 
 /**
- * Lets the tests of a file turn on the clock by which the app in this process measures windows and times (`performance.now`).
- * Timers run when they would.
- *
- * @returns turns the clock on by milliseconds
+ * Lets the tests of a file move the clock forward by which the app in this process measures windows and times
+ * (`performance.now`). Timers run as usual.
+ * @returns a function that moves the clock forward by milliseconds
  */
 export function useTurnedClock(): (ms: number) => void {
   let aheadMs = 0;

@@ -4,15 +4,14 @@ import { fileURLToPath } from "node:url";
 
 const here = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Imports that reach out of the process: engines, ports, databases, browsers. */
+/** Imports that reach outside the process: engines, ports, databases, browsers. */
 const outside =
   /^(node:)?(child_process|cluster|dgram|http|http2|https|net|sqlite|tls|worker_threads)$|^(@connectrpc\/connect-node|@grpc\/|playwright|stockfish)/;
 
 /**
- * The tests for which this process is enough: neither they nor anything that they import can start a process or open a
- * port. Nobody keeps a list of them: a new test is one of them by what it imports.
- *
- * @param files of tests, from the root of the repository.
+ * Returns the unit tests among these files: tests that neither start a process nor open a port, and import nothing that can. The
+ * imports decide, so nobody keeps a list.
+ * @param files paths of tests from the root of the repository
  */
 export function unitTests(files: readonly string[]): readonly string[] {
   return files.filter((file) => wayOutside(file) === undefined);

@@ -10,7 +10,7 @@ const chance = new Set([
   "created_at",
 ]);
 
-/** An answer without what differs from run to run. */
+/** Parses a JSON answer, and removes the fields that differ from run to run. */
 export function withoutChance(json: string): unknown {
   return JSON.parse(json, function (this: Record<string, unknown>, key, value) {
     // The id of an answer or a key differs; that of an engine or a plan does not.

@@ -15,7 +15,10 @@ import { stockfishOptions } from "./stockfish-options.ts";
 const misbehaviour = process.argv[2] as Misbehaviour | "none" | undefined;
 const iterationMs = Number(process.argv[3] ?? 2);
 
-/** The board by which a server tests engines that it finds: what one ply cannot see, a learned one knows by heart. */
+/**
+ * A mate in two, by which the server tests an engine that it finds. A search of one ply cannot see the mate, so an engine that is
+ * to pass the test (`learned`) knows the answer by heart.
+ */
 const mateInTwo = "7k/8/8/8/8/8/R7/1R4K1";
 const learned = process.argv[4] === "learned";
 
@@ -30,10 +33,10 @@ const defaults = {
   UCI_ShowWDL: "false",
 };
 const options: Record<string, string> = { ...defaults };
-/** Stockfish's maximum depth. */
+/** The maximum depth of Stockfish. */
 const deepest = 245;
 let position: readonly string[] = [];
-/** Searches since the last new game: what a hash would remember. */
+/** The number of searches since the last `ucinewgame`, which stands for the content of a real engine's hash. */
 let remembered = 0;
 let searches = 0;
 let stopped = false;
@@ -51,7 +54,7 @@ function say(...lines: readonly string[]): void {
   }
 }
 
-/** Lines until nobody reads them. */
+/** Writes lines without an end, until nobody reads them. */
 function flood(): never {
   const lines = "info string more and more of the same\n".repeat(1000);
   for (;;) {
@@ -124,7 +127,7 @@ function greet(): void {
   );
 }
 
-/** Cleaned after a search, with nothing to do. */
+/** Runs after a search, when the engine is idle. */
 function whenIdle(): void {
   if (misbehaviour === "flood-idle") {
     flood();

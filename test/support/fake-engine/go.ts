@@ -3,7 +3,7 @@ export interface Go {
   readonly depth: number;
   readonly nodes: number;
   readonly movetimeMs: number;
-  /** Empty for all. */
+  /** The moves to search; empty if all legal moves are searched. */
   readonly searchMoves: readonly string[];
 }
 

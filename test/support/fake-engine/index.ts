@@ -9,66 +9,66 @@ import { copyCheckout } from "../copy-checkout.ts";
 
 /** Misbehaviours of the fake engine. */
 export type Misbehaviour =
-  /** Never greets. */
+  /** Never answers `uci`. */
   | "mute"
-  /** Ends when it is to search. */
+  /** Exits when it receives `go`. */
   | "exit"
-  /** Prints a line, then hears nothing any more. */
+  /** Prints one line, then reads no more input. */
   | "hang"
-  /** Hears nothing any more when a new game begins behind a search. */
+  /** Reads no more input when a new game begins after a search. */
   | "stuck"
-  /** Never says its best move, but hears and answers everything else. */
+  /** Never sends `bestmove`, but answers every other command. */
   | "go-on"
-  /** Has no move. */
+  /** Answers that there is no move. */
   | "no-move"
-  /** Prints a line without an end. */
+  /** Prints one endless line. */
   | "flood"
   /** Keeps its hash when a new game begins. */
   | "remember"
-  /** Greets, but is never ready. */
+  /** Answers `uci`, but never `isready`. */
   | "unready"
-  /** Greets after a second. */
+  /** Answers `uci` after a second. */
   | "late"
-  /** Ends in the middle of a search, and calls it a success. */
+  /** Exits with status 0 in the middle of a search. */
   | "exit-0"
-  /** Prints lines without an end while it searches. */
+  /** Prints lines without an end during a search. */
   | "flood-lines"
   /** Answers, and prints lines without an end when it is idle. */
   | "flood-idle"
-  /** Complains without an end beside its answers. */
+  /** Writes to standard error without an end beside its answers. */
   | "flood-stderr"
   /** Writes its lines in pieces, with pauses between them. */
   | "half-lines"
-  /** Writes half of its best move, and no more. */
+  /** Writes half of its `bestmove` line, and nothing more. */
   | "half-answer"
-  /** Closes its output in the middle of a search, and lives on. */
+  /** Closes its output in the middle of a search, and continues to run. */
   | "close-output"
-  /** Closes its input in the middle of a search, and prints no more. */
+  /** Closes its input in the middle of a search, and prints nothing more. */
   | "close-input"
-  /** Says its best move twice, in one piece. */
+  /** Sends `bestmove` twice, in one write. */
   | "twice"
-  /** Says its best move again when it is idle. */
+  /** Sends `bestmove` again when it is idle. */
   | "twice-late"
-  /** Answers a move that is not legal. */
+  /** Answers an illegal move. */
   | "illegal"
-  /** Prints bytes that mean nothing before it answers. */
+  /** Prints meaningless bytes before its answer. */
   | "garbage"
   /** Ignores every signal that can be ignored, and the end of its input. */
   | "undying";
 
 export interface FakeEngineOptions {
-  /** Asked at every start: an engine may be told to, and the next one not. */
+  /** The engine's misbehaviour. It is read at every start, so one engine may misbehave and the next one not. */
   readonly misbehaviour?: Misbehaviour | undefined;
-  /** Duration of one iteration. */
+  /** The duration of one iteration in milliseconds. */
   readonly iterationMs?: number;
-  /** Passes the test by which a server trusts engines that it finds. */
+  /** True if the engine passes the test by which a server trusts engines that it finds. */
   readonly learned?: boolean;
   readonly times?: WatchTimes;
 }
 
 const file = fileURLToPath(new URL("run.js", import.meta.url));
 
-/** The fake engine as a backend, wired as the real ones are. */
+/** Creates a backend with the fake engine, wired like the real backends. */
 export function createFakeBackend(options: FakeEngineOptions = {}): EngineBackend {
   const { times = defaultWatchTimes } = options;
   const build: EngineBuild = {
@@ -99,8 +99,8 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
 }
 
 /**
- * The fake engine as a shell command, for scripts that a server finds as native engines. With a Node and files of its
- * own, in a folder that is made for them: where this checkout is root's alone, engines may not read it.
+ * Returns a shell command that runs the fake engine, for scripts that a server finds as native engines. The command has a Node
+ * and files of its own in this folder, because engines may not read a checkout that belongs to root alone.
  */
 export function fakeEngineCommandIn(folder: string, iterationMs = 2): string {
   const engine = "test/support/fake-engine";
@@ -109,7 +109,7 @@ export function fakeEngineCommandIn(folder: string, iterationMs = 2): string {
   return `exec "${join(copy, node)}" "${join(copy, engine, "run.js")}" none ${iterationMs} learned`;
 }
 
-/** The packages that the fake engine imports. */
+/** Paths of the packages that the fake engine imports. */
 const needed = ["node_modules/chessops", "node_modules/@badrap/result"];
 
 export function commandOfFake({

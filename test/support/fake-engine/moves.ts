@@ -3,7 +3,7 @@ import { makeFen, parseFen } from "chessops/fen";
 import type { NormalMove } from "chessops/types";
 import { makeUci, parseUci } from "chessops/util";
 
-/** A move of the side to move, and what the fake engine thinks of it. */
+/** A move of the side to move, with the fake engine's score. */
 export interface RatedMove {
   readonly uci: string;
   /** The score of an `info` line, for the side to move. */
@@ -13,7 +13,7 @@ export interface RatedMove {
 
 const worth = { pawn: 100, knight: 300, bishop: 300, rook: 500, queen: 900, king: 0 } as const;
 
-/** The position of a `position fen … moves …` line, and how often each position has stood on the board. */
+/** Plays the position of a `position fen … moves …` line, and counts how often each position has occurred. */
 export function play(words: readonly string[]): { chess: Chess; seen: ReadonlyMap<string, number> } {
   const end = words.indexOf("moves");
   const fen = words.slice(2, end < 0 ? undefined : end).join(" ");
@@ -32,7 +32,7 @@ export function play(words: readonly string[]): { chess: Chess; seen: ReadonlyMa
   return { chess, seen };
 }
 
-/** Best first. One ply deep: mate, repetition, material. */
+/** Rates all legal moves one ply deep by mate, repetition and material. Returns them best first. */
 export function rateMoves(
   chess: Chess,
   seen: ReadonlyMap<string, number>,
@@ -55,7 +55,7 @@ export function rateMoves(
     }));
 }
 
-/** Castling is king takes rook, as chessops has it. */
+/** Returns the legal moves. Castling is written as king takes rook, as chessops does. */
 function legalMoves(chess: Chess): NormalMove[] {
   return [...chess.allDests()].flatMap(([from, squares]) =>
     [...squares].flatMap((to): NormalMove[] => {

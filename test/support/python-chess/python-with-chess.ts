@@ -7,8 +7,8 @@ import { cacheFolder, digestOfFiles } from "../cache-folder.ts";
 const folder = fileURLToPath(new URL(".", import.meta.url));
 
 /**
- * The path of a Python with python-chess: with exactly what `requirements.txt` names. Made once for each of its contents;
- * takes some seconds then.
+ * Returns the path of a Python with exactly the packages that `requirements.txt` names. The virtual environment is made once for
+ * each content of that file, which takes some seconds.
  */
 export function pythonWithChess(): string {
   const requirements = join(folder, "requirements.txt");
