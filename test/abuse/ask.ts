@@ -1,9 +1,9 @@
 import { type OutgoingHttpHeaders, request } from "node:http";
 
-/** An answer, read to its end. */
+/** An HTTP answer, read to its end. */
 export interface Answer {
   readonly status: number;
-  /** By lower-case name. */
+  /** The headers, by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
@@ -17,7 +17,10 @@ export interface Asked {
   readonly localAddress?: string;
 }
 
-/** Asks over a connection of its own, which is closed behind the answer: what stays open is the service's doing. */
+/**
+ * Sends a request on a connection of its own, which is closed after the answer, so that any connection that stays open is the
+ * service's fault.
+ */
 export function ask(
   url: string,
   { method = "GET", headers = {}, body, signal, localAddress }: Asked = {},

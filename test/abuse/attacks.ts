@@ -13,14 +13,18 @@ import { type StartedService, startFen } from "./started-service.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** One caller sends this at once, without waiting for answers. */
+/** Requests that one caller sends at the same time, without waiting for answers. */
 export interface Attack {
   readonly name: string;
-  /** @param address of the caller; a loopback address that no other attack uses */
+  /**
+   * Sends the requests of the attack.
+   * @param address the address of the caller: a loopback address that no other attack uses
+   */
   readonly send: (service: StartedService, address: string) => Promise<unknown>;
   /**
-   * A bound that only `public` mode has: on the calls that a caller has under way, or on its connections. Attacks without one are
-   * made in that mode by the nightly tests, and in `open` mode with every change.
+   * The limit of `public` mode that bounds this attack: the plan's limit on a caller's calls in flight, or the limit on
+   * connections. Every change runs the attacks in `open` mode, except those that the connection limit bounds, and those with
+   * `plan` in `public` mode too. The nightly tests run all others in `public` mode.
    */
   readonly boundBy?: "plan" | "connections";
 }
@@ -29,14 +33,14 @@ const json: Headers = { "content-type": "application/json" };
 const gzipped: Headers = { ...json, "content-encoding": "gzip" };
 const mcp: Headers = { ...json, accept: "application/json, text/event-stream" };
 
-/** An attack that has not ended by then is left; a caller would leave as well. */
+/** The longest time in milliseconds that the sender of an attack waits before it disconnects. */
 const attackMaxMs = 1500;
 
 function times<T>(count: number, make: (index: number) => T): T[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
 
-/** Sends the same request over as many connections at once, and leaves the unanswered ones. */
+/** Sends the same request over many connections at once, and disconnects from the unanswered ones. */
 function post(count: number, path: string, headers: Headers, body: string | Uint8Array): Attack["send"] {
   return ({ url }, localAddress) => {
     const signal = AbortSignal.timeout(attackMaxMs);
@@ -45,7 +49,7 @@ function post(count: number, path: string, headers: Headers, body: string | Uint
   };
 }
 
-/** The same, and every one of them is refused: what it asks for is never begun. */
+/** Sends the same request over many connections at once, and checks that each is rejected before its work begins. */
 function refusedPosts(
   count: number,
   path: string,
@@ -66,8 +70,8 @@ function refusedPosts(
 }
 
 /**
- * Sends a request again and again over each connection, for a second. A refused body of 60 kB ends its connection, so 100 of
- * these send 6 MB at once.
+ * Sends a request repeatedly over each connection for a second. A rejected body of 60 kB ends its connection, so 100 connections
+ * send 6 MB at once.
  */
 function flood(bytes: string, connections = bytes.length > 20_000 ? 100 : 200): Attack["send"] {
   return async ({ port }, localAddress) => {
@@ -86,7 +90,7 @@ function flood(bytes: string, connections = bytes.length > 20_000 ? 100 : 200): 
   };
 }
 
-/** The same, of a request that is refused. */
+/** Sends a request repeatedly over each connection for a second, and checks that each is rejected. */
 function refusedFlood(bytes: string, reason = /^HTTP\/1\.1 4/): Attack["send"] {
   return async (service, localAddress) => {
     const socket = connect({ port: service.port, host: "127.0.0.1", localAddress });
@@ -96,7 +100,7 @@ function refusedFlood(bytes: string, reason = /^HTTP\/1\.1 4/): Attack["send"] {
   };
 }
 
-/** Writes 99 requests at once into each of 250 connections. */
+/** Returns an attack that writes 99 requests at once into each of 250 connections. */
 function burst(bytes: string): Attack["send"] {
   return async ({ port }, localAddress) => {
     const sockets = await Promise.all(
@@ -142,12 +146,14 @@ function tool(name: string, args: object, meta?: object): string {
   return JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
 }
 
-/** 64,000 plies in 256 kB, all legal. */
+/** A game of 64,000 legal plies in 256 kB. */
 const shuffle = "Nf3 Nf6 Ng1 Ng8 ".repeat(16_000);
 const longestGame = times(150, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat();
-/** Two moves and 29,000 variations. */
+/** A game of two moves and 29,000 variations. */
 const bushy = `1. e4 ${"(d4!{a})".repeat(29_000)} e5 *`;
-/** Two slow searches, and 58 items that nobody can read, nearly as much as a batch may have: 300 kB of JSON in about 1 kB. */
+/**
+ * A compressed batch of two slow searches and 58 invalid items, which is nearly the greatest batch: 300 kB of JSON in about 1 kB.
+ */
 const waitingBatch = gzipSync(
   JSON.stringify({
     requests: times(60, (index) =>
@@ -158,7 +164,10 @@ const waitingBatch = gzipSync(
   }),
 );
 const emptyItems = `{"requests":[${"{},".repeat(87_000)}{}]}`;
-/** The batch within the bounds that takes Connect longest to decode: 256 KiB of options in binary, nested as a `Struct` in protobuf. */
+/**
+ * Returns the allowed batch that takes Connect longest to decode: 256 KiB of binary options that are nested as a `Struct` in
+ * protobuf.
+ */
 const longestBatch = () => {
   const field = (number: number, bytes: Uint8Array) => {
     const [low, high] = [(bytes.length & 0x7f) | 0x80, bytes.length >> 7];
@@ -183,7 +192,7 @@ const listTools = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }
 const rawListTools = rawPost("/mcp", listTools, ["Accept: application/json, text/event-stream"]);
 const matedEval = JSON.stringify({ fen: startFen, depth: 1 });
 
-/** By kind: each kind has a service of its own, because V8 keeps for a while what one attack after another took. */
+/** The attacks by kind. Each kind has a service of its own, because the heap keeps the memory of earlier attacks for a while. */
 export const attacks: Readonly<Record<string, readonly Attack[]>> = {
   "long games": [
     {

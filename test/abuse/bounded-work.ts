@@ -4,21 +4,22 @@ import { expectUnharmed, watchHealth } from "./health-watch.ts";
 import { useService } from "./started-service.ts";
 
 /**
- * One caller may send as fast as it can on 200 connections: the contract leaves such floods out of its 100 ms. In `open` mode nothing limits
- * a caller, and V8 keeps for a while what one attack after another took: up to 487 MB were seen, with the limits of `npm start`.
+ * The bounds of time and memory under attack, by access mode. One caller may send as fast as it can on 200 connections: the
+ * contract excludes such floods from its 100 ms. In `open` mode nothing limits a caller, and the heap keeps the memory of earlier
+ * attacks for a while: up to 487 MB were measured with the limits of `npm start`.
  */
 const bounds = {
   public: { worstMs: 1000, peakBytes: 300e6 },
   open: { worstMs: 2500, peakBytes: 600e6 },
 } as const;
 
-/** The slowest three of these may take longer than 250 ms. */
+/** The least number of probes of one attack. The slowest three of them may take longer than 250 ms. */
 const probesMin = 60;
 
-/** One attack may take so much. Work without its bound takes gigabytes. */
+/** The most memory that one attack may add. Unbounded work would take gigabytes. */
 const grownMaxBytes = 200e6;
 
-/** Makes attacks on a service in this mode, one after another. */
+/** Defines tests that attack a service in this access mode, one attack after another. */
 export function testAttacks(access: "public" | "open", attacks: readonly Attack[]): void {
   describe(`35: work is bounded before it is done, in ${access} mode`, () => {
     const service = useService({ KIBITZ_ACCESS: access });

@@ -19,7 +19,7 @@ export const rpcTypes = [
   "application/connect+json",
 ] as const;
 
-/** A message as gRPC and Connect's streams frame it: flags, length, bytes. */
+/** Frames a message as gRPC and Connect's streams do: flags, length, bytes. */
 export function envelope(bytes: Uint8Array, flags = 0, length = bytes.length): Buffer<ArrayBuffer> {
   const head = Buffer.alloc(5);
   head.writeUInt8(flags, 0);
@@ -27,5 +27,5 @@ export function envelope(bytes: Uint8Array, flags = 0, length = bytes.length): B
   return Buffer.concat([head, bytes]);
 }
 
-/** Finished: it is answered by the rules, without an engine. */
+/** A position with a checkmate, which is answered without an engine. */
 export const matedFen = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3";

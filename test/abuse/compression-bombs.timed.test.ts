@@ -10,14 +10,14 @@ import { useService } from "./started-service.ts";
 
 const service = useService();
 
-/** 256 MiB of blanks, which are JSON's white space. Made once: it takes a second. */
+/** 256 MiB of spaces, which JSON ignores. Created once, because that takes a second. */
 const blanks = Buffer.alloc(256 * mib, " ");
 const bombs = { gzip: gzipSync(blanks), deflate: deflateSync(blanks) };
-/** 39 bytes that make a decoder of brotli take 16 MB. */
+/** A brotli stream of 39 bytes for which a decoder allocates 16 MB. */
 const brotli = brotliCompressSync(Buffer.alloc(48 * mib, " "), {
   params: { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_QUALITY]: 5 },
 });
-/** A smaller bomb for endpoints that read bodies of 64 KiB: still 1000 times that limit. */
+/** A smaller compression bomb for endpoints that accept 64 KiB: it expands to 1000 times that limit. */
 const small = gzipSync(Buffer.alloc(60 * mib, " "));
 
 const refused = { status: [413, 415, 400] };

@@ -7,10 +7,9 @@ import { type StartedService, startFen } from "./started-service.ts";
 const openedAtOnce = 20;
 
 /**
- * Opens connections as fast as the service takes them, and holds every one until the service closes it. Behind each few
- * comes a probe from another address: it stands in line behind them.
- *
- * @returns the statuses of those probes, and what ends the flood
+ * Opens connections as fast as the service accepts them, and holds each until the service closes it. After every few connections,
+ * a probe from another address is sent, which waits in the accept queue behind them.
+ * @returns the statuses of those probes, and a function that ends the flood
  */
 export async function floodWithConnections(
   service: StartedService,
@@ -41,7 +40,7 @@ export async function floodWithConnections(
 
 type Statuses = readonly (number | undefined)[];
 
-/** The status of an answer on a connection of its own; undefined where there is none. */
+/** Returns the status of an answer on a connection of its own, or undefined if there is no answer. */
 function statusFrom(
   { url }: StartedService,
   localAddress: string,
@@ -57,11 +56,11 @@ function statusFrom(
   });
 }
 
-/** The address of a caller that has not asked before. */
+/** The number of callers so far, so that each new caller gets an unused address. */
 let callers = 0;
 const newCaller = () => `127.1.${++callers >> 8}.${callers & 255}`;
 
-/** Others are answered while connections are opened, and afterwards. */
+/** Expects that other callers are answered while connections are opened, and afterwards. */
 export async function expectOthersAnswered(
   service: StartedService,
   flooding: ReturnType<typeof floodWithConnections>,

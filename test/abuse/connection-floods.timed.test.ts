@@ -16,7 +16,7 @@ const halfCalls = Array.from({ length: 10 }, (_, count) =>
   ),
 );
 
-/** Bytes that each connection of a flood sends before it falls silent. */
+/** The bytes that each connection of a flood sends before it goes silent, by kind of flood. */
 const kinds: Readonly<Record<string, string | Uint8Array>> = {
   nothing: "",
   "a probe": rawRequest("GET /healthz"),

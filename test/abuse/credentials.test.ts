@@ -11,7 +11,7 @@ const service = useService({ KIBITZ_ACCESS: "public" });
 const key = createApiKey();
 const mistyped = `${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`;
 
-/** Values of the header `Authorization`. The key is well formed and unknown. */
+/** Invalid values of the header `Authorization`, one of which is a well-formed but unknown key. */
 const bad = [
   "",
   " ",

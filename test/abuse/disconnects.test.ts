@@ -13,7 +13,7 @@ const native = nativeStockfish();
 const service = useService({ KIBITZ_NATIVE_ENGINES: native ?? "none", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
 
 const slots = 2;
-/** Milliseconds for which each search runs before its caller leaves. */
+/** The milliseconds for which each search runs before its caller disconnects. */
 const underWayMs = 250;
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -62,7 +62,7 @@ const engines: readonly (readonly [name: string, request: { engine?: string; pat
   ...rowsWith(["native"], ["a native engine", { path: "native" }] as const),
 ];
 
-/** Some id that has a native build; `latest` is what is newest on any path. */
+/** Adds an engine id that has a native build to a request, because `latest` is the newest engine on any path. */
 async function withEngine(request: {
   engine?: string;
   path: string;
@@ -77,7 +77,7 @@ async function withEngine(request: {
   return { engine: found?.id ?? expect.fail("no native engine"), path: "native" };
 }
 
-/** An answer comes although as many searches as there are slots were under way, each of which would have gone on for a minute. */
+/** Expects that a search is answered although the disconnected callers had filled every slot with searches of a minute. */
 async function expectEnginesFree(which: { readonly engine: string; readonly path: string }): Promise<void> {
   const answered = service.post("/v1/eval", { fen: startFen, depth: 5, ...which });
   const late = sleep(patienceMs).then(() => expect.fail("no engine is free"));
@@ -85,7 +85,7 @@ async function expectEnginesFree(which: { readonly engine: string; readonly path
   await expectEnginesIdle();
 }
 
-/** Sooner or later no engine uses the processor; the timed tests of the backends say when. */
+/** Waits until no engine uses the processor. The timed tests of the backends prove how soon this is. */
 function expectEnginesIdle(): Promise<void> {
   return vi.waitFor(async () => {
     const before = cpuOfEngines();

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { statuses } from "../contract/protocols/statuses.ts";
 import type { Answer } from "./ask.ts";
 
-/** A problem document, as far as abuses look at it. */
+/** The fields of a problem document that the abuse tests check. */
 export interface Problem {
   readonly code: string;
   readonly detail: string;
@@ -40,14 +40,13 @@ const nextActions = [
   "contact_operator",
 ];
 
-/** Longest piece of a caller's text that may come back. */
+/** The greatest length of a caller's text that an answer may repeat. */
 const echoMax = 64;
 
 /**
- * A refusal in the form that every refusal has, whatever was sent: a problem document that says what to do next,
- * without control characters, and with no more than a glimpse of what the caller sent.
- *
- * @param sent what the caller wrote, where it could come back
+ * Expects an error in the form that every error has: a problem document with the next action, without control characters, and
+ * with at most a short excerpt of the request.
+ * @param sent the parts of the request that the answer could repeat
  */
 export function expectProblem(
   answer: Answer,
@@ -82,7 +81,7 @@ export function expectProblem(
   return problem;
 }
 
-/** Nothing that a terminal or a log viewer would obey: neither as bytes nor in the texts for people. */
+/** Expects no characters that a terminal or a log viewer would obey, neither as bytes nor in the texts for people. */
 function expectPlainText({ body }: Answer, problem: Problem): void {
   expect(body.trimEnd()).not.toMatch(control);
   for (const text of [problem.detail, ...problem.errors.map(({ message }) => message)]) {
@@ -90,11 +89,14 @@ function expectPlainText({ body }: Answer, problem: Problem): void {
   }
 }
 
-/** C0, DEL and C1 (U+009B alone begins an escape sequence), and the separators that some take for the end of a line. */
+/**
+ * Control characters: C0, DEL and C1 (U+009B alone begins an escape sequence), and the separators that some programs take for the
+ * end of a line.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const control = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/;
 
-/** The first piece of what was sent that comes back and is longer than it may be. */
+/** Returns the first piece of the request in an answer that is longer than an answer may repeat. */
 export function longestEcho(text: string, sent: string): string {
   for (let at = 0; sent.length > echoMax && at + echoMax < text.length; at++) {
     const piece = text.slice(at, at + echoMax + 1);

@@ -5,7 +5,7 @@ import { startFen, useSharedService } from "./started-service.ts";
 
 const service = useSharedService();
 
-/** JSON texts and not values, because JavaScript would round some of them. */
+/** Numbers that are not valid integers, as JSON text, because JavaScript would round some of the values. */
 const noIntegers = [
   '"14"',
   '""',

@@ -5,7 +5,7 @@ import { useService } from "./started-service.ts";
 
 const service = useService({ KIBITZ_ACCESS: "public" });
 
-/** Headers in which callers and proxies name the address of the client. */
+/** Headers in which clients and proxies report the address of a client. */
 const cousins = [
   "X-Forwarded-For",
   "Forwarded",

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** HTTP/2 by hand: what no well-behaved client library would send. RFC 9113. */
+/** The types of HTTP/2 frames (RFC 9113), for frames that no correct client library would send. */
 
 export const frameType = {
   data: 0,
@@ -40,12 +40,12 @@ export function uint32(value: number): Buffer {
   return bytes;
 }
 
-/** A header block without any compression: every field a literal that is not indexed (RFC 7541 section 6.2.2). */
+/** Encodes a header block without any compression: each field is a literal that is not indexed (RFC 7541 section 6.2.2). */
 export function headerBlock(fields: readonly (readonly [name: string, value: string])[]): Buffer {
   return Buffer.concat(fields.flatMap(([name, value]) => [Buffer.of(0), literal(name), literal(value)]));
 }
 
-/** RFC 7541 section 5.2, without Huffman. */
+/** Encodes a string literal without Huffman coding (RFC 7541 section 5.2). */
 function literal(text: string): Buffer {
   const bytes = Buffer.from(text, "latin1");
   const length: number[] = [];
@@ -62,7 +62,7 @@ function literal(text: string): Buffer {
   return Buffer.concat([Buffer.from(length), bytes]);
 }
 
-/** The fields of a request, with more if given. */
+/** Returns the header fields of a request, followed by additional fields. */
 export function requestFields(
   method: string,
   path: string,
@@ -77,10 +77,10 @@ export function requestFields(
   ];
 }
 
-/** A connection with its preface and settings sent. */
+/** An HTTP/2 connection that has sent its preface and settings. */
 export interface FrameClient {
   readonly socket: Socket;
-  /** Frames that came, oldest first. */
+  /** The received frames, oldest first. */
   readonly frames: readonly {
     readonly type: number;
     readonly flags: number;
@@ -88,11 +88,14 @@ export interface FrameClient {
     readonly payload: Buffer;
   }[];
   readonly closed: Promise<void>;
-  /** Resolves when the socket has room for more; `false` when it is closed. */
+  /** Resolves with `true` when the socket has room for more, or with `false` when it is closed. */
   send(...frames: readonly Uint8Array[]): Promise<boolean>;
 }
 
-/** @param settings as pairs of id and value, such as `[[4, 0]]` for a window of nothing. */
+/**
+ * Opens an HTTP/2 connection.
+ * @param settings pairs of id and value, such as `[[4, 0]]` for an initial window of 0
+ */
 export async function openFrames(
   port: number,
   settings: readonly (readonly [id: number, value: number])[] = [],

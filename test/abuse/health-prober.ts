@@ -1,4 +1,4 @@
-/** The process of `watchHealth`: probes a service until it is told to stop, and then reports how long each probe took. */
+/** A process that probes a service for `watchHealth` until it receives `stop`, and then reports the time of each probe. */
 import { Agent, get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startStopwatch } from "../support/stopwatch.ts";
@@ -11,10 +11,10 @@ export interface Watched {
 }
 
 const everyMs = 10;
-/** Like load balancers: most probes use an open connection, some a new one. */
+/** The number of probes for each probe on a new connection. The others use an open connection, as load balancers mostly do. */
 const newConnectionEvery = 10;
 
-/** From when the watch has ended, until there are enough probes. */
+/** The milliseconds between probes when the watch has ended before there were enough probes. */
 const everyMsAtEnd = 3;
 
 // Whatever becomes of the test process, nothing is left behind.

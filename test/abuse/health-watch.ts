@@ -6,25 +6,27 @@ import type { Watched } from "./health-prober.ts";
 import { forgetPeak, vitalsOf } from "./processes-of.ts";
 import type { StartedService } from "./started-service.ts";
 
-/** How a service fared while it was watched. */
+/** The availability and memory of a service while it was watched. */
 export interface Health {
-  /** At least 20. */
+  /** The number of probes, at least 20. */
   readonly probes: number;
-  /** Probes that were not answered with 200. */
+  /** The number of probes that were not answered with 200. */
   readonly failed: number;
-  /** Elapsed time less the time for which the machine kept prober or service waiting for a core. */
+  /** The median time of a probe: elapsed time less the time that the machine kept prober or service waiting for a core. */
   readonly medianMs: number;
   readonly p95Ms: number;
   readonly p99Ms: number;
   readonly worstMs: number;
-  /** The most memory that the server had, and how much more that is than what it had before. */
+  /** The greatest memory of the server, and the growth since before the watch. */
   readonly peakBytes: number;
   readonly grownBytes: number;
 }
 
 export const mib = 1024 * 1024;
 
-/** Probers for the next watch, because a start takes longer than many an attack. They end with this process. */
+/**
+ * Probers for the next watch, started in advance because a start takes longer than many an attack. They end with this process.
+ */
 const idleProbers: ChildProcess[] = [];
 
 function startProber(): ChildProcess {
@@ -35,10 +37,8 @@ function startProber(): ChildProcess {
 }
 
 /**
- * Asks `/healthz` over and over until told to stop, from a process of its own: a test that is busy abusing would
- * measure itself.
- *
- * @param probesMin fewer than 20 say nothing about the worst time
+ * Probes `/healthz` until the watch ends, from a process of its own, because a busy test process would measure itself.
+ * @param probesMin the least number of probes; fewer than 20 say nothing about the worst time
  */
 export async function watchHealth(
   { url, pid }: Pick<StartedService, "url" | "pid">,
@@ -68,15 +68,21 @@ export async function watchHealth(
   };
 }
 
-/** All that the server may have in memory under attack: a quarter more than in a million ordinary requests (docs/measured.md: 200 MB). */
+/**
+ * The most memory in bytes that the server may use under attack: a quarter more than in a million ordinary requests
+ * (docs/measured.md: 200 MB).
+ */
 const serverMaxBytes = 250e6;
 
-/** V8 keeps for a while what one file after another took of the service that they share. */
+/**
+ * The most memory in bytes that a shared service may use. It is greater because the heap keeps the memory of earlier test files
+ * for a while.
+ */
 export const sharedMaxBytes = 400e6;
 
 /**
- * Nobody else notices: every probe was answered with 200, within 100 ms, which the contract promises under overload, and the server in all
- * kept to its memory.
+ * Expects that other callers notice nothing: every probe was answered with 200 within 100 ms, which the contract promises under
+ * overload, and the server stayed within its memory limit.
  */
 export function expectUnharmed(
   health: Health,
@@ -97,7 +103,7 @@ interface Probes {
   readonly failed: number;
 }
 
-/** The quantile of times in any order. */
+/** Returns a quantile of unsorted times. */
 export function quantileOf(times: readonly number[], share: number): number {
   const sorted = times.toSorted((a, b) => a - b);
   return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);

@@ -3,8 +3,8 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 /**
- * Loaded into a service before it starts (`node --import`): on SIGUSR2 it collects all garbage, and writes the bytes that
- * live on V8's heap and beside it to the file that `LIVE_BYTES_FILE` names.
+ * Loaded into a service with `node --import`. On SIGUSR2 the service collects all garbage, and writes the size in bytes of its
+ * live heap and external memory to the file that `LIVE_BYTES_FILE` names.
  */
 setFlagsFromString("--expose-gc");
 // Code that was not used for some collections would go, and come back: that is no growth.

@@ -12,7 +12,7 @@ interface Line {
   readonly ms: number;
 }
 
-/** The lines of calls so far. */
+/** Returns the log lines of calls so far. */
 function lines(): readonly Line[] {
   const printed = service.printed().split("\n");
   return printed.filter((line) => line.includes('"msg":"call"')).map((line) => JSON.parse(line));

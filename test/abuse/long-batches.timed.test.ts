@@ -3,7 +3,10 @@ import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { expectUnharmed, watchHealth } from "./health-watch.ts";
 import { startFen, useService } from "./started-service.ts";
 
-/** In `public`, the greatest depth of the service is beyond the plan: the items are played and judged, and nothing is suggested. */
+/**
+ * The tested access modes. In `public`, the greatest depth of the service exceeds the plan, so the items are validated and no
+ * corrected request is suggested.
+ */
 const modes: readonly [name: string, env: Readonly<Record<string, string>>][] = [
   ["open", {}],
   [
@@ -18,7 +21,7 @@ const modes: readonly [name: string, env: Readonly<Record<string, string>>][] = 
   ],
 ];
 
-/** Longest game that a request may tell, in plies: 600. */
+/** A game of nearly 600 plies, which is the longest that a request may have. */
 const shuffle = Array.from({ length: 149 }, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat();
 
 describe.each(modes)("in the mode %s", (mode, env) => {

@@ -5,7 +5,7 @@ import { startFen, useService } from "./started-service.ts";
 const service = useService();
 
 const movetimeMs = 50;
-/** Allowed overrun beyond movetime_ms, in milliseconds. */
+/** The allowed overrun beyond movetime_ms, in milliseconds. */
 const lateMaxMs = 100;
 
 test("08: depth 30 with movetime_ms 50 is answered within 150 ms of its request", async () => {

@@ -21,7 +21,7 @@ const fens = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "utf
   .filter((line) => line.class === "tactic")
   .map(({ fen }) => fen);
 
-/** All that the depth alone defines. */
+/** Returns the parts of an answer that depend on the depth alone. */
 function settled(body: string): object {
   const { id: _, search, ...answer } = JSON.parse(body);
   const { time_ms: _time, nps: _nps, queue_ms: _queue, cached: _cached, ...rest } = search;

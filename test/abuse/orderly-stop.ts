@@ -8,7 +8,9 @@ import { type OwnService, startFen } from "./started-service.ts";
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Sends SIGTERM while searches run and wait: their answers come, whatever comes later is refused, and no engine is left. */
+/**
+ * Sends SIGTERM while searches run and wait. Expects their answers, that later requests are rejected, and that no engine is left.
+ */
 export async function expectOrderlyStop(service: OwnService): Promise<void> {
   const search = { fen: startFen, depth: 30, movetime_ms: 1000 };
   // On one connection each, and each a search of its own.

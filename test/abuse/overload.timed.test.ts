@@ -16,7 +16,10 @@ const fens = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "utf
 
 const callers = 100;
 const searchMs = 2000;
-/** All of them connect in one moment: the contract leaves floods of connections out of its 100 ms, which hold from then on. */
+/**
+ * The longest time of a probe while all callers connect at the same moment. The contract excludes floods of connections from its
+ * 100 ms, which hold afterwards.
+ */
 const burstMaxMs = 250;
 
 async function storm(service: StartedService): Promise<{ answers: readonly Answer[]; health: Health }> {

@@ -100,7 +100,7 @@ test.concurrent.each([
   },
 );
 
-/** With a second of what is thrown away, and what socket buffers hold. */
+/** The most bytes that the server may accept: a second of discarded bytes, and the content of socket buffers. */
 const takenMaxBytes = 64 * mib;
 const badKey = `Authorization: Bearer kbz_${"0".repeat(36)}`;
 

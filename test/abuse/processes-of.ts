@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs"
 
 /** Figures of a process, as Linux reports them from outside. */
 export interface Vitals {
-  /** Bytes of memory it has now, and the most that it had since {@link forgetPeak}. */
+  /** The memory of the process now, and its greatest memory since {@link forgetPeak}, in bytes. */
   readonly rssBytes: number;
   readonly peakBytes: number;
 }
@@ -14,7 +14,7 @@ export function vitalsOf(pid: number): Vitals {
   return { rssBytes: bytes("VmRSS"), peakBytes: bytes("VmHWM") };
 }
 
-/** proc(5): writing 5 resets the peak resident set size to what it is now. */
+/** Resets the recorded peak memory of a process to its present memory (proc(5): write 5 to clear_refs). */
 export function forgetPeak(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
@@ -34,7 +34,7 @@ export function descriptorsOf(pid: number): readonly string[] {
     .toSorted();
 }
 
-/** Milliseconds of CPU that a process has used. Linux counts in hundredths of a second on every machine there is. */
+/** Returns the milliseconds of processor time that a process has used. Linux counts in hundredths of a second. */
 export function cpuMsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -37,14 +37,14 @@ const evaluate = (count: number, path = "/v1/eval", body = search) => [
 const cancel = (count: number) => frame(frameType.rstStream, 0, idOf(count), uint32(8));
 
 interface Flood {
-  /** The frames that are sent again and again. */
+  /** Returns the frames that are sent repeatedly. */
   readonly frames: (count: number) => readonly Uint8Array[];
-  /** How often; most are cut off long before. */
+  /** The number of repetitions; the service ends most connections long before. */
   readonly times: number;
   readonly begin?: readonly Uint8Array[];
   /** True if the service must end the connection. */
   readonly isEnded: boolean;
-  /** Reads none of the answers. */
+  /** True if the client reads none of the answers. */
   readonly deaf?: true;
 }
 
@@ -173,7 +173,7 @@ const floods: Readonly<Record<string, Flood>> = {
   },
 };
 
-/** How long a flood goes on, if nobody ends it. */
+/** The longest time of a flood in milliseconds, if the service does not end it. */
 const floodMaxMs = 1500;
 
 async function send({ frames, times, begin = [], deaf }: Flood): Promise<FrameClient> {

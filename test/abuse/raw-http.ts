@@ -2,12 +2,12 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { Answer } from "./ask.ts";
 
-/** A connection for bytes as they are. */
+/** A connection that sends bytes unchanged. */
 export interface RawClient {
   readonly socket: Socket;
-  /** All that came so far. */
+  /** Returns all bytes received so far. */
   received(): string;
-  /** Resolves when the connection is closed, however: with all that came. */
+  /** Resolves with all received bytes when the connection is closed, for whatever reason. */
   readonly closed: Promise<string>;
 }
 
@@ -23,10 +23,13 @@ export async function open(port: number): Promise<RawClient> {
   return { socket, received, closed };
 }
 
-/** Sooner than the service closes a connection whose request does not arrive (10 s, 15 s). */
+/**
+ * The longest wait for a close in milliseconds: less than the time after which the service closes a connection whose request does
+ * not arrive (10 s, 15 s).
+ */
 const closedMaxMs = 9000;
 
-/** Sends bytes, and waits until the service closes the connection because of them. */
+/** Sends bytes, and waits until the service closes the connection because of the bytes. */
 export async function exchange(port: number, bytes: string | Uint8Array): Promise<string> {
   const { socket, closed } = await open(port);
   socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes);
@@ -50,12 +53,12 @@ export async function untilClosed({ socket, closed }: Pick<RawClient, "socket" |
   return received;
 }
 
-/** A request as bytes: the request line and the headers given, and nothing that was not asked for. */
+/** Returns a request as text: the request line and the given headers, and nothing more. */
 export function rawRequest(line: string, headers: readonly string[] = [], body = ""): string {
   return `${line} HTTP/1.1\r\n${["Host: x", ...headers].map((header) => `${header}\r\n`).join("")}\r\n${body}`;
 }
 
-/** The answers in what was received over HTTP/1.1, one after the other. The last one may be cut off. */
+/** Parses all answers that were received over one HTTP/1.1 connection. The last answer may be incomplete. */
 export function answersFrom(received: string): readonly Answer[] {
   const answers: Answer[] = [];
   let rest = received;

@@ -1,6 +1,6 @@
 /**
- * The thread of `floodWithRefusals`: sends what will be refused over and over, on connections of its own, as fast as
- * answers come, until told to stop; then says what the answers were.
+ * The thread of `floodWithRefusals`: sends invalid requests on connections of its own, as fast as answers come, until it receives
+ * a message to stop. Then it reports the answers.
  */
 import { Agent, request } from "node:http";
 import { parentPort, workerData } from "node:worker_threads";
@@ -17,7 +17,7 @@ interface Told {
 const { url, connections, path, bodies, headers, localAddress } = workerData as Told;
 const agent = new Agent({ keepAlive: true, maxSockets: connections });
 const statuses = new Map<number, number>();
-/** Answers that say when to try again, and the latest of them, in seconds. */
+/** The number of answers with Retry-After, and the newest of these times in seconds. */
 let toldToWait = 0;
 let retryAfterS: number | undefined;
 let stopped = false;

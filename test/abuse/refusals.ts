@@ -7,18 +7,18 @@ import { startStopwatch } from "../support/stopwatch.ts";
 
 const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/** 596 moves, which are as long to play as a game can be, with a depth that nobody may ask for. */
+/** A game of 596 moves, nearly the longest there may be, with a depth that is out of range. */
 const longGame = {
   fen: startFen,
   moves: Array.from({ length: 149 }, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat(),
   depth: 5_000_000_000,
 };
 
-/** A request that is sent over and over: to one path, with bodies and headers in turn. */
+/** A request that is sent repeatedly to one path, with bodies and headers in turn. */
 export interface Flood {
   readonly path: string;
   readonly bodies: readonly string[];
-  /** Beside Content-Type; none if unset. */
+  /** Header sets beside Content-Type; none by default. */
   readonly headers?: readonly Readonly<Record<string, string>>[];
 }
 
@@ -37,7 +37,7 @@ function callOfTool(name: string, args: object): string {
 
 const bracketsInPgn = `1. e4 ${"(1. d4 ".repeat(37_000)}`;
 
-/** Requests, by name, whose refusal used to be expensive. Each uses up the error quota. */
+/** Requests, by name, that were once expensive to reject. Each uses up the error quota. */
 export const refused: Readonly<Record<string, Flood>> = {
   "long games": { path: "/v1/eval", bodies: [JSON.stringify(longGame)] },
   "batches of long games": {
@@ -100,7 +100,7 @@ export const refused: Readonly<Record<string, Flood>> = {
   },
 };
 
-/** Requests that are refused by their headers alone. By name, with the statuses of their answers. */
+/** Floods of requests that are rejected because of their headers alone, by name, with the statuses of their answers. */
 export const turnedAway: Readonly<Record<string, Flood & { readonly statuses: readonly number[] }>> = {
   "agents of foreign pages and hosts, and with keys that there are not": {
     path: "/mcp",
@@ -117,20 +117,19 @@ export const turnedAway: Readonly<Record<string, Flood & { readonly statuses: re
 
 /** The result of a flood. */
 export interface Flooded {
-  /** Answers by status. */
+  /** The number of answers, by status. */
   readonly statuses: ReadonlyMap<number, number>;
-  /** Answers that say when to try again, and the latest of them, in seconds. */
+  /** The number of answers with Retry-After, and the newest of these times in seconds. */
   readonly toldToWait: number;
   readonly retryAfterS: number | undefined;
 }
 
-/** How many a flood comes on. */
+/** The number of connections of a flood. */
 export const connections = 20;
 
 /**
- * Sends what is refused on twenty connections of one keyless caller, as fast as it is answered, until told to stop.
- *
- * @param localAddress of the caller: each has a budget of its own
+ * Sends invalid requests on twenty connections of one caller without a key, as fast as they are answered, until stopped.
+ * @param localAddress the address of the caller: each address has an error quota of its own
  */
 export async function floodWithRefusals(
   url: string,
@@ -151,17 +150,19 @@ export async function floodWithRefusals(
 
 /** The latencies of other callers during a flood. */
 export interface Bystanders {
-  /** Milliseconds, for each answer from the cache: elapsed time less the time for which the machine kept caller or service waiting for a core. */
+  /**
+   * The milliseconds until each answer from the cache: elapsed time less the time that the machine kept caller or service waiting
+   * for a core.
+   */
   readonly tookMs: readonly number[];
-  /** Answers that were none. */
+  /** The number of requests without a successful answer. */
   readonly failed: number;
 }
 
 /**
- * Asks for what is cached, for so long, and for fifty answers as one address: nobody may ask more than sixty times a
- * minute.
- *
- * @param network the third number of the addresses, 127.0.<network>.1 and the next: another for each call.
+ * Requests a cached answer repeatedly, for a given time. The address changes every fifty requests, because one address may send
+ * sixty requests a minute.
+ * @param network the third number of the addresses 127.0.<network>.1 and following: a different one for each call
  */
 export async function askFromCache(
   { url, pid }: { readonly url: string; readonly pid: number },

@@ -10,7 +10,7 @@ const service = useSharedService();
 
 const json = "Content-Type: application/json";
 const chunked = "Transfer-Encoding: chunked";
-/** A request that a proxy in front would never see. Its answer would be a 404 that names its path. */
+/** A smuggled request, which a proxy in front would not see. The service would answer it with 404 and the name of its path. */
 const smuggled = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
 const eval_ = (headers: readonly string[], body: string) =>
   rawRequest("POST /v1/eval", [json, ...headers], body);

@@ -1,9 +1,9 @@
 import { quickestSettings } from "../support/quickest-settings.ts";
 
-/** Searches at a time, unless a file says otherwise: as many as the smallest machine has cores. */
+/** The number of concurrent searches, unless a file sets another: the number of cores of the smallest machine. */
 export const slots = 2;
 
-/** Settings of every service that is abused, unless a file says otherwise. */
+/** Settings of every service under abuse, unless a file overrides them. */
 export const serviceSettings = {
   ...quickestSettings,
   // Without a cache, every request starts a search.

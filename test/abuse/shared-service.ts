@@ -7,14 +7,14 @@ import { nativeStockfish } from "../support/native-stockfish.ts";
 import { startServer } from "../support/start-server.ts";
 import { serviceSettings } from "./service-settings.ts";
 
-/** The service that many files share, because a start and a stop for each of them would take longer than their tests. */
+/** The service that many test files share, because a start and a stop for each file would take longer than its tests. */
 export interface SharedService {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** Its database and its working directory. */
+  /** The folder of the service's database, which is also its working directory. */
   readonly folder: string;
-  /** All lines of its log so far. */
+  /** The path of the file with all lines of the service's log. */
   readonly logFile: string;
 }
 
@@ -24,7 +24,10 @@ declare module "vitest" {
   }
 }
 
-/** Starts it for the whole run. Throws if it does not stop with 0 at the end, leaves an engine, or has printed a warning of Node. */
+/**
+ * Starts the shared service for the whole run. Throws if the service does not exit with 0 at the end, leaves an engine behind, or
+ * has printed a warning of Node.
+ */
 export default async function startSharedService(project: TestProject): Promise<() => Promise<void>> {
   const parent = mkdtempSync(join(tmpdir(), "kibitz-abuse-"));
   // Engines in it run as another user where the tests run as root.

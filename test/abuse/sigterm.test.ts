@@ -10,7 +10,10 @@ import { open } from "./raw-http.ts";
 import { startFen, useService } from "./started-service.ts";
 
 const env = { ...quickestSettings, KIBITZ_DATA_DIR: useTemporaryFolder() };
-/** The kernel ends engines with their parent: one that finishes its search first takes longer. */
+/**
+ * The longest time in milliseconds until the engines have exited. The kernel ends engines with their parent, except that an
+ * engine may finish its search first.
+ */
 const engineGoneMaxMs = 10_000;
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 

@@ -19,14 +19,17 @@ import { expectEvaluation, useSharedService } from "./started-service.ts";
 
 const service = useSharedService();
 
-/** The longest limit is 15 s: whoever is not cut by then is not cut at all. */
+/**
+ * The longest wait for a connection to be closed, in milliseconds. The longest limit of the service is 15 s, so a client that is
+ * still connected then is not limited at all.
+ */
 const slowMaxMs = 35_000;
-/** Each client sends a byte so often: never silent for long, and never done. */
+/** The milliseconds between two bytes of a slow client, which is never silent for long and never finishes. */
 const dribbleMs = 1000;
 
 interface Slow {
   readonly closed: Promise<unknown>;
-  /** Sends a byte more. */
+  /** Sends one more byte. */
   dribble(): void;
   /** Checks the bytes that the client received. */
   check(): void;
@@ -92,7 +95,7 @@ const longHeaders = frame(
 );
 const emptyData = frame(frameType.data, 0, 1, Buffer.from(" "));
 
-/** Kinds of slowness, by what they never finish. */
+/** Kinds of slow clients, named after the part of the request that they never finish. */
 const kinds: Readonly<Record<string, () => Promise<Slow>>> = {
   "the first byte": () => overHttp1("", "", false),
   "the request line": () => overHttp1("POST /v1/ev", "a", true),
@@ -128,7 +131,7 @@ const kinds: Readonly<Record<string, () => Promise<Slow>>> = {
     overHttp2((client) => client.send(headers(rpcOf("StreamEvaluate"), "application/grpc")), emptyData),
 };
 
-/** Whole messages, whose streams their senders do not end. */
+/** Complete messages whose senders do not end the stream. */
 const whole: readonly (readonly [path: string, type: string, body: string | Uint8Array])[] = [
   ["/v1/eval", "application/json", JSON.stringify({ fen: matedFen })],
   ["/v1/bestmove", "application/json", JSON.stringify({ fen: matedFen })],

@@ -21,17 +21,18 @@ const service = useService({
 });
 
 const soakMs = 60_000;
-/** Until then, caches fill and hot functions are compiled. */
+/** The milliseconds of work before the heap is first measured, in which caches fill and hot functions are compiled. */
 const warmUpMs = 20_000;
 /**
- * The most that the live heap may grow after the warm-up. The bound is on the collected heap and not on the process, whose
- * size swings by 70 MiB between two collections, leak or no leak. The live heap itself swings by some hundred KiB, for
- * calls in flight and compiled code. So a leak of less than half a KiB a call stays unseen here; `npm run soak` finds it.
+ * The most bytes that the live heap may grow after the warm-up. The bound is on the collected heap, because the size of the
+ * process swings by 70 MiB between two collections, even without a leak. The live heap itself swings by some hundred KiB, because
+ * of calls in flight and compiled code. A leak of less than half a KiB a call is therefore not detected here; `npm run soak`
+ * finds it.
  */
 const liveMaxMore = 2 * mib;
 const descriptorsMaxMore = 10;
 
-/** Bytes that live on the service's heap now, garbage apart. */
+/** Returns the bytes that live on the service's heap after a garbage collection. */
 async function liveBytes(): Promise<number> {
   rmSync(liveBytesFile, { force: true });
   process.kill(service.pid, "SIGUSR2");
@@ -91,7 +92,7 @@ function createWork(random: ReturnType<typeof createRandom>): () => Promise<unkn
   return () => random.pick(works)();
 }
 
-/** Works until then, with four clients. */
+/** Sends calls from four clients until the given time. */
 async function workUntil(endsAt: number, seed: number): Promise<number> {
   let done = 0;
   const client = async (number: number) => {

@@ -10,15 +10,15 @@ import { type Answer, ask, post } from "./ask.ts";
 import { descriptorsOf } from "./processes-of.ts";
 import { serviceSettings, slots } from "./service-settings.ts";
 
-/** `kibitz serve` as its users start it, seen from outside. */
+/** A `kibitz serve` as users start it, seen from outside. */
 export interface StartedService {
-  /** `http://127.0.0.1:4711`. Only while tests run, as everything else here. */
+  /** The URL of the service, such as `http://127.0.0.1:4711`. Like all members, available only while tests run. */
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** Folder of its database, which is also its working directory. */
+  /** The folder of the service's database, which is also its working directory. */
   readonly folder: string;
-  /** All that it has printed so far. */
+  /** Returns the output of the service so far. */
   printed(): string;
   engines(): readonly number[];
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
@@ -29,22 +29,22 @@ export interface StartedService {
   ): Promise<Answer>;
 }
 
-/** A service that one file has for itself. */
+/** A service that one test file has for itself. */
 export interface OwnService extends StartedService {
-  /** Sends SIGTERM, or another signal, and resolves with its exit code. For tests of the stop itself. */
+  /** Sends SIGTERM or another signal, and resolves with the exit code. For tests of the shutdown itself. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Files, sockets and pipes that a healthy service may have more than after its first answer. */
+/** The number of files, sockets and pipes that a healthy service may have in addition to those after its first answer. */
 const spareDescriptors = 4;
-/** Two pipes and what watches the process. */
+/** The number of descriptors that the service has for each engine: two pipes and one that watches the process. */
 const descriptorsOfEngine = 3;
 
 export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 /**
- * Starts a service before the tests of a file. After them, whatever was done to it, it must be as healthy as before
- * (see {@link expectHealthy}), and it must stop with 0 when it gets SIGTERM, without leaving a process behind.
+ * Starts a service before the tests of a file. After the tests, the service must be as healthy as before (see {@link
+ * expectHealthy}), and must exit with 0 after SIGTERM without leaving a process behind.
  */
 export function useService(env: Readonly<Record<string, string>> = {}): OwnService {
   const folder = useTemporaryFolder();
@@ -107,8 +107,8 @@ export function useService(env: Readonly<Record<string, string>> = {}): OwnServi
 }
 
 /**
- * The service that all files share which need no settings of their own and leave none behind. After the tests of a file it must be as
- * healthy as before them (see {@link expectHealthy}); `shared-service.ts` starts and stops it.
+ * Returns the service that is shared by all files that need no settings of their own. After the tests of a file, the service must
+ * be as healthy as before (see {@link expectHealthy}); `shared-service.ts` starts and stops it.
  */
 export function useSharedService(): StartedService {
   const { url, port, pid, folder, logFile } = inject("sharedService");
@@ -139,7 +139,10 @@ export function useSharedService(): StartedService {
   };
 }
 
-/** It answers an evaluation with 200, has no engine too many, has let go of every connection, and answers its probes. */
+/**
+ * Expects that the service answers an evaluation with 200, has no surplus engine, has closed every connection, and answers its
+ * probes.
+ */
 async function expectHealthy(
   service: Pick<StartedService, "url" | "pid">,
   descriptorsBefore: number,
@@ -158,7 +161,7 @@ async function expectHealthy(
   await expectProbesAnswered(service);
 }
 
-/** Asks `/healthz` twenty times, each on a connection of its own. */
+/** Sends twenty requests to `/healthz`, each on a connection of its own. */
 export async function expectProbesAnswered({ url }: Pick<StartedService, "url">): Promise<void> {
   for (let probe = 0; probe < 20; probe++) {
     const { status } = await ask(`${url}/healthz`);
@@ -166,10 +169,10 @@ export async function expectProbesAnswered({ url }: Pick<StartedService, "url">)
   }
 }
 
-/** A caller at an address of which nobody else has asked anything. */
+/** Request options of a caller whose address has sent no request yet. */
 const bystander = { localAddress: "127.0.99.1", method: "POST" };
 
-/** A caller as any other gets an answer: with a key of their own where one is issued. */
+/** Expects that an ordinary caller gets an evaluation, with a new key if the service issues keys. */
 export async function expectEvaluation(url: string): Promise<void> {
   const json = { "Content-Type": "application/json" };
   const issued = await ask(`${url}/v1/keys`, { ...bystander, headers: json, body: "{}" });
@@ -181,7 +184,7 @@ export async function expectEvaluation(url: string): Promise<void> {
   expect(JSON.parse(body).best_move.uci).toMatch(/^[a-h][1-8][a-h][1-8]$/);
 }
 
-/** Returns the command line of a process. Engines of one build share it. */
+/** Returns the command line of a process. Engines of one build have the same. */
 function programOf(pid: number): string {
   return readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ");
 }
@@ -190,7 +193,7 @@ function descriptorsWithoutEngines(pid: number): number {
   return descriptorsOf(pid).length - descriptorsOfEngine * descendantsOf(pid).length;
 }
 
-/** Lines of the log that tell of errors, and what is no line of the log. */
+/** Returns the log lines that report errors, and the output lines that are no log lines. */
 function errorsIn(lines: readonly string[]): readonly string[] {
   return lines.filter((line) => !/^\{"level":(10|20|30|40),/.test(line) || !isJson(line));
 }

@@ -3,13 +3,19 @@ import { expectUnharmed, quantileOf, watchHealth } from "./health-watch.ts";
 import { askFromCache, connections, type Flood, floodWithRefusals, refused, turnedAway } from "./refusals.ts";
 import { type StartedService, useService } from "./started-service.ts";
 
-/** Long enough for two hundred probes, most of them after the error quota is used up. */
+/** The duration of a flood in milliseconds, long enough for two hundred probes, most of them after the error quota is used up. */
 const floodMs = 3000;
 
-/** Each flood comes from addresses of its own, a second run of it too: those of the first run have used up their error quota. */
+/**
+ * The network of the next flood. Every flood uses new addresses, even in a second run, because the addresses of the first run
+ * have used up their error quota.
+ */
 let network = 0;
 
-/** Floods the service while others ask, and returns how it was answered. The others must be answered as promised. */
+/**
+ * Floods the service while other callers send requests, and returns the answers to the flood. Fails if the other callers are not
+ * answered in the promised time.
+ */
 async function flooded(service: StartedService, flood: Flood) {
   network++;
   await askFromCache(service, 100 + network, 200);
@@ -30,7 +36,7 @@ async function flooded(service: StartedService, flood: Flood) {
   return { statuses: [...statuses.keys()], toldToWait: toldToWait / answers, retryAfterS, answers, tookMs };
 }
 
-/** Tests a service under floods of requests that it refuses, one after another. */
+/** Defines tests of the service under floods of requests that it rejects, one flood after another. */
 export function testRefusals(isTested: (flood: string) => boolean): void {
   const service = useService({ KIBITZ_ACCESS: "public", KIBITZ_CACHE_MB: "16" });
 

@@ -10,19 +10,19 @@ import { serviceSettings } from "./service-settings.ts";
 import { startFen, useService } from "./started-service.ts";
 import { codeOf, type Sent, toolCallOf, type WayIn, waysIn } from "./ways-in.ts";
 
-/** A request that costs as much as one of its size can. */
+/** A request that costs as much as a request of its size can. */
 interface Case extends Sent {
   readonly name: string;
-  /** How it is refused in JSON; unset if it is answered. */
+  /** The expected error code in JSON; unset if the request is answered. */
   readonly code?: string;
-  /** How it is refused in protobuf, and by MCP, if in another way. */
+  /** The expected error code in protobuf and MCP, if different from `code`. */
   readonly binaryCode?: string;
   readonly mcpCode?: string;
-  /** In every answer that is no refusal. */
+  /** The pattern of a successful answer. */
   readonly answer?: RegExp;
-  /** The ways in that are tested with every change, if not all of them. The others are tested every night. */
+  /** The protocols that are tested with every change; all by default. The others are tested every night. */
   readonly daily?: readonly string[];
-  /** True if it takes so long that the sender leaves before the answers have come. */
+  /** True if the request takes so long that the sender disconnects before the answers have come. */
   readonly isLeft?: true;
 }
 
@@ -86,15 +86,17 @@ const cases: readonly Case[] = [
 
 const bounds = { open: { peakBytes: 600e6 }, public: { peakBytes: 300e6 } } as const;
 
-/** Some of twenty may be refused so: their caller asks too much at a time, or the thread is late. */
+/**
+ * The codes by which some of twenty requests may be rejected: the caller sends too many at a time, or the thread is overloaded.
+ */
 const waiting = ["rate_limited", "concurrency_limited", "overloaded"];
-/** The plan of a caller without a key has no batches of 70. */
+/** The expected error code without a key, whose plan has no batches of 70. */
 const overPlan = "upgrade_needed";
 const grownMaxBytes = 200e6;
 const count = 20;
 const leavesAfterMs = 2000;
 
-/** Every answer is the expected one, or the refusal of one request too many. */
+/** Expects that each answer is the expected one, or the rejection of one request too many. */
 function expectAnswers(
   answers: readonly string[],
   { code = "ok", answer = /(?:)/ }: Pick<Case, "code" | "answer">,
@@ -122,8 +124,8 @@ function codeFor({ code, binaryCode, mcpCode }: Case, { name }: Pick<WayIn, "nam
 }
 
 /**
- * Sends every case twenty times at once through every way in: each is answered or refused, the process lives and answers its probe, and
- * its memory is bounded.
+ * Defines tests that send every case twenty times at once over every protocol. Each request is answered or rejected, the process
+ * lives and answers its probe, and its memory is bounded.
  */
 export function testTwentyAtATime(access: "open" | "public", isNightly: boolean): void {
   const { peakBytes } = bounds[access];
@@ -169,7 +171,7 @@ export function testTwentyAtATime(access: "open" | "public", isNightly: boolean)
   });
 }
 
-/** The same by `kibitz mcp` on standard input and output, where nothing limits the caller. */
+/** Defines the same tests for `kibitz mcp` on standard input and output, where nothing limits the caller. */
 export function testTwentyOverStdio(): void {
   describe("35: twenty at a time over standard input and output", () => {
     const folder = useTemporaryFolder();
@@ -188,7 +190,7 @@ export function testTwentyOverStdio(): void {
       expect((await ended)[0]).toBe(0);
     });
 
-    /** The next answers, as many as there are lines. */
+    /** Sends lines, and returns the same number of answers. */
     async function ask(sent: readonly string[]): Promise<readonly string[]> {
       const answers: string[] = [];
       const { promise, resolve } = Promise.withResolvers<void>();

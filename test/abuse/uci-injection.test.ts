@@ -8,7 +8,7 @@ import { startFen, useSharedService } from "./started-service.ts";
 
 const service = useSharedService();
 
-/** The file that an injected command would write. */
+/** The path of a file that an injected command would write. */
 const target = join(service.folder, "written-by-an-engine");
 const good = "4k3/8/8/8/8/8/8/R3K3 w - - 0 1";
 
@@ -44,7 +44,7 @@ const breaks = [
   "|",
 ];
 
-/** Everything in the service's folder, which is where its engines would write, too. */
+/** Returns the files in the service's folder, which is also the folder that its engines could write to. */
 const files = () => readdirSync(service.folder, { recursive: true }).toSorted();
 
 describe("10: no text of a caller becomes a command of an engine", () => {

@@ -7,24 +7,27 @@ import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import { ask } from "./ask.ts";
 import { envelope, rpcOf } from "./calls.ts";
 
-/** A request that every protocol writes in its own way. */
+/** A request to be encoded in each protocol. */
 export interface Sent {
   readonly call: "evaluate" | "evaluateBatch" | "reviewGame";
-  /** The request in plain JSON, or the bytes that are sent instead of one. */
+  /** The request in plain JSON, or bytes to send in its place. */
   readonly message: JsonObject | string;
 }
 
-/** One protocol, in one of its forms. */
+/** One variant of a protocol, such as gRPC with JSON. */
 export interface WayIn {
   readonly name: string;
   readonly calls: readonly Sent["call"][];
-  /** Sends the same request at the same time so often. @returns the answers, with their headers and trailers, as text */
+  /**
+   * Sends the same request `count` times at once.
+   * @returns the answers as text, with their headers and trailers
+   */
   send(url: string, sent: Sent, count: number, sender: Sender): Promise<readonly string[]>;
 }
 
 export interface Sender {
   readonly localAddress: string;
-  /** When it is aborted, the sender leaves, and `send` rejects. */
+  /** If the signal is aborted, the sender disconnects, and `send` rejects. */
   readonly signal?: AbortSignal;
 }
 
@@ -56,7 +59,7 @@ function pathOf({ call }: Sent): string {
   return rpcOf(name, parent.name);
 }
 
-/** A way that posts over HTTP/1.1, each request on a connection of its own. */
+/** Creates a protocol that posts over HTTP/1.1, with each request on a connection of its own. */
 function posted(
   name: string,
   calls: WayIn["calls"],
@@ -100,7 +103,7 @@ function grpcWeb(name: string, codec: "json" | "proto"): WayIn {
   }));
 }
 
-/** All requests on one connection, each in a stream of its own. */
+/** Creates a protocol that sends all requests on one connection, each in a stream of its own. */
 function grpc(name: string, codec: "json" | "proto"): WayIn {
   return {
     name,
@@ -134,7 +137,7 @@ function grpc(name: string, codec: "json" | "proto"): WayIn {
 
 const toolNames = { evaluate: "analyze_position", reviewGame: "review_game" } as const;
 
-/** A call of the tool that does the same, as one line of JSON. */
+/** Returns the equivalent MCP tool call, as one line of JSON. */
 export function toolCallOf({ call, message }: Sent, id: number): string {
   if (typeof message === "string" || call === "evaluateBatch") {
     return String(message);
@@ -143,7 +146,7 @@ export function toolCallOf({ call, message }: Sent, id: number): string {
   return JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params });
 }
 
-/** Every way into the service over the network. MCP has no tool for batches. */
+/** Every protocol over the network, in every variant. MCP has no tool for batches. */
 export const waysIn: readonly WayIn[] = [
   plain("plain JSON", allCalls, "application/json"),
   plain("plain JSON as lines", ["evaluateBatch", "reviewGame"], "application/x-ndjson"),
@@ -161,7 +164,7 @@ export const waysIn: readonly WayIn[] = [
   })),
 ];
 
-/** The error code of an answer, in whatever protocol; `ok` if it is none. */
+/** Returns the error code of an answer in any protocol, or `ok` if the answer is no error. */
 export function codeOf(answer: string): string {
   const [, details] = /grpc-status-details-bin"?: ?"?([\w+/=]+)/.exec(answer) ?? [];
   const text = details === undefined ? answer : Buffer.from(details, "base64").toString("latin1");
