@@ -53,7 +53,7 @@ export function withoutJudgements(
       return [comment];
     }
     judgements.push(judgement);
-    const rest = comment.replace(judgement.text, "").replaceAll(/ {2,}/g, " ").trim();
+    const rest = withoutJudgement(comment, judgement);
     return rest === "" ? [] : [rest];
   });
   const nags = judgements.filter(({ text }) => text !== current).flatMap((judgement) => judgement.nags);
@@ -61,6 +61,11 @@ export function withoutJudgements(
     data: { ...data, comments, nags: (data.nags ?? []).filter((nag) => !nags.includes(nag)) },
     judgements,
   };
+}
+
+/** Returns a comment without the judgement of an earlier analysis; empty if the comment has nothing else. */
+export function withoutJudgement(comment: string, judgement = judgementIn(comment)): string {
+  return judgement ? comment.replace(judgement.text, "").replaceAll(/ {2,}/g, " ").trim() : comment;
 }
 
 function judgementIn(comment: string): OldJudgement | undefined {

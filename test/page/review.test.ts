@@ -283,6 +283,18 @@ describeWith("chromium")("the review of a game", () => {
     await commentOf(page).getByText("BEST BY TEST").waitFor();
   });
 
+  test("a new review replaces the judgements of an earlier one in the moves and in the comment", async () => {
+    const page = await openReview(8);
+    await review(page, "1. e4 e5 2. Qh5 $6 { Fast. (0.30 → -0.40) Inaccuracy. Nf3 was best. } Nc6 *");
+    await isDone(page);
+    await movesOf(page).getByRole("button", { name: "Qh5" }).click();
+    await expect.poll(() => commentOf(page).innerText()).toContain("Fast.");
+    expect(await commentOf(page).innerText()).not.toContain("0.30 → -0.40");
+    const moves = await movesOf(page).innerText();
+    expect(moves).toContain("Fast.");
+    expect(moves).not.toContain("0.30 → -0.40");
+  });
+
   test("the summary and the moves write moves of Black in one way", async () => {
     const page = await openReview(4);
     await bring(page, "paste", mate);

@@ -3,6 +3,7 @@ import type { MoveDescription } from "../../../src/chess/moves.ts";
 import { playGame, pliesMax } from "../../../src/chess/play-game.ts";
 import type { Position, PositionViolation, Validation, Warning } from "../../../src/chess/position.ts";
 import { validatePosition } from "../../../src/chess/validate-position.ts";
+import { withoutJudgement } from "../../../src/game/old-judgement.ts";
 import type { Result } from "../../../src/game/read-word.ts";
 
 /** A move of a game, or the start of the game. Immutable: an edit makes new nodes on the path to the start. */
@@ -42,9 +43,15 @@ export type FenReading =
       readonly suggestedFen: string | undefined;
     };
 
-/** The text of a comment without commands. */
-export function commentText(comment: string): string {
-  return comment.replaceAll(/\[%[a-z]\w*\s[^\]]*\]/gi, "").trim();
+/**
+ * Returns the comments on a move as people read them: without commands such as `[%clk 0:05:00]`, and without the judgements of earlier
+ * analyses if the move has been reviewed since.
+ */
+export function commentTexts(comments: readonly string[], isReviewed = false): readonly string[] {
+  return comments
+    .map((comment) => (isReviewed ? withoutJudgement(comment) : comment))
+    .map((comment) => comment.replaceAll(/\[%[a-z]\w*\s[^\]]*\]/gi, "").trim())
+    .filter((text) => text !== "");
 }
 
 /** Reads a FEN and plays moves in UCI or SAN. */

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { glyphsOfNags } from "../../../src/game/read-word.ts";
-import { commentText, type GameNode, mainlineOf } from "../game/game.ts";
+import { commentTexts, type GameNode, mainlineOf } from "../game/game.ts";
 import { usePage } from "../page.ts";
 import { moveNumber } from "./move-number.ts";
 import "./moves.css";
@@ -32,6 +32,7 @@ export function MoveList({ noteOf }: MoveListProps) {
   }, [current]);
   const { start } = game.value;
   const line = mainlineOf(game.value);
+  const commentsOf = (node: GameNode) => commentTexts(node.comments, noteOf?.(node) !== undefined);
   const move = (node: GameNode, isNumbered: boolean) => (
     <MoveButton
       key={node.id}
@@ -47,10 +48,10 @@ export function MoveList({ noteOf }: MoveListProps) {
     <ol ref={list} class="move-list figures" aria-label="Moves">
       {start.comments.length > 0 && (
         <li>
-          <Comments texts={start.comments} />
+          <Comments texts={commentTexts(start.comments)} />
         </li>
       )}
-      {rowsOf(line).map(([first, second]) => {
+      {rowsOf(line, commentsOf).map(([first, second]) => {
         const isBlack = first.node.position.turn === "white";
         const hasNotes = isInterrupted(first);
         const number = moveNumber(first.node.position).replace(/\D/, "");
@@ -78,14 +79,18 @@ export function MoveList({ noteOf }: MoveListProps) {
 /** A move of the main line with the variations that replace it. */
 interface Entry {
   readonly node: GameNode;
+  readonly comments: readonly string[];
   readonly variations: readonly GameNode[];
 }
 
 /** The full moves of a line that begins with the start. Only the first row may begin with a move of Black. */
-function rowsOf(line: readonly GameNode[]): readonly (readonly [Entry, Entry?])[] {
+function rowsOf(
+  line: readonly GameNode[],
+  commentsOf: (node: GameNode) => readonly string[],
+): readonly (readonly [Entry, Entry?])[] {
   const rows: [Entry, Entry?][] = [];
   for (const [index, node] of line.slice(1).entries()) {
-    const entry = { node, variations: line[index]?.children.slice(1) ?? [] };
+    const entry = { node, comments: commentsOf(node), variations: line[index]?.children.slice(1) ?? [] };
     const row = rows.at(-1);
     if (row && node.position.turn === "white") {
       row.push(entry);
@@ -96,16 +101,15 @@ function rowsOf(line: readonly GameNode[]): readonly (readonly [Entry, Entry?])[
   return rows;
 }
 
-const isInterrupted = ({ node, variations }: Entry) =>
-  variations.length > 0 || node.comments.some((comment) => commentText(comment) !== "");
+const isInterrupted = ({ comments, variations }: Entry) => variations.length > 0 || comments.length > 0;
 
 type RenderMove = (node: GameNode, isNumbered: boolean) => ComponentChildren;
 
-function Notes({ node, variations, move }: Entry & { readonly move: RenderMove }) {
-  return isInterrupted({ node, variations }) ? (
+function Notes({ move, ...entry }: Entry & { readonly move: RenderMove }) {
+  return isInterrupted(entry) ? (
     <div class="move-notes">
-      <Comments texts={node.comments} />
-      {variations.map((variation) => (
+      <Comments texts={entry.comments} />
+      {entry.variations.map((variation) => (
         <Variation key={variation.id} first={variation} move={move} />
       ))}
     </div>
@@ -114,13 +118,13 @@ function Notes({ node, variations, move }: Entry & { readonly move: RenderMove }
 
 /** A variation, with the variations of its own moves indented. */
 function Variation({ first, move }: { readonly first: GameNode; readonly move: RenderMove }) {
-  const parts: ComponentChildren[] = [<Comments key="before" texts={first.startingComments} />];
+  const parts: ComponentChildren[] = [<Comments key="before" texts={commentTexts(first.startingComments)} />];
   let others: readonly GameNode[] = [];
   let isNumbered = true;
   for (let node: GameNode | undefined = first; node; node = node.children[0]) {
     parts.push(
       move(node, isNumbered || node.position.turn === "black"),
-      <Comments key={`after ${node.id}`} texts={node.comments} />,
+      <Comments key={`after ${node.id}`} texts={commentTexts(node.comments)} />,
       ...others.map((other) => <Variation key={other.id} first={other} move={move} />),
     );
     isNumbered = node.comments.length > 0 || others.length > 0;
@@ -132,14 +136,11 @@ function Variation({ first, move }: { readonly first: GameNode; readonly move: R
 function Comments({ texts: comments }: { readonly texts: readonly string[] }) {
   return (
     <>
-      {comments.map(commentText).map(
-        (text) =>
-          text !== "" && (
-            <span key={text} class="move-comment">
-              {text}
-            </span>
-          ),
-      )}
+      {comments.map((text) => (
+        <span key={text} class="move-comment">
+          {text}
+        </span>
+      ))}
     </>
   );
 }

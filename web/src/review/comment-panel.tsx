@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import type { Score } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { AlternativeMove, MoveReview } from "../../../gen/chess/analysis/v1/game_pb.ts";
-import { commentText, type GameNode } from "../game/game.ts";
+import { commentTexts, type GameNode } from "../game/game.ts";
 import { moveNumber } from "../moves/move-number.ts";
 import { usePage } from "../page.ts";
 import { scoreText } from "../parts/score-text.ts";
@@ -25,7 +25,9 @@ export function CommentPanel() {
   return (
     <section class="comment-panel panel" aria-label="Comment on the move">
       {node.move ? <MoveLine node={node} reviewed={reviewed} /> : <AtStart />}
-      {node.comments.map(commentText).map((text) => text !== "" && <p key={text}>{text}</p>)}
+      {commentTexts(node.comments, reviewed !== undefined).map((text) => (
+        <p key={text}>{text}</p>
+      ))}
       {reviewed && <Remarks reviewed={reviewed} />}
       {before && best && <Line title="Best line" from={before} {...best} />}
       {before && best && best.alternatives.length > 0 && (
