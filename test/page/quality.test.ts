@@ -123,6 +123,7 @@ describeWith("chromium")("the page, for everybody", () => {
     for (const tab of [first, second]) {
       tab.on("request", (request) => sent.push(request.headers().authorization));
     }
+    await first.getByRole("heading", { name: "API call" }).click();
     await first.getByLabel("Key", { exact: true }).fill(`kbz_${"x".repeat(40)}`);
     await first.getByRole("button", { name: "Use this key" }).click();
     await expect.poll(() => sent).toContain(`Bearer kbz_${"x".repeat(40)}`);

@@ -32,8 +32,10 @@ function keptState(): EntryState | undefined {
   return typeof state === "object" && state !== null && "entry" in state ? (state as EntryState) : undefined;
 }
 
-/** The time between two changes of the same entry, in milliseconds: browsers refuse more than about 100 changes in half a minute. */
-const restMs = 350;
+/** Browsers refuse more than about 100 changes of an entry in half a minute: 40 are written at once, later ones with a rest between them. */
+const windowMs = 30_000;
+const atOnceMax = 40;
+const restMs = 1000;
 
 /** The longest link to a review: programs cut longer ones. */
 const linkMaxCharacters = 4000;
@@ -59,6 +61,8 @@ export function createAddress({ game, settings }: AddressedParts) {
   let current = { fragment: location.hash, state: state.peek(), game: game.game.peek(), view: view.peek() };
   let entry = 0;
   let isWritten = true;
+  /** When the entry was written at once, on the clock of `performance.now()`. */
+  let writtenAt: number[] = [];
   let resting: ReturnType<typeof setTimeout> | undefined;
 
   function placeNow(): Place {
@@ -87,15 +91,19 @@ export function createAddress({ game, settings }: AddressedParts) {
     history.replaceState({ entry, ...current.state }, "", current.fragment || location.href);
   }
 
-  /** Writes the entry at once, or after a rest if it has just been written. */
+  /** Writes the entry at once, so that a reload keeps the last step, or after a rest if it was written often. */
   function writeSoon(): void {
     isWritten = false;
-    if (resting === undefined) {
+    const now = performance.now();
+    writtenAt = writtenAt.filter((at) => now - at < windowMs);
+    if (writtenAt.length < atOnceMax) {
+      writtenAt.push(now);
       write();
-      resting = setTimeout(() => {
+    } else {
+      resting ??= setTimeout(() => {
         resting = undefined;
         if (!isWritten) {
-          writeSoon();
+          write();
         }
       }, restMs);
     }
