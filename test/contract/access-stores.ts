@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { IssueTerms, KeyRecord, KeyStore, UsageStore } from "../../src/storage/ports.ts";
 
-/** A key of which a test says only what matters to it. */
+/** Returns a key record with the given fields and defaults for the others. */
 export function keyRecord(told: Partial<KeyRecord> & { readonly id: string }): KeyRecord {
   return {
     hash: `hash of ${told.id}`,
@@ -15,7 +15,7 @@ export function keyRecord(told: Partial<KeyRecord> & { readonly id: string }): K
   };
 }
 
-/** Terms that let everything through, but for what a test says of them. */
+/** Returns issue terms that allow everything, except for the given fields. */
 export function issueTerms(told: Partial<IssueTerms> = {}): IssueTerms {
   return {
     quota: { max: 1000, windowMs: 100 },
@@ -27,7 +27,10 @@ export function issueTerms(told: Partial<IssueTerms> = {}): IssueTerms {
   };
 }
 
-/** The contract of every store of keys, wherever it keeps them. `create` makes one that is empty. */
+/**
+ * Defines the contract tests of every key store.
+ * @param create returns an empty store
+ */
 export function testKeyStore(name: string, create: () => KeyStore): void {
   describe(`the keys in ${name}`, () => {
     test(`keys in ${name} are found again by hash and by id, as they were given`, async () => {
@@ -319,7 +322,10 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
   });
 }
 
-/** The contract of every store of engine time. `create` makes one that is empty. */
+/**
+ * Defines the contract tests of every store of engine time.
+ * @param create returns an empty store
+ */
 export function testUsageStore(name: string, create: () => UsageStore): void {
   const spent = (rate: string, subject: string, engineMs: number, resetsAt: number) => ({
     rate,

@@ -11,7 +11,7 @@ import { middleGame } from "./determinism.ts";
 const forever = new AbortController().signal;
 const tries = 20;
 
-/** The contract of every backend about time, with a warm engine. For timed tests. */
+/** Defines the contract tests of every backend's promises about time, with a warm engine. For timed tests. */
 export function testBackendTimes(
   name: string,
   backend: EngineBackend,
@@ -25,7 +25,10 @@ export function testBackendTimes(
       session = await backend.start(build, forever);
       await session.search(jobOf({ fen: middleGame, depth: 8 }), forever);
     });
-    /** This process, and the engine: a native one reads commands in its first thread and searches in its second. */
+    /**
+     * Returns the threads whose waits are subtracted: this process and the engine's. A native engine reads commands in its first
+     * thread and searches in its second.
+     */
     const threadsOnTheWay = () => {
       const [pid = 0] = enginesRunning();
       const threads = readdirSync(`/proc/${pid}/task`).map(Number);

@@ -18,7 +18,7 @@ import { chess960, middleGame, repeatable, testDeterminism, withoutClock } from 
 
 export interface BackendUnderTest {
   readonly pickBuild: (builds: readonly EngineBuild[]) => EngineBuild | undefined;
-  /** Plies that take the engine some tens of milliseconds. */
+  /** A depth in plies that takes the engine some tens of milliseconds. */
   readonly depth: number;
 }
 
@@ -35,7 +35,7 @@ const standardPositions = [
   "1n2k3/P6p/8/8/8/8/7p/4K3 w - - 0 1",
 ];
 
-/** The contract of every backend but for its promises about time: those are in `backend-times.ts`. */
+/** Defines the contract tests of every backend, except those of its promises about time, which are in `backend-times.ts`. */
 export function testBackend(
   name: string,
   createBackend: (times: WatchTimes) => EngineBackend,
@@ -287,7 +287,7 @@ export function testBackend(
   });
 }
 
-/** Better scores are greater. */
+/** Returns a number that is greater for a better score. */
 function comparable(value: ScoreValue | undefined): number {
   if (value === undefined) {
     return expect.fail("no score");
@@ -295,7 +295,7 @@ function comparable(value: ScoreValue | undefined): number {
   return value.kind === "cp" ? value.cp : Math.sign(value.mate) * 100_000 - value.mate;
 }
 
-/** chess.js knows nothing of the parser and the rules that the service uses, and throws at what is not legal. */
+/** Plays moves with chess.js, which shares no code with the service and throws if a move is illegal. */
 function replay(fen: string, moves: readonly string[]): void {
   const chess = new Chess(fen);
   expect(moves.length).toBeGreaterThan(0);

@@ -11,7 +11,7 @@ import { jobOf } from "../engine/job-of.ts";
 
 export const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq - 0 6";
 
-/** Black to move after White has castled. */
+/** A Chess960 position with Black to move after White has castled. */
 export const chess960 = {
   fen: "rk2r3/pppppppp/8/8/8/8/PPPPPPPP/RK2R3 w EAea - 0 1",
   moves: ["b1e1"],
@@ -20,7 +20,7 @@ export const chess960 = {
 
 const forever = new AbortController().signal;
 
-/** An engine of a backend that was started. */
+/** An engine that a started backend provides. */
 interface Started {
   readonly backend: EngineBackend;
   readonly build: EngineBuild;
@@ -28,9 +28,9 @@ interface Started {
 }
 
 /**
- * The part of the contract of backends that callers rely on most: what a search finds is defined by what it was asked.
- *
- * @param depth plies that take the engine some tens of milliseconds
+ * Defines the contract tests of determinism, the part of the backends' contract that callers rely on most: the same search gives
+ * the same result.
+ * @param depth the number of plies that takes the engine some tens of milliseconds
  */
 export function testDeterminism(name: string, started: () => Started, depth: number): void {
   const searchFor = (told: Parameters<typeof jobOf>[0]) =>
@@ -105,7 +105,7 @@ export function testDeterminism(name: string, started: () => Started, depth: num
   });
 }
 
-/** All of an answer that does not depend on the clock. */
+/** Returns the parts of a search result that do not depend on the clock. */
 export async function repeatable(session: EngineSession, job: SearchJob): Promise<unknown> {
   return withoutClock(await session.search(job, forever));
 }

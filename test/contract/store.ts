@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { AnswerCache, SharedAnswers } from "../../src/storage/ports.ts";
 
-/** A made-up answer. */
+/** A made-up value to cache. */
 export interface TestValue {
   readonly text: string;
   readonly numbers: readonly number[];
@@ -9,7 +9,10 @@ export interface TestValue {
 
 const madeUp = (text: string): TestValue => ({ text, numbers: [1, 2.5, -3] });
 
-/** The contract of all caches. `create` makes an empty one with room for 100 values. */
+/**
+ * Defines the contract tests of every cache.
+ * @param create returns an empty cache with room for 100 values
+ */
 export function testCache(
   name: string,
   create: () => AnswerCache<TestValue> | SharedAnswers<TestValue>,

@@ -11,7 +11,7 @@ import {
 import { grpcJs } from "./clients/grpc-js.ts";
 import type { ProtocolKind } from "./protocol.ts";
 
-/** The protocols to the paths of the RPCs. Plain JSON is the one that they are measured against. */
+/** The protocols that call RPCs. Their results are compared with those of plain JSON. */
 export const rpcProtocols: readonly ProtocolKind[] = [
   connectJson,
   connectJsonHttp2,

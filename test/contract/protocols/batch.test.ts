@@ -26,7 +26,7 @@ interface Item {
   readonly problem?: Plain;
 }
 
-/** Good, out of range, no position, an engine that is not there, good. */
+/** A batch of five requests: valid, a number out of range, an invalid position, an unknown engine, valid. */
 const mixed = [
   { fen: startFen, depth: 4 },
   { fen: startFen, depth: 99 },
@@ -173,7 +173,7 @@ describe("a batch over RPC may have 256 KiB", () => {
   const binary = (batch: EvaluateBatchRequest) => toBinary(EvaluateBatchRequestSchema, batch).length;
   const asJson = (batch: EvaluateBatchRequest) => toJsonString(EvaluateBatchRequestSchema, batch).length;
 
-  /** A batch of so many bytes. Its requests are invalid one by one, so that no engine is needed. */
+  /** Returns a batch of the given size in bytes. Each request is invalid, so that no engine is needed. */
   function batchOf(bytes: number, sizeOf: (batch: EvaluateBatchRequest) => number): Plain {
     const requests = Array.from({ length: 9 }, () => ({ fen: "x".repeat(29_000) }));
     const missing = bytes - sizeOf(create(EvaluateBatchRequestSchema, { requests }));

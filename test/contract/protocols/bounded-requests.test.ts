@@ -9,9 +9,9 @@ const app = useApp({}, { engines: createEnginesInProcess() });
 
 const pgnMaxBytes = 256 * 1024;
 const shuffle = "Nf3 Nf6 Ng1 Ng8 ".repeat(pgnMaxBytes / 16);
-/** Nearly 256 KiB as JSON, which is the most that a batch may have over RPC. */
+/** Empty requests of nearly 256 KiB as JSON, which is the greatest size of a batch over RPC. */
 const emptyItems = Array.from({ length: 87_000 }, () => ({}));
-/** A comment that JSON writes with an escape in each line. */
+/** The moves of a game and the beginning of a long comment, whose quotes and line ends JSON must escape. */
 const head = "1. f3 e5 2. g4 {";
 const longest = `${`${head}${'all of this is "said"\n'.repeat(12_000)}`.slice(0, pgnMaxBytes - 10)}} Qh4# 0-1`;
 

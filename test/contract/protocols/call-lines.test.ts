@@ -14,7 +14,7 @@ const app = useApp(
 );
 const rpc = "/chess.analysis.v1.AnalysisService";
 
-/** The lines of a call, when all of them are written. */
+/** Returns the log lines of a call after all of them have been written. */
 async function linesOf(requestId: string): Promise<readonly object[]> {
   const find = () => app.logged.filter((line) => (line as { requestId?: string }).requestId === requestId);
   await vi.waitFor(() => expect(find()).not.toEqual([]), patienceMs);

@@ -4,7 +4,7 @@ import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { callGrpc } from "./call-grpc.ts";
 
-/** Calls that are not analyses have a rate by address, over every protocol. */
+/** The number of calls, apart from analyses, that one address may make in a window over all protocols. */
 const quota = 3;
 const app = useApp(
   {
@@ -20,7 +20,7 @@ const service = "/chess.analysis.v1.AnalysisService";
 const mcp = { Accept: "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25" };
 const message = (method: string, params = {}) => JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
 
-/** Reads the whole answer: a connection with an unread answer stays open. */
+/** Sends a request and reads its whole answer, because a connection with an unread answer stays open. Returns the status. */
 async function statusOf(path: string, init: RequestInit): Promise<number> {
   const answer = await fetch(app.url + path, init);
   await answer.arrayBuffer();

@@ -1,7 +1,7 @@
 import { Chess, validateFen } from "chess.js";
 import { expect } from "vitest";
 
-/** The parts of an answer of standard chess that are written in a notation of chess. */
+/** The parts of an answer about standard chess that are written in chess notation. */
 export interface Answer {
   readonly fen: string;
   readonly chess960: boolean;
@@ -24,7 +24,7 @@ interface Move {
   readonly fen_after: string;
 }
 
-/** chess.js, which knows nothing of the library that the service plays with, plays every move and writes it the same. */
+/** Checks that chess.js, which shares no code with the service's chess library, plays and writes every move in the same way. */
 export function checkNotation(answer: Answer): void {
   const { fen, turn, best_move: best, ponder, lines } = answer;
   expect(validateFen(fen)).toEqual({ ok: true });
@@ -43,7 +43,7 @@ export function checkNotation(answer: Answer): void {
   }
 }
 
-/** Plays the move. */
+/** Plays a move, and checks its notation. */
 function checkMove(chess: Chess, move: Move): void {
   const played = chess.move(move.san, { strict: true });
   expect(played.lan).toBe(move.uci);

@@ -21,7 +21,7 @@ interface CorpusLine {
     readonly winner?: string | null;
     readonly fifty_claimable?: boolean;
     readonly best?: readonly string[];
-    /** White's view. */
+    /** The number of moves to mate from White's view: negative if Black mates. */
     readonly mate?: number;
   };
 }
@@ -40,24 +40,25 @@ const refused = lines.filter(({ verdict }) => verdict === "invalid");
 const answered = lines.filter(({ verdict }) => verdict !== "invalid");
 const searched = answered.filter(({ verdict }) => verdict !== "terminal");
 const listed = searched.filter((line) => line.expect.legal !== undefined);
-/** chess.js knows no Chess960. */
+/** True if the position is Chess960, which chess.js does not support. */
 const isChess960 = (line: CorpusLine) => /^(chess960|shredder)/.test(line.class);
 const standard = answered.filter((line) => !isChess960(line));
 const puzzles = lines.filter(({ expect: { best, mate } }) => best !== undefined || mate !== undefined);
 
-/** Warnings about the position. Those about time, such as `no_history`, are not the corpus's matter. */
+/** Warnings about a corrected position, which the corpus lists. Others, such as `no_history`, are not in the corpus. */
 const mendings = ["castling_rights_removed", "ep_square_removed", "clocks_defaulted"];
 /**
- * Few plies where the corpus names none: then it is about the position, and not about the engine. The nodes are for one mate that the
- * full network does not find in 18 plies. Nothing ends by time, so a busy machine changes no answer.
+ * The limits of a search for which the corpus names no depth: few plies, because such a line is about the position and not about
+ * the engine. The node limit is for one mate that the full network does not find in 18 plies. No search ends by time, so a busy
+ * machine changes no answer.
  */
 const limits = { depth: 8, nodes: 3_000_000 };
-/** At a time: one a core of a small machine. */
+/** The number of concurrent requests: one for each core of a small machine. */
 const concurrency = 2;
 /** The least share of solved puzzles, in per cent. Shallow searches do not solve all of them. */
 const hitsMin = 85;
 
-/** Every line of the corpus through `/v1/eval`, judged by what the corpus knows and by chess.js. */
+/** Defines tests that send every line of the corpus to `/v1/eval`, and check the answers with the corpus and with chess.js. */
 export function testCorpus(path: "wasm" | "native", app: RunningApp): void {
   const replies = new Map<CorpusLine, Reply>();
   const replyTo = (line: CorpusLine): Reply => {

@@ -12,7 +12,7 @@ interface BadRequest {
   }[];
 }
 
-/** The error details of gRPC, decoded without Connect: the bytes of `grpc-status-details-bin`. */
+/** Decodes the error details of a gRPC status (`grpc-status-details-bin`) without Connect. */
 export function detailsFromBytes(
   definitions: PackageDefinition,
   bytes: Buffer | undefined,
@@ -47,7 +47,7 @@ interface Status {
   readonly details: readonly { readonly type_url: string; readonly value: Buffer }[];
 }
 
-/** google.rpc.Status and google.protobuf.Any, of which gRPC's details are made. The API does not import them. */
+/** The descriptors of google.rpc.Status and google.protobuf.Any, which gRPC's error details use. The API does not import them. */
 const status = fromJSON(
   {
     nested: {

@@ -8,8 +8,8 @@ import { startFen } from "./cases/case.ts";
 import type { Plain, Protocol } from "./protocol.ts";
 
 /**
- * A gRPC error is in the trailers, and grpcio and grpc-java accept 8 KiB of trailers by default: a client that
- * gets more reports RESOURCE_EXHAUSTED, whatever the error was.
+ * An app whose gRPC errors are measured. The error is in the trailers, and grpcio and grpc-java accept 8 KiB of trailers by
+ * default: a client that receives more reports RESOURCE_EXHAUSTED, whatever the error was.
  */
 
 const app = useApp({}, { engines: createEnginesInProcess() });
@@ -18,7 +18,7 @@ const trailersMaxBytes = 7 * 1024;
 const optionsOf = (count: number, letter: string) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`${index}${letter.repeat(80)}`, 1]));
 
-/** Requests with more faults than there is room for. */
+/** Requests with more violations than an error can report. */
 const faulty: readonly (readonly [string, Plain])[] = [
   ["30 unknown options with long names", { fen: startFen, options: optionsOf(30, "x") }],
   ["30 unknown options with long names in Chinese", { fen: startFen, options: optionsOf(30, "棋") }],
@@ -27,7 +27,7 @@ const faulty: readonly (readonly [string, Plain])[] = [
   ["600 moves that are too long", { fen: startFen, moves: Array(600).fill("走".repeat(17)) }],
 ];
 
-/** A request that is too large for an error is too large for a URL as well. */
+/** The tested protocols. GET is excluded, because a request with so many violations does not fit into a URL. */
 const protocols = rpcProtocols.filter(({ name }) => name !== "Connect GET");
 
 describe.each(protocols)("the errors of $name", ({ open }) => {
@@ -66,12 +66,12 @@ describe.each(["Evaluate", "StreamEvaluate"])(
   },
 );
 
-/** The number of violations: an error reports 20 at most. */
+/** Returns the number of violations of a request, up to 20, which is the most that an error reports. */
 function countOf({ options = {}, moves = [] }: Plain): number {
   return Math.min(20, Object.keys(options as Plain).length + (moves as readonly string[]).length);
 }
 
-/** The size of a header list by the rules of HTTP/2 (RFC 9113 section 6.5.2). */
+/** Returns the size of a header list by the rules of HTTP/2 (RFC 9113 section 6.5.2). */
 function listBytesOf(headers: IncomingHttpHeaders): number {
   return Object.entries(headers)
     .map(([name, value]) => name.length + String(value).length + 32)

@@ -51,7 +51,7 @@ describe("with engines in this process", () => {
   });
 });
 
-/** Opens a protocol for the tests of this group, or of this file. */
+/** Opens a client of a protocol for the tests of a group or file. */
 function useProtocol(kind: ProtocolKind, app: RunningApp): (one: Case) => Promise<Outcome> {
   let protocol: Protocol | undefined;
   beforeAll(() => {
@@ -66,7 +66,7 @@ function useProtocol(kind: ProtocolKind, app: RunningApp): (one: Case) => Promis
   };
 }
 
-/** Asks once for each case, however many protocols are measured against the answer. */
+/** Caches the outcome of each case, so that plain JSON is called once however many protocols are compared with it. */
 function remembered(ask: (one: Case) => Promise<Outcome>): (one: Case) => Promise<Outcome> {
   const outcomes = new Map<Case, Promise<Outcome>>();
   return (one) => {

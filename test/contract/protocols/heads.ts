@@ -6,7 +6,7 @@ import type { Plain } from "./protocol.ts";
 
 /** The HTTP fields around an answer: the headers before it, and the trailers after it if the protocol has some. */
 export interface Heads {
-  /** HTTP status, or the number of the gRPC status. */
+  /** The HTTP status, or the number of the gRPC status. */
   readonly status: number;
   readonly headers: Headers;
   readonly trailers: Headers;
@@ -14,12 +14,14 @@ export interface Heads {
 
 export interface HeadsKind {
   readonly name: string;
-  /** The statuses of an answer and of errors: what is too much for the plan, too much for now, and no valid key. */
+  /**
+   * The statuses of a successful answer and of three errors: the plan is exceeded, a rate limit is exceeded, the key is invalid.
+   */
   readonly ok: number;
   readonly upgrade: number;
   readonly later: number;
   readonly unauthenticated: number;
-  /** Connect's streams have no room for headers in their errors. */
+  /** True if error answers have headers. Connect's streams have no headers in their errors. */
   readonly errorsHaveHeaders: boolean;
   ask(url: string, request: Plain, headers?: Readonly<Record<string, string>>): Promise<Heads>;
 }
@@ -70,13 +72,13 @@ function headersFrom(fields: Readonly<Record<string, unknown>>): Headers {
   );
 }
 
-/** Connect's streams are always 200, and end with their error. */
+/** Returns the number of an error at the end of a Connect stream, whose HTTP status is always 200. */
 function statusOfStream(_: number, text: string): number {
   const codes = { permission_denied: 403, resource_exhausted: 429, unauthenticated: 401 };
   return Object.entries(codes).find(([code]) => text.includes(`"code":"${code}"`))?.[1] ?? 200;
 }
 
-/** Every protocol, unary and as a stream. */
+/** Every protocol, for unary calls and for streams. */
 export const heads: readonly HeadsKind[] = [
   { name: "/v1/eval", ...http, ask: byFetch("/v1/eval", "application/json", json) },
   { name: "/v1/bestmove", ...http, ask: byFetch("/v1/bestmove", "application/json", json) },

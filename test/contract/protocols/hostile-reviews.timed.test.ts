@@ -8,7 +8,7 @@ const app = useApp({}, { engines: createEnginesInProcess() });
 const pgnMaxBytes = 262_144;
 const tries = 20;
 
-/** The longest turn of this thread, which is the server's and its client's, until `act` has ended. */
+/** Returns the longest time for which this thread, which server and client share, was blocked until `act` ended. */
 async function longestTurnMs(act: () => Promise<void>): Promise<number> {
   let longestMs = 0;
   let sinceTurn = startStopwatch();

@@ -13,15 +13,15 @@ import { post } from "./post.ts";
 
 const app = useApp({}, { engines: createEnginesInProcess() });
 
-/** Memory for all bodies under way if no caller has limits. The first bytes of each do not count. */
+/** The memory in bytes for all unfinished bodies if callers have no limits. The first bytes of each body do not count. */
 const budgetBytes = 8 * 1024 * 1024;
 const freeBytes = 16 * 1024;
 
-/** One request in a batch of nearly the greatest size. */
+/** One request of a batch that has nearly the greatest size. */
 const large = `{"requests": [{"fen": "${startFen}", "depth": 1}]}${" ".repeat(900_000)}`;
 
 const statusOfLarge = async () => (await post(`${app.url}/v1/eval/batch`, large)).status;
-/** On a machine that is busy with other tests. */
+/** A timeout for a machine that is busy with other tests. */
 const patience = { timeout: patienceMs };
 
 const port = () => Number(new URL(app.url).port);
@@ -33,7 +33,7 @@ afterEach(() => {
   }
 });
 
-/** Sockets of the app with bytes on the way: the queues that Linux shows for its port. */
+/** Returns the number of the app's sockets with bytes in their queues, from Linux's list of the sockets of the app's port. */
 function unreadSockets(): number {
   const ofPort = `:${port().toString(16).toUpperCase().padStart(4, "0")} `;
   return readFileSync("/proc/net/tcp", "latin1")
@@ -44,8 +44,8 @@ function unreadSockets(): number {
 }
 
 /**
- * Sends bodies of the greatest size but for their last byte, which never comes, and so many that the last of them finds no room. Returns
- * when one of them is refused.
+ * Sends bodies of the greatest size without their last byte, until they fill the memory for bodies. Returns the answers once one
+ * of them is rejected.
  */
 async function sendUnfinished(path: string, contentType: string, batchBytes: number) {
   const many = Math.ceil(budgetBytes / (batchBytes - freeBytes)) + 1;

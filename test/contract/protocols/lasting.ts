@@ -1,6 +1,6 @@
 import type { Outcome, Plain } from "./protocol.ts";
 
-/** The part of an outcome in which two protocols must agree: all that does not differ from call to call. */
+/** Returns the part of an outcome in which two protocols must agree: everything that is the same in each call. */
 export function lasting(outcome: Outcome): Plain {
   if (outcome.kind === "refusal") {
     const { code, message, violations } = outcome.refusal;

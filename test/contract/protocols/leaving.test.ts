@@ -23,11 +23,11 @@ const { expectWork, expectNoWork } = watchWork(engines);
 // The next search needs the only engine.
 const app = useApp({ KIBITZ_SLOTS: "1", KIBITZ_CACHE_MB: "0" }, { engines });
 
-/** Searches for a minute, if nobody stops it. */
+/** A search that runs for a minute unless it is stopped. */
 const long = { fen: startFen, depth: 30 };
 const deadlineMs = 300;
 
-/** Leaves when the search is under way. */
+/** Returns a signal that is aborted as soon as the search has begun. */
 function leaveInSearch(): AbortSignal {
   const leaving = new AbortController();
   void expectWork().then(() => leaving.abort(new Error("left")));
@@ -96,7 +96,7 @@ describe("a caller that leaves while it still sends is no failure of ours", () =
   const headers = { ":method": "POST", ":path": "/chess.analysis.v1.AnalysisService/StreamEvaluate" };
   let callers = 0;
 
-  /** The header that marks a request, and a check of its lines in the log. */
+  /** Creates a header that marks a request, and a check of the request's log lines. */
   function marked() {
     const requestId = `left-while-sending-${++callers}`;
     const lines = () =>

@@ -11,20 +11,20 @@ import { startFen } from "./cases/case.ts";
 const app = useApp({ KIBITZ_SLOTS: "1", KIBITZ_CACHE_MB: "0", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
 const tries = 20;
 
-/** Searches for a minute, if nobody stops it. */
+/** A search that runs for a minute unless it is stopped. */
 const long = { fen: startFen, depth: 30 };
 const json = { "Content-Type": "application/json" };
 const deadlineMs = 100;
 
 const engine = () => enginesRunning()[0] ?? expect.fail("no engine runs");
 
-/** Resolves when the engine works. */
+/** Resolves when the engine searches. */
 async function inSearch(): Promise<void> {
   const before = processorMsOf(engine());
   await expect.poll(() => processorMsOf(engine()) - before, { interval: 10 }).toBeGreaterThan(30);
 }
 
-/** Milliseconds until the engine has answered another search, of depth 1. */
+/** Returns the milliseconds from the caller's disconnect until the engine has answered another search, of depth 1. */
 async function msUntilFree(leave: () => Promise<unknown>): Promise<number> {
   const sinceLeaving = startStopwatch(process.pid, engine());
   await leave();

@@ -12,10 +12,10 @@ const json = { "Content-Type": "application/json" };
 const quick = { fen: startFen, depth: 1 };
 const games = ["e4", "e5", "Nf3", "Nc6", "Bc4", "Bc5"];
 
-/** A busy machine must not look like a Redis that is away. */
+/** Long timeouts, so that a busy machine does not look like an unreachable Redis. */
 const patient = { operationMaxMs: 10_000, connectMaxMs: 10_000 };
 
-/** Callers are told apart by the address that a trusted proxy forwards for: each test is somebody else. */
+/** The number of callers so far. Each test is a caller of its own, with an address that a trusted proxy forwards. */
 let callers = 0;
 const newAddress = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 const newCaller = () => ({ ...json, ...newAddress() });

@@ -9,13 +9,13 @@ import { heads } from "./heads.ts";
 import { get, post } from "./post.ts";
 import type { Plain } from "./protocol.ts";
 
-/** Callers are told apart by the address that a trusted proxy forwards for: each test is somebody else. */
+/** The number of callers so far. Each test is a caller of its own, with an address that a trusted proxy forwards. */
 let callers = 0;
 const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 
-/** Longer than a test may take: a window ends only when a test turns the clock. */
+/** The seconds of a window that is longer than a test may take: the window ends only when a test moves the clock. */
 const burstS = 60;
-/** The rest of such a window that has begun, in seconds. */
+/** A pattern of the seconds that are left of the window. */
 const left = "(?:[1-9]|[1-5]\\d|60)";
 
 const plans = usePlansFile(
@@ -38,7 +38,7 @@ const app = useApp(
   { engines, metrics },
 );
 
-/** How often each limit has refused somebody, as metrics tell. */
+/** Returns the number of requests that a limit has rejected, by the metrics. */
 async function limitedBy(limit: string): Promise<number> {
   const line = new RegExp(`^kibitz_limited_total\\{limit="${limit}"\\} (\\d+)$`, "m");
   return Number(line.exec(await metrics.print())?.[1] ?? 0);

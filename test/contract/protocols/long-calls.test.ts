@@ -12,7 +12,7 @@ import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 
 const engines = createEnginesInProcess({ quickPlies: 10 });
-/** Each caller may have one search at a time, and so one batch or review. */
+/** An app that allows each caller one search at a time, and so one batch or review. */
 const app = useApp(
   {
     KIBITZ_ACCESS: "public",
@@ -30,10 +30,10 @@ const port = () => Number(new URL(app.url).port);
 const service = "/chess.analysis.v1.AnalysisService";
 const batch = JSON.stringify({ requests: [{ fen: startFen, depth: 1 }] });
 const review = JSON.stringify({ moves: ["e4", "e5"], depth: 1 });
-/** Two searches that end when somebody leaves. */
+/** Reviews of two searches that end when their caller disconnects. */
 const slowReview = JSON.stringify({ moves: ["e4", "e5"], depth: 20 });
 
-/** A way to ask for a batch or a review. */
+/** A protocol and path for a batch or a review. */
 interface Way {
   readonly name: string;
   readonly path: string;
@@ -42,7 +42,7 @@ interface Way {
 }
 
 const json = { "content-type": "application/json" };
-/** `requests: [{}]`, which has no FEN, as protobuf. */
+/** The message `requests: [{}]`, which has no FEN, in protobuf. */
 const binaryBatch = Buffer.of(0x0a, 0x00);
 
 const ways: readonly Way[] = [
@@ -99,7 +99,7 @@ const ways: readonly Way[] = [
   },
 ];
 
-/** Calls over HTTP/2, which all protocols have. */
+/** Opens a client of HTTP/2, which carries all protocols. */
 function useClient() {
   const client = connect(app.url);
   onTestFinished(() => client.destroy());
@@ -107,7 +107,7 @@ function useClient() {
     client.request({ ":method": "POST", ":path": path, ...headers, "x-forwarded-for": caller });
   return {
     begin,
-    /** All that is answered, whether or not the body is sent to its end. */
+    /** Returns the whole answer, whether or not the body is sent to its end. */
     async answerTo(way: Way, caller: string, end = true): Promise<string> {
       const stream = begin(way, caller);
       stream.on("error", () => {});
@@ -129,7 +129,7 @@ function useClient() {
   };
 }
 
-/** A batch whose body does not come, although the server asks for it. */
+/** Begins a batch whose body never comes, although the server requests it. */
 async function holdPlace(caller: string) {
   const held = await open(port());
   onTestFinished(() => void held.socket.destroy());

@@ -39,7 +39,7 @@ const spelled = (sent: readonly string[], read: readonly string[], fen = startFe
 const pasted = (fen: string, moves?: readonly string[]) =>
   [{ fen }, { fen: sicilian, ...(moves && { moves }) }] as const;
 
-/** Requests whose meaning is certain, and the same as they should be written. */
+/** Pairs of a misspelt request whose meaning is certain, and the same request spelt correctly. */
 const certain: readonly (readonly [sent: Position, read: Position])[] = [
   spelled(["nf3"], ["Nf3"]),
   spelled(["e4", "e5", "nf3", "NC6", "bc4", "BC5", "o-o"], ["e4", "e5", "Nf3", "Nc6", "Bc4", "Bc5", "O-O"]),
@@ -89,7 +89,7 @@ const certain: readonly (readonly [sent: Position, read: Position])[] = [
   ],
 ];
 
-/** Requests that may mean several things, or another game. */
+/** Misspelt requests with several possible meanings, or with the meaning of another game. */
 const uncertain: readonly Position[] = [
   { fen: pawnAndBishop, moves: ["bc4"] },
   { fen: onlyPawn, moves: ["Bc4"] },
@@ -119,7 +119,7 @@ const singles: readonly Call[] = ["evaluate", "findBestMove", "streamEvaluate"];
 const callsFor = ({ moves, search_moves: searched }: Position): readonly Call[] =>
   moves && !searched ? [...singles, "reviewGame"] : singles;
 
-/** The suggestions of plain JSON, Connect and gRPC for a request, by each call that takes it. */
+/** Returns the suggestions for a request by plain JSON, Connect and gRPC, for each call that takes the request. */
 async function suggestionsFor(sent: Position): Promise<readonly unknown[]> {
   const request = { ...sent, ...limits };
   const single = callsFor(sent).flatMap((call) =>

@@ -15,7 +15,10 @@ const plansFile = usePlansFile(
 const passMs = useTurnedClock();
 const json = { "Content-Type": "application/json" };
 
-/** Follows what problems say, and knows nothing else of the service. Gives up after so many steps. */
+/**
+ * Sends a request and follows the next action of each error, with no other knowledge of the service, for at most `stepsMax`
+ * steps.
+ */
 async function follow(url: string, path: string, request: Plain, caller = {}, stepsMax = 6) {
   const steps: string[] = [];
   let body = request;

@@ -3,7 +3,10 @@ import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 
-/** A request that is refused for its path, method or type is no call yet. Its caller is authenticated nevertheless, and first. */
+/**
+ * The error quota of one address. A request that is rejected for its path, method or type is not a call yet, but its caller is
+ * authenticated first nevertheless.
+ */
 const budget = 3;
 const app = useApp(
   {

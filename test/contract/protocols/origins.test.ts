@@ -8,14 +8,14 @@ import { heads } from "./heads.ts";
 const page = "https://page.example";
 const asked = { Origin: page };
 
-/** A request, what it is sent with, and which of a protocol's statuses answers it. */
+/** Requests with an expected status (by its name in `heads`), a message, and headers. */
 const requests = [
   ["ok", { fen: startFen, depth: 1 }, {}],
   ["upgrade", { fen: startFen, depth: 30 }, {}],
   ["unauthenticated", { fen: startFen, depth: 1 }, { Authorization: "Bearer kbz_wrong" }],
 ] as const;
 
-/** Paths that are no calls, and what is no path at all. */
+/** Paths that no call has, and invalid paths. */
 const others = [
   "/",
   "/healthz",

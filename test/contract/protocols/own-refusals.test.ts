@@ -14,7 +14,7 @@ import { startFen } from "./cases/case.ts";
 const app = useApp({}, { engines: createEnginesInProcess() });
 const service = "/chess.analysis.v1.AnalysisService";
 
-/** How a protocol sends a message, and where it says what was wrong. */
+/** A protocol, with functions that send a message and read the error of an answer. */
 interface Protocol {
   readonly name: string;
   readonly timeout: string;
@@ -95,7 +95,7 @@ const protocols = [
   ...["Evaluate", "StreamEvaluate"].flatMap((call) => [grpcTo(call), grpcWebTo(call)]),
 ];
 
-/** Marks the message as compressed if its encoding is named. */
+/** Returns the flags of an envelope: compressed if there is an encoding. */
 const flagsOf = (encoding: string | undefined) => (encoding === undefined ? 0 : 1);
 
 function lastEnvelope(bytes: Buffer): string {

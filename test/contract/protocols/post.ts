@@ -1,14 +1,14 @@
 import { expectDescribed } from "../../openapi/described.ts";
 import type { Plain } from "./protocol.ts";
 
-/** An answer of plain JSON, with all that HTTP says beside it. */
+/** An answer of plain JSON, with its HTTP status and headers. */
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Plain;
 }
 
-/** Posts a request as JSON, or a text as it is. The answer must be one that the OpenAPI document allows. */
+/** Posts a request as JSON, or a text unchanged. The answer must be valid by the OpenAPI document. */
 export async function post(
   url: string,
   body: Plain | string | Uint8Array<ArrayBuffer>,

@@ -2,8 +2,8 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { Plain } from "./protocol.ts";
 
 /**
- * Between plain JSON and ProtoJSON with the field names of the proto. Knows of descriptors no more than a
- * reader of the contract would: the gateway's own codec must not be its own judge.
+ * The enums that plain JSON and ProtoJSON write in different ways. The conversions here do not read descriptors, because they
+ * check the gateway's codec, which does.
  */
 
 const enums = [
@@ -24,10 +24,10 @@ const enums = [
 ];
 const enumName = new RegExp(`^(?:${enums.join("|")})_([A-Z0-9_]+)$`);
 
-/** 64-bit counters, which ProtoJSON writes as strings. */
+/** The names of 64-bit counters, which ProtoJSON writes as strings. */
 const counters = ["clock_ms", "nodes", "nodes_max", "nps", "tbhits", "quota", "remaining", "time_ms"];
 
-/** Enum names become words, counters numbers, and null is left out. */
+/** Converts ProtoJSON to plain JSON: enum names become words, counters become numbers, and null is left out. */
 export function plainFromProtoJson(json: object): Plain {
   return plainOf(json) as Plain;
 }
@@ -46,7 +46,7 @@ function plainOf(value: unknown, name?: string): unknown {
   return typeof value === "string" ? (enumName.exec(value)?.[1]?.toLowerCase() ?? value) : value;
 }
 
-/** A request in plain JSON, or a batch of them, with the enum's full name. */
+/** Converts a request or a batch in plain JSON to ProtoJSON, with the full names of enum values. */
 export function protoJsonFromPlain(request: Plain): JsonObject {
   const { path, requests } = request;
   return {

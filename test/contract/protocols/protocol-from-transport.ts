@@ -9,10 +9,10 @@ import { plainFromProtoJson, protoJsonFromPlain } from "./proto-json.ts";
 import type { Call, Plain, Protocol, Refused } from "./protocol.ts";
 import { pointerFromFieldPath, refusalFromDetails } from "./refusal-from-details.ts";
 
-/** ProtoJSON with the names of the proto, and with every field that is always there. */
+/** Options that write ProtoJSON with the field names of the proto and with all implicit fields. */
 const asInProto = { useProtoFieldName: true, alwaysEmitImplicit: true };
 
-/** The protocol behind a transport of Connect's own clients. */
+/** Creates a protocol from a transport of Connect's own clients. */
 export function protocolFromTransport(transport: Transport, close: () => void = () => {}): Protocol {
   return {
     async call(call, request, headers) {
@@ -45,7 +45,7 @@ function methodOf(call: Call): DescMethod {
   return method;
 }
 
-/** The answer, or the last one of a stream. */
+/** Returns the answer of a unary call, or the last message of a stream. */
 async function answerOf(
   transport: Transport,
   method: DescMethod,
@@ -65,7 +65,7 @@ async function answerOf(
   return { header: response.header, message: last };
 }
 
-/** The messages of a stream as plain JSON. */
+/** Yields the messages of a stream as plain JSON. */
 export async function* streamOf(
   transport: Transport,
   call: Call,
@@ -106,7 +106,7 @@ function refusedFromConnectError(error: ConnectError): Refused {
   };
 }
 
-/** `InvalidArgument` as gRPC writes it: `invalid_argument`. */
+/** Returns the name of a code as gRPC writes it: `invalid_argument` for `InvalidArgument`. */
 function wordOfCode(code: Code): string {
   return (Code[code] ?? "").replace(/(?<=.)[A-Z]/g, "_$&").toLowerCase();
 }

@@ -1,10 +1,13 @@
-/** A way into the service as one client sees it. All protocols are asked the same, and what they say can be compared. */
+/** A client of one protocol. All protocols take the same requests in plain JSON, so their answers can be compared. */
 export interface Protocol extends AsyncDisposable {
-  /** @param request as plain JSON: the protocol puts it into its own words. */
+  /**
+   * Makes a call.
+   * @param request the request in plain JSON, which the client encodes for its protocol
+   */
   call(call: Call, request: Plain, headers?: Readonly<Record<string, string>>): Promise<Outcome>;
 }
 
-/** The export of each file in `clients/`. */
+/** A protocol with its name and a function that opens a client; each file in `clients/` exports one or more. */
 export interface ProtocolKind {
   readonly name: string;
   open(url: string): Protocol;
@@ -29,15 +32,15 @@ export type Outcome = Answered | Refused;
 
 export interface Answered {
   readonly kind: "answer";
-  /** The header X-Request-Id. */
+  /** The header X-Request-Id of the answer. */
   readonly requestId: string | undefined;
-  /** The answer as plain JSON, without null values: most protocols leave them out. */
+  /** The answer as plain JSON, without null values, because most protocols leave them out. */
   readonly answer: Plain;
 }
 
 export interface Refused {
   readonly kind: "refusal";
-  /** The header X-Request-Id. */
+  /** The header X-Request-Id of the error. */
   readonly requestId: string | undefined;
   /** The status of the error in the protocol: an HTTP status, or a gRPC code in lower case. */
   readonly status: number | string;
@@ -51,7 +54,7 @@ export interface Refusal {
   readonly nextAction: string;
   readonly requestId: string;
   readonly violations: readonly ToldViolation[];
-  /** The suggested request of the problem document. */
+  /** The corrected request that the problem document suggests. */
   readonly suggestion?: unknown;
 }
 
@@ -59,7 +62,7 @@ export interface ToldViolation {
   readonly pointer: string;
   readonly code: string;
   readonly message: string;
-  /** A field of the problem document, like all below. */
+  /** The allowed values in the problem document. */
   readonly allowed?: unknown;
   readonly ply?: unknown;
   readonly token?: unknown;

@@ -9,9 +9,9 @@ export interface ErrorInfo {
 }
 
 /**
- * The refusal in the typed details of an RPC error. Every error has an ErrorInfo and a Problem, and they agree.
- *
- * @param problem the problem document among them, as plain JSON
+ * Converts the typed details of an RPC error. Every error has an ErrorInfo and a Problem, and the function checks that they
+ * agree.
+ * @param problem the problem document of the details, as plain JSON
  */
 export function refusalFromDetails(
   message: string,
@@ -41,7 +41,7 @@ export function refusalFromDetails(
   };
 }
 
-/** `moves[3]` of google.rpc.BadRequest as a JSON Pointer: `/moves/3`. */
+/** Converts a field path of google.rpc.BadRequest, such as `moves[3]`, to a JSON Pointer: `/moves/3`. */
 export function pointerFromFieldPath(path: string): string {
   return `/${path.replace(/\[(\d+)\]/g, "/$1").replace(/^(options)\./, "$1/")}`;
 }

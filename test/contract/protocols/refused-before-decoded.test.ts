@@ -6,7 +6,7 @@ import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 
-/** A refusal before Connect has decoded the message costs its caller as much as a refusal after it. */
+/** The error quota of an address. An error before Connect has decoded the message counts as much as an error after it. */
 const budget = 4;
 const app = useApp(
   {
@@ -85,9 +85,9 @@ const unary = (type: string, body: string | Uint8Array, more = {}) => ({
 });
 const packed = (text: string) => envelope(gzipSync(text), 1);
 const inQuery = (more: string) => `${service}/Evaluate?connect=v1&encoding=json${more}`;
-/** Header fields of other protocols, which Connect does not read. */
+/** Header fields of other protocols, which Connect ignores. */
 const ofNobody = { "Grpc-Encoding": "x", "Content-Encoding": "x" };
-/** Else the refusal comes packed, too. */
+/** Headers that request an uncompressed error. */
 const unpacked = { "Connect-Accept-Encoding": "identity", "Grpc-Accept-Encoding": "identity" };
 
 // To decode them takes Connect longer than anybody may hold the thread.

@@ -9,7 +9,7 @@ import type { Plain } from "./protocol.ts";
 import { type StreamClient, streamClients } from "./stream-clients.ts";
 import { watchWork } from "./watch-work.ts";
 
-/** Callers are told apart by the address that a trusted proxy forwards for: each test is somebody else. */
+/** The number of callers so far. Each test is a caller of its own, with an address that a trusted proxy forwards. */
 let callers = 0;
 const newCaller = () => ({
   "Content-Type": "application/json",
@@ -41,14 +41,14 @@ const app = useApp(
 );
 const never = new AbortController().signal;
 
-/** A game in which nothing is captured and no position comes again. */
+/** A game without captures and without repeated positions. */
 const pawns = [..."abcdefgh"].flatMap((file) => [`${file}3`, `${file}6`, `${file}4`, `${file}5`]);
 const first = (plies: number) => pawns.slice(0, plies);
 const review = (body: Plain, headers = newCaller()) => post(`${app.url}/v1/review`, body, headers);
 const leftOf = ({ headers }: { readonly headers: Headers }) =>
   /r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1];
 
-/** Engines that are never done with such a depth. */
+/** A depth that the engines never reach. */
 const endless = { depth: 30 };
 
 describe.each(streamClients)("$name", (kind) => {

@@ -1,4 +1,4 @@
-/** HTTP status and gRPC code of the error codes, as the contract's table has them. */
+/** The HTTP status and the gRPC code of each error code, as in the contract's table. */
 export const statuses: Readonly<Record<string, readonly [http: number, rpc: string]>> = {
   malformed_json: [400, "invalid_argument"],
   unknown_field: [400, "invalid_argument"],

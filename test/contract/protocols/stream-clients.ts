@@ -22,19 +22,19 @@ import { withPlainStructs } from "./structs.ts";
 
 export type StreamedCall = "streamEvaluate" | "evaluateBatch" | "reviewGame";
 
-/** A client that reads streams. Leaving the messages before their end leaves the call. */
+/** A client that reads streams. If the reader stops before the last message, the call is cancelled. */
 export interface StreamClient extends AsyncDisposable {
   /**
-   * The messages as plain JSON, without what is null: an event has one member, called as it is. Aborting the signal leaves the call.
-   *
-   * @param timeoutMs deadline, in the protocol's own way
+   * Yields the messages of a stream as plain JSON, without null values. Each event has one member, named after the event.
+   * Aborting the signal cancels the call.
+   * @param timeoutMs the deadline, in the form of the protocol
    */
   stream(call: StreamedCall, request: Plain, signal: AbortSignal, timeoutMs?: number): AsyncIterable<Plain>;
 }
 
 export interface StreamClientKind {
   readonly name: string;
-  /** True if the protocol has deadlines. */
+  /** True if the protocol supports deadlines. */
   readonly deadlines: boolean;
   open(url: string): StreamClient;
 }
@@ -81,7 +81,7 @@ const paths = {
   reviewGame: "/v1/review",
 };
 
-/** The plain JSON of the events, or of the lines. Any status but 200 is the error of the call. */
+/** Yields plain JSON from server-sent events or lines. Any status but 200 is the error of the call. */
 async function* plainFrom(
   call: StreamedCall,
   status: number | undefined,
@@ -158,7 +158,7 @@ const plainHttp2: StreamClientKind = {
   },
 };
 
-/** Every protocol that streams, over every HTTP that carries it. */
+/** Every protocol that streams, over each version of HTTP that carries it. */
 export const streamClients: readonly StreamClientKind[] = [
   withTransport("gRPC", (baseUrl, sessionManager) => createGrpcTransport({ baseUrl, sessionManager })),
   grpcJs,

@@ -3,7 +3,10 @@ export interface ServerSentEvent {
   readonly data: string;
 }
 
-/** Reads server-sent events as the HTML standard says, as far as any server may go: fields by line, a blank line ends. */
+/**
+ * Parses server-sent events by the HTML standard, as far as any server may use it: a field on each line, and a blank line after
+ * each event.
+ */
 export async function* eventsFrom(chunks: AsyncIterable<string>): AsyncGenerator<ServerSentEvent> {
   let rest = "";
   let event = "message";

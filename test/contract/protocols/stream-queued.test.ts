@@ -14,11 +14,11 @@ const engines = createEnginesInProcess();
 const { expectWork, expectNoWork } = watchWork(engines);
 const app = useApp({ KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "20000" }, { engines });
 const never = new AbortController().signal;
-/** On a machine that is busy with other tests. */
+/** A timeout for a machine that is busy with other tests. */
 const patience = { timeout: patienceMs };
 const long = { fen: startFen, depth: 30, movetime_ms: 10_000 };
 
-/** Keeps the only engine busy while something is done. */
+/** Keeps the only engine busy while `act` runs. */
 async function whileBusy<T>(act: (release: () => void) => Promise<T>): Promise<T> {
   const leave = new AbortController();
   const holding = fetch(`${app.url}/v1/eval`, {

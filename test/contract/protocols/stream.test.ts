@@ -17,11 +17,11 @@ const never = new AbortController().signal;
 
 type Search = Plain & { readonly depth: number };
 const searchOf = (state: Plain): Search => state.search as Search;
-/** The evaluations of a stream, without queue positions: an engine may still be busy with the test before. */
+/** Returns the evaluations of a stream without queue positions, which come if an engine is still busy with the previous test. */
 const evaluationsOf = (events: readonly Plain[]): readonly Plain[] =>
   events.flatMap(({ evaluation }) => (evaluation ? [evaluation as Plain] : []));
 
-/** The part of an answer that is equal for equal calls. */
+/** Returns the part of an answer that is the same for equal calls. */
 function lasting({ id: _, search, ...rest }: Plain): Plain {
   const { time_ms: _ms, nps: _nps, queue_ms: _queue, cached: _cached, ...counters } = search as Plain;
   return { ...rest, search: counters };

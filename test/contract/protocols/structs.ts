@@ -1,6 +1,6 @@
 import type { Plain } from "./protocol.ts";
 
-/** google.protobuf.Struct as clients without ProtoJSON see it: `{ fields: { depth: { numberValue: 3 } } }`. */
+/** A google.protobuf.Struct as clients without ProtoJSON represent it: `{ fields: { depth: { numberValue: 3 } } }`. */
 interface Struct {
   readonly fields: Readonly<Record<string, Value>>;
 }
@@ -33,7 +33,7 @@ function valueFromPlain(plain: unknown): Value {
   }
 }
 
-/** A message with every Struct in it as the JSON that it stands for. */
+/** Replaces every Struct of a message by the JSON that it represents. */
 export function withPlainStructs(message: object): object {
   return plainOf(message) as object;
 }

@@ -10,14 +10,14 @@ import { startFen } from "./cases/case.ts";
 import { post } from "./post.ts";
 import type { Plain } from "./protocol.ts";
 
-/** Searches are short, and nobody is refused for asking much. */
+/** Limits with which searches are short, and no caller is rate-limited. */
 const limits = { movetime_ms_max: 60, concurrent: 1000, rates: [rateOf("minute", 1_000_000, 60)] };
 const plans = usePlansFile({ id: "keyless", limits }, { id: "free", limits: { ...limits, depth_max: 25 } });
 
 const board = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR";
 const json = { "Content-Type": "application/json" };
 
-/** The next step that a problem names. */
+/** The next action that a problem document advises. */
 interface Advice {
   readonly code: string;
   readonly next_action: string;
@@ -216,7 +216,7 @@ test("a caller without a key gets no suggestion if a key is required", async () 
   expect([body.next_action, body.suggested_request]).toEqual(["contact_operator", null]);
 });
 
-/** Often something is wrong with it, sometimes several things, and often it could be fixed. */
+/** Generates requests that often have errors, sometimes several, and that often can be corrected. */
 const brokenRequest: fc.Arbitrary<Plain> = fc.record({
   fen: fc.oneof(
     {

@@ -6,7 +6,7 @@ import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { post } from "./post.ts";
 
-/** With a key, four searches at a time, each of which may take a minute: longer than a test. */
+/** Engines whose deeper searches outlast a test. A caller with a key may have four searches at a time, each of up to a minute. */
 const engines = createEnginesInProcess({ quickPlies: 10 });
 const app = useApp(
   { KIBITZ_ACCESS: "public", KIBITZ_SLOTS: "6", KIBITZ_TRUST_PROXY: "127.0.0.1" },
@@ -16,7 +16,7 @@ const app = useApp(
 const json = { "Content-Type": "application/json" };
 const quick = { fen: startFen, depth: 1 };
 
-/** All keys of an address are one caller, so each caller has an address of its own. */
+/** The number of callers so far. All keys of an address count as one caller, so each caller has an address of its own. */
 let callers = 0;
 async function newCaller() {
   const address = { "X-Forwarded-For": `198.51.100.${++callers}` };
@@ -24,7 +24,7 @@ async function newCaller() {
   return { ...json, ...address, Authorization: `Bearer ${body.key}` };
 }
 
-/** Searches of a caller, each of another number of lines, that run until the caller disconnects. */
+/** Starts searches of one caller that differ in their number of lines and run until the caller disconnects. */
 function startSearches(count: number, headers: Readonly<Record<string, string>>) {
   const leaving = new AbortController();
   const answers: Response[] = [];

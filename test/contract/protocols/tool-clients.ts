@@ -7,13 +7,16 @@ import {
 } from "@connectrpc/connect-node";
 import type { Protocol } from "../../../src/request/context.ts";
 
-/** A way to call services that are not of the API: as many tools do, with Connect's client for each protocol. */
+/** A Connect client that calls services which are not part of the API, such as reflection and health, as many tools do. */
 export interface ToolClient {
   readonly name: string;
   readonly protocol: Protocol;
   /** True if client and server can send at the same time. */
   readonly duplex: boolean;
-  /** @param sessions where connections of HTTP/2 are opened, for the caller to close */
+  /**
+   * Creates a transport.
+   * @param sessions the manager that opens connections of HTTP/2, which the caller closes
+   */
   open(baseUrl: string, sessions: Http2SessionManager): Transport;
 }
 

@@ -15,7 +15,7 @@ import { freePort } from "../../support/free-port.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const dataDir = useTemporaryFolder();
-/** The server does not tell of its own before it is ready. */
+/** A port chosen in advance, because the server does not report a port of its own before it is ready. */
 const port = await freePort();
 
 let app: App | undefined;
@@ -82,7 +82,7 @@ test("health and reflection answer while engines start and while the server stop
   await stopped;
 });
 
-/** Has one question, and does not say that it was the last. */
+/** Yields one question and never ends the stream. */
 async function* talkForever() {
   yield { messageRequest: { case: "listServices", value: "" } } as const;
   await new Promise(() => {});

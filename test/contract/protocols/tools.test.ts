@@ -37,7 +37,7 @@ const json = (body: string, type = "application/json") => ({
   body,
 });
 
-/** A conversation as HTTP/2 begins it, and a first question: which services there are. */
+/** The headers of a reflection stream over HTTP/2, whose first message lists the services. */
 const conversation = { ":method": "POST", ":path": reflectionPath, "content-type": "application/grpc" };
 const question = Buffer.from([0, 0, 0, 0, 2, 0x3a, 0]);
 
@@ -45,7 +45,7 @@ async function* listServices() {
   yield { messageRequest: { case: "listServices", value: "" } } as const;
 }
 
-/** A transport for the tests of a group. */
+/** Opens a transport for the tests of a group. */
 function useTransport(open: ToolClient["open"]): () => Transport {
   let transport: Transport;
   let sessions: Http2SessionManager;

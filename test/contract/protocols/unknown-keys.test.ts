@@ -26,7 +26,7 @@ const app = useApp(
 const json = { "Content-Type": "application/json" };
 const quick = { fen: startFen, depth: 1 };
 
-/** MCP: a tool that needs no engine. */
+/** The statuses of MCP, by a tool that needs no engine. */
 const agents: Omit<HeadsKind, "upgrade"> = {
   name: "MCP",
   ok: 200,

@@ -17,7 +17,7 @@ const app = useApp(
   { engines: createEnginesInProcess() },
 );
 
-/** Each test is another caller, by the address that a trusted proxy forwards for. */
+/** The number of callers so far. Each test is a caller of its own, with an address that a trusted proxy forwards. */
 let callers = 0;
 const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 type Caller = ReturnType<typeof newCaller>;
@@ -25,14 +25,14 @@ type Caller = ReturnType<typeof newCaller>;
 const review = (request: object, caller: Caller, more: Readonly<Record<string, string>> = {}) =>
   post(`${app.url}/v1/review`, { ...request }, { "Content-Type": "application/json", ...caller, ...more });
 
-/** Uses the window up. */
+/** Uses up the caller's rate limit window. */
 async function useUp(caller: Caller): Promise<void> {
   for (let count = 0; count < 4; count++) {
     expect((await review({ moves: ["f3", "e5", "g4", "Qh4#"], depth: 1 }, caller)).status).toBe(200);
   }
 }
 
-/** A reader sees at once that it is no game. */
+/** A PGN that the parser rejects at once. */
 const noGame = { pgn: "1. e4 e4" };
 
 describe("if the window of a caller is used up, a game is refused unread", () => {
@@ -87,20 +87,20 @@ describe("if the window of a caller is used up, a game is refused unread", () =>
 });
 
 describe("a review that is refused after its game was read", () => {
-  /** It counts for four requests, and three are left. */
+  /** Returns a game that counts for four requests, when three are left in the window. */
   const pushes = (white: number, black: number) =>
     [..."abcdefgh"].flatMap((file) => [`${file}${white}`, `${file}${black}`]);
   const moves = [...pushes(3, 6), ...pushes(4, 5)];
   const oneIsUsed = async (caller: Caller) =>
     expect((await review({ moves: ["e4"], depth: 1 }, caller)).status).toBe(200);
 
-  /** With 24 KiB of comment. */
+  /** A game with a comment of 24 KiB. */
   const long = {
     pgn: `{${"x".repeat(24 * 1024)}} ${moves.join(" ")}`,
     depth: 1,
   };
 
-  /** Each counts for three of thirty. */
+  /** Expects that ten of these requests are read: each counts for three of the thirty in a window. */
   async function expectTenAreRead(ask: () => Promise<string>): Promise<void> {
     for (let count = 0; count < 10; count++) {
       expect(await ask()).toContain("This review counts for 4 requests");

@@ -3,18 +3,18 @@ import { expect } from "vitest";
 import type { EnginesInProcess } from "../../support/engines-in-process.ts";
 import { patienceMs } from "../../support/patience.ts";
 
-/** In which a search that still waits for the engine would have got it. */
+/** The milliseconds in which a search that still waits for the engine would have started. */
 const settleMs = 30;
 
-/** Sees by what engines were told whether they search. */
+/** Observes whether the engines search, by the commands that they receive. */
 export function watchWork(engines: EnginesInProcess) {
   return {
-    /** The engines are searching. */
+    /** Expects that the engines are searching. */
     async expectWork(): Promise<void> {
       await expect.poll(() => engines.searching, { timeout: patienceMs, interval: 2 }).toBeGreaterThan(0);
     },
 
-    /** Called when the caller has just left: the engines are told to stop, and no other search of the caller begins. */
+    /** Expects, just after the caller has disconnected, that the engines are stopped and start no other search of the caller. */
     async expectNoWork(): Promise<void> {
       await expect.poll(() => engines.searching, { timeout: patienceMs, interval: 2 }).toBe(0);
       const { begun } = engines;

@@ -11,9 +11,9 @@ import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { type RunningApp, useApp } from "../../support/running-app.ts";
 
 /**
- * The caller is authenticated before the body is read: every route and protocol, with every kind of credential, in every access mode.
- * In the mode `public` with every kind of body, in the others with a readable one. The log's line is asserted too, because a stream's
- * HTTP status is 200 whatever happens.
+ * The tested access modes. The caller is authenticated before the body is read, on every route and protocol, with every kind of
+ * credential: in `public` with every kind of body, in the other modes with a valid one. The log line is checked too, because the
+ * HTTP status of a stream is always 200.
  */
 const modes = ["public", "keys", "open"] as const;
 type Mode = (typeof modes)[number];
@@ -26,17 +26,17 @@ interface Route {
   readonly method: string;
   readonly path: string;
   readonly type?: string;
-  /** True if its calls count towards limits. */
+  /** True if calls of this route count towards limits. */
   readonly limited: boolean;
-  /** True if only holders of keys may call it. */
+  /** True if the route requires a key. */
   readonly ofKey?: boolean;
-  /** True if it revokes the key, so that it can be called once. */
+  /** True if the route revokes the key, so that it can be called only once with a key. */
   readonly once?: boolean;
-  /** Bodies by name; each is sent as it is. */
+  /** Request bodies by name. */
   readonly bodies: Readonly<Record<string, Buffer>>;
-  /** True if credentials are not checked. */
+  /** True if the route does not check credentials. */
   readonly exempt?: boolean;
-  /** True if it is no call: it has a line in the log only if it is refused. */
+  /** True if the route is not an API call: its requests are logged only if they are rejected. */
   readonly page?: boolean;
 }
 
@@ -103,7 +103,7 @@ const framed = (bodies: Readonly<Record<string, Buffer>>) =>
     Object.entries(bodies).map(([name, body]) => [name, name === "empty" ? body : envelope(body)]),
   );
 
-/** Every call of every service, through every protocol of its path. */
+/** Every call of every service, over every protocol of its path. */
 const rpcRoutes: readonly Route[] = [AnalysisService, GameService, KeyService].flatMap((service) =>
   service.methods.flatMap((method) => {
     const path = `/${service.typeName}/${method.name}`;
@@ -159,7 +159,7 @@ describe.each(modes)("in the mode %s", (mode) => {
     { engines: createEnginesInProcess() },
   );
   const ask = useHttp2(app);
-  /** Requests that have no line in the log. */
+  /** Requests that have no log line. */
   const unlogged: string[] = [];
 
   async function newKey(): Promise<string> {
@@ -224,7 +224,7 @@ describe.each(modes)("in the mode %s", (mode) => {
   });
 });
 
-/** Makes a value at its first use. */
+/** Creates a value at its first use and returns the same value afterwards. */
 function remembered<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {
@@ -233,7 +233,7 @@ function remembered<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** The code of the refusal of a credential; undefined if it is accepted. */
+/** Returns the expected error code for a credential, or undefined if the credential is accepted. */
 function wanted(route: Route, credential: Credential, mode: Mode): string | undefined {
   if (route.exempt) {
     return undefined;
@@ -278,14 +278,17 @@ interface Logged {
   readonly requestId: string;
 }
 
-/** The lines of a request in the log, when all of them are written. */
+/** Returns the log lines of a request after all of them have been written. */
 async function linesOf(app: RunningApp, requestId: string): Promise<readonly Line[]> {
   await expect.poll(() => callLinesOf(app, requestId), { interval: 2 }).not.toEqual([]);
   await sleep(1);
   return callLinesOf(app, requestId);
 }
 
-/** Lines of calls by their request, and how far each log was read for them: reading all of it for each request takes seconds. */
+/**
+ * The log lines of calls by request, and the position up to which each log was read, because reading the whole log for each
+ * request takes seconds.
+ */
 const callLines = new WeakMap<RunningApp, { readonly byRequest: Map<string, Line[]>; read: number }>();
 
 function callLinesOf(app: RunningApp, requestId: string): readonly Line[] {
@@ -314,7 +317,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Asks over one HTTP/2 connection, each time as a caller of another address. */
+/** Sends requests over one HTTP/2 connection, each from another caller's address. */
 function useHttp2(app: RunningApp) {
   let session: ReturnType<typeof connect>;
   let callers = 0;

@@ -3,7 +3,7 @@ import { type AnswerCase, mateFen, startFen } from "./case.ts";
 
 const common = { kind: "answer", call: "evaluate" } as const;
 
-/** Answers of the analysis calls: what is right is known without an engine. */
+/** Cases of the analysis calls whose right answers are known without an engine. */
 export const evaluations: readonly AnswerCase[] = [
   {
     ...common,

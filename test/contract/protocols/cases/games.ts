@@ -5,10 +5,10 @@ const common = { kind: "answer", call: "evaluate" } as const;
 
 const noSearch = { depth: 0, nodes: 0, time_ms: 0, stop_reason: "terminal" } as const;
 const drawn = { cp: 0, bound: "exact", wdl: { win: 0, draw: 1000, loss: 0 }, win_percent: 50 } as const;
-/** Both sides play a knight out and home again. */
+/** Moves of both knights out and back to their squares. */
 const shuffle = ["Nf3", "Nf6", "Ng1", "Ng8"] as const;
 
-/** Games that are over, and games with a history. */
+/** Cases of finished games, and of games with a history. */
 export const games: readonly AnswerCase[] = [
   {
     ...common,

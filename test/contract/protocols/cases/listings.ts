@@ -3,7 +3,7 @@ import type { AnswerCase } from "./case.ts";
 
 const common = { kind: "answer", request: {} } as const;
 
-/** Engines and prices. */
+/** Cases of the calls that list engines and prices. */
 export const listings: readonly AnswerCase[] = [
   {
     ...common,

@@ -28,7 +28,7 @@ const badOptions = (
   pointers: wrong.map((option) => `/options/${option}`),
 });
 
-/** Engines, paths and options that every protocol refuses, with the same code and violations. */
+/** Cases of engines, paths and options that every protocol rejects with the same code and violations. */
 export const refusedEngines: readonly RefusalCase[] = [
   {
     ...common,

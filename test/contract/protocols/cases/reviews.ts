@@ -9,11 +9,11 @@ const foolsMate = `[White "Anna"]
 1. f3 {[%clk 0:04:58]} e5 2. g4 $6 {no} (2. e4) 2... Qh4# 0-1
 `;
 
-/** A game of so many plies that goes round and round. */
+/** Returns a game of the given number of plies in which the knights move out and back. */
 const knightMoves = (plies: number) =>
   Array.from({ length: plies }, (_, ply) => ["Nf3", "Nf6", "Ng1", "Ng8"][ply % 4]).join(" ");
 
-/** Reviews of games: what is right is known without an engine. */
+/** Cases of game reviews whose right answers are known without an engine. */
 export const reviews: readonly AnswerCase[] = [
   {
     ...common,

@@ -2,7 +2,7 @@ import { type AnswerCase, mateFen, startFen } from "./case.ts";
 
 const common = { kind: "answer", call: "evaluate" } as const;
 
-/** Requests that were mended, and answers to read with care. */
+/** Cases of requests that were corrected, and of answers with other warnings. */
 export const warnings: readonly AnswerCase[] = [
   {
     ...common,

@@ -15,7 +15,7 @@ import type { Call, Outcome, Plain, ProtocolKind, Refused } from "../protocol.ts
 import { refusalFromDetails } from "../refusal-from-details.ts";
 import { structFromPlain, withPlainStructs } from "../structs.ts";
 
-/** gRPC's own client for Node, which knows the API from its .proto files only. */
+/** gRPC's own client for Node, which reads only the .proto files of the API. */
 export const grpcJs: ProtocolKind = {
   name: "grpc-js",
   open(url) {
@@ -41,14 +41,14 @@ export const grpcJs: ProtocolKind = {
 
 const streams: readonly Call[] = ["streamEvaluate", "evaluateBatch", "reviewGame"];
 
-/** A service as proto-loader makes it: a method for each call. */
+/** A client as proto-loader creates it: a method for each call. */
 export type DynamicClient = Client & Readonly<Record<Call, (...args: readonly unknown[]) => DynamicCall>>;
 export interface DynamicCall extends AsyncIterable<object> {
   cancel(): void;
   on(event: "metadata", listener: (metadata: Metadata) => void): void;
 }
 
-/** The definitions are read once, as an application does. */
+/** The service definitions, read once, as an application does. */
 const definitions = loadSync(
   [
     "chess/analysis/v1/analysis_service.proto",
@@ -69,7 +69,7 @@ function protoFolder(name: string): string {
   return fileURLToPath(new URL(`../../../../${name}`, import.meta.url));
 }
 
-/** Clients over HTTP/2 without TLS. */
+/** Creates clients over HTTP/2 without TLS. */
 export function createClients(url: string): {
   readonly analysis: DynamicClient;
   of(call: Call): DynamicClient;

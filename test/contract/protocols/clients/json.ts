@@ -16,7 +16,7 @@ const routes: Readonly<Record<Call, readonly [verb: string, path: string]>> = {
   revokeKey: ["DELETE", "/v1/keys/self"],
 };
 
-/** Plain JSON, by fetch. */
+/** Plain JSON over fetch. */
 export const json: ProtocolKind = {
   name: "/v1",
   open: (url) => ({
