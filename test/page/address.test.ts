@@ -92,6 +92,12 @@ describeWith("chromium")("the address", () => {
     expect(await moves.allTextContents()).toEqual(["e4", "e5", "Nf3", "Nc6"]);
   });
 
+  test("a link whose depth is no number is analysed to the usual depth", async () => {
+    const page = await kibitz.open({ address: "#moves=e4&depth=abc" });
+    await page.getByText("Depth 14", { exact: true }).waitFor();
+    expect(await page.getByRole("spinbutton", { name: "Depth" }).inputValue()).toBe("");
+  });
+
   test("a link to a review whose game cannot be read is explained where the game is entered", async () => {
     const page = await kibitz.open({ address: "#review&pgn=1._f3_Ke2" });
     await page.getByText("'Ke2' is not a legal move for Black").first().waitFor();

@@ -21,18 +21,20 @@ export type NumberName = "depth" | "multipv" | "movetime_ms" | "nodes";
 export const paths = { auto: Path.AUTO, native: Path.NATIVE, wasm: Path.WASM } as const;
 
 export const optionPrefix = "options.";
+const numberName = /^(?:depth|multipv|movetime_ms|nodes)$/;
 const optionName = /^options\.[a-z0-9_]{1,64}$/;
 const otherNames = ["depth", "multipv", "movetime_ms", "nodes", "engine", "path", "search_moves"];
 /** 218 moves of 16 characters, each with a space. */
 const textMaxCharacters = 3_706;
 
-/** Picks the settings from a record, such as the parameters of a link. */
+/** Picks the settings from a record, such as the parameters of a link, without numbers that are none. */
 export function settingsFromRecord(record: Settings): Settings {
   return Object.fromEntries(
     Object.entries(record).filter(
       ([name, text]) =>
         (otherNames.includes(name) || optionName.test(name)) &&
         text.trim() !== "" &&
+        (!numberName.test(name) || /^\s*-?\d+\s*$/.test(text)) &&
         text.length <= textMaxCharacters,
     ),
   );
