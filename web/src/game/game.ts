@@ -232,11 +232,20 @@ export function resultOf(game: Game): Result {
 
 /** Replaces the child with the same id, or adds a last one. */
 function withChild(parent: GameNode, child: GameNode): GameNode {
-  const isNew = parent.children.every(({ id }) => id !== child.id);
-  const children = isNew
-    ? [...parent.children, child]
-    : parent.children.map((other) => (other.id === child.id ? child : other));
-  return { ...parent, children };
+  return { ...parent, children: joinChildren(parent.children, [child], (_, edited) => edited) };
+}
+
+/** Adds nodes after the same position to others. @param join makes one node of two with the same move */
+export function joinChildren(
+  children: readonly GameNode[],
+  added: readonly GameNode[],
+  join: (known: GameNode, added: GameNode) => GameNode,
+): readonly GameNode[] {
+  const joined = children.map((child) => {
+    const same = added.find(({ id }) => id === child.id);
+    return same ? join(child, same) : child;
+  });
+  return [...joined, ...added.filter(({ id }) => children.every((child) => child.id !== id))];
 }
 
 /** The game with an edited node. @param ancestors of the node, from the start */

@@ -8,6 +8,7 @@ import {
   childOf,
   type Game,
   type GameNode,
+  joinChildren,
   mainlineOf,
   type PlayedLine,
   playLine,
@@ -58,18 +59,13 @@ function readGame(text: string): Game {
 
   /** Builds the lines after a node. `line` has the moves of the first of them from `index` on: each line is played in one go. */
   function withLines(node: GameNode, written: Node<PgnNodeData>, line: Line, index: number): GameNode {
-    const children: GameNode[] = [];
+    let children: readonly GameNode[] = [];
     for (const child of written.children) {
       const made =
         child === written.children[0]
           ? nodeFrom(node, child, line, index)
           : nodeFrom(node, child, playLine(node.position, sansFrom(child), moveOfPgn), 0);
-      const same = children.findIndex(({ id }) => id === made?.id);
-      if (made && same === -1) {
-        children.push(made);
-      } else if (made) {
-        children[same] = merged(children[same] ?? made, made);
-      }
+      children = joinChildren(children, made ? [made] : [], merged);
     }
     return { ...node, children };
   }
@@ -114,21 +110,11 @@ function sansFrom(first: ChildNode<PgnNodeData>): readonly string[] {
 
 /** Two nodes of the same move as one. */
 function merged(first: GameNode, second: GameNode): GameNode {
-  const children = [...first.children];
-  for (const child of second.children) {
-    const same = children.findIndex(({ id }) => id === child.id);
-    const known = children[same];
-    if (known === undefined) {
-      children.push(child);
-    } else {
-      children[same] = merged(known, child);
-    }
-  }
   return {
     ...first,
     comments: [...first.comments, ...second.comments],
     nags: [...first.nags, ...second.nags],
-    children,
+    children: joinChildren(first.children, second.children, merged),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Game, GameNode } from "../game/game.ts";
+import { type Game, type GameNode, joinChildren } from "../game/game.ts";
 import { gameFromPgn, pgnOfGame } from "../game/pgn.ts";
 
 /** The PGN of a review, with the moves of the game that the review does not have: those that were tried since, or not reviewed. */
@@ -8,19 +8,13 @@ export function reviewedPgn(pgn: string, game: Game): string {
     return pgn;
   }
   const start = withLinesOf(reading.game.start, game.start);
-  return start === reading.game.start ? pgn : pgnOfGame({ ...reading.game, start });
+  return sizeOf(start) === sizeOf(reading.game.start) ? pgn : pgnOfGame({ ...reading.game, start });
 }
 
-/** Returns the same node if it has all lines of the other. */
 function withLinesOf(node: GameNode, other: GameNode): GameNode {
-  let result = node;
-  for (const child of other.children) {
-    const own = node.children.find(({ id }) => id === child.id);
-    const next = own ? withLinesOf(own, child) : child;
-    if (next !== own) {
-      const others = result.children.map((known) => (known === own ? next : known));
-      result = { ...result, children: own ? others : [...others, next] };
-    }
-  }
-  return result;
+  return { ...node, children: joinChildren(node.children, other.children, withLinesOf) };
+}
+
+function sizeOf({ children }: GameNode): number {
+  return children.reduce((size, child) => size + sizeOf(child), 1);
 }
