@@ -1,5 +1,4 @@
 import { create } from "@bufbuild/protobuf";
-import { INITIAL_FEN } from "chessops/fen";
 import { expect, test } from "vitest";
 import { type Score, ScoreSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import {
@@ -12,12 +11,10 @@ import {
 import { mainlineOf, play } from "../../../web/src/game/game.ts";
 import { gameFromPgn } from "../../../web/src/game/pgn.ts";
 import { clockText } from "../../../web/src/review/clock-text.ts";
-import { bandsOf, courseOf, startPercent } from "../../../web/src/review/course.ts";
+import { bandsOf, courseOf } from "../../../web/src/review/course.ts";
 import { judgedOf, nextJudged, remarksOn } from "../../../web/src/review/judged.ts";
 import { reviewedPgn } from "../../../web/src/review/reviewed-pgn.ts";
 import { scoreWords } from "../../../web/src/review/score-words.ts";
-
-const blackFirst = "4k3/8/8/8/8/8/8/4K2R b K - 0 12";
 
 const cp = (value: number): Score => create(ScoreSchema, { value: { case: "cp", value } });
 const mate = (value: number): Score => create(ScoreSchema, { value: { case: "mate", value } });
@@ -45,22 +42,14 @@ const reviewed = [
   reviewOf(3, GamePhase.MIDDLEGAME, Judgement.BLUNDER),
 ];
 
-test("the course of a game begins with the assumed standard start, or with the found evaluation", () => {
-  expect(startPercent(INITIAL_FEN, undefined)).toBeCloseTo(51.38, 2);
-  expect(startPercent(INITIAL_FEN.replace("0 1", "0 5"), undefined)).toBeCloseTo(51.38, 2);
-  expect(startPercent(blackFirst, undefined)).toBeUndefined();
-  expect(startPercent(blackFirst, mate(-3))).toBeCloseTo(2.4553, 4);
-  expect(startPercent(blackFirst, cp(0))).toBe(50);
-});
-
 test("the course of a game has a point for each reviewed move, with its mark, its words and its value", () => {
   const line = mainlineOf(gameOf("1. f3 e5 2. g4 Qh4# 0-1"));
   const points = courseOf(line, reviewed, 51);
   expect(points.map(({ x, y, mark }) => [x, y, mark])).toEqual([
     [0, 51, undefined],
-    [1, 49, "ring"],
+    [1, 49, "inaccuracy"],
     [2, 48, undefined],
-    [3, 47, "diamond"],
+    [3, 47, "blunder"],
   ]);
   expect(points[3]?.words).toBe("2. g4, blunder, White’s chances 47%");
   expect(points[2]?.tip).toBe("1… e5 −0.20");

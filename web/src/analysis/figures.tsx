@@ -32,13 +32,7 @@ export function Figures({ evaluations }: FiguresProps) {
   return (
     <details class="search-figures quiet-text figures">
       <summary title="Score by depth">{figures}</summary>
-      <Graph
-        label={`Score by depth. ${last.words}`}
-        points={points}
-        frame={{ x: [first.x, last.x], y: [0, 100] }}
-        base={0}
-        middle={50}
-      />
+      <Graph label={`Score by depth. ${last.words}`} points={points} range={[first.x, last.x]} />
     </details>
   );
 }

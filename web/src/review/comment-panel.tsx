@@ -9,7 +9,7 @@ import { scoreText } from "../parts/score-text.ts";
 import { Countdown } from "../problem/countdown.tsx";
 import { clockText } from "./clock-text.ts";
 import { judgedOf, remarksOn } from "./judged.ts";
-import { numberedMove } from "./numbered-move.ts";
+import { numberedMove } from "../moves/move-number.ts";
 import { useScore } from "./use-score.ts";
 import "./comment-panel.css";
 
@@ -28,7 +28,7 @@ export function CommentPanel() {
       {commentTexts(node.comments, reviewed !== undefined).map((text) => (
         <p key={text}>{text}</p>
       ))}
-      {reviewed && <Remarks reviewed={reviewed} />}
+      {before && reviewed && <Remarks before={before} reviewed={reviewed} />}
       {before && best && <Line title="Best line" from={before} {...best} />}
       {before && best && best.alternatives.length > 0 && (
         <Others from={before} moves={best.alternatives.filter(({ move }) => move?.uci !== node.move?.uci)} />
@@ -74,7 +74,7 @@ function MoveLine({
   const judged = judgedOf(reviewed);
   const clock = reviewed?.clockMs;
   return (
-    <p class="comment-move figures">
+    <p class="comment-move row figures">
       <strong class={judged?.name}>
         {numberedMove(node)}
         {judged?.sign}
@@ -85,19 +85,12 @@ function MoveLine({
   );
 }
 
-function Remarks({ reviewed }: { readonly reviewed: MoveReview }) {
-  const { moves, progress } = usePage().review;
-  const state = progress.value;
-  const before =
-    reviewed.ply > 1
-      ? moves.value[reviewed.ply - 2]?.evaluation
-      : state.kind === "done"
-        ? state.review.startEvaluation
-        : undefined;
-  const [from, to] = [scoreText(before), scoreText(reviewed.evaluation)];
+function Remarks({ before, reviewed }: { readonly before: GameNode; readonly reviewed: MoveReview }) {
+  const { scoreOf } = usePage().review;
+  const [from, to] = [scoreText(scoreOf(before)), scoreText(reviewed.evaluation)];
   const { comment, labels } = remarksOn(reviewed);
   return (
-    <p class="comment-remarks figures">
+    <p class="row figures">
       {comment !== "" && <span>{comment}</span>}
       {labels.map((label) => (
         <span key={label} class="comment-label">
@@ -121,28 +114,18 @@ interface LineProps {
   readonly san: readonly string[];
 }
 
-/** A line of the engine. A click on a move tries it and those before it on the board. */
+/** A line of the engine. */
 function Line({ title, from, score, moves, san }: LineProps) {
-  const { game } = usePage();
   return (
     <Moves title={`${title} ${scoreText(score)}`}>
       {san.map((move, index) => {
         const number = moveNumber(from.position, index);
         return (
           // The same move may come twice in a line, never at the same place.
-          <li key={index}>
-            <button
-              type="button"
-              class="quiet move"
-              onClick={() => {
-                game.goTo(from);
-                game.play(moves.slice(0, index + 1));
-              }}
-            >
-              {(index === 0 || number.endsWith(".")) && <span class="quiet-text">{number} </span>}
-              {move}
-            </button>
-          </li>
+          <TryButton key={index} from={from} moves={moves.slice(0, index + 1)}>
+            {(index === 0 || number.endsWith(".")) && <span class="quiet-text">{number} </span>}
+            {move}
+          </TryButton>
         );
       })}
     </Moves>
@@ -150,33 +133,47 @@ function Line({ title, from, score, moves, san }: LineProps) {
 }
 
 function Others({ from, moves }: { readonly from: GameNode; readonly moves: readonly AlternativeMove[] }) {
-  const { game } = usePage();
   return (
     <Moves title="Other moves">
       {moves.map(({ rank, move, score }) => (
-        <li key={rank}>
-          <button
-            type="button"
-            class="quiet move"
-            onClick={() => {
-              game.goTo(from);
-              game.play([move?.uci ?? ""]);
-            }}
-          >
-            {move?.san} <span class="quiet-text">{scoreText(score)}</span>
-          </button>
-        </li>
+        <TryButton key={rank} from={from} moves={move ? [move.uci] : []}>
+          {move?.san} <span class="quiet-text">{scoreText(score)}</span>
+        </TryButton>
       ))}
     </Moves>
+  );
+}
+
+interface TryButtonProps extends Pick<LineProps, "from" | "moves"> {
+  readonly children: ComponentChildren;
+}
+
+/** Plays moves on the board. */
+function TryButton({ from, moves, children }: TryButtonProps) {
+  const { game } = usePage();
+  const play = () => {
+    game.goTo(from);
+    game.play(moves);
+  };
+  return (
+    <li>
+      <button type="button" class="quiet move" onClick={play}>
+        {children}
+      </button>
+    </li>
   );
 }
 
 function Moves({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
   const id = useId();
   return (
-    <div class="comment-line figures">
-      <h3 id={id}>{title}</h3>
-      <ol aria-labelledby={id}>{children}</ol>
+    <div class="figures">
+      <h3 id={id} class="quiet-text">
+        {title}
+      </h3>
+      <ol class="comment-moves" aria-labelledby={id}>
+        {children}
+      </ol>
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import { Graph } from "../graph/graph.tsx";
-import { MarkSign } from "../graph/mark.tsx";
+import { Mark } from "../graph/mark.tsx";
 import { usePage } from "../page.ts";
-import { bandsOf, courseOf, startPercent } from "./course.ts";
+import { bandsOf, courseOf } from "./course.ts";
 import { allJudged } from "./judged.ts";
 
 /** White's chances over the game, as far as they are known; a click or a key leads to a move. */
@@ -13,26 +13,24 @@ export function CourseGraph() {
   if (moves.length === 0 && state.kind !== "running") {
     return null;
   }
-  const { fen } = game.game.value.start.position;
-  const start = startPercent(fen, state.kind === "done" ? state.review.startEvaluation : undefined);
-  const points = courseOf(review.line.value, moves, start);
-  const current = points.findIndex(({ x }) => x === review.branch.value.ply);
+  const start = review.scoreOf(game.game.value.start)?.winPercent;
   return (
-    <div class="review-course">
+    <div>
       <Graph
         label="White’s chances of winning over the game"
-        points={points}
-        frame={{ x: [0, review.plies.value], y: [0, 100] }}
-        base={0}
-        middle={50}
+        points={courseOf(review.line.value, moves, start)}
+        range={[0, review.plies.value]}
         bands={bandsOf(moves)}
-        current={current === -1 ? undefined : current}
-        onChoose={(index) => review.goToPly(points[index]?.x ?? 0)}
+        current={review.branch.value.ply}
+        onChoose={review.goToPly}
       />
-      <ul class="review-legend quiet-text" aria-label="Signs in the graph">
-        {allJudged.map(({ name, title, mark, sign }) => (
+      <ul class="row quiet-text" aria-label="Signs in the graph">
+        {allJudged.map(({ name, title, sign }) => (
           <li key={name}>
-            <MarkSign shape={mark} /> {title} {sign}
+            <svg viewBox="-7 -7 14 14" width="14" height="14" aria-hidden="true">
+              <Mark name={name} />
+            </svg>{" "}
+            {title} {sign}
           </li>
         ))}
       </ul>

@@ -1,30 +1,14 @@
-import { INITIAL_FEN } from "chessops/fen";
-import type { Score } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { MoveReview } from "../../../gen/chess/analysis/v1/game_pb.ts";
-import { winPercentOfCp } from "../../../src/chess/score.ts";
-import { centipawnsOf, standardStartCp } from "../../../src/game/accuracy.ts";
-import { openingKey } from "../../../src/game/opening-key.ts";
 import type { GameNode } from "../game/game.ts";
 import type { GraphBand, GraphPoint } from "../graph/graph.tsx";
 import { scoreText } from "../parts/score-text.ts";
-import { judgedOf, phaseNames, phases } from "./judged.ts";
-import { numberedMove } from "./numbered-move.ts";
-
-/** White's chances at the start, 0 to 100; undefined while they are unknown. */
-export function startPercent(startFen: string, evaluation: Score | undefined): number | undefined {
-  if (evaluation?.value.case === undefined) {
-    const isStandardStart = openingKey(startFen) === openingKey(INITIAL_FEN);
-    return isStandardStart ? winPercentOfCp(standardStartCp) : undefined;
-  }
-  const { value } = evaluation.value;
-  const isMate = evaluation.value.case === "mate";
-  return winPercentOfCp(centipawnsOf(isMate ? { kind: "mate", mate: value } : { kind: "cp", cp: value }));
-}
+import { judgedOf, phases } from "./judged.ts";
+import { numberedMove } from "../moves/move-number.ts";
 
 /**
  * White's chances over the plies of a game: `x` is the ply, 0 for the start, `y` 0 to 100.
  *
- * @param line the start and the reviewed moves @param start see {@link startPercent}
+ * @param line the start and the reviewed moves @param start the chances at the start; undefined while they are unknown
  */
 export function courseOf(
   line: readonly GameNode[],
@@ -45,7 +29,7 @@ export function courseOf(
         y: move.winPercent,
         words: `${san}${judged ? `, ${judged.name}` : ""}, White’s chances ${Math.round(move.winPercent)}%`,
         tip: `${san}${judged?.sign ?? ""} ${scoreText(move.evaluation)}`,
-        ...(judged && { mark: judged.mark }),
+        ...(judged && { mark: judged.name }),
       });
     }
   }
@@ -54,8 +38,7 @@ export function courseOf(
 
 /** Returns the range of each phase, from the position in which its first move was played. */
 export function bandsOf(moves: readonly MoveReview[]): readonly GraphBand[] {
-  return phaseNames.flatMap((name) => {
-    const { phase, title } = phases[name];
+  return phases.flatMap(({ phase, title }) => {
     const plies = moves.filter((move) => move.phase === phase).map(({ ply }) => ply);
     const [first, last] = [plies[0], plies.at(-1)];
     return first === undefined || last === undefined ? [] : [{ name: title, from: first - 1, to: last }];

@@ -48,9 +48,11 @@ interface Deps {
   readonly request: RequestState;
 }
 
-function scoreOfCp(value: number): Score {
-  return create(ScoreSchema, { value: { case: "cp", value }, winPercent: winPercentOfCp(value) });
-}
+/** The score that the service assumes for the standard start, which it does not evaluate. */
+const standardStart = create(ScoreSchema, {
+  value: { case: "cp", value: standardStartCp },
+  winPercent: winPercentOfCp(standardStartCp),
+});
 
 /** The most lines of a review. */
 export const linesMax = 3;
@@ -74,17 +76,22 @@ export function createReview({ game, client, request }: Deps) {
   const line = computed(() => pathTo(game.game.value, ids.value.at(-1) ?? ""));
   const reviewOf = ({ id, ply }: Pick<GameNode, "id" | "ply">) =>
     ids.value[ply - 1] === id ? moves.value[ply - 1] : undefined;
+  /** The evaluation that the review has of a position. */
+  function scoreOf(node: Pick<GameNode, "id" | "ply">): Score | undefined {
+    const state = progress.value;
+    if (node.ply === 0) {
+      return state.kind === "done" ? (state.review.startEvaluation ?? standardStart) : undefined;
+    }
+    return reviewOf(node)?.evaluation;
+  }
   /** The last node before the board that is in the reviewed game. */
   const branch = computed(() => game.path.value.findLast((node) => reviewOf(node)) ?? game.game.value.start);
 
   function requestOf(pgn: string): ReviewGameRequest {
-    const { depth, nodes, engine, path, multipv = 1 } = request.search.peek();
+    const { multipv = 1, movetimeMs, searchMoves, options, ...search } = request.search.peek();
     return create(ReviewGameRequestSchema, {
+      ...search,
       pgn,
-      ...(depth !== undefined && { depth }),
-      ...(nodes !== undefined && { nodes }),
-      ...(engine !== undefined && { engine }),
-      ...(path !== undefined && { path }),
       ...(multipv > 1 && { lines: Math.min(multipv, linesMax) }),
     });
   }
@@ -100,13 +107,12 @@ export function createReview({ game, client, request }: Deps) {
       moves.value = [];
       progress.value = { kind: "running", queued: undefined };
     });
-    const onWait = (wait: Wait) => {
-      progress.value = { kind: "waiting", wait };
-    };
     try {
       const answer = keepAsking(() => client.games.reviewGame(asking, { signal: stopped }), {
         signal: stopped,
-        onWait,
+        onWait(wait) {
+          progress.value = { kind: "waiting", wait };
+        },
       });
       for await (const { event } of answer) {
         switch (event.case) {
@@ -181,15 +187,10 @@ export function createReview({ game, client, request }: Deps) {
     game.goTo({ id: ids.peek()[ply - 1] ?? "" });
   }
 
-  /** Returns the evaluation that the review has of a position; undefined if it has none. */
+  /** Returns {@link scoreOf} a position as the answer of an analysis; undefined if the review has none. */
   function evaluationOf(node: GameNode): EvaluateResponse | undefined {
     const state = progress.value;
-    // The service does not evaluate the standard start: it assumes a score.
-    const ofStart =
-      state.kind === "done" && node.ply === 0
-        ? (state.review.startEvaluation ?? scoreOfCp(standardStartCp))
-        : undefined;
-    const score = ofStart ?? reviewOf(node)?.evaluation;
+    const score = scoreOf(node);
     const { best } = moves.value[node.ply] ?? {};
     const lines = best?.score ? [{ rank: 1, score: best.score, moves: best.moves, san: best.san }] : [];
     const depth = state.kind === "done" ? state.review.search?.limits?.depth : undefined;
@@ -205,6 +206,7 @@ export function createReview({ game, client, request }: Deps) {
     moves: moves as ReadonlySignal<readonly MoveReview[]>,
     line,
     reviewOf,
+    scoreOf,
     evaluationOf,
     branch,
     /** How many moves are to be reviewed: fewer than the game has if the plan allows no more. */
@@ -220,13 +222,6 @@ export function createReview({ game, client, request }: Deps) {
         request.settings.value = { ...request.settings.peek(), ...settingsFromPlain(suggested) };
         start(typeof suggested.pgn === "string" ? suggested.pgn : undefined);
       });
-    },
-
-    /** Requests the same review again. */
-    again(): void {
-      if (asked.peek()) {
-        start(asked.peek()?.pgn);
-      }
     },
 
     /** Ends the review that is under way; what is known of its moves stays. */

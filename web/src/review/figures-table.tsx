@@ -1,6 +1,6 @@
 import type { PhaseReview, PlayerReview } from "../../../gen/chess/analysis/v1/game_pb.ts";
 import { usePage } from "../page.ts";
-import { allJudged, phaseNames } from "./judged.ts";
+import { allJudged, phases } from "./judged.ts";
 import "./figures-table.css";
 
 const counts = { inaccuracy: "inaccuracies", mistake: "mistakes", blunder: "blunders" } as const;
@@ -14,7 +14,7 @@ export function FiguresTable() {
   const { players, engine, search } = state.review;
   const both = [players?.white, players?.black];
   const row = (title: string, cellOf: (player: PlayerReview) => string, isPart = false) => (
-    <tr key={title} class={isPart ? "figures-part" : ""}>
+    <tr key={title} class={isPart ? "quiet-text" : ""}>
       <th scope="row">{title}</th>
       {both.map((player, index) => (
         <td key={index === 0 ? "white" : "black"}>{player ? cellOf(player) : ""}</td>
@@ -22,12 +22,12 @@ export function FiguresTable() {
     </tr>
   );
   // If the game has one phase only, its figures would repeat those of the game.
-  const played = phaseNames.filter((name) => both.some((player) => player?.phases?.[name]));
+  const played = phases.filter(({ name }) => both.some((player) => player?.phases?.[name]));
   return (
     <section class="figures-panel panel" aria-labelledby="figures-title">
       <h3 id="figures-title">Accuracy and mistakes</h3>
       <table class="figures-table figures" aria-labelledby="figures-title">
-        <thead>
+        <thead class="quiet-text">
           <tr>
             <td />
             <th scope="col">White</th>
@@ -37,7 +37,7 @@ export function FiguresTable() {
         <tbody>
           {both.some((player) => player?.accuracy !== undefined) && row("Accuracy", accuracyOf)}
           {played.length > 1 &&
-            played.map((name) =>
+            played.map(({ name }) =>
               row(
                 `Mean of the moves in the ${name}`,
                 (player) => (player.phases?.[name] ? accuracyOf(player.phases[name]) : ""),

@@ -1,22 +1,18 @@
 import { GamePhase, Judgement, MoveLabel, type MoveReview } from "../../../gen/chess/analysis/v1/game_pb.ts";
-import type { MarkShape } from "../graph/mark.tsx";
+import type { Marked } from "../graph/mark.tsx";
 
-/** How bad a move was: the words for it, its sign behind a move, and its shape in the graph. */
+/** How bad a move was: the words for it, and its sign behind a move. */
 export interface Judged {
-  readonly name: "inaccuracy" | "mistake" | "blunder";
+  readonly name: Marked;
   readonly title: string;
   readonly many: string;
   readonly sign: string;
-  readonly mark: MarkShape;
 }
 
 const judgements: ReadonlyMap<Judgement | undefined, Judged> = new Map([
-  [
-    Judgement.INACCURACY,
-    { name: "inaccuracy", title: "Inaccuracy", many: "Inaccuracies", sign: "?!", mark: "ring" },
-  ],
-  [Judgement.MISTAKE, { name: "mistake", title: "Mistake", many: "Mistakes", sign: "?", mark: "triangle" }],
-  [Judgement.BLUNDER, { name: "blunder", title: "Blunder", many: "Blunders", sign: "??", mark: "diamond" }],
+  [Judgement.INACCURACY, { name: "inaccuracy", title: "Inaccuracy", many: "Inaccuracies", sign: "?!" }],
+  [Judgement.MISTAKE, { name: "mistake", title: "Mistake", many: "Mistakes", sign: "?" }],
+  [Judgement.BLUNDER, { name: "blunder", title: "Blunder", many: "Blunders", sign: "??" }],
 ]);
 
 export const allJudged: readonly Judged[] = [...judgements.values()];
@@ -36,14 +32,12 @@ export function nextJudged(
   return direction === "before" ? plies.findLast((other) => other < ply) : plies.find((other) => other > ply);
 }
 
-/** The phases of a game by their names in the API. */
-export const phases = {
-  opening: { phase: GamePhase.OPENING, title: "Opening" },
-  middlegame: { phase: GamePhase.MIDDLEGAME, title: "Middlegame" },
-  endgame: { phase: GamePhase.ENDGAME, title: "Endgame" },
-} as const;
-
-export const phaseNames = ["opening", "middlegame", "endgame"] as const;
+/** The phases of a game with their names in the API. */
+export const phases = [
+  { phase: GamePhase.OPENING, name: "opening", title: "Opening" },
+  { phase: GamePhase.MIDDLEGAME, name: "middlegame", title: "Middlegame" },
+  { phase: GamePhase.ENDGAME, name: "endgame", title: "Endgame" },
+] as const;
 
 const labels: ReadonlyMap<MoveLabel, string> = new Map([
   [MoveLabel.BOOK, "Book move"],
