@@ -1,7 +1,9 @@
+import { useEffect } from "preact/hooks";
 import { Analysis } from "./analysis/analysis.tsx";
 import { SetUpPanel } from "./analysis/set-up-panel.tsx";
 import { ApiPanel } from "./call/api-panel.tsx";
 import { NewKey } from "./call/key-field.tsx";
+import { listenToKeys } from "./moves/keys.ts";
 import { usePage } from "./page.ts";
 import { ColoursSwitch } from "./parts/colours.tsx";
 import { LiveRegion } from "./parts/live-region.tsx";
@@ -16,11 +18,13 @@ const views = [
 
 /** The whole page: where one is, what one does there, and the call that was made for it. */
 export function App() {
-  const view = usePage().address.view.value;
+  const page = usePage();
+  const view = page.address.view.value;
+  useEffect(() => listenToKeys(page), [page]);
   return (
     <div class="shell">
       <header class="shell-header row">
-        <button type="button" class="skip" onClick={() => document.querySelector("main")?.focus()}>
+        <button type="button" class="skip heard-only" onClick={() => document.querySelector("main")?.focus()}>
           Skip to the content
         </button>
         <h1 class="shell-name">Kibitz</h1>

@@ -1,7 +1,6 @@
 import { useEffect } from "preact/hooks";
 import { BoardView } from "../board/board-view.tsx";
 import { EvaluationBar } from "../board/evaluation-bar.tsx";
-import { listenToKeys } from "../moves/keys.ts";
 import { MoveList } from "../moves/move-list.tsx";
 import { MoveTools } from "../moves/move-tools.tsx";
 import { Steps } from "../moves/steps.tsx";
@@ -23,7 +22,6 @@ export function Analysis() {
   useEffect(() => analysis.follow(), []);
   useEffect(() => announceMoves(game), []);
   useEffect(() => announceScores(analysis), []);
-  useEffect(() => listenToKeys({ game, playBest: analysis.playBest }), []);
   return (
     <section aria-labelledby="analysis-title">
       <h2 id="analysis-title" class="heard-only">

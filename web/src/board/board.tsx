@@ -20,6 +20,14 @@ export interface Arrow {
   readonly rank: number;
 }
 
+/** A sign at a corner of a square, such as `??` for a blunder. Words for it stand beside the board. */
+export interface Glyph {
+  readonly square: SquareName;
+  readonly sign: string;
+  /** A CSS colour. */
+  readonly colour: string;
+}
+
 /** The ways to use a board. */
 export type BoardUse =
   | { readonly kind: "look" }
@@ -50,16 +58,15 @@ export interface BoardProps {
   /** Whose king is in check. */
   readonly check?: Color | undefined;
   readonly arrows?: readonly Arrow[];
-  readonly use?: BoardUse;
+  readonly glyph?: Glyph | undefined;
+  readonly use: BoardUse;
   /** Takes chessground, for what comes from outside of the board, such as spare pieces. */
   readonly onReady?: (api: Api) => void;
 }
 
-const lookOnly: BoardUse = { kind: "look" };
-
 /** A chess board for pointer, keyboard and screen reader, that shows what it is told and tells what its user does. */
 export function Board(props: BoardProps) {
-  const { label, fen, orientation, arrows = [], use = lookOnly } = props;
+  const { label, fen, orientation, arrows = [], glyph, use } = props;
   const place = useRef<HTMLDivElement>(null);
   const board = useRef<Api>(undefined);
   // Chessground keeps the first functions that it gets for a while, so it gets ones that ask for the latest.
@@ -88,13 +95,12 @@ export function Board(props: BoardProps) {
     setHeld(undefined);
     setPromoting(undefined);
   }, [fen, orientation, props.lastMove?.join(), props.check, use.kind, targetsOf(use), brushOf(use)]);
-  useEffect(
-    () => board.current?.setAutoShapes(arrows.map(shapeOf)),
-    [arrows.map(({ from, to, rank }) => `${from}${to}${rank}`).join()],
-  );
+  const signs = glyph ? [{ orig: glyph.square, label: { text: glyph.sign, fill: glyph.colour } }] : [];
+  const shapes = [...arrows.map(shapeOf), ...signs];
+  useEffect(() => board.current?.setAutoShapes(shapes), [JSON.stringify(shapes)]);
 
   function onMoved(from: SquareName, to: SquareName) {
-    const { use: now = lookOnly, fen: shown } = latest.current;
+    const { use: now, fen: shown } = latest.current;
     setHeld(undefined);
     if (now.kind !== "play") {
       return;
@@ -108,14 +114,14 @@ export function Board(props: BoardProps) {
   }
 
   function onChanged() {
-    const { use: now = lookOnly } = latest.current;
+    const { use: now } = latest.current;
     if (now.kind === "set-up" && board.current) {
       now.onPieces(board.current.getFen());
     }
   }
 
   function onSelected(square: string) {
-    const { use: now = lookOnly } = latest.current;
+    const { use: now } = latest.current;
     if (now.kind === "set-up" && now.brush !== undefined) {
       now.onPaint(square as SquareName);
     }
@@ -174,7 +180,7 @@ function shapeOf({ from, to, rank }: Arrow): DrawShape {
     : { orig: from, dest: to, brush: "paleGrey", modifiers: { lineWidth: 8 } };
 }
 
-function configOf({ fen, orientation, lastMove, check, use = lookOnly }: BoardProps): Config {
+function configOf({ fen, orientation, lastMove, check, use }: BoardProps): Config {
   const isSetUp = use.kind === "set-up";
   const moves = isSetUp && use.brush === undefined;
   return {

@@ -4,7 +4,7 @@ import { makeUci, parseSquare } from "chessops/util";
 import { useMemo } from "preact/hooks";
 import type { MoveDescription } from "../../../src/chess/moves.ts";
 import type { Position } from "../../../src/chess/position.ts";
-import { type Arrow, Board } from "../board/board.tsx";
+import { type Arrow, Board, type Glyph } from "../board/board.tsx";
 import { usePage } from "../page.ts";
 import { stepByWheel } from "./step-by-wheel.ts";
 import "./moves.css";
@@ -15,12 +15,13 @@ interface GameBoardProps {
   /** The move that led to the position. */
   readonly last: MoveDescription | undefined;
   readonly arrows: readonly Arrow[];
+  readonly glyph?: Glyph | undefined;
   /** True if the position is not the one that moves are played from. */
   readonly isPreview?: boolean;
 }
 
 /** A board on which moves of the game can be played. The wheel of the mouse steps through the game. */
-export function GameBoard({ label, position, last, arrows, isPreview = false }: GameBoardProps) {
+export function GameBoard({ label, position, last, arrows, glyph, isPreview = false }: GameBoardProps) {
   const { game } = usePage();
   const { board, chess960, fen, turn } = position;
   const targets = useMemo(() => chessgroundDests(board, { chess960 }), [fen]);
@@ -30,7 +31,7 @@ export function GameBoard({ label, position, last, arrows, isPreview = false }: 
     game.play([makeUci(promotion ? { ...move, promotion } : move)]);
   };
   return (
-    <div class={isPreview ? "shown-board shown-board-preview" : "shown-board"} onWheel={onWheel}>
+    <div class={isPreview ? "shown-board-preview" : ""} onWheel={onWheel}>
       <Board
         label={label}
         fen={fen}
@@ -38,6 +39,7 @@ export function GameBoard({ label, position, last, arrows, isPreview = false }: 
         lastMove={last && ([last.from, last.to] as SquareName[])}
         check={board.isCheck() ? turn : undefined}
         arrows={arrows}
+        glyph={glyph}
         use={isPreview ? { kind: "look" } : { kind: "play", turn, targets, chess960, onMove }}
       />
     </div>

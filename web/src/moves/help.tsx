@@ -1,40 +1,28 @@
+import { usePage } from "../page.ts";
+
 const id = "keys";
-
-interface Key {
-  readonly key: string;
-  readonly use: string;
-  /** The only view that the key has a use in. */
-  readonly only?: "analysis" | "review";
-}
-
-const all: readonly Key[] = [
-  { key: "← →", use: "One move back or forward; so does the mouse wheel over the board" },
-  { key: "Home End", use: "First or last position" },
-  { key: "Shift + ← →", use: "Previous or next mistake", only: "review" },
-  { key: "Space", use: "Play the best move", only: "analysis" },
-  { key: "F", use: "Flip board" },
-  { key: "Ctrl + Z", use: "Undo the last move or change" },
-  { key: "?", use: "Show this list" },
-];
 
 /** Opens the list of keys. */
 export function showHelp(): void {
   (document.getElementById(id) as HTMLDialogElement | null)?.showModal();
 }
 
-interface HelpProps {
-  /** The view has mistakes to go to, and no best move to play. */
-  readonly isReview: boolean;
-}
-
-/** The keys of the page, in a dialog that {@link showHelp} opens. */
-export function Help({ isReview }: HelpProps) {
-  const keys = all.filter(({ only }) => only === undefined || (only === "review") === isReview);
+/** The keys of the view, in a dialog that {@link showHelp} opens. */
+export function Help() {
+  const isReview = usePage().address.view.value === "review";
+  const keys = [
+    ["← →", "One move back or forward; so does the mouse wheel over the board"],
+    ["Home End", "First or last position"],
+    isReview ? ["Shift + ← →", "Previous or next mistake"] : ["Space", "Play the best move"],
+    ["F", "Flip board"],
+    ["Ctrl + Z", "Undo the last move or change"],
+    ["?", "Show this list"],
+  ];
   return (
-    <dialog id={id} class="keys" aria-labelledby="keys-title">
+    <dialog id={id} class="keys panel" aria-labelledby="keys-title">
       <h2 id="keys-title">Keys</h2>
-      <dl>
-        {keys.map(({ key, use }) => (
+      <dl class="pairs">
+        {keys.map(([key, use]) => (
           <div key={key}>
             <dt>
               <kbd>{key}</kbd>

@@ -1,16 +1,9 @@
-import type { GameState, Step } from "../game/create-game.ts";
+import type { Step } from "../game/create-game.ts";
+import type { Page } from "../page.ts";
 import { showHelp } from "./help.tsx";
-import type { Mistakes } from "./steps.tsx";
-
-interface KeyUses {
-  readonly game: GameState;
-  readonly mistakes?: Mistakes;
-  /** Plays the best move that the engine has found so far. */
-  readonly playBest?: () => void;
-}
 
 /** Elements that use every key themselves. */
-const typing = "input:not([type=checkbox]), textarea, select, [contenteditable], dialog";
+const typing = "input:not([type=checkbox], [type=range]), textarea, select, [contenteditable], dialog";
 
 /** Elements that the space bar presses. */
 const pressable = "button, a, summary, input";
@@ -23,11 +16,12 @@ const steps: Readonly<Record<string, Step>> = {
 };
 
 /** Listens to the keys of the game, anywhere on the page where they mean nothing else. Returns a function that ends it. */
-export function listenToKeys(uses: KeyUses): () => void {
+export function listenToKeys(page: Page): () => void {
   const onKeyDown = (event: KeyboardEvent) => {
     const { target, defaultPrevented } = event;
     const isTyping = target instanceof Element && target.closest(typing) !== null;
-    if (!defaultPrevented && !isTyping && !event.altKey && useKey(event, uses)) {
+    const isSettingUp = page.address.view.peek() === "set-up";
+    if (!defaultPrevented && !isTyping && !isSettingUp && !event.altKey && useKey(event, page)) {
       event.preventDefault();
     }
   };
@@ -36,7 +30,7 @@ export function listenToKeys(uses: KeyUses): () => void {
 }
 
 /** Does what a key is for. Returns whether it is for anything. */
-function useKey(event: KeyboardEvent, { game, mistakes, playBest }: KeyUses): boolean {
+function useKey(event: KeyboardEvent, { game, review, analysis, address }: Page): boolean {
   const { key, target, shiftKey } = event;
   if (event.ctrlKey || event.metaKey) {
     const isUndo = key.toLowerCase() === "z" && !shiftKey;
@@ -45,17 +39,18 @@ function useKey(event: KeyboardEvent, { game, mistakes, playBest }: KeyUses): bo
     }
     return isUndo;
   }
+  const isReview = address.view.peek() === "review";
   const step = steps[key];
-  if (shiftKey && mistakes && (key === "ArrowLeft" || key === "ArrowRight")) {
-    mistakes.goTo(key === "ArrowLeft" ? "before" : "behind");
+  if (shiftKey && isReview && (key === "ArrowLeft" || key === "ArrowRight")) {
+    review.mistakes.goTo(key === "ArrowLeft" ? "before" : "behind");
   } else if (step && !shiftKey) {
     game.step(step);
   } else if (key === "f") {
     game.flip();
   } else if (key === "?") {
     showHelp();
-  } else if (key === " " && playBest && !(target instanceof Element && target.closest(pressable))) {
-    playBest();
+  } else if (key === " " && !isReview && !(target instanceof Element && target.closest(pressable))) {
+    analysis.playBest();
   } else {
     return false;
   }

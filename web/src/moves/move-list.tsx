@@ -9,8 +9,8 @@ import "./moves.css";
 /** Something to show beside a move, such as its judgement and its evaluation. */
 export interface MoveNote {
   readonly score: string;
-  /** The judgement: the sign behind the move, its class, and its words. It replaces the `?`, `??` and `?!` of the PGN. */
-  readonly judged?: { readonly sign: string; readonly name: string; readonly words: string } | undefined;
+  /** The judgement: its sign behind the move, and its name. It replaces the `?`, `??` and `?!` of the PGN. */
+  readonly judged: { readonly sign: string; readonly name: string } | undefined;
 }
 
 interface MoveListProps {
@@ -175,7 +175,7 @@ function MoveButton({ node, note, isNumbered, isCurrent, isTabStop, onChoose }: 
         {judged && (
           <>
             <span aria-hidden="true">{judged.sign}</span>
-            <span class="heard-only">, {judged.words}</span>
+            <span class="heard-only">, {judged.name}</span>
           </>
         )}
         {glyphs}

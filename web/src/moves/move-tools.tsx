@@ -1,14 +1,12 @@
+import { mainlineOf } from "../game/game.ts";
 import { usePage } from "../page.ts";
 
 /** Changes the tree of moves at the move on the board, and takes changes back. */
 export function MoveTools() {
-  const { at, path, promote, remove, undo, canUndo } = usePage().game;
-  const isInVariation = path.value.some(
-    (node, index) => index > 0 && path.value[index - 1]?.children[0] !== node,
-  );
+  const { game, at, promote, remove, undo, canUndo } = usePage().game;
   return (
     <div class="move-tools row">
-      {isInVariation && (
+      {!mainlineOf(game.value).includes(at.value) && (
         <button type="button" class="quiet" onClick={() => promote(at.value)}>
           Make main line
         </button>

@@ -3,52 +3,48 @@ import { Icon, type IconName } from "../parts/icon.tsx";
 import { Help, showHelp } from "./help.tsx";
 import "./moves.css";
 
-/** Moves between the mistakes of a review. */
-export interface Mistakes {
-  has(direction: "before" | "behind"): boolean;
-  goTo(direction: "before" | "behind"): void;
-}
-
 /** Buttons that step through the game and turn the board, for pointers and fingers. Keys do the same. */
-export function Steps({ mistakes }: { readonly mistakes?: Mistakes }) {
-  const { path, line, step, flip } = usePage().game;
+export function Steps() {
+  const { game, review, address } = usePage();
+  const { path, line, step, flip } = game;
+  const { has, goTo } = review.mistakes;
   const isStart = path.value.length === 1;
   const isEnd = path.value.length === line.value.length;
   return (
     <fieldset class="steps">
-      <Help isReview={mistakes !== undefined} />
+      <Help />
       <legend class="heard-only">Steps</legend>
-      <StepButton icon="first" label="First position" isOff={isStart} onStep={() => step("first")} />
-      <StepButton icon="back" label="One move back" isOff={isStart} onStep={() => step("back")} />
-      <StepButton icon="forward" label="One move forward" isOff={isEnd} onStep={() => step("forward")} />
-      <StepButton icon="last" label="Last position" isOff={isEnd} onStep={() => step("last")} />
-      {mistakes && (
+      <StepButton label="First position" icon="first" isOff={isStart} onStep={() => step("first")} />
+      <StepButton label="One move back" icon="back" isOff={isStart} onStep={() => step("back")} />
+      <StepButton label="One move forward" icon="forward" isOff={isEnd} onStep={() => step("forward")} />
+      <StepButton label="Last position" icon="last" isOff={isEnd} onStep={() => step("last")} />
+      {address.view.value === "review" && (
         <>
           <StepButton
-            icon="back"
             label="Previous mistake"
+            icon="back"
             sign="?"
-            isOff={!mistakes.has("before")}
-            onStep={() => mistakes.goTo("before")}
+            isOff={!has("before")}
+            onStep={() => goTo("before")}
           />
           <StepButton
-            icon="forward"
             label="Next mistake"
+            icon="forward"
             sign="?"
-            isOff={!mistakes.has("behind")}
-            onStep={() => mistakes.goTo("behind")}
+            isOff={!has("behind")}
+            onStep={() => goTo("behind")}
           />
         </>
       )}
-      <StepButton icon="flip" label="Flip board" onStep={flip} />
-      <StepButton icon="help" label="Keys" onStep={showHelp} />
+      <StepButton label="Flip board" icon="flip" onStep={flip} />
+      <StepButton label="Keys" icon="help" onStep={showHelp} />
     </fieldset>
   );
 }
 
 interface StepButtonProps {
-  readonly icon: IconName;
   readonly label: string;
+  readonly icon: IconName;
   /** Beside the icon. */
   readonly sign?: string;
   /** True if it leads nowhere now. The button stays enabled, because a disabled button loses the focus. */
@@ -56,7 +52,7 @@ interface StepButtonProps {
   onStep(): void;
 }
 
-function StepButton({ icon, label, sign, isOff = false, onStep }: StepButtonProps) {
+function StepButton({ label, icon, sign, isOff = false, onStep }: StepButtonProps) {
   return (
     <button
       type="button"

@@ -1,9 +1,8 @@
 import type { SquareName } from "chessops/types";
 import { GameBoard } from "../moves/game-board.tsx";
+import { numberedMove } from "../moves/move-number.ts";
 import { usePage } from "../page.ts";
-import { GlyphOnBoard } from "./glyph-on-board.tsx";
 import { judgedOf } from "./judged.ts";
-import { numberedMove } from "./numbered-move.ts";
 
 /** The board of the review. It shows the judgement of a move and the better one; legal moves can be tried on it. */
 export function ReviewBoard() {
@@ -14,16 +13,15 @@ export function ReviewBoard() {
   const judged = judgedOf(reviewed);
   const best = reviewed?.best?.move?.uci === move?.uci ? undefined : reviewed?.best?.move;
   return (
-    <>
-      <GameBoard
-        label={move ? `Position after ${numberedMove(node)}` : "Start of the game"}
-        position={position}
-        last={move}
-        arrows={best ? [{ from: best.from as SquareName, to: best.to as SquareName, rank: 1 }] : []}
-      />
-      {judged && move && (
-        <GlyphOnBoard judged={judged} square={move.to as SquareName} orientation={game.orientation.value} />
-      )}
-    </>
+    <GameBoard
+      label={move ? `Position after ${numberedMove(node)}` : "Start of the game"}
+      position={position}
+      last={move}
+      arrows={best ? [{ from: best.from as SquareName, to: best.to as SquareName, rank: 1 }] : []}
+      glyph={
+        judged &&
+        move && { square: move.to as SquareName, sign: judged.sign, colour: `var(--${judged.name})` }
+      }
+    />
   );
 }

@@ -1,10 +1,9 @@
 import { useEffect, useRef } from "preact/hooks";
-import { listenToKeys } from "../moves/keys.ts";
 import { usePage } from "../page.ts";
 import { announce } from "../parts/live-region.tsx";
 import { GameInput } from "./game-input.tsx";
 import { judgedOf } from "./judged.ts";
-import { numberedMove } from "./numbered-move.ts";
+import { numberedMove } from "../moves/move-number.ts";
 import { ReviewedGame } from "./reviewed-game.tsx";
 import { scoreWords } from "./score-words.ts";
 import "./review.css";
@@ -14,7 +13,6 @@ export function Review() {
   const { game, review, analysis, pasted } = usePage();
   const { waiting } = pasted;
   const { takeText, takeFile } = review.input;
-  useEffect(() => listenToKeys({ game, mistakes: review.mistakes }), []);
   useEffect(() => {
     const given = waiting.value;
     if (given?.kind === "pgn") {
@@ -49,7 +47,7 @@ function useStepAnnouncements(): void {
   useEffect(() => {
     if (isFirst.current) {
       isFirst.current = false;
-    } else if (!document.activeElement?.matches("[role=slider]")) {
+    } else if (!document.activeElement?.matches("[type=range]")) {
       const move = review.reviewOf(node);
       const parts = node.move
         ? [numberedMove(node), judgedOf(move)?.name, scoreWords(move?.evaluation)]

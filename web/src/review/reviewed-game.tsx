@@ -22,19 +22,13 @@ export function ReviewedGame() {
   const { percent, text } = useScore();
   const noteOf = (node: GameNode): MoveNote | undefined => {
     const move = review.reviewOf(node);
-    const judged = judgedOf(move);
-    return (
-      move && {
-        score: scoreText(move.evaluation),
-        judged: judged && { sign: judged.sign, name: judged.name, words: judged.title.toLowerCase() },
-      }
-    );
+    return move && { score: scoreText(move.evaluation), judged: judgedOf(move) };
   };
   return (
     <BoardView
       bar={<EvaluationBar percent={percent} score={text} orientation={game.orientation.value} />}
       board={<ReviewBoard />}
-      tools={<Steps mistakes={review.mistakes} />}
+      tools={<Steps />}
     >
       <ReviewProgress />
       <CommentPanel />
