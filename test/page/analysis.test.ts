@@ -218,7 +218,7 @@ describeWith("chromium")("the analysis", () => {
 
   test("a position of a reviewed game is not searched again, but a deeper search of it is", async () => {
     const { page, state } = await open("#review&pgn=1._e4_e5_2._Nf3_*&ply=1&depth=4");
-    await page.getByRole("button", { name: "Download PGN" }).waitFor();
+    await page.getByRole("link", { name: "Download PGN" }).waitFor();
     const searches = searchesOf(page);
     await page.getByRole("link", { name: "Analysis" }).click();
     await state.getByText("Depth 4", { exact: true }).waitFor();

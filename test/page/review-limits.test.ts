@@ -21,7 +21,7 @@ describeWith("chromium")("the review of a game, within a plan", () => {
     }),
   );
 
-  const isDone = (page: Page) => page.getByRole("button", { name: "Download PGN" }).waitFor();
+  const isDone = (page: Page) => page.getByRole("link", { name: "Download PGN" }).waitFor();
 
   // First, because a used-up window is refused before a game is read.
   test("a game beyond the plan is shown at once, and the page says which moves are reviewed", async () => {

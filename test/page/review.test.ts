@@ -63,7 +63,7 @@ describeWith("chromium")("the review of a game", () => {
   }
 
   const graphOf = (page: Page) => page.getByRole("slider", { name: "White’s chances" });
-  const isDone = (page: Page) => page.getByRole("button", { name: "Download PGN" }).waitFor();
+  const isDone = (page: Page) => page.getByRole("link", { name: "Download PGN" }).waitFor();
   const commentOf = (page: Page) => page.getByRole("region", { name: "Comment on the move" });
   const movesOf = (page: Page) => page.getByRole("list", { name: "Moves" });
 
@@ -94,7 +94,7 @@ describeWith("chromium")("the review of a game", () => {
     const graph = graphOf(page);
     await isDone(page);
     expect((await page.evaluate<readonly string[]>("[...progress]")).length).toBeGreaterThan(2);
-    expect(await graph.getAttribute("aria-valuemax")).toBe("14");
+    expect(await graph.getAttribute("max")).toBe("14");
     await page.getByText(/^C41 Philidor/).waitFor();
     await page.getByRole("heading", { name: "Paul Morphy 1–0 Duke Karl" }).waitFor();
 
@@ -117,7 +117,7 @@ describeWith("chromium")("the review of a game", () => {
 
     await movesOf(page).getByRole("button", { name: /^Qxf3/ }).click();
     await page.getByRole("grid", { name: "Position after 5. Qxf3" }).waitFor();
-    expect(await graph.getAttribute("aria-valuenow")).toBe("9");
+    expect(await graph.inputValue()).toBe("9");
     const box = await graph.boundingBox();
     await graph.click({ position: { x: ((box?.width ?? 0) * 3) / 14, y: 20 } });
     await page.getByRole("grid", { name: "Position after 2. Nf3" }).waitFor();
@@ -207,7 +207,7 @@ describeWith("chromium")("the review of a game", () => {
     await clickAt(page, page.locator('[data-square="d4"]'));
     await page.getByRole("grid", { name: "Position after 1. d4" }).waitFor();
     const downloading = page.waitForEvent("download");
-    await page.getByRole("button", { name: "Download PGN" }).click();
+    await page.getByRole("link", { name: "Download PGN" }).click();
     const pgn = await text(await (await downloading).createReadStream());
     expect(pgn).toContain("( 1. d4 )");
     expect(pgn).toContain("[%eval");
@@ -223,23 +223,12 @@ describeWith("chromium")("the review of a game", () => {
     await review(page, short);
     await isDone(page);
     const downloading = page.waitForEvent("download");
-    await page.getByRole("button", { name: "Download PGN" }).click();
+    await page.getByRole("link", { name: "Download PGN" }).click();
     const download = await downloading;
     expect(download.suggestedFilename()).toBe("Paul-Morphy-Duke-Karl-1858.11.02.pgn");
     const { pgn } = (await reviewOf(short, 5)) as { readonly pgn: string };
     expect(pgn).toContain("[%eval");
     expect(await text(await download.createReadStream())).toBe(pgn);
-  });
-
-  test("the address of a download lives longer than the click", async () => {
-    const page = await openReview(4);
-    await page.evaluate("globalThis.revoked = []; URL.revokeObjectURL = (address) => revoked.push(address)");
-    await review(page, mate);
-    await isDone(page);
-    const downloading = page.waitForEvent("download");
-    await page.getByRole("button", { name: "Download PGN" }).click();
-    await downloading;
-    expect(await page.evaluate("revoked")).toEqual([]);
   });
 
   test("a reload brings the review back, and so does its link", async () => {
@@ -406,7 +395,7 @@ describeWith("chromium")("the review of a game", () => {
     await page.getByText(/^Goes on in /).waitFor();
     relay.isRefusing = false;
     await isDone(page);
-    expect(await graphOf(page).getAttribute("aria-valuemax")).toBe("14");
+    expect(await graphOf(page).getAttribute("max")).toBe("14");
   });
 
   test("a review shows the accuracy by colour and phase as the API says it, and each judgement on the board with the better move as an arrow", async () => {
@@ -445,16 +434,18 @@ describeWith("chromium")("the review of a game", () => {
     await page.getByRole("slider", { name: "White’s chances" }).press("Home");
     for (const { move, judgement } of judged) {
       await page.getByRole("button", { name: "Next mistake" }).click();
-      const sign = page.locator(".review-glyph-sign");
+      const sign = page.locator(".cg-custom-svgs text");
       const signs: Readonly<Record<string, string>> = { inaccuracy: "?!", mistake: "?", blunder: "??" };
       await expect.poll(() => sign.textContent()).toBe(signs[judgement ?? ""]);
-      const [at, square] = await Promise.all([
-        page.locator(".review-glyph-ground").boundingBox(),
-        page.locator(`[data-square="${move.to}"]`).boundingBox(),
-      ]);
-      expect(Math.abs((at?.x ?? 0) - (square?.x ?? 0)), move.to).toBeLessThan(square?.width ?? 0);
-      expect(Math.abs((at?.y ?? 0) - (square?.y ?? 0)), move.to).toBeLessThan(square?.height ?? 0);
-      expect(await page.locator(".cg-shapes line, cg-board + svg line").count()).toBe(1);
+      // Chessground draws after Preact, so the sign of the mistake before may still be there.
+      const distance = async () => {
+        const at = await page.locator(".cg-custom-svgs circle").boundingBox();
+        const square = await page.locator(`[data-square="${move.to}"]`).boundingBox();
+        const [x, y] = [(at?.x ?? 0) - (square?.x ?? 0), (at?.y ?? 0) - (square?.y ?? 0)];
+        return Math.max(Math.abs(x), Math.abs(y)) / (square?.width ?? 0);
+      };
+      await expect.poll(distance, { message: move.to }).toBeLessThan(1);
+      await expect.poll(() => page.locator(".cg-shapes line, cg-board + svg line").count()).toBe(1);
     }
   });
 });

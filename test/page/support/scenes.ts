@@ -137,7 +137,7 @@ export const reviewScene: Scene = {
   address: "#review",
   async reach(page) {
     await beginReview(page, 8);
-    await page.getByRole("button", { name: /^Download/ }).waitFor();
+    await page.getByRole("link", { name: /^Download/ }).waitFor();
     await page.getByRole("button", { name: "Next mistake" }).click();
     await page.getByRole("button", { name: "Next mistake" }).click();
     await isStill(page);

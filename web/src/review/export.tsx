@@ -3,9 +3,6 @@ import { CopyButton } from "../parts/copy-button.tsx";
 import { fileNameOf } from "./found-games.ts";
 import { reviewedPgn } from "./reviewed-pgn.ts";
 
-/** How long the browser may take to begin a download, in milliseconds: some read the address after the click. */
-const downloadMs = 60_000;
-
 /** The game with its review as a PGN, and a link to the review. */
 export function Export() {
   const { game, review, address } = usePage();
@@ -13,26 +10,21 @@ export function Export() {
   if (state.kind !== "done") {
     return null;
   }
-  const pgn = () => reviewedPgn(state.review.pgn, game.game.peek());
+  const pgn = reviewedPgn(state.review.pgn, game.game.value);
   const link = address.link();
   return (
     <section class="panel row" aria-labelledby="export-title">
       <h3 id="export-title">Export</h3>
-      <button type="button" onClick={() => download(pgn(), fileNameOf(game.game.peek().tags))}>
+      <a
+        class="button"
+        href={`data:application/x-chess-pgn,${encodeURIComponent(pgn)}`}
+        download={fileNameOf(game.game.value.tags)}
+      >
         Download PGN
-      </button>
-      <CopyButton label="Copy PGN" face="Copy PGN" text={pgn} />
+      </a>
+      <CopyButton label="Copy PGN" face="Copy PGN" text={() => pgn} />
       {/* A link has no room for a long game. */}
       {link.includes("pgn=") && <CopyButton label="Copy link" face="Copy link" text={() => link} />}
     </section>
   );
-}
-
-function download(pgn: string, name: string): void {
-  const address = URL.createObjectURL(new Blob([pgn], { type: "application/x-chess-pgn" }));
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), downloadMs);
 }

@@ -20,19 +20,15 @@ const sliceCharacters = 128 * 1024;
  */
 export async function foundGames(text: string): Promise<readonly FoundGame[]> {
   const games: FoundGame[] = [];
-  for await (const source of splitGames(inSlices(text))) {
+  for await (const source of splitGames(inSlices(text.replaceAll(/\r\n?/g, "\n")))) {
     games.push({ number: games.length + 1, text: source.text, tags: tagsOf(source.text) });
   }
   return games;
 }
 
-/** Slices that end at the end of a line. */
 async function* inSlices(text: string): AsyncGenerator<string, void> {
-  for (let begin = 0; begin < text.length; ) {
-    const newline = text.indexOf("\n", begin + sliceCharacters);
-    const end = newline === -1 ? text.length : newline + 1;
-    yield text.slice(begin, end).replaceAll(/\r\n?/g, "\n");
-    begin = end;
+  for (let begin = 0; begin < text.length; begin += sliceCharacters) {
+    yield text.slice(begin, begin + sliceCharacters);
     await new Promise((resolve) => setTimeout(resolve));
   }
 }

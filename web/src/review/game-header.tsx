@@ -21,11 +21,9 @@ export function GameHeader() {
   const about = ["Event", "Site", "Date", "TimeControl"].flatMap((name) => known(tags, name) ?? []);
   return (
     <header class="review-header">
-      <h3 ref={title} class="review-players" tabIndex={-1}>
+      <h3 ref={title} class="review-players row" tabIndex={-1}>
         <Player tags={tags} name="White" />
-        <span class="review-result figures">
-          {result === "*" ? "–" : result.replaceAll("1/2", "½").replace("-", "–")}
-        </span>
+        <span>{result === "*" ? "–" : result.replaceAll("1/2", "½").replace("-", "–")}</span>
         <Player tags={tags} name="Black" />
       </h3>
       {opening && (
@@ -42,7 +40,7 @@ export function GameHeader() {
       {tags.size > 0 && (
         <details>
           <summary>Game details</summary>
-          <dl class="review-tags">
+          <dl class="pairs">
             {[...tags].map(([name, value]) => (
               <div key={name}>
                 <dt>{name}</dt>
@@ -65,7 +63,7 @@ function Player({ tags, name }: PlayerProps) {
   const rating = known(tags, `${name}Elo`);
   const title = known(tags, `${name}Title`);
   return (
-    <span class={`review-player review-player-${name.toLowerCase()}`}>
+    <span class="review-player">
       {title && <span class="quiet-text">{title} </span>}
       {known(tags, name) ?? name}
       {rating && <span class="quiet-text figures"> {rating}</span>}

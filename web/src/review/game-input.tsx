@@ -54,7 +54,7 @@ function GameField() {
   }, [refusal.value]);
   return (
     <form
-      class="game-field"
+      class="game-field stack"
       onSubmit={(event) => {
         event.preventDefault();
         void takeText(text.value);

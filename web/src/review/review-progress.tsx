@@ -7,22 +7,23 @@ import { ProblemView } from "../problem/problem-view.tsx";
 /** How far the review is, and what can be done about it; nothing if all moves are reviewed. */
 export function ReviewProgress() {
   const { game, review } = usePage();
-  const { start, startSuggested, again, stop } = review;
+  const { start, startSuggested, stop } = review;
+  const again = () => start(game.reviewed.peek());
   const state = review.progress.value;
   const [done, all] = [review.moves.value.length, review.plies.value];
   useAnnouncements();
   switch (state.kind) {
     case "none":
       return (
-        <div class="review-progress row">
-          <button type="button" class="first" onClick={() => start()}>
+        <div class="row">
+          <button type="button" class="first" onClick={again}>
             Review this game
           </button>
         </div>
       );
     case "running":
       return (
-        <div class="review-progress row">
+        <div class="row">
           <progress max={all} value={done} aria-label="Reviewed positions" />
           <span class="figures">
             {state.queued
@@ -36,7 +37,7 @@ export function ReviewProgress() {
       );
     case "stopped":
       return (
-        <div class="review-progress row">
+        <div class="row">
           <span class="figures">
             Stopped after {done} of {all} positions
           </span>
@@ -53,7 +54,7 @@ export function ReviewProgress() {
       const line = mainlineOf(game.game.value);
       const [last, end] = [line[all], line.at(-1)];
       return last && end && last !== end ? (
-        <p class="review-progress">
+        <p>
           Moves 1–{movesTo(last)} of {movesTo(end)} are reviewed.
         </p>
       ) : null;

@@ -17,7 +17,7 @@ export function ViolationInText({
   const { suggested } = violation;
   const { before, marked, behind } = lineAround(text, violation);
   return (
-    <div class="text-fault">
+    <div class="game-refusal stack">
       <p>{violation.message}</p>
       <p class="text-fault-line">
         <code>
@@ -27,10 +27,12 @@ export function ViolationInText({
         </code>
       </p>
       {suggested !== undefined && (
-        <button type="button" onClick={() => read(suggested)}>
-          {/* The other suggestion has English letters for the pieces. */}
-          {text.startsWith(suggested) ? "Review the game up to there" : "Review it in English letters"}
-        </button>
+        <div class="row">
+          <button type="button" onClick={() => read(suggested)}>
+            {/* The other suggestion has English letters for the pieces. */}
+            {text.startsWith(suggested) ? "Review the game up to there" : "Review it in English letters"}
+          </button>
+        </div>
       )}
     </div>
   );
