@@ -230,8 +230,6 @@ export function createAddress({ game, settings }: AddressedParts) {
       write();
       endEffect = effect(follow);
       window.addEventListener("popstate", read, ended);
-      // A reload right after a step would lose the step.
-      window.addEventListener("beforeunload", () => isWritten || write(), ended);
     },
 
     dispose(): void {

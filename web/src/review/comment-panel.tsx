@@ -3,13 +3,12 @@ import { useId } from "preact/hooks";
 import type { Score } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { AlternativeMove, MoveReview } from "../../../gen/chess/analysis/v1/game_pb.ts";
 import { commentTexts, type GameNode } from "../game/game.ts";
-import { moveNumber } from "../moves/move-number.ts";
+import { moveNumber, numberedMove } from "../moves/move-number.ts";
 import { usePage } from "../page.ts";
 import { scoreText } from "../parts/score-text.ts";
 import { Countdown } from "../problem/countdown.tsx";
 import { clockText } from "./clock-text.ts";
 import { judgedOf, remarksOn } from "./judged.ts";
-import { numberedMove } from "../moves/move-number.ts";
 import { useScore } from "./use-score.ts";
 import "./comment-panel.css";
 

@@ -1,9 +1,9 @@
 import type { MoveReview } from "../../../gen/chess/analysis/v1/game_pb.ts";
 import type { GameNode } from "../game/game.ts";
 import type { GraphBand, GraphPoint } from "../graph/graph.tsx";
+import { numberedMove } from "../moves/move-number.ts";
 import { scoreText } from "../parts/score-text.ts";
 import { judgedOf, phases } from "./judged.ts";
-import { numberedMove } from "../moves/move-number.ts";
 
 /**
  * White's chances over the plies of a game: `x` is the ply, 0 for the start, `y` 0 to 100.

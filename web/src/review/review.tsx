@@ -1,9 +1,9 @@
 import { useEffect, useRef } from "preact/hooks";
+import { numberedMove } from "../moves/move-number.ts";
 import { usePage } from "../page.ts";
 import { announce } from "../parts/live-region.tsx";
 import { GameInput } from "./game-input.tsx";
 import { judgedOf } from "./judged.ts";
-import { numberedMove } from "../moves/move-number.ts";
 import { ReviewedGame } from "./reviewed-game.tsx";
 import { scoreWords } from "./score-words.ts";
 import "./review.css";
