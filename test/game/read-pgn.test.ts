@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { inOneGo } from "../../src/chess/in-one-go.ts";
 import type { MoveDescription } from "../../src/chess/moves.ts";
 import { gameFromMoves, gameFromPgn, playMoves } from "../../src/game/game.ts";
+import { quotes } from "../../src/game/pgn-scanner.ts";
 import { readPgn } from "../../src/game/read-pgn.ts";
 import { startFen } from "../chess/validated.ts";
 import { errorOf, gameOf, sansOf } from "./games.ts";
@@ -294,7 +295,7 @@ function targetOf(san: string): string {
 function mainLineIn(text: string): string {
   let depth = 0;
   const plain = text
-    .replaceAll(/^\s*\[[^\s"]+ *"[^\n]*?" *\]/gm, "")
+    .replaceAll(new RegExp(`^\\s*\\[[^\\s${quotes}]+ *[${quotes}][^\\n]*?[${quotes}] *\\]`, "gm"), "")
     .replaceAll(/\{[^}]*\}|(?<![{][^}]*);.*$|^%.*$/gm, " ")
     .replaceAll("♘", "N")
     .replaceAll(/\b[kqrn](?=[a-h]?[1-8]?[-x:]?[a-h][1-8])/g, (piece) => piece.toUpperCase())

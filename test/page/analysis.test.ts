@@ -25,10 +25,7 @@ describeWith("chromium")("the analysis", () => {
     await state.getByText("Depth 8", { exact: true }).waitFor();
     expect(await lines.count()).toBe(2);
     expect(await score.getAttribute("aria-valuetext")).toMatch(/^[+−]?\d\.\d\d$/);
-    await page
-      .getByText(/^\d+\.\d%$/)
-      .first()
-      .waitFor();
+    await page.getByText(/^White \d+\.\d%$/).waitFor();
     const graph = page.getByRole("img", { name: /^Score by depth\. Depth 8: / });
     expect(await graph.isVisible()).toBe(false);
     await page.getByText(/^depth 8\/\d+ · .* nodes · .* · Stockfish/).click();
