@@ -21,7 +21,7 @@ const modes: readonly [name: string, env: Readonly<Record<string, string>>][] = 
   ],
 ];
 
-/** A game of nearly 600 plies, which is the longest that a request may have. */
+/** A game of 596 plies; a request may have 600 at most. */
 const shuffle = Array.from({ length: 149 }, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat();
 
 describe.each(modes)("in the mode %s", (mode, env) => {

@@ -92,6 +92,10 @@ describeWith("chromium")("the page, as it is served", () => {
         ["dark", "rgb(27, 26, 24)"],
       ] as const) {
         await page.emulateMedia({ colorScheme });
+        // Swagger UI fades from one colour to the other.
+        await page.evaluate(
+          "new Promise(requestAnimationFrame).then(() => Promise.allSettled(document.getAnimations().map((one) => one.finished)))",
+        );
         expect(await page.evaluate("getComputedStyle(document.documentElement).backgroundColor")).toBe(
           ground,
         );
