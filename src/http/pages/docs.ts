@@ -102,6 +102,7 @@ const docsHtml = (root: "./" | "../"): string =>
  * mode.
  */
 const docsStyle = `
+html.dark-mode { background: var(--ground) }
 .site-header { max-width: 1460px; padding-inline: 20px }
 .swagger-ui { background: none !important }
 @media (min-width: 40rem) { .swagger-ui { overflow-wrap: break-word } }
