@@ -29,6 +29,15 @@ describeWith("chromium")("texts that are pasted on the page", () => {
     }
   });
 
+  test("a game that is pasted is analysed from its first position, without a step", async () => {
+    const page = await kibitz.open();
+    await paste(page, "1. e4 e5 2. Nf3 *");
+    await analysisOf(page).moves.filter({ hasText: "Nf3" }).waitFor();
+    await analysisOf(page)
+      .state.getByText(/^Depth \d+/)
+      .waitFor();
+  });
+
   test("of two pasted positions the first is shown, and the page says so", async () => {
     const { page, fen: field, notice } = await open();
     await paste(page, `${fen}\n8/8/8/4k3/8/8/4P3/4K3 w - - 0 1`);

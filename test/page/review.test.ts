@@ -231,6 +231,14 @@ describeWith("chromium")("the review of a game", () => {
     expect(await text(await download.createReadStream())).toBe(pgn);
   });
 
+  test("a reload keeps a text that cannot be read in its field", async () => {
+    const page = await openReview(2);
+    await review(page, "1. e4 e5 2. Ke3 *");
+    await page.getByText("'Ke3' is not a legal move for White").first().waitFor();
+    await page.reload();
+    await expect.poll(() => page.getByLabel("A game in PGN").inputValue()).toBe("1. e4 e5 2. Ke3 *");
+  });
+
   test("a reload brings the review back, and so does its link", async () => {
     const page = await openReview(5);
     await review(page, short);

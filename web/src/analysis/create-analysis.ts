@@ -168,11 +168,14 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
     const { fen } = game.game.peek().start.position;
     let isChosen =
       game.path.peek().length > 1 || fen !== standardStart || Object.keys(request.settings.peek()).length > 0;
+    const hasMoves = computed(() => game.game.value.start.children.length > 0);
     let isFirst = true;
     let key = client.key.peek();
     const ends = [
       effect(() => {
         questionKey.value;
+        // A game that was pasted may begin with the position that is on the board already.
+        hasMoves.value;
         const mayAsk = canAsk.value;
         isChosen ||= !isFirst;
         isFirst = false;

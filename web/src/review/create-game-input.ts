@@ -1,8 +1,12 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { GameState } from "../game/create-game.ts";
+import { store, stored } from "../parts/stored.ts";
 import { readPasted } from "../pasted-text.ts";
 import { type FoundGame, foundGames } from "./found-games.ts";
 import { placeOfToken, type TextPlace } from "./text-place.ts";
+
+/** The place of the field's text in the browser's storage. */
+const place = "kibitz-pgn";
 
 /** The largest file that is read, in MB. */
 const fileMaxMegabytes = 20;
@@ -26,17 +30,21 @@ interface Deps {
 
 /** The text of a game to review, and the games of a file. */
 export function createGameInput({ game, start }: Deps) {
-  const text = signal("");
+  const text = signal(stored("sessionStorage", place) ?? "");
   const found = signal<readonly FoundGame[]>([]);
   const refusal = signal<string | undefined>(undefined);
 
-  /** The field shows a text that could not be read, also that of a link. */
-  const endEffect = effect(() => {
-    const refused = game.refused.value;
-    if (refused?.kind === "pgn") {
-      text.value = refused.text;
-    }
-  });
+  const ends = [
+    // The field shows a text that could not be read, also that of a link.
+    effect(() => {
+      const refused = game.refused.value;
+      if (refused?.kind === "pgn") {
+        text.value = refused.text;
+      }
+    }),
+    // A reload loses no text, also one that is not a game yet.
+    effect(() => store("sessionStorage", place, text.value || undefined)),
+  ];
 
   function read(pgn: string): void {
     batch(() => {
@@ -105,6 +113,10 @@ export function createGameInput({ game, start }: Deps) {
       }
     },
 
-    dispose: endEffect,
+    dispose(): void {
+      for (const end of ends) {
+        end();
+      }
+    },
   };
 }
