@@ -91,3 +91,20 @@ test("a reviewed game keeps its text while variations are tried, and a new game 
   game.takeFen("startpos");
   expect(game.reviewed.value).toBeUndefined();
 });
+
+test("a review drops the lines of an earlier one, and keeps those of people and those that are tried later", () => {
+  const game = createGameState();
+  const judged = "{ (0.30 → -0.40) Inaccuracy. Nc3 was best. }";
+  game.takePgn(`1. e4 e5 2. f3?! ${judged} (2. Nf3 Nc6) (2. Nc3 {my idea}) (2. Nc3 Nf6) Nc6 *`);
+  game.review();
+  expect(pgnOfGame(game.game.value)).toContain(
+    `${judged} ( 2. Nf3 Nc6 ) ( 2. Nc3 { my idea } Nf6 ) 2... Nc6`,
+  );
+  game.takePgn(`1. e4 e5 2. f3?! ${judged} (2. Nf3 Nc6) (2. Nc3 Nf6) Nc6 *`);
+  game.review();
+  expect(pgnOfGame(game.game.value)).toContain(`${judged} ( 2. Nf3 Nc6 ) 2... Nc6`);
+  game.goTo(game.line.value[2] ?? game.game.value.start);
+  game.play(["Nc3"]);
+  game.review();
+  expect(pgnOfGame(game.game.value)).toContain("( 2. Nc3 )");
+});

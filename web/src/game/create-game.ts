@@ -13,6 +13,7 @@ import {
   play,
   promote,
   remove,
+  withoutOldLines,
 } from "./game.ts";
 import { gameFromPgn, type PgnReading, pgnOfGame } from "./pgn.ts";
 import { plainFen } from "./plain-fen.ts";
@@ -172,7 +173,10 @@ export function createGameState() {
 
     /** Requests the review of the game. @param text of the game as it was pasted */
     review(text = pgnOfGame(game.peek())): void {
-      moment.value = { ...moment.peek(), reviewed: text };
+      // Later reviews of the game keep the moves that were tried after the first.
+      const isFirst = moment.peek().reviewed === undefined;
+      const next = isFirst ? withoutOldLines(game.peek()) : game.peek();
+      moment.value = { ...moment.peek(), game: next, at: nodeOf(next, moment.peek().at).id, reviewed: text };
     },
 
     flip(): void {
