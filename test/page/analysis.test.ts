@@ -21,7 +21,7 @@ describeWith("chromium")("the analysis", () => {
   };
 
   test("an analysis shows score, lines, chances, figures and the folded graph as it deepens", async () => {
-    const { page, lines, score, heard, state } = await open("#moves=e4_e5_Nf3&depth=8&multipv=2");
+    const { page, lines, score, heard, state } = await open("#moves=c4_e5_g3&depth=8&multipv=2");
     await state.getByText("Depth 8", { exact: true }).waitFor();
     expect(await lines.count()).toBe(2);
     expect(await score.getAttribute("aria-valuetext")).toMatch(/^[+−]?\d\.\d\d$/);
