@@ -22,7 +22,7 @@ describeWith("chromium")("the address", () => {
     await first.page.getByRole("spinbutton", { name: "Lines" }).fill("2");
     const copy = first.page.getByRole("button", { name: "Copy link" });
     await copy.click();
-    // What is heard of it may be followed at once by what a search has found.
+    // The button is read instead of the live region, because the result of a search may follow there at once.
     await copy.filter({ hasText: "Copied" }).waitFor();
     const link = new URL(String(await first.page.evaluate("navigator.clipboard.readText()")));
     expect(link.hash).toBe("#moves=e4_e5_Nf3&ply=2&board=black&depth=3&multipv=2");

@@ -261,7 +261,7 @@ describeWith("chromium")("the call behind the page of a service that answers onl
   });
 });
 
-/** Where a page has a text that it must not have. */
+/** Returns the places of a page that contain a secret. */
 async function placesOf(page: Page, secret: string): Promise<readonly string[]> {
   const kept = `JSON.stringify({ ...localStorage }) + document.cookie + JSON.stringify(history.state)`;
   const places = {

@@ -40,14 +40,14 @@ describeWith("chromium")("a page that the browser has kept", () => {
   test("a page that was left during its search ends the search when it is shown again", async () => {
     const { page } = await open("#moves=e4_e5_Nf3&depth=15&multipv=2");
     await page.getByText(/^Depth \d+ …$/).waitFor();
-    // Whether it is kept then is the browser's matter.
+    // The browser may keep the page or load it again: both must end the search.
     await leaveAndComeBack(page);
     await page.getByText("Depth 15", { exact: true }).waitFor();
     expect(await page.getByRole("button", { name: "Stop" }).count()).toBe(0);
   });
 });
 
-/** Whether the page that was shown then was the one that was left. */
+/** Follows a link and goes back. Returns true if the browser kept the page. */
 async function leaveAndComeBack(page: Page): Promise<boolean> {
   await page.evaluate("window.wasLeft = true");
   await page.getByRole("link", { name: "API reference" }).first().click();

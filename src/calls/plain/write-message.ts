@@ -30,7 +30,7 @@ export function createRequestWriter(desc: DescMessage): (message: Message) => Js
 /**
  * Creates the writer of plain JSON for a type of message, from the type's descriptor. It writes every field under its proto name,
  * in the order of the proto, and `null` for a field that is not set. 64-bit integers become numbers, which are exact up to 2^53.
- * That is enough for the counters of a search.
+ * The counters of a search never reach it.
  *
  * @throws Error for types that the API does not use
  */

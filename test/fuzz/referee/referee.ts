@@ -58,7 +58,7 @@ export function startReferee(): Referee {
     stdio: ["pipe", "pipe", "inherit"],
   });
   const answers = answersOf(child);
-  // That it has ended is told to whoever waits.
+  // `answers` reports the end of the process to the caller.
   child.stdin.on("error", () => {});
   const ask = async (...question: readonly unknown[]): Promise<unknown> => {
     child.stdin.write(`${JSON.stringify(question)}\n`);

@@ -31,22 +31,22 @@ export interface UsedPage {
 export interface OpenOptions {
   /** Behind the address of the service: `#review`. */
   readonly address?: string;
-  /** Instead of the service: a proxy in front of it, with a `/` at its end. */
+  /** The address of a proxy in front of the service, with a `/` at its end. By default the service itself. */
   readonly base?: string;
-  /** 1280 by 800, unless given. */
+  /** The window; 1280 by 800 by default. */
   readonly size?: { readonly width: number; readonly height: number };
   readonly colours?: "light" | "dark";
   readonly reducedMotion?: boolean;
-  /** What else Chromium is to be told of this user. */
+  /** More options of the browser context. */
   readonly context?: BrowserContextOptions;
-  /** What the test makes the page complain of. */
+  /** Matches the console errors that the test provokes. Any other error fails the test. */
   readonly provoked?: RegExp;
   /**
-   * Nobody has used its tab, and nobody will. Needed by tests that change what a tab keeps: its clock, network, speed and media; and by
-   * those for which it matters that the browser knows no file yet.
+   * True for a tab and browser context of its own. Needed by tests that change the clock, network, speed or media of a tab, or that
+   * need an empty browser cache.
    */
   readonly ownTab?: boolean;
-  /** Called before the page is asked for: for routes, and what has to listen from the beginning. */
+  /** Called before the page is loaded, to set routes and listeners. */
   readonly prepare?: (page: Page) => Promise<void> | void;
 }
 

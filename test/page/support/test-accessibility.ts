@@ -27,7 +27,7 @@ export function testAccessibility(
       await page.evaluate(axe.source);
       expect(await violationsIn(page, {}), "light").toEqual([]);
       await page.emulateMedia({ colorScheme: "dark" });
-      // All that colours change.
+      // Only these rules depend on colours.
       expect(await violationsIn(page, { runOnly: ["color-contrast", "link-in-text-block"] }), "dark").toEqual(
         [],
       );
@@ -36,7 +36,7 @@ export function testAccessibility(
   );
 }
 
-/** What axe finds, in a line each. `axe.source` has been evaluated in the page before. */
+/** Returns the violations that axe finds, one line each. Evaluate `axe.source` in the page first. */
 export async function violationsIn(page: Page, options: axe.RunOptions): Promise<readonly string[]> {
   const { violations } = await page.evaluate<axe.AxeResults>(`axe.run(${JSON.stringify(options)})`);
   return violations.flatMap(({ id, nodes }) =>

@@ -13,9 +13,8 @@ import {
   play,
   promote,
   remove,
-  withoutOldLines,
 } from "./game.ts";
-import { gameFromPgn, type PgnReading, pgnOfGame } from "./pgn.ts";
+import { gameFromPgn, type PgnReading, pgnOfGame, withoutOldLines } from "./pgn.ts";
 import { plainFen } from "./plain-fen.ts";
 
 /** A text that could not be read. */

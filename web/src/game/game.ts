@@ -3,7 +3,7 @@ import type { MoveDescription } from "../../../src/chess/moves.ts";
 import { playGame, pliesMax } from "../../../src/chess/play-game.ts";
 import type { Position, PositionViolation, Validation, Warning } from "../../../src/chess/position.ts";
 import { validatePosition } from "../../../src/chess/validate-position.ts";
-import { withoutJudgement, withoutJudgements } from "../../../src/game/old-judgement.ts";
+import { withoutJudgement } from "../../../src/game/old-judgement.ts";
 import type { Result } from "../../../src/game/read-word.ts";
 
 /** A move of a game, or the start of the game. Immutable: an edit makes new nodes on the path to the start. */
@@ -252,32 +252,4 @@ export function joinChildren(
 function withNode(game: Game, ancestors: readonly GameNode[], node: GameNode): Game {
   const start = ancestors.reduceRight((child, parent) => withChild(parent, child), node);
   return { ...game, start };
-}
-
-/**
- * The game without the lines that an earlier review wrote beside its judgements. As in the service's own PGN, such a line is the last
- * variation that begins with the judgement's best move and has nothing but moves.
- */
-export function withoutOldLines(game: Game): Game {
-  return { ...game, start: withoutLinesAfter(game.start) };
-}
-
-function withoutLinesAfter(node: GameNode): GameNode {
-  const [next, ...variations] = node.children;
-  if (next === undefined) {
-    return node;
-  }
-  const data = { san: next.move?.san ?? "", comments: [...next.comments] };
-  for (const { best } of withoutJudgements(data, undefined).judgements) {
-    const index = variations.findLastIndex((variation) => variation.move?.san === best && isBare(variation));
-    variations.splice(index, index < 0 ? 0 : 1);
-  }
-  return { ...node, children: [withoutLinesAfter(next), ...variations] };
-}
-
-function isBare(first: GameNode): boolean {
-  return [first, ...lineAfter(first)].every(
-    ({ children, nags, comments, startingComments }) =>
-      children.length < 2 && nags.length + comments.length + startingComments.length === 0,
-  );
 }

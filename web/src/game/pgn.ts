@@ -3,6 +3,7 @@ import { inOneGo } from "../../../src/chess/in-one-go.ts";
 import { standardStart } from "../../../src/chess/validate-position.ts";
 import { KibitzError, type Violation } from "../../../src/errors/errors.ts";
 import { moveOfPgn, gameFromPgn as playPgn } from "../../../src/game/game.ts";
+import { withoutJudgements, withoutLines } from "../../../src/game/old-judgement.ts";
 import { readSentGame } from "../../../src/game/read-sent-game.ts";
 import {
   childOf,
@@ -147,18 +148,37 @@ export function mainlinePgn(game: Game): string {
   return pgnOfGame({ ...game, start: bare ?? game.start });
 }
 
+/** The game without the lines that an earlier review wrote beside its judgements, as the service removes them from its PGN. */
+export function withoutOldLines(game: Game): Game {
+  return { ...game, start: withoutLinesAfter(game.start) };
+}
+
+function withoutLinesAfter(node: GameNode): GameNode {
+  const [next, ...variations] = node.children;
+  if (next === undefined) {
+    return node;
+  }
+  const { judgements } = withoutJudgements(dataOf(next), undefined);
+  const written = variations.map(writtenFrom);
+  const kept = withoutLines(written, judgements);
+  const others = variations.filter((_, at) => kept.some((line) => line === written[at]));
+  return { ...node, children: [withoutLinesAfter(next), ...others] };
+}
+
 function withMoves<T extends Node<PgnNodeData>>(into: T, { children }: GameNode): T {
-  into.children = children.map((child) => {
-    const { move, startingComments, comments, nags } = child;
-    return withMoves(
-      new ChildNode({
-        san: move?.san ?? "",
-        startingComments: [...startingComments],
-        comments: [...comments],
-        nags: [...nags],
-      }),
-      child,
-    );
-  });
+  into.children = children.map(writtenFrom);
   return into;
+}
+
+function writtenFrom(node: GameNode): ChildNode<PgnNodeData> {
+  return withMoves(new ChildNode(dataOf(node)), node);
+}
+
+function dataOf({ move, startingComments, comments, nags }: GameNode): PgnNodeData {
+  return {
+    san: move?.san ?? "",
+    startingComments: [...startingComments],
+    comments: [...comments],
+    nags: [...nags],
+  };
 }
