@@ -1,6 +1,6 @@
 import type { EngineBuild, EnginePath } from "./engine.ts";
 
-/** The engine versions that discovery found. Resolves the fields `engine` and `path` of a request to a build. */
+/** Resolves the fields `engine` and `path` of a request to a build that discovery found. */
 export interface Catalog {
   /** All versions, grouped by family, newest first. The family of `latest` comes first. */
   readonly versions: readonly EngineVersion[];
@@ -9,7 +9,7 @@ export interface Catalog {
   resolve(engine: string, path: EnginePath | "auto"): Resolution;
 }
 
-/** One version of an engine with one network, and its builds: at most one for each path. */
+/** A version of an engine with one network, which has at most one build for each path. */
 export interface EngineVersion {
   readonly id: string;
   /** The build that the path `auto` means. */
@@ -22,24 +22,15 @@ export interface EngineVersion {
 type Resolution =
   | { readonly kind: "build"; readonly build: EngineBuild }
   | { readonly kind: "unknown_engine" }
-  /**
-   * The version has no build for the path. `runnable` lists the paths that it has; it is empty if the request names `latest`, and
-   * no engine runs on the path.
-   */
+  /** The list `runnable` is empty if the request names `latest`, and no engine runs on the path. */
   | { readonly kind: "path_unavailable"; readonly runnable: readonly EnginePath[] };
 
 /**
- * Creates the catalog of the builds that discovery found.
- *
- * `auto` depends on the deployment, not on load. It means the native build, unless the version also has a WebAssembly build that
+ * `auto` depends on the deployment, not on load: it means the native build, unless the version also has a WebAssembly build that
  * is a different engine.
- *
- * `latest` means the newest stable version of Stockfish, whatever version numbers other families have. If there is no Stockfish,
- * it means a version of the first family by name that has a stable version. If the first family cannot run on a path, it means
- * another family on that path.
- *
- * @param defaultEngine the id that `latest` means instead
- * @throws Error if there is no build, or if no build has the id `defaultEngine`
+ * `latest` means the newest stable Stockfish, or else that of the first family by name that has a stable version; on a path which
+ * this family cannot run, it means another family. `defaultEngine` is the id that it means instead.
+ * Throws if there is no build, or no build has the id `defaultEngine`.
  */
 export function createCatalog(builds: readonly EngineBuild[], defaultEngine: string | undefined): Catalog {
   const found = versionsFrom(builds);
@@ -95,10 +86,7 @@ function versionsFrom(builds: readonly EngineBuild[]): readonly EngineVersion[] 
   });
 }
 
-/**
- * Groups versions by family, newest first. The family `first` comes first, then families with a stable version, then the others,
- * each by name.
- */
+/** The family `first` comes first, then those with a stable version, then others, by name; each is sorted newest first. */
 function orderFamilies(
   versions: readonly EngineVersion[],
   first: string,
@@ -113,24 +101,17 @@ function orderFamilies(
     .map(([, family]) => family.toSorted((a, b) => compareBuilds(b.defaultBuild, a.defaultBuild)));
 }
 
-/**
- * True if two builds of one version are the same engine, which means that the same search visits the same number of nodes. With
- * several threads these numbers vary, so they are not compared. If the numbers differ, the native build was modified, and `auto`
- * means the WebAssembly build.
- */
+/** Compares the nodes of the self-test, which vary with several threads. If they differ, the native build was modified. */
 function areAlike(native: EngineBuild, wasm: EngineBuild): boolean {
   return native.settings.threads > 1 || native.selfTestNodes === wasm.selfTestNodes;
 }
 
-/**
- * True if a version is a release that is not deprecated and has its full network. A lite network is used only if a request names
- * it.
- */
+/** A lite network is not stable, because it is used only if a request names it. */
 function isStable({ defaultBuild, deprecated }: EngineVersion): boolean {
   return isRelease(defaultBuild.version) && defaultBuild.net === "full" && !deprecated;
 }
 
-/** Sorts older builds before newer ones, lite networks before full ones, and then by id, so that the order is fixed. */
+/** Sorts older before newer, lite networks before full ones, and then by id, so that the order is fixed. */
 function compareBuilds(a: EngineBuild, b: EngineBuild): number {
   return (
     compareVersions(a.version, b.version) ||
@@ -139,17 +120,12 @@ function compareBuilds(a: EngineBuild, b: EngineBuild): number {
   );
 }
 
-/**
- * True if a version is a release: `19`, `15.1` and `v0.31.2` are, but `dev-20260110-3a1b2c4d`, `19-rc1` and `unknown` are not.
- */
+/** `19`, `15.1` and `v0.31.2` are releases; `dev-20260110-3a1b2c4d`, `19-rc1` and `unknown` are not. */
 function isRelease(version: string): boolean {
   return /^v?\d{1,16}(\.\d{1,16})*$/.test(version);
 }
 
-/**
- * Compares versions of one family number by number, older before newer: 15.10 comes after 15.2, and 15 equals 15.0. Versions that
- * are not releases come before the releases, in the order of their text, because a date follows `dev-`.
- */
+/** Sorts releases by number: 15.10 after 15.2, 15 equal to 15.0. Other versions come first, by text: a date follows `dev-`. */
 function compareVersions(a: string, b: string): number {
   if (isRelease(a) && isRelease(b)) {
     return byNumber.compare(shortest(a), shortest(b));

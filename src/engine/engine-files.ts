@@ -3,10 +3,7 @@ import { wasmBuilds } from "./backends/wasm/builds.ts";
 import { installedFiles } from "./backends/wasm/discover.ts";
 import { statsOf } from "./file-integrity.ts";
 
-/**
- * Returns a text that changes if a file of an engine is added, removed or replaced, because discovery may then find other
- * engines. Runs no engine, and reads no content, because a network has 99 MB.
- */
+/** Returns a text that changes if an engine file is added, removed or replaced. Reads no content: a network has 99 MB. */
 export async function stateOfEngineFiles(where: NativeSearch): Promise<string> {
   const modules = wasmBuilds.map(({ package: name, loader }) => installedFiles(name, loader));
   const native = await findExecutables(where, () => {});

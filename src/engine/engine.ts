@@ -1,63 +1,39 @@
 import type { Position } from "../chess/position.ts";
 import type { Score } from "../chess/score.ts";
 
-/**
- * The engine port: the types of builds, sessions, searches and their events, which a backend implements. They do not depend on
- * UCI.
- */
+/** The engine port, which a backend implements. It does not depend on UCI. */
 
-/** The way in which an engine is run: as WebAssembly, or as a native binary. */
 export type EnginePath = "wasm" | "native";
 
 /** The size of an engine's neural network. */
 export type Net = "full" | "lite";
 
-/** An engine binary that can be started. Its id, path and SHA-256 identify it. */
+/** Id, path and SHA-256 identify an engine build. */
 export interface EngineBuild {
-  /** The id, which names version and network: `stockfish-19`, `stockfish-19-lite`. */
+  /** The id names version and network: `stockfish-19`, `stockfish-19-lite`. */
   readonly id: string;
-  /** The name that the engine reports, such as `Stockfish 19 WASM`. */
   readonly name: string;
-  /** The author of the engine, as the engine reports it. */
   readonly author: string;
   readonly path: EnginePath;
   readonly family: string;
   readonly version: string;
   readonly net: Net;
-  /** The licence of the engine as an SPDX expression, if known. */
+  /** An SPDX expression, if the licence is known. */
   readonly license: string | undefined;
-  /** The day since which this build is deprecated, such as 2026-11-22; undefined if it is not deprecated. */
+  /** The day since which this build is deprecated, such as 2026-11-22. */
   readonly deprecatedSince: string | undefined;
-  /** The options that clients may set. */
   readonly options: readonly EngineOption[];
-  /** The operator's settings for every engine of this build. */
   readonly settings: EngineSettings;
-  /**
-   * True if equal searches gave equal answers in the self-test. Only answers of such a build are deterministic, and only they are
-   * cached.
-   */
+  /** True if equal searches of the self-test gave equal answers. Only answers of such a build are cached. */
   readonly reproducible: boolean;
-  /**
-   * The number of nodes that the fixed search of the self-test visits; undefined if the build is not reproducible. Two builds of
-   * one version and network must visit the same number, or they are not the same engine.
-   */
+  /** The nodes that the self-test visits, if reproducible: equal in builds of a version and network that are the same engine. */
   readonly selfTestNodes: number | undefined;
-  /** The path of the file that is run, for logs and digests. */
   readonly file: string;
   /** SHA-256 in lower-case hex: of the tested file if the engine is native, or of the pinned module if it is WebAssembly. */
   readonly sha256: string;
-  /**
-   * Checks, before an engine is started, that its files have not changed since discovery. If sizes or times differ, compares the
-   * content.
-   *
-   * @throws EngineFailure of the kind `no_start` if files were replaced or are gone
-   */
+  /** Throws `no_start` if files have changed since discovery. Compares the content only if sizes or times differ. */
   assertUnchanged(): Promise<void>;
-  /**
-   * Checks that the files of a WebAssembly engine have their pinned content. The first call reads all of them.
-   *
-   * @throws EngineFailure of the kind `no_start` if they do not
-   */
+  /** Throws `no_start` if a WebAssembly engine's files do not have their pinned content. The first call reads all of them. */
   assertGenuine(): Promise<void>;
 }
 
@@ -72,24 +48,23 @@ export type EngineOption = {
   | { readonly kind: "boolean"; readonly default: boolean }
 );
 
-/** The name, author and options that a started engine reports. */
 export interface EngineInfo {
   readonly name: string;
   readonly author: string;
   readonly options: readonly EngineOption[];
 }
 
-/** Values of engine options by their JSON names, validated against the options that the engine declares. */
+/** Values by the options' JSON names, validated against the options that the engine declares. */
 export type OptionValues = Readonly<Record<string, number | boolean>>;
 
 /** A search to run. All limits apply; the first one that is reached ends the search. */
 export interface SearchJob {
   readonly position: Position;
-  /** The depth limit in plies, at least 1; undefined if there is none. */
+  /** The depth limit in plies, at least 1. */
   readonly depth: number | undefined;
-  /** The largest number of positions to visit, at least 1; undefined if there is no such limit. Engines visit a few more. */
+  /** The limit of visited positions, at least 1. Engines visit a few more. */
   readonly nodes: number | undefined;
-  /** The time limit in milliseconds, at least 1. */
+  /** The time limit, at least 1. */
   readonly movetimeMs: number;
   /** The number of lines, at least 1. If fewer moves may be searched, the search reports one line for each of them. */
   readonly multipv: number;
@@ -103,13 +78,12 @@ export interface EngineLine {
   readonly depth: number;
   readonly seldepth: number;
   readonly score: Score;
-  /** The moves of the line in UCI, as the variant writes it. */
+  /** The moves in UCI, as the variant writes it. */
   readonly moves: readonly string[];
 }
 
 /** The state of a search: its newest iteration that is complete for every line. */
 export interface Snapshot {
-  /** The depth of the iteration, in plies. */
   readonly depth: number;
   /** True if at least one iteration is complete. If false, there is one line, the last one that the engine printed. */
   readonly complete: boolean;
@@ -121,9 +95,8 @@ export interface Snapshot {
 /** The engine's counters of the whole search so far. */
 export interface SearchCounters {
   readonly nodes: number;
-  /** The number of nodes that the engine visits per second. */
   readonly nps: number;
-  /** The time of the search in milliseconds, by the engine's clock. */
+  /** The time of the search by the engine's clock. */
   readonly timeMs: number;
   /** The filled part of the hash table, per mille. */
   readonly hashfull: number;
@@ -138,9 +111,7 @@ export interface SearchProgress {
   readonly snapshot: Snapshot;
 }
 
-/**
- * A callback for each state of a search. It runs while the engine's output is being read, so it must be quick and must not throw.
- */
+/** Runs while the engine's output is being read, so it must be quick and must not throw. */
 export type OnProgress = (progress: SearchProgress) => void;
 
 export interface SearchDone {
@@ -151,9 +122,8 @@ export interface SearchDone {
   /** The reply that the engine expects, in UCI. */
   readonly ponder: string | undefined;
   /**
-   * The limit that ended the search: `depth` only if the requested depth is complete for every line, or, if no depth was
-   * requested, the greatest depth of engines; `nodes` only if time cannot have ended the search; `stop` if the service ended the
-   * search before its time.
+   * The limit that ended the search. `depth`: the requested depth, or the greatest depth of engines, is complete for every line.
+   * `nodes`: time cannot have ended the search. `stop`: the service ended the search before its time.
    */
   readonly endedBy: "depth" | "nodes" | "time" | "stop";
 }
@@ -162,7 +132,7 @@ export interface SearchDone {
 export type FailureKind =
   /** The engine could not be started, or it ended before the search began. */
   | "no_start"
-  /** The engine's process ended by itself: it crashed, or closed its pipe. */
+  /** The engine's process crashed, or closed its pipe. */
   | "exited"
   /** Another process killed the engine, or the kernel did because memory was short. */
   | "killed"
@@ -182,18 +152,12 @@ interface FailureOptions extends ErrorOptions {
   readonly blamesPosition?: boolean;
 }
 
-/**
- * The error of a session whose engine failed. The session has then ended, except if the engine was only stopped before its first
- * line.
- */
+/** The error of an engine's session, which has then ended, unless the engine was only stopped before its first line. */
 export class EngineFailure extends Error {
   readonly kind: FailureKind;
-  /** The time in milliseconds after which an engine may be ready, if known. */
+  /** The time after which an engine may be ready, if known. */
   readonly retryAfterMs: number | undefined;
-  /**
-   * True if the same position may break another engine, too. By default, that is so if the engine crashed or exceeded the output
-   * limit, because neither a slow machine nor a kill from outside says anything about the position.
-   */
+  /** True if the position may break another engine, too. Slow machines and kills from outside do not blame the position. */
   readonly blamesPosition: boolean;
 
   constructor(kind: FailureKind, message: string, options: FailureOptions = {}) {
@@ -205,45 +169,34 @@ export class EngineFailure extends Error {
   }
 }
 
-/** The state of an engine. After each search it is `cleaning`: its options are reset and its hash table is cleared. */
+/** After each search, an engine is `cleaning`: its options are reset and its hash table is cleared. */
 export type EngineState = "greeting" | "idle" | "searching" | "cleaning" | "ended";
 
 /** A running engine, which serves one search at a time. */
 export interface EngineSession extends AsyncDisposable {
   readonly info: EngineInfo;
   readonly state: EngineState;
-  /** True unless the engine is gone, or about to be gone. */
   readonly alive: boolean;
-  /** Returns the resident memory of the engine in bytes, if the system reports it. */
+  /** Returns the resident memory, if the system reports it. */
   memoryBytes(): number | undefined;
   /** Resolves when the engine is gone: with its failure, or with undefined if the session was closed. */
   readonly exited: Promise<EngineFailure | undefined>;
   /**
-   * Runs a search. Settles when the engine can take the next search or is gone; the engine is cleaned after the caller has the
-   * answer.
-   *
-   * If `signal` is aborted, the engine is stopped, and killed if it has not stopped within 400 ms.
-   *
-   * @throws EngineFailure if the engine fails or has to be killed; the reason of `signal` if the engine stops
+   * Settles when the engine can take the next search or is gone; the engine is cleaned after the caller has the answer. If
+   * `signal` is aborted, the engine is stopped, and killed if it has not stopped within 400 ms. Throws an EngineFailure if the
+   * engine fails or is killed, and the reason of `signal` if it stops.
    */
   search(job: SearchJob, signal: AbortSignal, onProgress?: OnProgress): Promise<SearchDone>;
-  /**
-   * Ends the running search as if its time were over, so that its caller gets the result so far. Does nothing if there is no
-   * search.
-   */
+  /** Ends the running search, if any, as if its time were over: its caller gets the result so far. */
   cutShort(): void;
 }
 
 /** A backend, which runs engines on one path. Each folder under `backends/` implements one. */
 export interface EngineBackend {
   readonly path: EnginePath;
-  /** Finds the builds. Leaves out a build that cannot run, and logs the reason. */
+  /** Leaves out a build that cannot run, and logs the reason. */
   discover(signal: AbortSignal): Promise<readonly EngineBuild[]>;
-  /**
-   * Starts an engine of a build.
-   *
-   * @throws EngineFailure of the kind `no_start`
-   */
+  /** Throws an EngineFailure of the kind `no_start`. */
   start(build: EngineBuild, signal: AbortSignal): Promise<EngineSession>;
 }
 
@@ -254,11 +207,7 @@ export interface EngineSettings {
   readonly threads: number;
 }
 
-/**
- * Waits for a promise that ignores `signal`.
- *
- * @throws the reason of `signal` as soon as it is aborted; the result of the promise is then lost
- */
+/** Waits for a promise that ignores `signal`. Throws the reason of `signal` if aborted; the promise's result is then lost. */
 export async function beforeAbort<Value>(awaited: Promise<Value>, signal: AbortSignal): Promise<Value> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();

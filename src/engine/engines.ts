@@ -5,16 +5,14 @@ import type { EngineBackend, EngineBuild, EnginePath } from "./engine.ts";
 import { createPool, type EngineEvents, type EngineStatus } from "./pool.ts";
 import { createSearchWithRetry, type SearchWithRetry } from "./search-with-retry.ts";
 
-/** The engines of this node: their catalog, and the function that searches with them. */
 export interface Engines extends AsyncDisposable {
   readonly catalog: Catalog;
   readonly search: SearchWithRetry;
   /** True if engines of the build can be started. This may change: a missing file may be back later. */
   available(build: EngineBuild): boolean;
   readonly changes: EventEmitter<EngineEvents>;
-  /** Ends all running searches as if their time were over, so that their callers get the results so far. */
+  /** Ends all running searches as if their time were over: their callers get the results so far. */
   cutShort(): void;
-  /** Returns the running engines of each build in the catalog. */
   status(): readonly EngineStatus[];
 }
 
@@ -22,7 +20,7 @@ export interface EnginesOptions {
   readonly backends: readonly EngineBackend[];
   /** The id that `latest` means; if undefined, the newest stable version. */
   readonly defaultEngine: string | undefined;
-  /** The largest memory that all engines together may take, in bytes. */
+  /** The limit for all engines together. */
   readonly memoryMaxBytes: number;
   readonly log: Log;
   /** The engine to keep warm; if undefined, the default engine. */

@@ -3,22 +3,15 @@ import { statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { type EngineBuild, EngineFailure } from "./engine.ts";
 
-/** The digest of a build's files, and the functions that check their content. */
 export type FileIntegrity = Pick<EngineBuild, "sha256" | "assertUnchanged" | "assertGenuine">;
 
-/** The known digests of a build's files: SHA-256 in lower-case hex. */
+/** Known digests of a build's files: SHA-256 in lower-case hex. */
 export interface Pin {
   readonly digested: string;
   readonly alongside: string;
 }
 
-/**
- * Computes the digest of a build's files, and makes the functions that check them.
- *
- * @param digested the files that the digest of the build covers
- * @param alongside the files that belong to them, such as the loader of a module
- * @param pin the known digests of both; if undefined, the present content counts as the right one
- */
+/** The digest covers `digested`; `alongside` are files such as a loader. If there is no pin, the present content is right. */
 export async function fingerprintFiles(
   digested: readonly string[],
   alongside: readonly string[] = [],

@@ -13,11 +13,10 @@ import {
 
 export type EnginePool = ReturnType<typeof createPool>;
 
-/** The events of a pool, by name. */
 export interface EngineEvents {
   /** Emitted when the engines of a build become unavailable, or available again. */
   change: [EngineBuild];
-  /** Emitted when an engine was started. The number is the time that the start took, in seconds. */
+  /** Emitted when an engine was started. The number is the time of the start in seconds. */
   started: [EngineBuild, number];
   /** Emitted when an engine failed, or could not be started. */
   lost: [EngineBuild, FailureKind];
@@ -25,19 +24,16 @@ export interface EngineEvents {
 
 type EngineActivity = "starting" | "busy" | "idle";
 
-/** The engines of a build, and whether they can be started. */
 export interface EngineStatus {
   readonly build: EngineBuild;
   readonly available: boolean;
-  /** The activity of each engine of the build. */
   readonly states: readonly EngineActivity[];
-  /** The memory of all engines of the build together, in bytes. */
   readonly memoryBytes: number;
 }
 
 interface EnginePoolOptions {
   readonly backends: readonly EngineBackend[];
-  /** The largest memory that all engines together may take, in bytes. Busy engines are never ended to save memory. */
+  /** The limit for all engines together. Busy engines are never ended to save memory. */
   readonly memoryMaxBytes: number;
   readonly log: Log;
 }
@@ -45,46 +41,33 @@ interface EnginePoolOptions {
 /** The number of failed starts in a row after which a build is unavailable. */
 const failuresMax = 3;
 
-/**
- * The pause before the next start, in milliseconds, after a number of failed starts in a row: 0.1 s, four times as long after
- * each failure, and at most 30 s.
- */
+/** The pause is 0.1 s after a failed start, four times as long after each further failure in a row, and at most 30 s. */
 const pauseMs = (failures: number) => Math.min(30_000, 100 * 4 ** (failures - 1));
 
-/**
- * The memory of an engine in bytes, by the size of its network. Measured after a search of Stockfish 19 in WebAssembly with 16
- * MiB of hash; a native engine takes less.
- */
+/** Measured after a search of Stockfish 19 in WebAssembly with 16 MiB of hash; a native engine takes less. */
 const typicalBytes = { full: 490e6, lite: 130e6 } as const;
 
 interface Entry {
   readonly build: EngineBuild;
   state: EngineActivity;
-  /** The session of the engine; undefined until the engine has started. */
+  /** The session is undefined until the engine has started. */
   session: EngineSession | undefined;
-  /** Aborts the start of the engine. */
   readonly abort: AbortController;
 }
 
 interface BuildState {
-  /** The callers that wait for an engine of the build, the longest waiting first. */
+  /** Callers that wait for an engine, the longest waiting first. */
   readonly waiters: PromiseWithResolvers<EngineSession>[];
-  /** The number of failed starts in a row. Engines that are started together and fail count once. */
+  /** Failed starts in a row. Engines that are started together and fail count once. */
   failures: number;
-  /**
-   * The timer of the pause after a failed start; undefined if there is none. No engine of the build is started during the pause.
-   */
+  /** The pause after a failed start, in which no engine of the build is started. */
   pause: NodeJS.Timeout | undefined;
 }
 
-/** Creates the pool of running engines. Each engine serves one search at a time. */
 export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions) {
-  /**
-   * The engines of the pool. An entry moves to the end when its engine becomes idle, so the engine that has been idle longest
-   * comes first.
-   */
+  /** An entry moves to the end when its engine becomes idle, so the longest idle engine comes first. */
   const entries = new Set<Entry>();
-  /** One promise for each engine that was started, which resolves when that engine is gone. */
+  /** Each promise resolves when an engine that was started is gone. */
   const lives = new Set<Promise<void>>();
   const builds = new Map<EngineBuild, BuildState>();
   const changes = new EventEmitter<EngineEvents>();
@@ -105,10 +88,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
   const entriesOf = (build: EngineBuild, state?: EngineActivity) =>
     [...entries].filter((one) => one.build === build && one.state === (state ?? one.state));
 
-  /**
-   * Starts an engine for each caller that waits. Also starts one if the warm build has none, or if an unavailable build has none:
-   * callers avoid an unavailable build, so only the pool can notice that its engines can be started again.
-   */
+  /** Starts an engine for each waiting caller, for the warm build, and to try an unavailable build, which callers avoid. */
   function startMissing(build: EngineBuild): void {
     const { waiters, pause } = stateOf(build);
     if (closed || pause) {
@@ -159,8 +139,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
         onStartFailed(build, error);
       }
     }
-    // Replenish a moment later: if an engine has died during a search, the search itself starts the next engine, and its trace
-    // shows that start.
+    // Replenish later: if an engine died in a search, that search starts the next engine, and its trace shows that start.
     setImmediate(replenish);
   }
 
@@ -179,10 +158,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     beginSpan("engine start", { startTime: begunAt, attributes })?.end();
   }
 
-  /**
-   * Pauses starts of the build. Its callers keep waiting until the build is unavailable, because one failed start says little
-   * about the next.
-   */
+  /** Pauses starts of the build. Its callers wait until it is unavailable: one failed start says little about the next. */
   function onStartFailed(build: EngineBuild, error: unknown): void {
     const { id: engine, path } = build;
     const state = stateOf(build);
@@ -239,10 +215,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     return session?.memoryBytes() ?? expectedBytes(build);
   }
 
-  /**
-   * Returns the memory that a new engine of the build is expected to take, in bytes: as much as the largest running engine of the
-   * build.
-   */
+  /** Expects a new engine to take as much memory as the largest running engine of the build. */
   function expectedBytes(build: EngineBuild): number {
     const running = entriesOf(build).map(({ session }) => session?.memoryBytes() ?? 0);
     return Math.max(0, ...running) || typicalBytes[build.net];
@@ -254,9 +227,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     return inUse.length === 0 || sum(inUse.map(bytesOf)) + expectedBytes(build) <= memoryMaxBytes;
   }
 
-  /**
-   * Closes idle engines until an engine of the build fits into memory: the longest idle first, engines of the warm build last.
-   */
+  /** Closes idle engines until one of the build fits into memory: the longest idle first, engines of the warm build last. */
   function makeRoomFor(build: EngineBuild): void {
     let bytes = sum([...entries].map(bytesOf)) + expectedBytes(build);
     const isWarm = ({ build }: Entry) => Number(build === warm);
@@ -271,9 +242,8 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
 
   /**
    * Returns an idle engine of the build, or a new one. If a caller gives up while an engine starts, the next caller gets that
-   * engine. A build never has more engines than it once had callers at the same time.
-   *
-   * @throws EngineFailure of the kind `no_start` if several starts fail; the reason of `signal`
+   * engine, so a build never has more engines than it once had callers at the same time. Throws `no_start` if several starts
+   * fail.
    */
   async function acquire(build: EngineBuild, signal: AbortSignal): Promise<EngineSession> {
     if (closed) {
@@ -308,7 +278,6 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     }
   }
 
-  /** Takes an engine back from a caller. Forgets an engine that has died. */
   function release(session: EngineSession): void {
     const entry = entriesIn("busy").find((one) => one.session === session);
     if (entry && session.alive && !closed) {
@@ -322,16 +291,11 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     available: isAvailable,
     acquire,
     release,
-    /**
-     * Keeps at least one engine of the build running from now on, if memory allows. Resolves when there is one.
-     *
-     * @throws as `acquire` does
-     */
+    /** Keeps an engine of the build running from now on, if memory allows. Resolves when there is one. */
     async keepWarm(build: EngineBuild, signal: AbortSignal): Promise<void> {
       warm = build;
       release(await acquire(build, signal));
     },
-    /** Ends all running searches as if their time were over. */
     cutShort(): void {
       for (const { session } of entries) {
         session?.cutShort();
@@ -361,11 +325,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
   };
 }
 
-/**
- * Starts an engine, and checks that its files are those that discovery found. The content of a WebAssembly engine is checked
- * while the engine loads, because that saves time: if the content is wrong, the engine has run in its sandbox, but never answers
- * a search.
- */
+/** Checks WebAssembly content while the engine loads, to save time: a wrong one runs in its sandbox, but answers no search. */
 async function startUnchanged(
   backend: EngineBackend,
   build: EngineBuild,

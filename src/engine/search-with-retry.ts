@@ -10,10 +10,7 @@ import {
 } from "./engine.ts";
 import type { EnginePool } from "./pool.ts";
 
-/**
- * Runs a search on an engine of a build. If that engine fails, runs the search once more on another engine. Settles when no
- * engine is busy with the search any more; if the client disconnects, that takes half a second at most.
- */
+/** Retries once, on another engine. Settles when no engine is busy with the search: half a second after a disconnect at most. */
 export type SearchWithRetry = (
   build: EngineBuild,
   job: SearchJob,
@@ -22,25 +19,18 @@ export type SearchWithRetry = (
   onEngine?: OnEngine,
 ) => Promise<SearchDone>;
 
-/**
- * A callback for the moments at which a search gets an engine, and at which it has none any more. The time that a search waits
- * for an engine is not engine time.
- */
+/** Called when a search gets an engine, and when it has none any more: the wait for an engine is not engine time. */
 type OnEngine = (isHeld: boolean) => void;
 
 const attemptsMax = 2;
 
-/** The number of failures that a position may cause before it is quarantined. */
+/** The failures that a position may cause before it is quarantined. */
 const strikesMax = 2;
 
 /**
- * Creates the function that searches with a retry.
- *
- * The second attempt has the whole time of the search, so that a failure costs the client time but not depth. There is no second
- * attempt after `overtime`, because the client has already waited as long as promised. Progress may start again at a lower depth;
- * each reported state is complete in itself.
- *
- * @param refuseMs the time for which a position is quarantined after two engines failed on it, in milliseconds
+ * The second attempt has the whole time of the search, so that a failure costs the client time but not depth. After `overtime`,
+ * there is none, because the client has already waited as long as promised. Progress may start again at a lower depth. A position
+ * is quarantined for `refuseMs`.
  */
 export function createSearchWithRetry(pool: EnginePool, log: Log, refuseMs = 60_000): SearchWithRetry {
   const strikes = new LRUCache<string, number>({ max: 10_000, ttl: refuseMs });

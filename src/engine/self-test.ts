@@ -10,12 +10,8 @@ const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq
 type Tested = Pick<EngineSession, "search">;
 
 /**
- * Tests that an engine can serve clients: it must find a mate in two. Then runs two equal searches, to see whether its answers
- * are reproducible.
- *
- * @returns the number of nodes that each of the equal searches visited; undefined if the two differ, or if the engine has several
- * threads, because then any two searches may differ
- * @throws Error if the engine fails, or does not find the mate
+ * Throws if the engine does not find a mate in two. Returns the nodes of two equal searches; undefined if they differ, or if the
+ * engine has several threads, because then any two searches may differ.
  */
 export async function selfTest(
   session: Tested,
@@ -33,7 +29,7 @@ export async function selfTest(
   return isReproducible ? first.snapshot.counters.nodes : undefined;
 }
 
-/** Returns the part of an answer that does not depend on the clock. */
+/** Leaves out the fields that depend on the clock. */
 function resultOf({ bestMove, ponder, endedBy, snapshot }: SearchDone) {
   return { bestMove, ponder, endedBy, lines: snapshot.lines, nodes: snapshot.counters.nodes };
 }

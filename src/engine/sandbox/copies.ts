@@ -4,11 +4,8 @@ import { basename, join } from "node:path";
 import { digestOf } from "../file-integrity.ts";
 
 /**
- * Copies files into a folder that every user may read. The name of the folder contains the digest of the files, so they are
- * copied once, and later starts use the same copies.
- *
- * @param cache the parent of such folders; created if it does not exist
- * @throws Error if the copies cannot be made, or if another user could have changed them
+ * Copies files to where every user may read them. The digest in the folder's name lets later starts use the same copies. Throws
+ * if the copies cannot be made, or if another user could have changed them.
  */
 export async function copyOnce(files: readonly string[], cache: string): Promise<readonly string[]> {
   await createOwnFolder(cache);
@@ -24,10 +21,7 @@ export async function copyOnce(files: readonly string[], cache: string): Promise
   return copies;
 }
 
-/**
- * Creates a folder to which only the server's user can write. If it exists, checks that this is so, because otherwise another
- * user may have made its content.
- */
+/** Creates a folder to which only the server's user can write, so that no other user can have made its content. */
 async function createOwnFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   // Check even a new folder: if others can write to the parent folder, they may have created a folder or a link of this name.
@@ -38,10 +32,7 @@ async function createOwnFolder(folder: string): Promise<void> {
   await chmod(folder, 0o755);
 }
 
-/**
- * Copies files into a new folder. The folder appears with all of its files at once, because two servers may start at the same
- * time.
- */
+/** The folder appears with all of its files at once, because two servers may start at the same time. */
 async function copyInto(folder: string, files: readonly string[], cache: string): Promise<void> {
   const unfinished = await mkdtemp(join(cache, "unfinished-"));
   try {

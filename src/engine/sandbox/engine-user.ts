@@ -1,24 +1,18 @@
 import { existsSync, readFileSync } from "node:fs";
 
-/** A user of this machine. Engines run as this user. */
 export interface EngineUser {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
 }
 
-/** The error if engines cannot run as the user that was chosen. The message says what to do. */
+/** Engines cannot run as the chosen user. The message says what to do. */
 export class EngineUserUnusable extends Error {}
 
-/** The ids that Linux gives to an unknown user. That user owns no files. */
+/** Linux gives these ids to an unknown user, which owns no files. */
 const nobody: EngineUser = { name: "nobody", uid: 65_534, gid: 65_534 };
 
-/**
- * Chooses the user that engines run as, which is never root. Undefined if they run as the server's own user.
- *
- * @param name the operator's setting; if undefined, a server that is root runs engines as `nobody`
- * @throws EngineUserUnusable if engines cannot run as that user
- */
+/** Returns a user that is never root; undefined means the server's own. If no name is set, root runs engines as `nobody`. */
 export function chooseEngineUser(name: string | undefined): EngineUser | undefined {
   const isRoot = process.getuid?.() === 0;
   if (name === undefined) {

@@ -24,33 +24,20 @@ export const guards = [
  */
 export type Guard = (typeof guards)[number];
 
-/**
- * A program in the chain that starts an engine. It sets up protections for its own process, and then executes the rest of the
- * command line in that process.
- */
+/** A program that sets up protections for its own process, and then executes the rest of the command line in it. */
 export interface Link {
   readonly guards: readonly Guard[];
-  /**
-   * Returns the program with its arguments, to be put before the rest of the command line.
-   *
-   * @param memoryMaxMb the memory that the engine may write to, in MiB
-   */
+  /** The program and its arguments, before the rest of the command line. The engine may write to `memoryMaxMb` MiB. */
   readonly command: (memoryMaxMb: number) => readonly string[];
 }
 
-/** The largest number of files that an engine may have open. WebAssembly engines open about 30. */
+/** WebAssembly engines open about 30 files. */
 const openFilesMax = 256;
 
 /** A shell script that mounts an empty file system over a folder, and then executes the rest of the command line. */
 const hideScript = 'mount -t tmpfs -o size=4k,mode=0 none "$1" && shift && exec "$@"';
 
-/**
- * Returns the programs of the chain that starts an engine, the outermost first. They are part of util-linux.
- *
- * @param user if set, root starts the chain, and the chain switches to this user; if undefined, the engine runs as the user that
- * starts the chain
- * @param hidden the folder that engines must not enter, if it exists
- */
+/** Lists programs of util-linux, the outermost first. If `user` is set, root starts the chain, which switches to that user. */
 export function linksFor(user: EngineUser | undefined, hidden: string | undefined): readonly Link[] {
   // If the server is not root, a user namespace has the rights that the other namespaces need.
   const asRoot = user ? [] : ["--user", "--map-current-user", "--keep-caps"];

@@ -8,30 +8,24 @@ import { chooseEngineUser, type EngineUser, EngineUserUnusable } from "./engine-
 import { type Guard, guards, type Link, linksFor } from "./links.ts";
 
 /**
- * A sandbox, which keeps engines from doing anything but analysis. Engines are C++ programs that trust their input, and clients
- * choose the positions. A chain of Linux programs (util-linux) starts each engine. If a program is missing or forbidden, the
- * chain leaves it out.
+ * Keeps engines from doing anything but analysis: they are C++ programs that trust their input, and clients choose the positions.
+ * A chain of Linux programs (util-linux) starts each engine; a missing or forbidden program is left out.
  */
 export interface Sandbox {
-  /** Returns the command that starts an engine with these settings in the sandbox. */
   wrap(command: EngineCommand, settings: EngineSettings): EngineCommand;
-  /** The path of the Node binary that runs WebAssembly engines. The engines' user can read it. */
+  /** The Node binary that runs WebAssembly engines. The engines' user can read it. */
   readonly node: string;
   /** Returns paths at which the engines' user can read these files: the same paths, or copies in one folder. */
   ensureReadable(files: readonly string[]): Promise<readonly string[]>;
-  /** The user that engines run as; undefined if they run as the server's own user, which is then not root. */
+  /** The user is undefined if engines run as the server's own user, which is then not root. */
   readonly user: EngineUser | undefined;
   /** The protections that work on this machine. */
   readonly holds: readonly Guard[];
-  /**
-   * The protections that are missing on this machine. A server that is not root cannot have `user`, so it is not reported as
-   * missing.
-   */
+  /** The missing protections. A server that is not root cannot have `user`, so that one is not reported as missing. */
   readonly lacks: readonly Guard[];
 }
 
 interface SandboxOptions {
-  /** The name of the user that engines run as. If undefined, a server that is root uses `nobody`. */
   readonly userName: string | undefined;
   /** The folder that engines must not enter. */
   readonly hide: string;
@@ -39,7 +33,7 @@ interface SandboxOptions {
   readonly cache?: string;
 }
 
-/** A sandbox without any protection, for tests and measurements. */
+/** For tests and measurements. */
 export const noSandbox: Sandbox = {
   wrap: (command) => command,
   node: process.execPath,
@@ -49,18 +43,11 @@ export const noSandbox: Sandbox = {
   lacks: guards,
 };
 
-/**
- * The memory limit of an engine without its hash table, and the addition for each thread, in MiB. They are three times the need
- * of the largest engine, so only a runaway engine reaches them.
- */
+/** The memory limit without the hash table, and for each thread. Only a runaway engine reaches three times the usual need. */
 const baseMb = 1536;
 const threadMb = 64;
 
-/**
- * Creates the sandbox, with the protections that work on this machine.
- *
- * @throws EngineUserUnusable if engines cannot run as that user
- */
+/** Throws EngineUserUnusable if engines cannot run as the chosen user. */
 export async function createSandbox({
   userName,
   hide,
@@ -114,7 +101,7 @@ export async function createSandbox({
 
 interface Chain {
   readonly links: readonly Link[];
-  /** The user that Node uses to start the chain; undefined if that is the server's own user. */
+  /** The user that Node uses to start the chain, if not the server's own. */
   readonly runAs: EngineUser | undefined;
 }
 
@@ -132,7 +119,7 @@ async function buildChain(user: EngineUser | undefined, hidden: string | undefin
   return { links: await workingLinks(linksFor(undefined, hidden), user), runAs: user };
 }
 
-/** Returns the programs of the chain that work. Tries each by itself, because an installed program may be forbidden. */
+/** Tries each program by itself, because an installed program may be forbidden. */
 async function workingLinks(links: readonly Link[], runAs?: EngineUser): Promise<readonly Link[]> {
   const works = await Promise.all(
     links.map((link) => run(through({ links: [link], runAs }, shell(":"), baseMb))),
@@ -149,10 +136,8 @@ function shell(script: string, ...args: readonly string[]): EngineCommand {
   return { file: "sh", args: ["-c", script, "sh", ...args] };
 }
 
-/** The longest time that the trial of a program may take, in milliseconds. */
 const trialMaxMs = 5000;
 
-/** Runs a command, and returns true if it succeeds. */
 async function run({ file, args, runAs }: EngineCommand): Promise<boolean> {
   try {
     const options = { env: {}, timeout: trialMaxMs, uid: runAs?.uid, gid: runAs?.gid };

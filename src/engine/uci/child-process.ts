@@ -4,11 +4,10 @@ import type { Readable, Writable } from "node:stream";
 import { EngineFailure } from "../engine.ts";
 import type { ProcessEnd, UciTransport } from "./transport.ts";
 
-/** A program to run. */
 export interface EngineCommand {
   readonly file: string;
   readonly args: readonly string[];
-  /** The user that runs the program; undefined if that is the user of this process. */
+  /** The user that runs the program, if not the user of this process. */
   readonly runAs?: UserIds | undefined;
 }
 
@@ -17,28 +16,21 @@ export interface UserIds {
   readonly gid: number;
 }
 
-/**
- * The longest line that is read, in characters. A line of UCI has some thousand at most; an engine that prints more is broken.
- */
+/** A line of UCI has some thousand characters at most; an engine that prints more is broken. */
 const lineMaxChars = 65_536;
 
-/**
- * Starts a process that speaks UCI over its pipes. If the file cannot be run, `read` rejects.
- *
- * @throws EngineFailure of the kind `no_start` if the system has no memory for the process
- */
+/** If the file cannot be run, `read` rejects. Throws `no_start` if the system has no memory for the process. */
 export function createChildProcess(command: EngineCommand): UciTransport {
   const child = spawnEngine(command);
   let failure: Error | undefined;
   const ended = new Promise<ProcessEnd>((resolve) => {
     child.once("exit", (_code, signal) => {
-      // If the engine is a script, its children would keep the pipes open. Kill them at once: while one of them lives, the system
-      // does not give the id of their process group to other processes.
+      // Kill the children of a script, which keep its pipes open, at once: while one lives, no other process gets the group's id.
       if (killGroup(child)) {
         // The input of the children ended with the script, so the rest of their output is incomplete.
         child.stdout?.destroy();
       }
-      resolve(signal && !violationSignals.has(signal) ? "outside" : "itself");
+      resolve(signal && !crashSignals.has(signal) ? "outside" : "itself");
     });
     child.on("error", (error) => {
       failure ??= error;
@@ -68,8 +60,8 @@ export function createChildProcess(command: EngineCommand): UciTransport {
   };
 }
 
-/** The signals that a crash causes. Every other signal comes from outside. */
-const violationSignals: ReadonlySet<NodeJS.Signals> = new Set([
+/** A crash causes these signals; every other signal comes from outside. */
+const crashSignals: ReadonlySet<NodeJS.Signals> = new Set([
   "SIGABRT",
   "SIGBUS",
   "SIGFPE",
@@ -79,10 +71,7 @@ const violationSignals: ReadonlySet<NodeJS.Signals> = new Set([
   "SIGTRAP",
 ]);
 
-/**
- * A child process that may have no pipes: if no file descriptors are left, Node returns such a process, and emits the error
- * later.
- */
+/** If no file descriptors are left, Node returns a process without pipes, and emits the error later. */
 type EngineProcess = ChildProcess & {
   readonly stdin: Writable | undefined;
   readonly stdout: Readable | undefined;
@@ -107,10 +96,7 @@ function isRunning({ exitCode, signalCode }: EngineProcess): boolean {
   return exitCode === null && signalCode === null;
 }
 
-/**
- * Kills an engine and its children, because the engine may be a script that starts the real one. Returns false if there was no
- * process to kill.
- */
+/** Kills the whole group, because the engine may be a script that starts the real one. Returns false if there was no process. */
 function killGroup(child: EngineProcess): boolean {
   try {
     return child.pid !== undefined && process.kill(-child.pid, "SIGKILL");
@@ -144,13 +130,10 @@ function readLines(stdout: Readable, receive: (line: string) => void): Promise<v
   return over.promise;
 }
 
-/** The length of a tick in milliseconds. Linux counts processor time in ticks of 10 ms on every machine. */
+/** Linux counts processor time in ticks of 10 ms on every machine. */
 const tickMs = 10;
 
-/**
- * Returns the user and system time of a process: fields 14 and 15 of proc_pid_stat(5). They are counted from the end of the name,
- * because the name may contain spaces.
- */
+/** User and system time: fields 14 and 15 of proc_pid_stat(5), counted from the end of the name, which may contain spaces. */
 function processorMs(pid: number): number | undefined {
   const stat = readProc(pid, "stat");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -158,9 +141,7 @@ function processorMs(pid: number): number | undefined {
   return Number.isFinite(ticks) ? ticks * tickMs : undefined;
 }
 
-/**
- * The size of a memory page: 4 KiB on every machine that runs these engines. Memory that processes share counts for each of them.
- */
+/** Memory pages have 4 KiB on every machine that runs these engines. Shared memory counts for each process. */
 const pageBytes = 4096;
 
 function residentBytes(pid: number): number | undefined {
@@ -168,10 +149,7 @@ function residentBytes(pid: number): number | undefined {
   return Number.isFinite(pages) ? pages * pageBytes : undefined;
 }
 
-/**
- * Sums up a measure of a process and its descendants, because an engine may be the child of a script. Undefined if the process
- * itself is gone.
- */
+/** Includes descendants, because an engine may be the child of a script. Undefined if the process itself is gone. */
 function sumOfTree(pid: number, measure: (pid: number) => number | undefined): number | undefined {
   // This lists the children of the main thread, from which shells and engines start processes.
   const children = readProc(pid, `task/${pid}/children`).split(" ").filter(Boolean).map(Number);
@@ -181,7 +159,7 @@ function sumOfTree(pid: number, measure: (pid: number) => number | undefined): n
     : children.reduce((sum, child) => sum + (sumOfTree(child, measure) ?? 0), own);
 }
 
-/** Reads a file of a process under /proc. Empty if the process is gone, or the system has no such file. */
+/** Returns an empty text if the process is gone, or the system has no such file. */
 function readProc(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, "latin1");

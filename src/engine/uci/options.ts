@@ -1,6 +1,5 @@
 import type { EngineOption, SearchJob } from "../engine.ts";
 
-/** An engine option, as an `option` line of the greeting declares it. */
 export interface UciOption {
   readonly name: string;
   readonly type: string;
@@ -10,9 +9,8 @@ export interface UciOption {
 }
 
 /**
- * The engine options that clients may set, by the engine's own names. The operator or the service sets all others: options that
- * are strings or paths can read and write files (`Debug Log File`, `EvalFile`, `SyzygyPath`), `nodestime` changes the meaning of
- * time, and `Hash` and `Threads` are fixed at the start.
+ * Clients may set these engine options. Strings and paths can read and write files (`Debug Log File`, `EvalFile`, `SyzygyPath`),
+ * `nodestime` changes the meaning of time, and `Hash` and `Threads` are fixed at the start.
  */
 const callersOptions: ReadonlyMap<string, { readonly name: string; readonly type: "spin" | "check" }> =
   new Map([
@@ -22,7 +20,7 @@ const callersOptions: ReadonlyMap<string, { readonly name: string; readonly type
     ["UCI_Chess960", { name: "uci_chess960", type: "check" }],
   ]);
 
-/** Reads a whole number as engines write it; undefined for any other text. */
+/** Reads a whole number; undefined for any other text. */
 export function integerOf(word: string | undefined): number | undefined {
   // `+ 0` makes -0 a plain 0.
   return word !== undefined && /^-?\d{1,15}$/.test(word) ? Number(word) + 0 : undefined;
@@ -34,10 +32,7 @@ export function int32Of(word: string | undefined): number | undefined {
   return value === undefined || Math.abs(value) >= 2 ** 31 ? undefined : value;
 }
 
-/**
- * Parses an option line, such as `option name Skill Level type spin default 20 min 0 max 20`. Names and defaults may contain
- * spaces.
- */
+/** Parses `option name Skill Level type spin default 20 min 0 max 20`. Names and defaults may contain spaces. */
 export function parseOption(words: readonly string[]): UciOption | undefined {
   const parts = new Map<string, string[]>();
   let part: string[] | undefined;
@@ -58,7 +53,6 @@ export function parseOption(words: readonly string[]): UciOption | undefined {
   return { name, type, default: text("default"), min: integerOf(text("min")), max: integerOf(text("max")) };
 }
 
-/** Returns the options that clients may set and that the engine declares, in the order of `callersOptions`. */
 export function callersOptionsFrom(declared: readonly UciOption[]): readonly EngineOption[] {
   return [...callersOptions].flatMap(([engineName, { name, type }]) => {
     const option = declared.find((one) => one.name === engineName && one.type === type);
@@ -82,7 +76,7 @@ function readOption(option: UciOption): Declared | undefined {
     : { kind: "integer", default: value, minimum: min, maximum: max };
 }
 
-/** Returns the values of all engine options for a search, as UCI writes them, by the engine's own names. */
+/** Returns the values for a search as UCI writes them, by the engine's own names. */
 export function valuesOfSearch(
   known: readonly EngineOption[],
   { position, multipv, options }: SearchJob,
@@ -93,9 +87,8 @@ export function valuesOfSearch(
   return new Map([...asked, ["UCI_Chess960", String(position.chess960)], ["MultiPV", String(multipv)]]);
 }
 
-/** The values to which the options of an engine are set, by their UCI names. */
 export interface OptionState {
-  /** Returns the `setoption` lines for options whose value changes. Leaves out options that the engine does not declare. */
+  /** Returns `setoption` lines for values that change. Leaves out options that the engine does not declare. */
   set(values: Iterable<readonly [name: string, value: string]>): readonly string[];
   /** Returns the `setoption` lines that set each changed option to its default, because options survive `ucinewgame`. */
   reset(): readonly string[];

@@ -1,7 +1,7 @@
 import type { Bound, ScoreValue, Wdl } from "../../chess/score.ts";
 import { int32Of, integerOf, parseOption, type UciOption } from "./options.ts";
 
-/** The fields of an `info` line. An engine leaves out values that it does not count. */
+/** An engine leaves out values that it does not count. */
 export interface UciInfo {
   readonly depth?: number;
   readonly seldepth?: number;
@@ -68,18 +68,12 @@ export function parseLine(line: string): UciLine {
 
 const movePattern = /^[a-h][1-8][a-h][1-8][qrbn]?$/;
 
-/**
- * Reads a move. Undefined for `bestmove (none)`, which Stockfish prints for mate and stalemate, but also for positions that it
- * rejects.
- */
+/** Undefined for `bestmove (none)`, which Stockfish prints for mate and stalemate, but also for positions that it rejects. */
 function moveOf(word: string | undefined): string | undefined {
   return word !== undefined && movePattern.test(word) ? word : undefined;
 }
 
-/**
- * Parses an `info string`. If Stockfish 19 rejects a position, it prints `CRITICAL ERROR`, drops the rest of its input, and never
- * answers.
- */
+/** If Stockfish 19 rejects a position, it prints `CRITICAL ERROR`, drops the rest of its input, and never answers. */
 function parseInfoString(text: string): UciLine {
   return text.includes("CRITICAL ERROR") ? { kind: "critical", reason: text.slice(0, 500) } : other;
 }

@@ -9,23 +9,20 @@ import { createDeadline, type Deadline, type WatchTimes, watchSilence } from "./
 export interface UciSearch {
   /** Settles when the engine has ended the search or is gone. Rejects with the reason of `signal` if the caller has given up. */
   readonly answer: Promise<SearchDone>;
-  /** Reads a line that the engine printed. */
   receive(line: UciLine): void;
   /** Stops the engine as if the time of the search were over, but not before its first line. */
   cutShort(): void;
-  /** Rejects `answer` because the engine failed. */
   fail(failure: EngineFailure): void;
 }
 
 interface SearchOptions {
   readonly job: SearchJob;
-  /** The `setoption` lines of this search, which are sent before the position. */
+  /** The `setoption` lines, which are sent before the position. */
   readonly optionLines: readonly string[];
   readonly times: WatchTimes;
-  /** Aborted when the caller gives up. */
   readonly signal: AbortSignal;
   readonly onProgress: OnProgress | undefined;
-  /** A callback for the end of the search, after `bestmove`: no more output of this search can come. */
+  /** Called after `bestmove`: no more output of this search can come. */
   readonly onEnd: () => void;
   /** Kills the engine. It must then call `fail`. */
   readonly kill: (failure: EngineFailure) => void;
@@ -34,21 +31,16 @@ interface SearchOptions {
 /** The greatest depth that Stockfish searches, in plies. It reaches this depth in milliseconds if a mate or a draw is near. */
 const deepest = 245;
 
-/**
- * If an engine uses at least this share of `stopMs` as processor time after `stop`, it has ignored `stop`. If it uses less, the
- * machine did not let it run. WebAssembly engines read their input every 46 ms, native engines at every node.
- */
+/** If an engine runs for this share of `stopMs` after `stop`, it ignores `stop`; if for less, the machine is slow. */
 const overtimeShare = 0.25;
 
 /**
- * Sends the position and `go`, and watches the search. The engine is killed if it
+ * Watches a search, and kills an engine that
  * - rejects the position, or answers without a move, without a line or with an illegal move,
  * - is silent and does not answer `isready`, which an engine must answer even during a search,
- * - does not end in time after `stop`, which is sent when the time limit has passed, the search is cut short, or the caller has
- *   given up.
+ * - does not end in time after `stop`, which ends a search at its limit, if it is cut short, or if the caller has given up.
  *
- * An answer needs a score, and an engine that is stopped before its first line has none. So if the time limit passes before the
- * first line, the search gets a little more time for that line, and is then stopped.
+ * If the time limit passes before the first line, the search gets a little more time, because an answer needs a score.
  */
 export function startSearch(
   transport: UciTransport,
@@ -103,7 +95,7 @@ export function startSearch(
     kill(new EngineFailure("protocol_error", message));
   }
 
-  /** The moves that were checked before, because an engine prints the same few moves many times. */
+  /** Moves checked before, because an engine prints the same few moves many times. */
   const checked = new Set<string>();
 
   /** True if the search may report all of these moves. Kills the engine otherwise. */

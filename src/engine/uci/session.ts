@@ -32,18 +32,14 @@ import { createDeadline, createFloodMeter, type Deadline, type WatchTimes } from
  *     every state ──the engine fails, its pipe ends, or the session is closed──▶ ended
  */
 type SessionState =
-  /** The engine introduces itself. `options` are the options that it has declared; `isIntroduced` is true after its `uciok`. */
+  /** The engine introduces itself until its `uciok`; `options` are the options that it has declared. */
   | { readonly kind: "greeting"; readonly options: UciOption[]; isIntroduced: boolean }
   | { readonly kind: "idle" }
-  /**
-   * A search runs. `isClean` is false until the engine has printed the `readyok` of the cleaning before this search; no earlier
-   * line belongs to this search.
-   */
+  /** `isClean` is false until the `readyok` of the cleaning before this search; no earlier line belongs to this search. */
   | { readonly kind: "searching"; readonly search: UciSearch; isClean: boolean }
   | { readonly kind: "cleaning"; readonly deadline: Deadline }
   | { readonly kind: "ended" };
 
-/** A session with an engine that speaks UCI. `createUciSession` starts it. */
 class UciSession implements EngineSession {
   readonly exited: Promise<EngineFailure | undefined>;
   readonly #settings: EngineSettings;
@@ -54,7 +50,7 @@ class UciSession implements EngineSession {
   readonly #flood = createFloodMeter();
   #state: SessionState = { kind: "greeting", options: [], isIntroduced: false };
   #info: EngineInfo = { name: "", author: "", options: [] };
-  /** The options that searches set and that cleaning resets. */
+  /** Searches set these options, and cleaning resets them. */
   #options: OptionState = createOptionState([]);
 
   constructor(settings: EngineSettings, transport: UciTransport, times: WatchTimes) {
@@ -83,7 +79,7 @@ class UciSession implements EngineSession {
     return this.#transport.memoryBytes();
   }
 
-  /** Reads the name and the options of the engine, and sets the operator's options. Call this once. */
+  /** Reads the engine's name and options, and sets the operator's options. Call this once. */
   async greet(): Promise<void> {
     const { startMs } = this.#times;
     const deadline = createDeadline(startMs, () => {
@@ -106,8 +102,7 @@ class UciSession implements EngineSession {
       throw new EngineFailure("no_start", "the engine was gone before the search began", { cause });
     }
     if (state.kind === "cleaning") {
-      // From here on, the search watches the engine. Its command waits in the engine's input, which saves a shallow search a
-      // fifth of its time.
+      // Send the search before the cleaning is over, which saves a shallow search a fifth of its time.
       state.deadline.clear();
     } else if (state.kind !== "idle") {
       throw new Error(`a search on an engine that is ${state.kind}`);
@@ -205,11 +200,7 @@ class UciSession implements EngineSession {
     }
   }
 
-  /**
-   * Kills the engine once, and rejects the greeting or the running search with the failure.
-   *
-   * @param cause the failure, or a promise of it; undefined if the session was closed
-   */
+  /** Kills the engine once, and rejects the greeting or the search. The cause is undefined if the session was closed. */
   async #end(cause: EngineFailure | undefined | Promise<EngineFailure>): Promise<void> {
     const state = this.#state;
     if (state.kind !== "ended") {
@@ -234,12 +225,10 @@ class UciSession implements EngineSession {
   }
 }
 
-/** The longest time from the end of the pipe to the end of the process, in milliseconds. */
+/** The time from the end of the pipe to the end of the process. */
 const exitDelayMs = 200;
 
-/**
- * Returns the failure that explains the end of the pipe. Waits a moment, because the system reports the end of the process later.
- */
+/** Waits a moment, because the system reports the end of the process after the end of the pipe. */
 async function failureOfExit({ ended }: UciTransport): Promise<EngineFailure> {
   const unknown = Promise.withResolvers<ProcessEnd>();
   const deadline = createDeadline(exitDelayMs, () => unknown.resolve("itself"));
@@ -250,11 +239,7 @@ async function failureOfExit({ ended }: UciTransport): Promise<EngineFailure> {
     : new EngineFailure("exited", "the engine closed its pipe");
 }
 
-/**
- * Starts a session: greets the engine, and waits until it is ready.
- *
- * @throws EngineFailure of the kind `no_start`, or the reason of `signal`; the engine is then gone
- */
+/** Waits until the engine is ready. Throws `no_start`, or the reason of `signal`; the engine is then gone. */
 export async function createUciSession(
   settings: EngineSettings,
   transport: UciTransport,

@@ -3,17 +3,14 @@ import type { UciInfo } from "./parse-line.ts";
 
 /** Collects the `info` lines of one search into states that are complete for every line. */
 interface SnapshotFold {
-  /** Adds a line. Returns the new state if the line completes one. */
+  /** Returns the new state if the line completes one. */
   add(info: UciInfo): Snapshot | undefined;
-  /** Call this when the search is cut short: no iteration that is printed afterwards counts as complete. */
+  /** Called when the search is cut short: no iteration that is printed afterwards counts as complete. */
   close(): void;
-  /**
-   * Returns the newest complete iteration with the counters of the whole search. If there is none, returns the newest first line.
-   */
+  /** The newest complete iteration, or else the newest first line, with the counters of the whole search. */
   final(): Snapshot | undefined;
 }
 
-/** The limits of a search that decide which iterations are complete. */
 interface FoldLimits {
   readonly lineCount: number;
   readonly nodes: number | undefined;
@@ -21,20 +18,16 @@ interface FoldLimits {
 }
 
 /**
- * Creates the collector of a search. An iteration is complete when the engine has printed all of its lines, with exact scores,
- * before the time is up.
+ * An iteration is complete when the engine has printed all of its lines, with exact scores, before the time is up. If a score is
+ * a bound, the engine searches the same depth again.
  *
- * If time ends an iteration, Stockfish prints that iteration once more, under its full depth: with relabelled lines that it did
- * not search, and with PVs of one move. Such lines carry a time at or after the limit. If a score is a bound, the engine searches
- * the same depth again.
+ * If time ends an iteration, Stockfish prints it once more under its full depth, with lines that it did not search and PVs of one
+ * move. Such lines carry a time at or after the limit. Stockfish does the same at the node limit, which it notices up to a
+ * thousandth late: an iteration at that limit is complete only if a deeper one begins.
  *
- * Stockfish does the same when the node limit is reached, which it notices up to a thousandth of the nodes late. An iteration
- * whose node count has reached the limit may therefore be unfinished. If a deeper iteration begins, the iteration was complete,
- * because only the last iteration can be unfinished.
- *
- * In a long search, Stockfish prints all lines after each line that it has searched. Another line may then have the new depth and
- * an exact score because it was the best for a while. In this stage, Stockfish also prints each move of the position when it
- * begins to search that move. If such a move follows at the same depth, the iteration was not complete.
+ * In a long search, Stockfish prints all lines after each line that it has searched, so a line may have the new depth and an
+ * exact score because it was the best for a while. It then also prints each move that it begins to search: if such a move follows
+ * at the same depth, the iteration was not complete.
  */
 export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
   const nodesMax = limits.nodes ?? Number.POSITIVE_INFINITY;
@@ -46,10 +39,7 @@ export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
   let counters = noCounters;
   let [printsMoves, closed] = [false, false];
 
-  /**
-   * Call this when an iteration of this depth begins or continues. Returns the pending iteration if it is now known to be
-   * complete.
-   */
+  /** Called when an iteration of this depth begins or goes on. Returns the pending iteration if that proves it complete. */
   function reach(depth: number): Snapshot | undefined {
     const before = pending;
     pending = undefined;
@@ -113,10 +103,7 @@ export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
 
 const noCounters: SearchCounters = { nodes: 0, nps: 0, timeMs: 0, hashfull: 0, tbhits: 0 };
 
-/**
- * Returns the stage of a search. Stockfish prints more in a later stage: version 15 after three seconds, version 19 after ten
- * million nodes.
- */
+/** Stockfish prints more in a later stage: version 15 after three seconds, version 19 after ten million nodes. */
 function stageOf({ nodes, timeMs } = noCounters): number {
   return Number(nodes > 10_000_000) + Number(timeMs > 3000);
 }

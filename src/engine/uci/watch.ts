@@ -1,15 +1,10 @@
 import type { UciTransport } from "./transport.ts";
 
-/** A timer that runs until an event happens or its time is over. */
 export interface Deadline {
-  /** Call this when the event has happened, or when the deadline does not matter any more. */
   clear(): void;
 }
 
-/**
- * Calls `missed` after `ms` milliseconds, but reads pending input first. If this process was paused, Node runs timers before it
- * reads pipes, and the awaited line may already be in the pipe.
- */
+/** Reads pending input before `missed`: if this process was paused, Node runs timers before it reads pipes. */
 export function createDeadline(ms: number, missed: () => void): Deadline {
   let lastLook: NodeJS.Immediate | undefined;
   const timer = setTimeout(() => {
@@ -23,18 +18,12 @@ export function createDeadline(ms: number, missed: () => void): Deadline {
   };
 }
 
-/** A watch that notices if a searching engine is silent. */
 interface SilenceWatch {
-  /** Call this when the engine has printed something. */
   heard(): void;
   end(): void;
 }
 
-/**
- * Sends `isready` to a silent engine, because an engine must answer it even while it searches.
- *
- * @param onUnresponsive called with the length of the silence in milliseconds if there is no answer
- */
+/** Sends `isready` to a silent engine, because an engine must answer it even while it searches. */
 export function watchSilence(
   transport: UciTransport,
   { silenceMs, unresponsiveMs }: WatchTimes,
@@ -62,21 +51,18 @@ export function watchSilence(
   };
 }
 
-/** Time limits of an engine, in milliseconds. */
 export interface WatchTimes {
   /** The time from the start of the process to `readyok`. The full network takes 1 s, and several seconds under load. */
   readonly startMs: number;
   /** The length of the silence in a search after which `isready` is sent. */
   readonly silenceMs: number;
-  /**
-   * The time from `isready` to `readyok`, during or after a search. WebAssembly engines read their input every 46 ms in a search.
-   */
+  /** The time from `isready` to `readyok`. WebAssembly engines read their input every 46 ms in a search. */
   readonly unresponsiveMs: number;
   /** The time from the limit of a search to `stop`. */
   readonly lateMs: number;
   /**
-   * The time from `stop` to `bestmove`, and the extra time for the first line of a search that has none at its limit. Clients are
-   * promised an answer or an error within 1500 ms after the limit; `lateMs` and twice `stopMs` are 1000 ms of that.
+   * The time from `stop` to `bestmove`, and the extra time for a first line after the limit. Clients are promised an answer or an
+   * error within 1500 ms after the limit; `lateMs` and twice `stopMs` are 1000 ms of that.
    */
   readonly stopMs: number;
 }
@@ -90,18 +76,16 @@ export const defaultWatchTimes: WatchTimes = {
 };
 
 /**
- * The output limit of an engine, counted from the start of a search: a burst of characters, and more for every second. Ten lines
- * of 30 plies at 30 depths are 0.1 million characters. Ten lines of a few plies at 245 depths are 0.4 million; if a mate is near,
- * a search without a depth prints them within milliseconds.
+ * Counted from the start of a search. Ten lines of 30 plies at 30 depths are 0.1 million characters; if a mate is near, ten lines
+ * at 245 depths are 0.4 million within milliseconds.
  */
 const burstChars = 1_000_000;
 const charsPerSecond = 250_000;
 
-/** Counts the output of an engine, even of an idle one, because the thread that reads it serves all clients. */
+/** Counts also an idle engine, because the thread that reads its output serves all clients. */
 interface FloodMeter {
   /** Counts a line. Returns true if it exceeds the output limit. */
   floods(line: string): boolean;
-  /** Starts to count the output from zero. */
   reset(): void;
 }
 

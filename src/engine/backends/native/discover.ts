@@ -8,10 +8,7 @@ import { createUciSession } from "../../uci/session.ts";
 import type { WatchTimes } from "../../uci/watch.ts";
 import { findExecutables, type NativeSearch } from "./find-executables.ts";
 
-/**
- * The longest time that discovery waits for the greeting of an engine, in milliseconds. A native engine greets within a tenth of
- * a second, and a file that is not an engine must not delay the start for long.
- */
+/** A native engine greets within a tenth of a second, and a file that is not an engine must not delay the start for long. */
 const greetingMaxMs = 5000;
 
 /** Finds the native binaries that speak UCI and pass the self-test. Their ids come from the names that they report. */
@@ -85,7 +82,6 @@ async function identify(
   }
 }
 
-/** The properties of a native build that follow from the name that the engine reports. */
 interface NativeIdentity {
   readonly id: string;
   readonly family: string;
@@ -94,10 +90,7 @@ interface NativeIdentity {
   readonly license: string | undefined;
 }
 
-/**
- * Reads the name that an engine reports: `Stockfish 15.1` becomes `stockfish-15.1`. A development build
- * (`Stockfish dev-20260110-3a1b2c4d`) keeps its whole version, so two of them never share an id.
- */
+/** Keeps the whole version of a development build (`stockfish-dev-20260110-3a1b2c4d`), so no two builds share an id. */
 export function identityFromName(name: string): NativeIdentity | undefined {
   const words = name
     .toLowerCase()

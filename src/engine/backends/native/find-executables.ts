@@ -1,18 +1,14 @@
 import { access, constants, realpath, stat } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 
-/** The places where discovery looks for native engines. */
 export interface NativeSearch {
-  /** The binaries that the operator named. If set, discovery looks nowhere else. */
+  /** The binaries that the operator named; if set, discovery looks nowhere else. */
   readonly files: readonly string[] | undefined;
   /** The value of the environment variable PATH. */
   readonly searchPath: string;
 }
 
-/**
- * The folders in which discovery looks besides those on the PATH. Debian installs engines to /usr/games, which is not on every
- * PATH; Homebrew installs them to the last two.
- */
+/** Folders besides those on the PATH: Debian installs engines to /usr/games, Homebrew to the last two. */
 const usualFolders = [
   "/usr/games",
   "/usr/local/bin",
@@ -21,11 +17,7 @@ const usualFolders = [
   "/home/linuxbrew/.linuxbrew/bin",
 ];
 
-/**
- * Lists the executable files of native engines, each once, with links resolved.
- *
- * @param onUnusable called for a file that the operator named and that cannot be run
- */
+/** Lists native engines, each once, with links resolved. Calls `onUnusable` for a file of the operator that cannot be run. */
 export async function findExecutables(
   { files, searchPath }: NativeSearch,
   onUnusable: (file: string, error: unknown) => void,

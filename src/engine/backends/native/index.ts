@@ -7,7 +7,6 @@ import { defaultWatchTimes, type WatchTimes } from "../../uci/watch.ts";
 import { discoverNative } from "./discover.ts";
 import type { NativeSearch } from "./find-executables.ts";
 
-/** Creates the backend that runs UCI binaries of this machine. */
 export function createNativeBackend(
   settings: EngineSettings,
   where: NativeSearch,

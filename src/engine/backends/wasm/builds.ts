@@ -1,26 +1,20 @@
 import type { EngineBuild } from "../../engine.ts";
 import type { FileIntegrity, Pin } from "../../file-integrity.ts";
 
-/** A row of the table of WebAssembly builds. */
 export type WasmBuild = Omit<
   EngineBuild,
   "path" | "settings" | "reproducible" | "file" | "deprecatedSince" | keyof FileIntegrity
 > & {
   /** The day of the release that announced the end of this build. Clients are promised that the row stays for 90 more days. */
   readonly deprecatedSince?: `${number}-${number}-${number}`;
-  /**
-   * The npm package of the build; `loader` is the path of the loader in the package. The module is beside the loader, as `.wasm`.
-   */
+  /** The npm package. `loader` is a path in it, and the WebAssembly module is beside the loader, as `.wasm`. */
   readonly package: string;
   readonly loader: string;
   /** The digests of the module and of the loader. No other files run under this id. */
   readonly pin: Pin;
 };
 
-/**
- * The fields that all builds of the table have in common. A test compares the author and the options with those that the engines
- * report.
- */
+/** The fields that all builds share. A test compares author and options with those that the engines report. */
 const stockfish = {
   family: "stockfish",
   license: "GPL-3.0-or-later",
@@ -34,11 +28,9 @@ const stockfish = {
 } as const;
 
 /**
- * The WebAssembly builds, newest first. A build is available if its package is installed. All of them are
- * single-threaded: a multi-threaded build needs 33 ms for every new game, and two engines with one thread each do twice the work
- * of one engine with two.
- *
- * Older versions are installed by an alias: `npm install stockfish-18@npm:stockfish@18.0.8`.
+ * The builds, newest first. All are single-threaded: a multi-threaded build needs 33 ms for every new game, and two engines with
+ * one thread each do twice the work of one with two. Older versions are installed by an alias: `npm install
+ * stockfish-18@npm:stockfish@18.0.8`.
  */
 export const wasmBuilds: readonly WasmBuild[] = [
   {

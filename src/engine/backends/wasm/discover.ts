@@ -8,17 +8,10 @@ import { type WasmBuild, wasmBuilds } from "./builds.ts";
 
 const require = createRequire(import.meta.url);
 
-/**
- * The largest hash table of a WebAssembly engine, in MiB. With 2047, Stockfish 19 never prints `readyok`. With 4096, which is 0
- * in its 32-bit addresses, its answers differ from those with every other size (both seen in November 2026).
- */
+/** With 2047 MiB, Stockfish 19 never prints `readyok`; 4096 MiB is 0 in its 32-bit addresses, so its answers change (2026-11). */
 const hashMaxMb = 1024;
 
-/**
- * Finds the builds of the table whose npm package is installed. All of them have one thread.
- *
- * @throws EngineUserUnusable if the engines' user cannot read the files
- */
+/** Finds the builds whose npm package is installed. Throws EngineUserUnusable if the engines' user cannot read the files. */
 export async function discoverWasm(
   { hashMb }: EngineSettings,
   sandbox: Sandbox,
@@ -39,7 +32,7 @@ export async function discoverWasm(
   return found.flat();
 }
 
-/** Returns the loader and the modules of a build; undefined if the operator has not installed them. */
+/** Returns the loader, then its modules; undefined if the package is not installed. */
 export async function installedFiles(name: string, loader: string): Promise<readonly string[] | undefined> {
   try {
     // Resolve links, because Node's permission model refuses them, and npm may install by links.
@@ -51,7 +44,7 @@ export async function installedFiles(name: string, loader: string): Promise<read
   }
 }
 
-/** Lists the module of a loader. The module of Stockfish 17.1 is in parts: `-part-0.wasm` and so on. */
+/** The module of Stockfish 17.1 is in parts: `-part-0.wasm` and so on. */
 async function modulesOf(loader: string): Promise<readonly string[]> {
   const folder = dirname(loader);
   const name = basename(loader, ".js");

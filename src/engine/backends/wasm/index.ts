@@ -6,7 +6,6 @@ import { createUciSession } from "../../uci/session.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../uci/watch.ts";
 import { discoverWasm } from "./discover.ts";
 
-/** Creates the backend that runs Stockfish compiled to WebAssembly, from npm. */
 export function createWasmBackend(
   settings: EngineSettings,
   sandbox: Sandbox,
@@ -20,10 +19,7 @@ export function createWasmBackend(
   };
 }
 
-/**
- * Returns the command that runs a WebAssembly engine in a Node process of its own, because only a process can be killed if its
- * search does not stop. Node's permission model lets the engine read its own folder and nothing else.
- */
+/** Runs the engine in a Node process that may read its own folder only, because only a process can be killed during a search. */
 export function commandOfWasm(
   { file, settings }: Pick<EngineBuild, "file" | "settings">,
   sandbox: Sandbox,
