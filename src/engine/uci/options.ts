@@ -9,8 +9,8 @@ export interface UciOption {
 }
 
 /**
- * Clients may set these engine options. Strings and paths can read and write files (`Debug Log File`, `EvalFile`, `SyzygyPath`),
- * `nodestime` changes the meaning of time, and `Hash` and `Threads` are fixed at the start.
+ * Clients may set these engine options only: strings and paths can read and write files (`Debug Log File`, `EvalFile`,
+ * `SyzygyPath`), `nodestime` changes the meaning of time, and `Hash` and `Threads` are fixed at the start.
  */
 const callersOptions: ReadonlyMap<string, { readonly name: string; readonly type: "spin" | "check" }> =
   new Map([

@@ -68,7 +68,7 @@ export function parseLine(line: string): UciLine {
 
 const movePattern = /^[a-h][1-8][a-h][1-8][qrbn]?$/;
 
-/** Undefined for `bestmove (none)`, which Stockfish prints for mate and stalemate, but also for positions that it rejects. */
+/** Returns undefined for `bestmove (none)`, which Stockfish prints for mate and stalemate, but also for rejected positions. */
 function moveOf(word: string | undefined): string | undefined {
   return word !== undefined && movePattern.test(word) ? word : undefined;
 }

@@ -29,8 +29,8 @@ const stockfish = {
 
 /**
  * The builds, newest first. All are single-threaded: a multi-threaded build needs 33 ms for every new game, and two engines with
- * one thread each do twice the work of one with two. Older versions are installed by an alias: `npm install
- * stockfish-18@npm:stockfish@18.0.8`.
+ * one thread each do twice the work of one with two.
+ * Older versions are installed by an alias: `npm install stockfish-18@npm:stockfish@18.0.8`.
  */
 export const wasmBuilds: readonly WasmBuild[] = [
   {

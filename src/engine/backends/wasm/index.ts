@@ -19,7 +19,7 @@ export function createWasmBackend(
   };
 }
 
-/** Runs the engine in a Node process that may read its own folder only, because only a process can be killed during a search. */
+/** Runs in a Node process, because only a process can be killed if its search does not stop. It may read its folder only. */
 export function commandOfWasm(
   { file, settings }: Pick<EngineBuild, "file" | "settings">,
   sandbox: Sandbox,
