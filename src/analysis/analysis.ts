@@ -11,13 +11,11 @@ import type {
   SearchEvent,
 } from "../engine/engine.ts";
 
-/** A request for an analysis, as the client sent it. Only the ranges of its numbers are validated. */
+/** A request as the client sent it. Only the ranges of its numbers are validated. */
 export interface AnalysisRequest {
   readonly fen: string;
   readonly moves: readonly string[];
-  /** The depth in plies. */
   readonly depth: number | undefined;
-  /** The number of positions to visit. */
   readonly nodes: number | undefined;
   readonly multipv: number | undefined;
   readonly movetimeMs: number | undefined;
@@ -26,17 +24,14 @@ export interface AnalysisRequest {
   /** An engine id or `latest`. */
   readonly engine: string;
   readonly path: "auto" | "wasm" | "native";
-  /** The engine options by their JSON names. */
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** A validated request, as `validateRequest` makes it. */
 export interface ValidatedRequest {
   readonly position: Position;
   /** The number of moves that the client sent. Playing them is work, even if the request is rejected afterwards. */
   readonly movesPlayed: number;
   readonly build: EngineBuild;
-  /** The depth limit in plies; undefined if there is none. */
   readonly depth: number | undefined;
   readonly nodes: number | undefined;
   readonly multipv: number;
@@ -44,9 +39,7 @@ export interface ValidatedRequest {
   /** The moves to search in UCI, as `readSearchMoves` writes them; empty if the request names none. */
   readonly searchMoves: readonly string[];
   readonly options: OptionValues;
-  /**
-   * The options that change the search of this position. If two requests differ only in other options, their searches are equal.
-   */
+  /** The options that change the search: requests that differ only in other options have equal searches. */
   readonly effectiveOptions: OptionValues;
   /** True if the options make the engine weaker than it can be. */
   readonly weakened: boolean;
@@ -55,21 +48,16 @@ export interface ValidatedRequest {
 
 /** The ranges of a request's numbers, as in the proto files, for modules that do not import those. */
 export const requestBounds = {
-  /** The depth in plies. */
   depth: { minimum: 1, maximum: 30, default: 14 },
-  /** The number of positions to visit. */
   nodes: { minimum: 1, maximum: 1_000_000_000 },
-  /** The number of principal variations. */
   multipv: { minimum: 1, maximum: 10, default: 1 },
-  /** The time limit in milliseconds. */
   movetimeMs: { minimum: 50, maximum: 60_000 },
   reviewPlies: { minimum: 1, maximum: pliesMax },
 } as const;
 
-/** The largest number of requests in a batch. */
 export const batchItemsMax: number = 200;
 
-/** Returns the depth limit of a search in plies; undefined if only nodes limit the search. */
+/** Returns the depth limit of a search; undefined if only nodes limit it. */
 export function depthLimitOf({ depth, nodes }: Pick<AnalysisRequest, "depth" | "nodes">): number | undefined {
   return depth ?? (nodes === undefined ? requestBounds.depth.default : undefined);
 }
@@ -78,11 +66,9 @@ export function depthLimitOf({ depth, nodes }: Pick<AnalysisRequest, "depth" | "
 export interface Warning {
   readonly code: string;
   readonly message: string;
-  /** The request field that the warning is about. */
   readonly field: string | undefined;
 }
 
-/** The reason why a search ended. */
 export type StopReason = "depth" | "nodes" | "movetime" | "server_limit" | "terminal";
 
 /** A complete state of an analysis: the search result, and how this request got it. */
@@ -92,7 +78,7 @@ export interface Analysis extends Omit<SearchResult, "best" | "endedBy"> {
   readonly best: MoveDescription | undefined;
   /** The time that this request waited for a slot, in milliseconds. */
   readonly queueMs: number;
-  /** The reason why the search ended; undefined while it goes on. */
+  /** The reason is undefined while the search goes on. */
   readonly stopReason: StopReason | undefined;
   /** True if the search was stopped before it reached any of its limits, because the server is stopping. */
   readonly cutShort: boolean;
@@ -108,10 +94,7 @@ export interface AnalysisLine {
   readonly san: readonly string[];
 }
 
-/**
- * Makes the analysis of a game that is over, from the rules of chess alone. This is its only state, and no engine searches the
- * position.
- */
+/** Follows from the rules of chess alone: this is the only state, and no engine searches the position. */
 export function analysisOfFinishedGame(request: ValidatedRequest, terminal: Terminal): Analysis {
   return {
     request,
@@ -131,10 +114,7 @@ export function analysisOfFinishedGame(request: ValidatedRequest, terminal: Term
   };
 }
 
-/**
- * The result of a search. It is the same for all clients with an equal search, so it is shared and cached. It is plain data, so
- * that a store may write it as JSON. All scores are in White's view.
- */
+/** Plain data, equal for all clients with an equal search, so it is shared and cached. All scores are in White's view. */
 export interface SearchResult {
   readonly score: Score;
   readonly best: MoveDescription;
@@ -143,9 +123,8 @@ export interface SearchResult {
   readonly lines: readonly AnalysisLine[];
   readonly depth: number;
   readonly seldepth: number;
-  /** The engine's counters of the search that was run. */
   readonly counters: SearchCounters;
-  /** The reason why the search ended; undefined while it goes on. */
+  /** The reason is undefined while the search goes on. */
   readonly endedBy: SearchDone["endedBy"] | undefined;
   /** True if depth and nodes alone define the result, so that any search with the same key finds the same result. */
   readonly deterministic: boolean;
@@ -156,11 +135,7 @@ export interface SearchResult {
 /** The part of a request that is equal in all requests that share a search. */
 type Searched = Pick<ValidatedRequest, "position" | "build" | "weakened">;
 
-/**
- * Makes a search result from an engine's event: with scores in White's view, SAN beside UCI, and warnings.
- *
- * @throws Error if the best move is illegal
- */
+/** Puts scores in White's view and SAN beside UCI, and adds warnings. Throws if the best move is illegal. */
 export function resultFromEvent(event: SearchEvent, { position, build, weakened }: Searched): SearchResult {
   const { snapshot } = event;
   const lines = snapshot.lines.map((line) => describeLine(line, position));
@@ -208,7 +183,6 @@ function describeLine({ depth, seldepth, score, moves: ucis }: EngineLine, posit
   return { depth, seldepth, score: scoreForWhite(score, position.turn), moves, san };
 }
 
-/** Makes the answer to one request from the result of a search. */
 export function analysisFromResult(
   { endedBy, warnings, ...result }: SearchResult,
   request: ValidatedRequest,
@@ -244,20 +218,13 @@ export function restrictionOf({ position, searchMoves }: ValidatedRequest): read
 }
 
 /**
- * Returns the key under which the answer to a request is cached. Two requests have the same key if and only if depth and nodes
- * alone define the same answer to both. Undefined for a weakened engine, because it plays at random, so no two of its answers are
- * the same.
- *
- * The key contains the FEN in normal form from which the history starts, the moves, the variant, the build, its threads and hash
- * size, depth, nodes, lines, the moves to search, and the options that are in effect. It does not contain the client's FEN text,
- * or options that have their default.
+ * Two requests have the same cache key if and only if depth and nodes alone define the same answer to both. Undefined for a
+ * weakened engine, because it plays at random. The key leaves out the client's FEN text and options that have their default.
  *
  * **The key does not contain `movetime_ms`.** Only results that depth or nodes ended are cached, and another movetime would not
- * change those. So a request with `movetime_ms: 50` may at once get an answer that once took seconds, which is better than the
- * result of its own search. `flightKeyOf` makes the keys of searches in flight, for which movetime matters.
+ * change those. So a request with `movetime_ms: 50` may at once get an answer that once took seconds.
  *
- * **The key contains the SHA-256 of the build's file**, not the file's name, because answers outlive the process, and a file may
- * be replaced.
+ * **The key contains the SHA-256 of the build's file**, because answers outlive the process, and a file may be replaced.
  */
 export function cacheKeyOf(request: ValidatedRequest): string | undefined {
   if (request.weakened) {
@@ -269,33 +236,24 @@ export function cacheKeyOf(request: ValidatedRequest): string | undefined {
   return `${position.root}|${position.moves.join(" ")}|${variant}|${keyOfBuild(build)}|${limits}|${keyOfOptions(effectiveOptions)}`;
 }
 
-/** Returns the key of a search in flight. It contains the movetime, because time may end the search. */
+/** The key of a search in flight contains the movetime, because time may end the search. */
 export function flightKeyOf(cacheKey: string, movetimeMs: number): string {
   return `${cacheKey}|${movetimeMs}`;
 }
 
-/**
- * True if a search is worth sharing with other nodes, while it runs and afterwards. Such a search takes an engine about ten
- * milliseconds, thirty times as long as asking another machine over the network.
- */
+/** A search that is worth sharing takes an engine ten milliseconds, thirty times as long as asking another node. */
 export function isWorthSharing(limits: DepthAndNodes): boolean {
   return isAtLeast(limits, 10, 10_000);
 }
 
-/**
- * True if an answer is worth storing beyond the process. Such a search takes an engine a millisecond or two, thirty times as long
- * as it takes to look for the answer in the store and to write it there.
- */
+/** A search worth storing takes an engine a millisecond or two, thirty times as long as reading and writing its answer. */
 export function isWorthStoring(limits: DepthAndNodes): boolean {
   return isAtLeast(limits, 6, 1000);
 }
 
 type DepthAndNodes = Pick<ValidatedRequest, "depth" | "nodes">;
 
-/**
- * True if the limits of a request reach these values. Only the limits decide, not the load or the result, so that the store has
- * all positions of a game or none.
- */
+/** The limits decide, not the load or the result, so that the store has all positions of a game or none. */
 function isAtLeast({ depth, nodes }: DepthAndNodes, leastDepth: number, leastNodes: number): boolean {
   return (depth ?? leastDepth) >= leastDepth && (nodes ?? leastNodes) >= leastNodes;
 }

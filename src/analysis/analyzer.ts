@@ -30,37 +30,22 @@ import { createExpectedTimes, type ExpectedTimes, type SearchTime } from "./expe
 import type { Followed, SharedEvent, SharedState, Sharing, Terms } from "./flight.ts";
 import type { ReadQueuePosition, Scheduler, Slot } from "./scheduler.ts";
 
-/**
- * Analyses positions. Answers at once if the game is over, or if the answer is cached or stored. Equal requests in flight share a
- * search. All other requests need an engine.
- */
+/** Answers at once if the game is over, or if the answer is cached or stored. Equal requests in flight share a search. */
 export interface Analyzer {
-  /**
-   * Returns the final state of an analysis.
-   *
-   * @param flow the flow for which the work counts: a client, or one batch. Flows share the engines evenly
-   * @throws KibitzError; the reason of `signal`
-   */
+  /** Returns the final state. Flows, which are clients or batches, share the engines evenly. Throws the reason of `signal`. */
   analyze(request: ValidatedRequest, flow: string, signal: AbortSignal, terms?: Terms): Promise<Analysis>;
-  /**
-   * Yields the queue position whenever it changes, while the search waits for its slot. Then yields complete states as the search
-   * deepens; the last one is final and has its stop reason.
-   */
+  /** Yields the queue position when it changes, then complete states as the search deepens; the last has its stop reason. */
   follow(
     request: ValidatedRequest,
     flow: string,
     signal: AbortSignal,
     terms?: Terms,
   ): AsyncIterable<Followed>;
-  /** Returns the time that a search is expected to take on this machine, in milliseconds; at most its movetime. */
+  /** The time that a search is expected to take on this machine; at most its movetime. */
   readonly expectMs: ExpectedTimes["expect"];
-  /**
-   * Returns the expected and the longest time of the search of a request.
-   *
-   * @param movetimeMaxMs the time limit, in milliseconds, of a request that has none
-   */
+  /** A request that has no time limit may take `movetimeMaxMs`. */
   timeOf(request: ValidatedRequest, movetimeMaxMs: number): SearchTime;
-  /** Returns how many callers, whose answer was not known yet, started a search or joined one. */
+  /** Counts the callers that started or joined a search, because their answer was not known yet. */
   waiters(): CoalescerCounters;
 }
 
@@ -69,9 +54,8 @@ interface AnalyzerOptions {
   readonly search: SearchWithRetry;
   readonly scheduler: Scheduler;
   readonly cache: AnswerCache<SearchResult>;
-  /** The store of answers, which outlive the process and the cache. */
+  /** Stored answers outlive the process and the cache. */
   readonly store?: AnswerStore<SearchResult> | undefined;
-  /** The sharing of searches with other nodes; undefined if there are none. */
   readonly sharing?: Sharing | undefined;
   /** The time limit, in milliseconds, of a search that has none, if the caller gives no terms. */
   readonly movetimeMaxMs: number;
@@ -105,7 +89,7 @@ export function createAnalyzer({
       : { key };
   }
 
-  /** Looks for an answer in memory, then in the store. Copies a stored answer to memory. */
+  /** Copies a stored answer to memory. */
   function findKept(key: string, request: ValidatedRequest): SearchResult | undefined {
     const found = lookIn("memory", () => cache.get(key));
     if (found) {
@@ -145,7 +129,7 @@ export function createAnalyzer({
     onEngineTime() {},
   });
 
-  /** Prepares the search of a request. The search runs unless an equal search is in flight under the same key. */
+  /** The search runs unless an equal search is in flight under the same key. */
   function prepare(
     request: ValidatedRequest,
     key: Key,
@@ -329,7 +313,6 @@ export function createAnalyzer({
   };
 }
 
-/** Looks up an answer in one tier of the cache, and records a span. */
 function lookIn<T>(tier: CacheTier, look: () => T | undefined): T | undefined {
   const span = beginSpan(`cache ${tier}`, { attributes: { "kibitz.cache.tier": tier } });
   const found = look();
@@ -337,7 +320,7 @@ function lookIn<T>(tier: CacheTier, look: () => T | undefined): T | undefined {
   return found;
 }
 
-/** Returns the span attributes of a search: its engine and its limits, but nothing of its position. */
+/** Returns the engine and the limits of a search, but nothing of its position. */
 function searchAttributes({ id, path }: EngineBuild, { depth, nodes, movetimeMs, multipv }: SearchJob) {
   return {
     "kibitz.engine": id,
@@ -349,10 +332,7 @@ function searchAttributes({ id, path }: EngineBuild, { depth, nodes, movetimeMs,
   };
 }
 
-/**
- * Makes the answer to a request from a state of a search. A caller that joined a waiting search has waited for less time than the
- * search.
- */
+/** A caller that joined a waiting search has waited for less time than the search. */
 function analysisFromState(state: SharedState, request: ValidatedRequest, joinedAt: number): Analysis {
   const lateMs = Math.max(0, joinedAt - state.askedAt);
   const queueMs = Math.max(0, Math.round(state.queueMs - lateMs));

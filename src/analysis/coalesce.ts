@@ -2,37 +2,23 @@ import type { Span } from "@opentelemetry/api";
 import { beginSpan, inSpan } from "../tracing/spans.ts";
 import { requestBounds } from "./analysis.ts";
 
-/**
- * Lets equal requests that are in flight at the same time share one run of the work. A run lives until its last waiter has left,
- * even if its first has left before. The end of the run is the end for all waiters.
- */
+/** Equal requests in flight share one run, which lives until its last waiter has left, and ends for all waiters at once. */
 export interface Coalescer<T, W> {
-  /**
-   * Returns the last state of the run in flight with this key, or of a new run.
-   *
-   * @param key undefined for work that is not shared
-   * @param who the waiter, which the work may watch
-   * @throws the error of the work; the reason of `signal`
-   */
+  /** Returns the last state. Work that has no key is not shared. Throws the error of the work, or the reason of `signal`. */
   last(key: string | undefined, work: SharedWork<T, W>, who: W, signal: AbortSignal): Promise<T>;
   /** Yields all states of a run. If the run is in flight already, its newest state comes first. */
   all(key: string | undefined, work: SharedWork<T, W>, who: W, signal: AbortSignal): AsyncIterable<T>;
   readonly counters: CoalescerCounters;
 }
 
-/**
- * Work that can be shared: it publishes states, and resolves with the last one.
- *
- * @param signal aborted with the last waiter's reason when no waiter is left
- * @param watch calls `onJoin` for each waiter: for the present ones, and then for each that joins
- */
+/** Resolves with the last state. `signal` aborts when no waiter is left; `watch` reports the present and all later waiters. */
 export type SharedWork<T, W> = (
   publish: (state: T) => void,
   signal: AbortSignal,
   watch: (onJoin: (who: W) => void) => void,
 ) => Promise<T>;
 
-/** Counters since the start: the number of waiters that started a run, and of waiters that joined one. */
+/** Waiters since the start that started a run, or joined one. */
 export interface CoalescerCounters {
   readonly started: number;
   readonly joined: number;
@@ -43,7 +29,7 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
   let started = 0;
   let joined = 0;
 
-  /** Adds a waiter to the run in flight, or to a new run. Returns the function with which the waiter leaves. */
+  /** Adds a waiter to the run in flight, or to a new run. Returns a function that removes the waiter. */
   function enter(
     key: string | undefined,
     work: SharedWork<T, W>,
@@ -112,14 +98,12 @@ interface StateListener<T> {
   fail(error: unknown): void;
 }
 
-/** A run of the work, with its waiters. */
 class SharedRun<T, W> {
   readonly #waiters = new Set<Waiter<T, W>>();
   #onJoin: (who: W) => void = () => {};
   readonly #abandoned = new AbortController();
   readonly #onOver: () => void;
   #newest: { readonly state: T } | undefined;
-  /** The span of the work, if it is recorded. */
   span: Span | undefined;
 
   /** @param onOver called as soon as no waiter can join any more */
@@ -127,7 +111,7 @@ class SharedRun<T, W> {
     this.#onOver = onOver;
   }
 
-  /** Starts the work. Call this once, after the first waiter was added. */
+  /** Call this once, after the first waiter was added. */
   start(work: SharedWork<T, W>): void {
     const publish = (state: T) => {
       this.#newest = { state };
@@ -152,7 +136,7 @@ class SharedRun<T, W> {
     );
   }
 
-  /** Adds a waiter. Returns the function with which the waiter leaves, which may be called more than once. */
+  /** Returns a function that removes the waiter, and that may be called more than once. */
   add(waiter: Waiter<T, W>, signal: AbortSignal): () => void {
     this.#waiters.add(waiter);
     this.#onJoin(waiter.who);
@@ -168,7 +152,6 @@ class SharedRun<T, W> {
     };
   }
 
-  /** Removes a waiter, which then fails with the reason unless the run has ended. */
   #remove(waiter: Waiter<T, W>, reason: unknown): void {
     if (!this.#waiters.delete(waiter)) {
       return;
@@ -187,17 +170,10 @@ class SharedRun<T, W> {
   }
 }
 
-/**
- * The largest number of states that wait for a reader: one for each depth of a request, and the last. A reader that keeps up
- * misses none, although many shallow depths come at once. It can miss states only beyond the greatest depth of a request, which a
- * search without a depth limit can reach when a mate is near.
- */
+/** States that wait for a reader: one for each depth of a request, and the last, so a reader that keeps up misses none. */
 export const statesOfSearch = requestBounds.depth.maximum + 2;
 
-/**
- * Creates a channel for one reader that keeps only the newest states, so that a slow reader skips states and takes little memory.
- * Each state must therefore be complete, and never a difference. A failure comes before the states that wait.
- */
+/** Keeps only the newest states for a slow reader, so each state must be complete. A failure comes before waiting states. */
 function createLatestStates<T>(): AsyncIterable<T> & StateListener<T> {
   const waiting: T[] = [];
   let hasEnded = false;

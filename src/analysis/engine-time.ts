@@ -4,16 +4,11 @@ export interface RunTimes {
   endedAt: number | undefined;
 }
 
-/** A caller that waits for a search, which it started or joined. */
 export interface Waiter {
   /** True if the caller reads all states, and not only the last one. */
   readonly isStream: boolean;
-  /** Notes that the caller waits for this search from now on. */
   joins(run: RunTimes): void;
-  /**
-   * Returns the time for which the search has had its engine while the caller waited, in milliseconds. A caller that leaves
-   * without an answer is charged for it.
-   */
+  /** The engine's time while the caller waited. A caller that leaves without an answer is charged for it. */
   engineMs(): number;
 }
 

@@ -1,69 +1,50 @@
-/** Work that waits in a queue. */
 export interface Waiting<T> {
   /** The flow for which the work counts: a client, or a batch. */
   readonly flow: string;
-  /**
-   * Returns the expected time of the work in milliseconds, as known at the time of the call, so that estimates of waiting work
-   * improve with what is learnt meanwhile.
-   */
+  /** Returns the expected time at this moment, so that estimates of waiting work improve with what is learnt meanwhile. */
   costMs(): number;
-  /**
-   * The time of arrival plus the cost, in milliseconds. Within a flow, the work with the least `dueMs` is served first, so that
-   * short work overtakes long work, but does not starve it.
-   */
+  /** The arrival plus the cost. In a flow, the least comes first: short work overtakes long work, but does not starve it. */
   readonly dueMs: number;
   readonly value: T;
 }
 
-/** The amount of work that is served before some other work. */
 export interface WorkBefore {
   readonly count: number;
-  /** The expected time of the earlier work in total, in milliseconds. */
   readonly workMs: number;
 }
 
-/**
- * A queue in which flows share the slots evenly by cost. Short work goes ahead of long work without starving it, between flows
- * and within a flow.
- */
+/** Flows share the slots evenly by cost. Short work goes ahead of long work without starving it, also within a flow. */
 export interface FairQueue<T> {
   add(waiting: Waiting<T>): void;
-  /** Removes work whose caller has left. Does nothing if the work does not wait any more. */
+  /** Does nothing if the work does not wait any more. */
   remove(waiting: Waiting<T>): void;
   take(): Waiting<T> | undefined;
-  /** Estimates the work that is served before the given work if nothing else comes. The given work need not be in the queue. */
+  /** Estimates the work that is served before this work if nothing else comes. This work need not be in the queue. */
   before(waiting: Waiting<unknown>): WorkBefore;
 }
 
-/** A flow that has work waiting. */
 interface Flow<T> {
   /** The virtual time at which the first work of the flow starts to count. */
   startMs: number;
   /** True if some work of the flow was served since the flow began to wait. */
   isServed: boolean;
-  /** The waiting work of the flow, the soonest due first. */
+  /** The waiting work, the soonest due first. */
   readonly waiting: Waiting<T>[];
 }
 
 /**
- * Creates a queue with self-clocked fair queueing: Golestani, "A Self-Clocked Fair Queueing Scheme for Broadband Applications",
- * INFOCOM 1994. The work with the least tag is served first, where tag = max(virtual time, last tag of the flow) + cost, and
- * virtual time is the tag of the work that was served last. Virtual time advances with every piece of work, even if each comes
- * from another client, so that long work is served in the end. A flow without waiting work has no state.
+ * Self-clocked fair queueing: Golestani, "A Self-Clocked Fair Queueing Scheme for Broadband Applications", INFOCOM 1994. The work
+ * with the least tag is served first: tag = max(virtual time, last tag of the flow) + cost, and virtual time is the tag of the
+ * work that was served last. Virtual time advances with every piece of work, so long work is served in the end.
  *
- * This queue differs from the paper in one point: short work overtakes long work of its flow, and then has the tag of work that
- * came when the long work did. That tag may be less than virtual time. Virtual time must not go back to it, because then the next
- * client would be served before all that wait.
+ * Unlike in the paper, short work overtakes long work of its flow, and then has the tag of work that came when the long work did.
+ * That tag may be less than virtual time, which must not go back to it, or the next client would be served before all that wait.
  */
 export function createFairQueue<T>(): FairQueue<T> {
   const flows = new Map<string, Flow<T>>();
   let virtualMs = 0;
 
-  /**
-   * Finds the flow whose first work has the least tag. If several have, a flow of which nothing was served yet comes first, so
-   * that a new client waits only for the running search and not for another one of a client with many; then comes the flow that
-   * has waited longest.
-   */
+  /** Takes the least tag; if equal, a flow not yet served, so that a new client waits only for the running search. */
   function nextFlow(): readonly [flow: Flow<T>, first: Waiting<T>, tagMs: number] | undefined {
     let next: readonly [Flow<T>, Waiting<T>, number] | undefined;
     for (const flow of flows.values()) {

@@ -1,17 +1,9 @@
 import type { SearchResult } from "./analysis.ts";
 
-/**
- * The version of stored results. Raise it if results are written differently, or if the same search gets another result: older
- * stored answers are then ignored.
- */
+/** Raise this if results are written differently, or if a search gets another result: older stored answers are ignored. */
 export const resultVersion = 2;
 
-/**
- * Reads a result from JSON, if depth or nodes ended its search. The check is only deep enough to recognize another kind of value,
- * because only Kibitz writes values of this version.
- *
- * @returns undefined for another kind of value, which counts as no stored answer
- */
+/** Returns undefined for another kind of value. The check is shallow, because only Kibitz writes values of this version. */
 export function resultFromJson(json: unknown): SearchResult | undefined {
   const result = lastResultFromJson(json);
   const isFinal = result?.endedBy === "depth" || result?.endedBy === "nodes";

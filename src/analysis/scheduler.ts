@@ -2,74 +2,59 @@ import { KibitzError } from "../errors/errors.ts";
 import { restMs } from "./expected-time.ts";
 import { createFairQueue, type WorkBefore } from "./fair-queue.ts";
 
-/** Admits searches to the slots of this node, which limit how many searches run at a time. */
+/** The slots of this node limit the number of searches that run at a time. */
 export interface Scheduler {
-  /**
-   * Waits for a slot. Flows share the slots evenly. Short work goes ahead of long work, without starving it.
-   *
-   * @param onWaiting called only if the work has to wait: at once, and then every second
-   * @throws KibitzError `overloaded`, at once, if the work is expected to wait too long; the reason of `signal`
-   */
+  /** Calls `onWaiting` at once and every second while the work waits. Throws `overloaded` if it is expected to wait too long. */
   enter(
     work: Work,
     signal: AbortSignal,
     onWaiting?: (readPosition: ReadQueuePosition) => void,
   ): Promise<Slot>;
-  /** Returns how busy the node is. This takes time in proportion to the length of the queue. */
+  /** Takes time in proportion to the length of the queue. */
   status(): SchedulerStatus;
 }
 
-/** Work that needs a slot. */
 export interface Work {
-  /** The flow in which the work waits: that of a client, or of a batch. */
+  /** The work waits in this flow, which is that of a client or of a batch. */
   readonly flow: string;
-  /** Returns the time that the work is expected to hold its slot, in milliseconds, by what is known at the time of the call. */
+  /** Returns the time that the work is expected to hold its slot, as known at this moment. */
   expectMs(): number;
 }
 
-/** Returns the present queue position of some work; undefined if the work does not wait any more. */
+/** Returns undefined if the work does not wait any more. */
 export type ReadQueuePosition = () => PlaceInQueue | undefined;
 
-/** The approximate queue position of waiting work. */
 export interface PlaceInQueue {
-  /** The position in the queue; 1 is next. It may grow again, because shorter work goes first. */
+  /** The approximate position; 1 is next. It may grow again, because shorter work goes first. */
   readonly place: number;
   readonly expectedWaitMs: number;
 }
 
-/**
- * The right to run a search. Disposing of a slot passes it on to the next work in the queue; disposing of it again does nothing.
- */
+/** Disposing of a slot passes it on to the next work in the queue; disposing of it again does nothing. */
 export interface Slot extends Disposable {
-  /** The time that the work waited for the slot, in milliseconds. */
   readonly queueMs: number;
 }
 
-/**
- * The load of a node. `running` and `waiting` are the numbers at this moment; `admitted` and `refused` are totals since the
- * start.
- */
+/** `running` and `waiting` are the numbers at this moment; `admitted` and `refused` are totals since the start. */
 interface SchedulerStatus {
   readonly slots: number;
   readonly running: number;
   readonly waiting: number;
   readonly admitted: number;
   readonly refused: number;
-  /** The time that the next search of a new client is expected to wait, in milliseconds. */
+  /** The time that the next search of a new client is expected to wait. */
   readonly expectedWaitMs: number;
 }
 
 interface SchedulerOptions {
-  /** The number of searches that can run at a time. */
   readonly slots: number;
-  /** The longest expected wait, in milliseconds. Work that would wait longer is rejected; admitted work stays. */
+  /** The longest expected wait. Work that would wait longer is rejected; admitted work stays. */
   readonly maxWaitMs: number;
 }
 
 /** The flow of a hypothetical new client. The names of real flows are not empty. */
 const newCaller = "";
 
-/** The interval at which waiting work reports its queue position, in milliseconds. */
 const reportEveryMs = 1000;
 
 interface Running {
@@ -100,7 +85,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     };
   }
 
-  /** Returns the expected time until a slot is free, after all work that is served before, in milliseconds. */
+  /** Returns the expected time until a slot is free, after all work that is served before. */
   function expectedWaitMs(before: WorkBefore): number {
     const now = performance.now();
     let { workMs } = before;

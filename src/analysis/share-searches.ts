@@ -5,13 +5,11 @@ import type { SharedState, Sharing } from "./flight.ts";
 
 export interface SharingOptions {
   readonly claims: SearchClaims<SearchResult>;
-  /** The answers that all nodes share. */
   readonly answers: SharedAnswers<SearchResult>;
-  /** The answers in the memory of this node. */
   readonly cache: AnswerCache<SearchResult>;
 }
 
-/** Creates the sharing of searches with other nodes. If anything fails between nodes, each node searches for itself. */
+/** If anything fails between nodes, each node searches for itself. */
 export function createSharing({ claims, answers, cache }: SharingOptions): Sharing {
   const lookUp = (key: string) =>
     inSpan("cache shared", { attributes: { "kibitz.cache.tier": "shared" } }, async (span) => {
@@ -59,7 +57,6 @@ export function createSharing({ claims, answers, cache }: SharingOptions): Shari
   };
 }
 
-/** Makes the state of a search from the answer of another node. */
 function stateOf(result: SearchResult, cached: boolean): SharedState {
   return {
     kind: "state",

@@ -7,11 +7,7 @@ import type { ValidatedRequest } from "./analysis.ts";
 
 type ValidatedOptions = Pick<ValidatedRequest, "options" | "effectiveOptions" | "weakened">;
 
-/**
- * Validates the options of a request against the options that its engine declares. Never clamps a value.
- *
- * @throws KibitzError if an option is invalid
- */
+/** Throws if an option is invalid for the engine. Never clamps a value. */
 export function validateOptions(
   given: Readonly<Record<string, unknown>>,
   declared: readonly EngineOption[],
@@ -34,10 +30,7 @@ export function validateOptions(
   return { options, effectiveOptions: effectiveOf(options, byName), weakened: isWeakened(options, byName) };
 }
 
-/**
- * Returns the options that are in effect. Leaves out options with their default, and the variant, because the position has it: a
- * Shredder-FEN is Chess960 without the option.
- */
+/** Leaves out defaults, and the variant, because the position has it: a Shredder-FEN is Chess960 without the option. */
 function effectiveOf(values: OptionValues, declared: ReadonlyMap<string, EngineOption>): OptionValues {
   return Object.fromEntries(
     Object.entries(values).filter(
@@ -83,7 +76,7 @@ function violationsOfValue(option: EngineOption, value: unknown): Violation[] {
     : violation(`must be an integer from ${minimum} to ${maximum}`, { type: "integer", minimum, maximum });
 }
 
-/** Finds option values that are each allowed, but make no sense together. */
+/** Finds values that are each allowed, but make no sense together. */
 function contradictions(values: OptionValues): readonly Violation[] {
   if (values.uci_elo === undefined) {
     return [];

@@ -17,7 +17,6 @@ import {
 } from "./analysis.ts";
 import { validateOptions } from "./validate-options.ts";
 
-/** The engines against which requests are validated, and the cache of positions. */
 export interface KnownEngines {
   readonly catalog: Catalog;
   readonly validatePosition: PositionCache;
@@ -25,13 +24,7 @@ export interface KnownEngines {
   available(build: EngineBuild): boolean;
 }
 
-/**
- * Validates a request before any engine sees it: first its position, then its moves to search, its engine and path, and its
- * options.
- *
- * @param check called between the time slices of a long game; it may throw to end the work
- * @throws KibitzError with all violations of the first part that is invalid
- */
+/** Throws all violations of the first invalid part: position, moves to search, engine and path, or options. */
 export async function validateRequest(
   request: AnalysisRequest,
   engines: KnownEngines,
@@ -48,11 +41,7 @@ export async function validateRequest(
   return validateSearch(request, validation.position, engines.catalog);
 }
 
-/**
- * Validates a request whose position is validated already. Ignores `fen` and `moves` of the request.
- *
- * @throws KibitzError if the request is invalid
- */
+/** Ignores `fen` and `moves` of the request, because its position is validated already. */
 export function validateSearch(
   request: AnalysisRequest,
   position: Position,
@@ -82,11 +71,6 @@ export function validateSearch(
   };
 }
 
-/**
- * Reads the moves to search.
- *
- * @throws KibitzError if one of them is not legal
- */
 export function validateSearchMoves(
   { searchMoves }: AnalysisRequest,
   position: Position,
@@ -137,12 +121,7 @@ function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): Engin
   }
 }
 
-/**
- * Rejects a Chess960 position for an engine that does not know the variant, because the engine would search it anyway, and castle
- * wrongly.
- *
- * @throws KibitzError
- */
+/** Rejects Chess960 for an engine that does not know it: the engine would search the position anyway, and castle wrongly. */
 function checkVariant({ chess960 }: Position, { id, options }: EngineBuild): void {
   if (chess960 && !options.some(({ name }) => name === "uci_chess960")) {
     throw errorFromViolations([
@@ -203,19 +182,13 @@ function warningsOf(
   return warnings;
 }
 
-/**
- * Validates a position. Plays a long game in time slices.
- *
- * @param check called between the time slices; it may throw to end the work
- */
+/** Plays a long game in time slices. `check` is called between them, and may throw to end the work. */
 type PositionCache = (input: PositionInput, check?: () => void) => Promise<Validation>;
 
-/** The largest number of cached positions, each about a kilobyte. A game counts as many as it has moves. */
+/** Each cached position takes about a kilobyte. A game counts as many as it has moves. */
 const positionsMax = 2000;
 
-/**
- * Caches the latest valid positions, because a review, a batch and a page send the same positions again. Does not cache errors.
- */
+/** A review, a batch and a page send the same positions again. Errors are not cached. */
 export function createPositionCache(beginWork: BeginWork): PositionCache {
   const remembered = new LRUCache<string, Validation>({ maxSize: positionsMax });
   return async (input, check) => {
