@@ -6,6 +6,7 @@ import { CASTLING_SIDES, COLORS, FILE_NAMES, isDrop, type NormalMove, type Squar
 import { kingCastlesTo, makeSquare, makeUci, parseUci, squareFile } from "chessops/util";
 import { quote } from "../text/plain-text.ts";
 import type { Position, PositionViolation } from "./position.ts";
+import { plainForm, readingsOfSpelling, readWrittenMove } from "./written-move.ts";
 
 /**
  * Describes an illegal move in the field `moves` of a request.
@@ -76,16 +77,16 @@ export function moveFromText(chess: Chess, text: string): LegalMove | undefined 
 const bishopOrPawn = /^b[a-h][1-8][+#]?$/;
 
 /**
- * Returns a spelling of the move that {@link moveFromText} reads, if the text can mean only one legal move: `Nf3` for `nf3`,
- * `NF3`, `1.Nf3!` and `♘f3`, and `e2e4` for `E2E4`. Never reads a text in UCI, such as `b1c3`, as a bishop's move, nor `Bc4` as a
- * pawn's move.
+ * Returns the only legal move that a text can mean, such as Nf3 for `nf3`, `NF3`, `1.Nf3!` and `♘f3`. Never reads a text in UCI,
+ * such as `b1c3`, as a bishop's move, nor `Bc4` as a pawn's move.
  */
-export function spellMove(chess: Chess, text: string): string | undefined {
-  if (moveFromText(chess, text)) {
-    return text.trim();
+export function meaningOf(chess: Chess, text: string): Meaning | undefined {
+  const move = moveFromText(chess, text);
+  if (move) {
+    return { move, spelling: text.trim() };
   }
   const [meant, another] = meaningsOf(chess, text);
-  return another ? undefined : meant?.spelling;
+  return another ? undefined : meant;
 }
 
 /** Reads a move in UCI. Castling may be written e1g1 or e1h1 in every variant. */
@@ -154,40 +155,20 @@ function fullyWritten(chess: Chess, text: string): readonly Meaning[] {
 
 /** The length of the longest text that is read as a move, in characters. A long one is `123...Qa1xb2=Q++ e.p.!?`. */
 const longestMove = 40;
-const figurines = "♔♕♖♗♘♙♚♛♜♝♞♟";
-/** Matches a move in upper or lower case, with or without a number before it and glyphs behind it. */
-const looseMove =
-  /^(?:(\d{1,4})(\.{1,3}|…)\s*)?P?([KQRBN]?[A-H]?[1-8]?[-x:]?[A-H][1-8](?:[=/]?[QRBN]|\([QRBN]\))?|[O0]-?[O0](?:-?[O0])?)([+#]?)[+#]?(?:\s*e\.?p\.?)?\s*[!?]{0,2}[.,;]?$/i;
+/** A `P` in front of a square is the letter of a pawn. */
+const moveNumber = /^(?:(\d{1,4})(\.{1,3}|…)\s*)?P?/i;
+const behindMove = /^(?:\s*e\.?p\.?)?\s*[!?]{0,2}[.,;]?$/i;
 
 /** Returns the ways to read a text as a move in SAN or UCI, such as `O-O` for `0-0`. */
 function readingsOf({ turn, fullmoves }: Chess, text: string): readonly string[] {
-  const plain = text
-    .trim()
-    .slice(0, longestMove + 1)
-    .replaceAll(/[♔-♟]\ufe0e?/gu, (piece) => "KQRBN"[figurines.indexOf(piece.charAt(0)) % 6] ?? "")
-    .replaceAll(/[‐-―−]/g, "-")
-    .replaceAll("×", "x");
-  const [, number, dots, written = "", check = ""] = looseMove.exec(plain) ?? [];
+  const plain = plainForm(text.trim().slice(0, longestMove + 1));
+  const [before = "", number, dots] = moveNumber.exec(plain) ?? [];
   // `1.` announces a move of White, and `1...` a move of Black.
   const isNext =
     number === undefined || (Number(number) === fullmoves && (dots === ".") === (turn === "white"));
-  if (written === "" || !isNext || plain.length > longestMove) {
-    return [];
-  }
-  const lower = written.toLowerCase();
-  const isBishop = /^B.*[a-h]/.test(written);
-  if (/^[o0]/.test(lower)) {
-    return [`${lower.replaceAll("-", "").length === 3 ? "O-O-O" : "O-O"}${check}`];
-  }
-  if (/^(?:[a-h][1-8]){2}[qrbn]?$/.test(lower)) {
-    return [isBishop ? `B${lower.slice(1)}` : lower];
-  }
-  const san = lower.replace(":", "x").replace(/[=/(]?([qrbn])\)?$/, (_, role) => `=${role.toUpperCase()}`);
-  const byPiece = `${san.charAt(0).toUpperCase()}${san.slice(1)}${check}`;
-  if (isBishop || /^[kqrn]/.test(san)) {
-    return [byPiece];
-  }
-  return san.startsWith("b") ? [`${san}${check}`, byPiece] : [`${san}${check}`];
+  const written = readWrittenMove(plain.slice(before.length));
+  const isAlone = written && behindMove.test(plain.slice(before.length + written.length));
+  return isNext && isAlone && plain.length <= longestMove ? readingsOfSpelling(written.spelling) : [];
 }
 
 /** True if a move is castling. Call this before the move is played. */

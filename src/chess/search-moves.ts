@@ -1,7 +1,7 @@
 import type { Chess } from "chessops/chess";
 import { violationsMax } from "../errors/errors.ts";
 import { legalUcisOf } from "./legal-moves.ts";
-import { explainMove, moveFromText, spellMove, uciFromMove } from "./moves.ts";
+import { explainMove, meaningOf, moveFromText, uciFromMove } from "./moves.ts";
 import type { Position } from "./position.ts";
 
 /** The moves that a request names, or an error for each text that names no legal move. */
@@ -54,7 +54,7 @@ export function readSearchMoves(position: Position, texts: readonly string[], fi
   if (violations.length === 0) {
     return { kind: "moves", ucis: [...named].toSorted() };
   }
-  const spelled = texts.flatMap((text) => spellMove(board, text) ?? []);
+  const spelled = texts.flatMap((text) => meaningOf(board, text)?.spelling ?? []);
   return { kind: "violations", violations, ...(spelled.length === texts.length && { spelled }) };
 }
 

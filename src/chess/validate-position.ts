@@ -9,7 +9,7 @@ import { quote } from "../text/plain-text.ts";
 import { type History, trackHistory } from "./history.ts";
 import { inOneGo } from "./in-one-go.ts";
 import { legalMovesOf } from "./legal-moves.ts";
-import { moveFromText, normalFen, spellMove, uciFromMove, violationOfMove, whyNotPlayed } from "./moves.ts";
+import { meaningOf, moveFromText, normalFen, uciFromMove, violationOfMove, whyNotPlayed } from "./moves.ts";
 import { readPastedFen } from "./pasted-fen.ts";
 import type {
   DrawClaim,
@@ -67,22 +67,16 @@ export function* validatePositionInSlices(input: PositionInput): Generator<void,
       yield;
     }
     let move = moveFromText(chess, text);
+    let spelling = text;
     if (move === undefined) {
-      violation ??= violationOfMove(
-        text,
-        index,
-        whyNotPlayed(chess, text, chess960),
-        normalFen(chess, chess960),
-      );
-      const spelling = spellMove(chess, text);
-      move = spelling === undefined ? undefined : moveFromText(chess, spelling);
-      if (spelling === undefined || move === undefined) {
+      violation ??= violationOf(chess, text, index, chess960);
+      const meant = meaningOf(chess, text);
+      if (meant === undefined) {
         return { kind: "violations", violations: [violation] };
       }
-      moves.push(spelling);
-    } else {
-      moves.push(text);
+      ({ move, spelling } = meant);
     }
+    moves.push(spelling);
     const uci = uciFromMove(chess, move, chess960);
     chess.play(move);
     history.add(uci);
@@ -93,6 +87,10 @@ export function* validatePositionInSlices(input: PositionInput): Generator<void,
   const position = positionFromBoard(chess, history, chess960);
   const warnings = [...reading.warnings, ...validation.warnings, ...position.warnings];
   return { kind: "position", position: { ...position, warnings } };
+}
+
+function violationOf(chess: Chess, text: string, index: number, chess960: boolean): PositionViolation {
+  return violationOfMove(text, index, whyNotPlayed(chess, text, chess960), normalFen(chess, chess960));
 }
 
 /**

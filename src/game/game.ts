@@ -3,8 +3,8 @@ import { extend, type Game as GameTree, Node, type PgnNodeData } from "chessops/
 import {
   type LegalMove,
   type MoveDescription,
+  meaningOf,
   moveFromText,
-  spellMove,
   violationOfMove,
 } from "../chess/moves.ts";
 import { type OnPosition, type PlayedGame, playGame } from "../chess/play-game.ts";
@@ -138,12 +138,8 @@ export function moveOfPgn(chess: Chess, written: string): LegalMove | undefined 
   if (text !== written && moveFromText(chess, `N${text}`)) {
     return undefined;
   }
-  const spelling = bishopInLowerCase.test(text) ? spellMove(chess, text) : text;
-  return spelling === undefined ? undefined : moveFromText(chess, spelling);
+  return moveFromText(chess, text) ?? meaningOf(chess, text)?.move;
 }
-
-/** Matches a move that begins with a small `b` and may be a bishop's, such as `bc4`. Matches no move in UCI, such as `b2b4`. */
-const bishopInLowerCase = /^b(?:x|[a-h]x?|[1-8]x|[a-h][1-8]x?)?[a-h][1-8][+#]?$/;
 
 /** Plays at least one move as {@link playMoves} does, and keeps all positions. */
 export function* gameFromMoves(input: MovesOfGame): Generator<void, Game> {

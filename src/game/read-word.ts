@@ -1,3 +1,5 @@
+import { plainForm, readWrittenMove } from "../chess/written-move.ts";
+
 /** A token in a word of the move text. `at` is its offset in the word. */
 export type WordToken = { readonly at: number } & (
   | { readonly kind: "number"; readonly number: MoveNumber }
@@ -122,21 +124,6 @@ const number = /^(?!0{2,3}$)(?:(\d{1,5})(?:([.…]+)|$)|([.…]+))/;
 /** Matches the plain moves, which are nearly every word of most games. */
 const plainMove = /^[NBRQK]?[a-h]?[1-8]?x?[a-h][1-8][+#]?$/;
 const nullMove = /^(?:--|Z0|0000|@@@@)(?=$|[!?$])/;
-const castling = /^([O0o]-[O0o](?:-[O0o])?|[O0o]{2,3}(?![O0o-]))((?:[+#]+(?![-/=]))?)/;
-const promotion = /[=/]?([NBRQnbrq])$/;
-/** Matches a move whose squares are capitals. A pawn captures with an `x`, because `DE5` may be a move of the queen in German. */
-const capitalMove =
-  /^([KQRBN]?(?:[A-H]?[1-8]?[-X:])?[A-H][1-8](?:[=/]?[QRBN])?|[KQRBN](?:[A-H]|[1-8])?[A-H][1-8]|[A-H][1-8][A-H][1-8][QRBN]?)(?![A-Z1-9])((?:[+#]+(?![-/=]))?)/;
-const pieceMove =
-  /^((?:[a-h][1-8]?[-x:]?)?[a-h][18][=/]?[NBRQnbrq](?!(?!1[-/:])[a-z1-8])|[NBRQKnrqk]?[a-h]?[1-8]?[-x:]?[a-h][1-8])((?:[+#]+(?![-/=]))?)(?:e\.?p\.?)?/;
-
-const figurines: Readonly<Record<string, string>> = Object.fromEntries(
-  ["♔♚K", "♕♛Q", "♖♜R", "♗♝B", "♘♞N"].flatMap(([white = "", black = "", letter = ""]) => [
-    [white, letter],
-    [black, letter],
-  ]),
-);
-
 /**
  * Reads the tokens of a word, because a game may be written without spaces between them: `12.Nf3!?$14`. Knows figurines, zeros
  * for castling and dashes of every length. Does not know the letters of other languages, because many of them are also English
@@ -179,12 +166,11 @@ export function readWord(word: string): readonly WordToken[] | undefined {
   } else if (take(/^e\.?p\.?$/i)) {
     return tokens;
   } else {
-    const san =
-      sanOf(take(castling), "castling") ??
-      sanOf(take(pieceMove), "piece") ??
-      sanOf(take(capitalMove), "capitals");
-    if (san !== undefined) {
-      tokens.push({ kind: "move", at: moveAt, ...san });
+    const move = readWrittenMove(plain.slice(at));
+    if (move !== undefined) {
+      const { spelling, isCorrected, length } = move;
+      tokens.push({ kind: "move", at, san: spelling, isCorrected });
+      at += length;
     }
   }
   while (at < plain.length) {
@@ -207,26 +193,6 @@ export function readWord(word: string): readonly WordToken[] | undefined {
   return tokens;
 }
 
-function sanOf(match: readonly string[] | undefined, kind: "castling" | "piece" | "capitals") {
-  const [, move, signs = ""] = match ?? [];
-  if (move === undefined) {
-    return undefined;
-  }
-  if (kind === "castling") {
-    const san = move.replaceAll("-", "").length === 2 ? "O-O" : "O-O-O";
-    return { san: `${san}${signs.slice(0, 1)}`, isCorrected: !move.includes("-") };
-  }
-  // Drop the x of `BXC4`, so that the position decides between a bishop and a pawn.
-  const written = kind === "capitals" ? move.toLowerCase().replace(/^bx/, "b") : move;
-  const san = written
-    .replace(":", "x")
-    .replace(promotion, (_, piece) => `=${piece.toUpperCase()}`)
-    // These letters are not names of files, so they can only be pieces. For `b`, the position decides.
-    .replace(/^[nrqk]/, (piece) => piece.toUpperCase());
-  const isCorrected = kind === "capitals" ? !move.startsWith("B") : /^[nrqk]/.test(move);
-  return { san: `${san}${signs.slice(0, 1)}`, isCorrected };
-}
-
 function countDots(dots: string): number {
   return dots.replaceAll("…", "...").length;
 }
@@ -243,19 +209,6 @@ const results: readonly (readonly [RegExp, Result])[] = [
 export function resultOf(word: string): Result | undefined {
   const plain = plainForm(word.replaceAll(/\s/g, "")).replace(/(?<=.)[.,]$/, "");
   return results.find(([spelling]) => spelling.test(plain))?.[1];
-}
-
-/** Replaces figurines by letters, and all kinds of dashes by a hyphen. */
-function plainForm(word: string): string {
-  if (!/[^!-~]/.test(word)) {
-    return word;
-  }
-  return word
-    .replaceAll(/[\ufe0e\ufe0f♙♟]/g, "")
-    .replaceAll(/[♔-♞]/g, (piece) => figurines[piece] ?? piece)
-    .replaceAll(/[×✕](?=[a-h])/g, "x")
-    .replaceAll("∶", ":")
-    .replaceAll(/[‐-―−]/g, "-");
 }
 
 /** Returns the reason why a word is rejected, as the rest of a sentence that begins with the word. */
