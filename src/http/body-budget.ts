@@ -8,38 +8,25 @@ import {
 } from "../request/context.ts";
 import { hasArrived, type NodeRequest } from "./message.ts";
 
-/**
- * Counts bytes of one body until its call ends.
- *
- * @throws KibitzError `overloaded` if the budget has no room for the bytes
- */
+/** Counts bytes of one body until its call ends. Throws `overloaded` if the budget has no room for them. */
 export type CountBytes = (bytes: number) => void;
 
-/** The memory budget for the bodies of all calls in flight. */
 export type BodyBudget = ReturnType<typeof createBodyBudget>;
 
 export interface BodyBudgetOptions {
   readonly maxBytes?: number;
-  /** The maximum number of bytes for the bodies of all callers at one address. */
   readonly maxBytesPerAddress?: number;
-  /**
-   * The number of bytes of each body that do not count. Most calls read no more than that, so large bodies cannot crowd them out.
-   * If as many calls as possible are in flight, these bytes take 313 MiB.
-   */
+  /** The bytes of each body that do not count, so that large bodies cannot crowd out small ones. All calls in flight: 313 MiB. */
   readonly freeBytes?: number;
-  /** Returns the address under which a caller is counted. */
   readonly addressOf?: (request: RequestContext) => string;
 }
 
 const mib = 1024 * 1024;
 
-/** The maximum number of bodies that are decompressed at a time, which is the number of Node's threads for it. */
+/** The maximum number of bodies decompressed at a time: the number of Node's threads. */
 const inflationsMax = 4;
 
-/**
- * Creates the memory budget of bodies. It covers bodies that are large, slow or never complete, on any number of connections, and
- * their decompressed bytes while their calls wait.
- */
+/** Creates the memory budget for bodies that are large, slow or never complete, until their calls end. */
 export function createBodyBudget({
   maxBytes = 64 * mib,
   maxBytesPerAddress = 16 * mib,
@@ -76,7 +63,7 @@ export function createBodyBudget({
   }
 
   return {
-    /** Returns a function that counts the bytes of a body until its call ends: first as sent, and then after decompression. */
+    /** Returns a function to which each part of the body is counted, and then the bytes that decompression adds. */
     countOf(request: RequestContext, outcome: RequestOutcome): CountBytes {
       const address = addressOf(request);
       let read = 0;
@@ -92,10 +79,8 @@ export function createBodyBudget({
       };
     },
     /**
-     * Decompresses a body. Only a few bodies are decompressed at a time in the whole process, and the others wait in order. The
-     * decompressed bytes are counted instead of the sent bytes.
-     *
-     * @throws CallerLeft if the call has already ended; KibitzError `overloaded` as `count`; the error of `inflate`
+     * Decompresses a body, in the order of arrival.
+     * @throws CallerLeft if the call has already ended; `overloaded` as `count`; the error of `inflate`
      */
     async inflate<T extends Uint8Array>(
       packed: Uint8Array,
@@ -127,11 +112,9 @@ export function createBodyBudget({
 }
 
 /**
- * Reads a body to its end. Resolves with undefined if the body is longer than `maxBytes`: the responder must then discard the
- * rest. It uses events, because an iterator takes 12 µs more, while a whole request takes 85 µs.
- *
- * @throws CallerLeft if the body does not arrive completely, because its client has disconnected or is too slow; the error of
- * `count`
+ * Reads a body. Resolves with undefined beyond `maxBytes`: the responder must then discard the rest. An iterator would add 12 µs
+ * to a request of 85 µs.
+ * @throws CallerLeft if the client disconnects or is too slow; the error of `count`
  */
 export function readBytes(
   req: NodeRequest,

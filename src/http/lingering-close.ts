@@ -2,38 +2,26 @@ import type { Duplex } from "node:stream";
 import { outcomeOf } from "../request/context.ts";
 import type { NodeRequest, NodeResponse } from "./message.ts";
 
-/**
- * The maximum length of the rest of a body that is read and discarded, so that the next request can use the same HTTP/1.1
- * connection.
- */
+/** The longest rest of a body that is discarded to keep an HTTP/1.1 connection. */
 const worthReadingBytes = 64 * 1024;
 
-/**
- * The time in which a client can read an answer before its connection is destroyed, in milliseconds. Destroying a connection with
- * unread bytes sends a reset, which would overtake the answer.
- */
+/** Milliseconds to read an answer before a connection with unread bytes is destroyed: its reset would overtake the answer. */
 const lingerMs = 1000;
 
-/** Ends a connection, and destroys it if the client has not closed it within a second. */
 export function endSoon(socket: Duplex, lastWords = ""): void {
   socket.end(lastWords);
   const timer = setTimeout(() => socket.destroy(), lingerMs);
   socket.once("close", () => clearTimeout(timer));
 }
 
-/**
- * The number of bytes of the rest of a body that are discarded at once, before a pause in which other requests are served. The
- * rest is thus discarded at 4 MB per second. Reading a megabyte, which is the largest body of any call, takes 3 ms of the thread.
- */
+/** Bytes discarded before each pause: 4 MB per second, so that a body does not block other requests (a megabyte takes 3 ms). */
 const discardedAtOnceBytes = 64 * 1024;
 const discardPauseMs = 16;
 
 /**
- * Ends an answer with its body before the request has been read. Nothing may read the request afterwards.
- *
- * Closing an HTTP/1.1 connection with unread bytes resets it, and the reset overtakes the answer. Of the clients that sent 2 MB,
- * a third saw "broken pipe" instead of the status 413. Therefore the bytes that still arrive are discarded for a second (RFC 9112
- * section 9.6).
+ * Ends an answer before the request has been read. Nothing may read the request afterwards. Bytes that still arrive are discarded
+ * for a second: closing an HTTP/1.1 connection with unread bytes resets it, and a third of the clients that sent 2 MB saw "broken
+ * pipe" instead of the status 413 (RFC 9112 section 9.6).
  */
 export function endBeforeBody(req: NodeRequest, res: NodeResponse, body: Buffer | undefined): void {
   if (!("stream" in res) && muchToCome(req)) {
@@ -59,7 +47,7 @@ export function endBeforeBody(req: NodeRequest, res: NodeResponse, body: Buffer 
   discard(req, () => res.end());
 }
 
-/** Discards the rest of a request when its answer has ended. An HTTP/1.1 connection is kept if this takes less than a second. */
+/** An HTTP/1.1 connection is kept if discarding the rest of its request takes less than a second. */
 export function discardAfterAnswer(req: NodeRequest, res: NodeResponse): void {
   if (req.complete) {
     return;
@@ -76,11 +64,9 @@ export function discardAfterAnswer(req: NodeRequest, res: NodeResponse): void {
   }
 }
 
-/**
- * Discards the bytes of a request that still arrive, until the request ends or its connection closes, but for at most a second.
- */
+/** Discards arriving bytes until the request ends or its connection closes, for at most a second. */
 function discard(req: NodeRequest, end: () => void): void {
-  // If a client sends too many messages, Connect stops reading but leaves its listener there, so that no data would flow.
+  // Connect stops reading after too many messages but leaves its listener, so that no data would flow.
   req.removeAllListeners("readable");
   let bytes = 0;
   let pause: NodeJS.Timeout | undefined;
@@ -107,7 +93,7 @@ function discard(req: NodeRequest, end: () => void): void {
   connection.once("close", stop);
 }
 
-/** True if so much of the body has not arrived yet that the connection should end after this answer. */
+/** True if the unread rest of the body is too long to be worth reading: the connection should then end after this answer. */
 export function muchToCome(req: NodeRequest): boolean {
   if (req.httpVersionMajor > 1 || req.complete) {
     return false;

@@ -4,18 +4,13 @@ import Negotiator from "negotiator";
 import { KibitzError } from "../errors/errors.ts";
 import type { RequestOutcome } from "../request/context.ts";
 
-/** A request over HTTP/1.1 or HTTP/2. Both versions share one port. */
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
 
-/** The answer to a {@link NodeRequest}. */
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
-/** Answers a request, now or later. Returns false if the request is left, unread, to the next handler. */
+/** Returns false if the request is left, unread, to the next handler. */
 export type RequestHandler = (req: NodeRequest, res: NodeResponse) => boolean | Promise<boolean>;
 
-/**
- * True for a CORS preflight, in which a browser asks which requests a page of another origin may send. The listener answers it.
- */
 export function isPreflight({ method, headers }: Pick<IncomingMessage, "method" | "headers">): boolean {
   return (
     method === "OPTIONS" &&
@@ -24,16 +19,12 @@ export function isPreflight({ method, headers }: Pick<IncomingMessage, "method" 
   );
 }
 
-/** True if the client has disconnected, or the response has ended. */
 export function isGone(res: NodeResponse): boolean {
-  // Node's types promise `destroyed` for both, but an Http2ServerResponse has none.
+  // Node's types promise `destroyed` for both, but an Http2ServerResponse lacks it.
   return "stream" in res ? res.stream.destroyed || res.stream.closed : res.destroyed;
 }
 
-/**
- * True if a request whose body has ended has arrived completely. Over HTTP/2, a body also ends if its stream is closed because
- * the client has disconnected or the request did not arrive in time.
- */
+/** False if the body ended only because the HTTP/2 stream closed: the client disconnected or was too slow. */
 export function hasArrived(req: NodeRequest): boolean {
   return !("stream" in req) || !req.stream.closed;
 }
@@ -42,7 +33,7 @@ export function lateRequest(): KibitzError {
   return new KibitzError("request_timeout", "The request did not arrive in time.");
 }
 
-/** Aborts a response that cannot be finished, so that its client does not mistake a part for the complete answer. */
+/** Aborts a response that cannot be finished, so that a part is not mistaken for the complete answer. */
 export function cutShort(res: NodeResponse): void {
   if ("stream" in res) {
     // `destroy()` would send NO_ERROR, as after a complete response (RFC 9113 section 8.1).
@@ -52,7 +43,7 @@ export function cutShort(res: NodeResponse): void {
   }
 }
 
-/** Calls `report` if the client disconnects before the response has ended, or at once if the client has already disconnected. */
+/** Calls `report` if the client disconnects before the response has ended, even if that was earlier. */
 export function onLeave(res: NodeResponse, report: () => void): void {
   const leave = () => {
     // Node emits `close` after a complete response too.
@@ -67,10 +58,7 @@ export function onLeave(res: NodeResponse, report: () => void): void {
   }
 }
 
-/**
- * Gives a request the code `canceled` if its client disconnects before the request has become a call. A call logs its own end.
- * The code is set before the listener logs the end of the request.
- */
+/** Sets the code `canceled` if the client disconnects before its request is a call, which logs its own end. */
 export function cancelOnLeave(res: NodeResponse, outcome: RequestOutcome): void {
   res.prependOnceListener("close", () => {
     if (!res.writableEnded && !outcome.hasLine) {
@@ -79,14 +67,14 @@ export function cancelOnLeave(res: NodeResponse, outcome: RequestOutcome): void 
   });
 }
 
-/** Writes a part of a response, and waits until there is room for more. Resolves with false if the client has disconnected. */
+/** Waits until there is room for more. Resolves with false if the client has disconnected. */
 export function writePart(res: NodeResponse, part: string | Uint8Array): Promise<boolean> {
   if (isGone(res)) {
     return Promise.resolve(false);
   }
-  // Both kinds of responses accept both kinds of parts, but their overloads do not agree.
+  // Both kinds of responses accept both kinds of parts, but their overloads disagree.
   const response = res as ServerResponse;
-  // Write bytes: a string that is joined from hundreds of pieces takes several times the memory while it waits.
+  // As a string, joined pieces take several times the memory while they wait.
   if (response.write(typeof part === "string" ? Buffer.from(part) : part)) {
     return Promise.resolve(true);
   }
@@ -99,7 +87,7 @@ export function writePart(res: NodeResponse, part: string | Uint8Array): Promise
   });
 }
 
-/** Restarts the idle timeout of a connection whose client waits several minutes for an answer. */
+/** Restarts the idle timeout of a connection while its client waits for minutes. */
 export function keepOpen(res: NodeResponse): void {
   const connection: KeptOpen | null | undefined = "stream" in res ? res.stream?.session : res.socket;
   const { timeout } = connection ?? {};
@@ -108,19 +96,18 @@ export function keepOpen(res: NodeResponse): void {
   }
 }
 
-/** A connection with its idle timeout. An HTTP/2 session also has the property `timeout`, which its type lacks. */
+/** An HTTP/2 session also has `timeout`, which its type lacks. */
 interface KeptOpen {
   readonly timeout?: number;
   setTimeout(ms: number): unknown;
 }
 
-/** Adds names of request headers to the `Vary` header. */
 export function addVary(res: NodeResponse, headers: string): void {
   const known = res.getHeader("Vary");
   res.setHeader("Vary", known === undefined ? headers : `${known}, ${headers}`);
 }
 
-/** True if the client already has the answer with this ETag (RFC 9110 section 13.1.2, weak comparison). */
+/** Compares ETags weakly (RFC 9110 section 13.1.2). */
 export function isNotModified({ headers }: NodeRequest, etag: string | null | undefined): boolean {
   const known = headers["if-none-match"];
   if (!known || !etag) {
@@ -130,16 +117,12 @@ export function isNotModified({ headers }: NodeRequest, etag: string | null | un
   return known.trim() === "*" || tags.includes(etag.replace(/^W\//, ""));
 }
 
-/**
- * The maximum length of an Accept header. It exceeds the header of every browser and library. A longer header is ignored, because
- * parsing 16 KiB takes milliseconds.
- */
+/** The maximum length of an Accept header: longer than any browser's. Parsing a header of 16 KiB takes milliseconds. */
 const acceptMaxLength = 1000;
 
 /**
- * Returns the offered media type that an Accept header prefers: the one with the highest quality, then the most specific, then
- * the first in the header (RFC 9110 section 12.5.1). Returns the first offer if the header does not decide, and undefined if the
- * header accepts none.
+ * Returns the offered type with the highest quality, then the most specific, then the first in the header (RFC 9110 section
+ * 12.5.1). Returns the first offer if the header does not decide, and undefined if it accepts none.
  */
 export function preferredType(accept: string | undefined, offers: readonly string[]): string | undefined {
   const [first] = offers;
@@ -149,7 +132,7 @@ export function preferredType(accept: string | undefined, offers: readonly strin
   if (accept.length > acceptMaxLength || accept.trim() === "") {
     return first;
   }
-  // All offers are in UTF-8, and many clients name that charset. Negotiator treats a type with a parameter as another type.
+  // Many clients name the charset, but Negotiator treats a type with a parameter as another type.
   const spelled = offers.flatMap((offer) => [offer, `${offer};charset=utf-8`, `${offer};charset=utf8`]);
   const found = new Negotiator({ headers: { accept } }).mediaType(spelled);
   return found === undefined ? undefined : offers[Math.floor(spelled.indexOf(found) / 3)];

@@ -6,10 +6,8 @@ import { endBeforeBody } from "./lingering-close.ts";
 import { isGone, type NodeRequest, type NodeResponse } from "./message.ts";
 
 /**
- * Answers with a problem document. The request may be unread, read in part or read. Nothing may read it afterwards.
- *
- * Does nothing if an answer has begun or the client has disconnected. Error handlers call this last, so it must not cause another
- * error.
+ * Answers with a problem document. The request may be unread or read in part; nothing may read it afterwards. Does nothing if an
+ * answer has begun or the client has disconnected: error handlers call this last.
  */
 export function sendProblem(
   req: NodeRequest,
@@ -17,7 +15,6 @@ export function sendProblem(
   error: KibitzError,
   extraHeaders: readonly (readonly [string, string])[] = [],
 ): void {
-  // An internal error is logged by the code that caught it.
   if (error.code !== "internal") {
     outcomeOf(req).code ??= error.code;
   }
@@ -32,7 +29,6 @@ export function sendProblem(
   endBeforeBody(req, res, req.method === "HEAD" ? undefined : body);
 }
 
-/** Returns the problem document of an error, with its status and headers. */
 export function problemAnswer(error: KibitzError, requestId: string) {
   const body = Buffer.from(`${JSON.stringify(problemFromError(error, requestId))}\n`);
   const headers: (readonly [string, string])[] = [

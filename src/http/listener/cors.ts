@@ -3,20 +3,14 @@ import { contextOf } from "../../request/context.ts";
 import { endBeforeBody } from "../lingering-close.ts";
 import { addVary, isPreflight, type NodeRequest, type NodeResponse } from "../message.ts";
 
-/**
- * Adds the CORS headers to an answer before it is made, so that scripts of other origins can also read errors. It follows the
- * Fetch standard, and never allows credentials.
- */
+/** Adds the CORS headers (Fetch standard) before the answer is made, so that scripts can read errors. Allows no credentials. */
 export type Cors = (req: NodeRequest, res: NodeResponse) => void;
 
-/**
- * Returns the CORS headers of an answer to bytes that Node cannot parse, such as a request target that is too long. The origin is
- * unknown then, so only `*` allows scripts to read the answer.
- */
+/** CORS headers for bytes that Node cannot parse. Their origin is unknown, so only `*` allows scripts to read the answer. */
 export const corsOfUnparsed = (origins: readonly string[]): readonly (readonly [string, string])[] =>
   origins.includes("*") ? [["Access-Control-Allow-Origin", "*"]] : [];
 
-/** The time for which a browser may cache a preflight, in seconds: two hours, the maximum of Chromium. */
+/** Preflight cache time in seconds: two hours, the maximum of Chromium. */
 const preflightMaxAgeS = "7200";
 
 const allowedMethods = ["GET", "HEAD", "POST", "DELETE"].join(", ");
@@ -51,16 +45,12 @@ const preflightFields: readonly (readonly [string, string])[] = [
   ["Access-Control-Max-Age", preflightMaxAgeS],
 ];
 
-/**
- * Creates the CORS middleware.
- *
- * @param origins the origins whose scripts may read answers: `*` allows all, an empty list none
- */
+/** Creates the CORS middleware. `*` allows scripts of all origins to read answers. */
 export function createCors(origins: readonly string[]): Cors {
   return (req, res) => {
     const { origin } = req.headers;
     if (origins.length > 0 && req.method !== "POST") {
-      // Without this header, a cache could send the answer for one origin to another origin, whose CORS headers it lacks.
+      // Otherwise a cache could send another origin an answer without its CORS headers.
       addVary(res, "Origin");
     }
     const allowed = origins.includes("*") ? "*" : origins.find((known) => known === origin);
@@ -76,7 +66,6 @@ export function createCors(origins: readonly string[]): Cors {
   };
 }
 
-/** Answers a preflight. The answer already has the headers of {@link Cors}. */
 export function answerPreflight(req: NodeRequest, res: NodeResponse): void {
   res.statusCode = 204;
   res.setHeader("X-Request-Id", contextOf(req).id);

@@ -1,6 +1,5 @@
 import type { Log } from "../../log/log.ts";
 
-/** The limit that is reached: that of one holder, or that of all holders together. */
 export type FullLimit = "holder" | "all";
 
 const byProxy =
@@ -17,18 +16,13 @@ const warnings = {
   },
 };
 
-/**
- * The minimum time between two warnings about the same limit, in milliseconds. Without it, every new connection beyond a limit
- * would log a warning.
- */
+/** Milliseconds between two warnings about the same limit. */
 const warnEveryMs = 60_000;
 
 /**
  * Creates a function that counts one more connection or call of a holder. It returns a function that ends the count, or the limit
  * that is reached. If the holder is undefined, only the total is counted.
- *
- * @param max the maximum of all holders together
- * @param maxPerHolder returns the maximum of one holder; called at each count, because plans change it
+ * @param maxPerHolder called at each count, because plans change it
  */
 export function createCountLimit(
   what: keyof typeof warnings,

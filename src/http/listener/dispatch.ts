@@ -16,27 +16,22 @@ import { sendProblem } from "../send-problem.ts";
 import { answerPreflight, type Cors } from "./cors.ts";
 
 export interface DispatchOptions {
-  /** The handlers, in the order in which they are called. The first handler that takes a request answers it. */
+  /** The first handler that takes a request answers it. */
   readonly handlers: readonly RequestHandler[];
   readonly cors: Cors;
   readonly log: Pick<Log, "error">;
   readonly headersMaxBytes: number;
-  /** Returns true for a path that belongs to an RPC service. */
   readonly isRpcPath: (path: string) => boolean;
-  /** Called when the answer to a request has ended. Logs the request if it did not become a call. */
+  /** Called after every answer. Logs the request if it did not become a call. */
   readonly logRefused: (req: Pick<NodeRequest, "method">, startedAt: number) => void;
   readonly refuse: Refuse;
-  /** Begins the span of a request. Not called for preflights. */
+  /** Not called for preflights. */
   readonly beginSpan?: BeginSpan | undefined;
 }
 
-/** Rejects a request before any handler sees it, in the protocol of its client. */
 export type Refuse = (error: KibitzError, req: NodeRequest, res: NodeResponse) => void;
 
-/**
- * Creates the dispatcher. It identifies each request once, then offers it to the handlers in turn. If no handler takes a request,
- * the answer is 404. An invalid request or a handler that throws leads to an error answer, and never ends the process.
- */
+/** Offers each request to the handlers in turn. No invalid request or error of a handler ends the process. */
 export function createDispatch({
   handlers,
   cors,
@@ -68,7 +63,6 @@ export function createDispatch({
     res: NodeResponse,
     refusal: KibitzError | undefined,
   ): Promise<void> {
-    // The CORS headers come first, because errors have them too.
     cors(req, res);
     check(req, res, headersMaxBytes);
     if (isPreflight(req)) {
@@ -91,11 +85,10 @@ export function createDispatch({
     );
   }
 
-  /** Answers a request, or rejects it with the given error. */
   return (req: NodeRequest, res: NodeResponse, refusal?: KibitzError): void => {
-    // A disconnect may make the request emit an error. Without a listener, it would end the process.
+    // A disconnect may emit an error, which without a listener would end the process.
     req.on("error", () => {});
-    // Writing after the end is a bug in a handler. Without a listener, it would end the process.
+    // Without a listener, a handler that writes after the end would end the process.
     res.on("error", (err) => log.error({ err }, "writing an answer failed"));
     takeAbsoluteTarget(req);
     const { traceparent, span } = identifyRequest(req, isRpcPath, isPreflight(req) ? undefined : beginSpan);
@@ -109,13 +102,13 @@ export function createDispatch({
       span?.answered(res.headersSent ? res.statusCode : undefined, outcome.hasLine);
       endCall(outcome);
     });
-    // `withSpan` is also called without a span: requests on one connection must not run in each other's span.
+    // Also called without a span: requests on one connection must not run in each other's span.
     const answered = withSpan(span?.span, () => answer(req, res, refusal));
     answered.catch((thrown: unknown) => fail(req, res, thrown));
   };
 }
 
-/** Checks a request. An invalid request is the last one on its connection, because nothing shows where the next one begins. */
+/** An invalid request is the last one on its connection, because nothing shows where the next one begins. */
 function check(req: NodeRequest, res: NodeResponse, headersMaxBytes: number): void {
   try {
     checkRequest(req, headersMaxBytes);
@@ -128,9 +121,8 @@ function check(req: NodeRequest, res: NodeResponse, headersMaxBytes: number): vo
 }
 
 /**
- * Rejects invalid requests that Node accepts. Call this after {@link takeAbsoluteTarget}. Afterwards `req.headers.host` is set
- * for every HTTP version, `new URL(req.url, "http://" + host)` cannot throw, and the target is either `*` or a path with its
- * query.
+ * Rejects invalid requests that Node accepts. Call this after {@link takeAbsoluteTarget}. Afterwards `req.headers.host` is set,
+ * `new URL(req.url, "http://" + host)` cannot throw, and the target is `*` or a path with its query.
  */
 function checkRequest(req: NodeRequest, headersMaxBytes: number): void {
   if (req.method === "CONNECT") {
@@ -160,10 +152,7 @@ function checkRequest(req: NodeRequest, headersMaxBytes: number): void {
   }
 }
 
-/**
- * The maximum length of the Host and Origin headers. It exceeds every name (RFC 1035: 253) with its scheme and port. Parsing 15
- * kB of percent-encoded text as a host takes 7 ms.
- */
+/** The maximum length of Host and Origin: more than any name (RFC 1035: 253). Parsing a host of 15 kB takes 7 ms. */
 const hostMaxBytes = 300;
 
 function checkLength(name: "Host" | "Origin", value: string | undefined): void {
@@ -174,7 +163,7 @@ function checkLength(name: "Host" | "Origin", value: string | undefined): void {
   }
 }
 
-/** The maximum number of query parameters. No call has nearly as many fields, and reading thousands takes milliseconds. */
+/** The maximum number of query parameters: more than any call has fields. Reading thousands takes milliseconds. */
 const parametersMax = 64;
 
 function checkQuery(target: string): void {
@@ -192,10 +181,7 @@ function isHost(host: string): boolean {
 /** Headers of which Node silently keeps only the first, while a proxy may use the last. */
 const onlyOnce = ["host", "authorization", "content-type"];
 
-/**
- * Rejects a request that has two Host, Authorization or Content-Type headers (RFC 9110 section 5.3), or whose headers are larger
- * than `headersMaxBytes`. Node itself accepts 64 KiB over HTTP/2.
- */
+/** Rejects repeated headers (RFC 9110 section 5.3) and large headers: over HTTP/2, Node accepts 64 KiB. */
 function checkHeaders({ rawHeaders }: NodeRequest, headersMaxBytes: number): void {
   const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
   const twice = onlyOnce.find((name) => names.indexOf(name) !== names.lastIndexOf(name));
@@ -207,10 +193,7 @@ function checkHeaders({ rawHeaders }: NodeRequest, headersMaxBytes: number): voi
   }
 }
 
-/**
- * Rejects HTTP/1 requests that Node's parser accepts: those with a version such as 0.9 or 2.0, and those with a transfer coding
- * that Node does not decode.
- */
+/** Rejects versions such as 0.9 or 2.0, and transfer codings that Node does not decode, although Node's parser accepts them. */
 function checkHttp1({ httpVersion, headers }: NodeRequest): void {
   if (httpVersion !== "1.1" && httpVersion !== "1.0") {
     throw malformed("The request is neither HTTP/1.1 nor HTTP/1.0. HTTP/2 starts with its own preface.");
@@ -219,24 +202,21 @@ function checkHttp1({ httpVersion, headers }: NodeRequest): void {
   if (coding === undefined) {
     return;
   }
-  // RFC 9112 section 6.1: such a message is to be treated as if its framing were faulty.
+  // RFC 9112 section 6.1.
   if (httpVersion === "1.0") {
     throw malformed("HTTP/1.0 has no Transfer-Encoding.");
   }
-  // RFC 9112 section 6.3: nothing shows where such a body ends.
+  // Nothing shows where such a body ends (RFC 9112 section 6.3).
   if (!/(?:^|[,\s])chunked$/i.test(coding)) {
     throw malformed(`The Transfer-Encoding "${echo(coding)}" does not end with chunked.`);
   }
-  // RFC 9112 section 6.1: 501 for a transfer coding that is not understood.
+  // RFC 9112 section 6.1.
   if (coding.toLowerCase() !== "chunked") {
     throw new KibitzError("unimplemented", "The only supported Transfer-Encoding is chunked.");
   }
 }
 
-/**
- * Replaces an absolute request target, which is meant for proxies, by its path. Servers must accept such a target, and its host
- * replaces the Host header (RFC 9112 section 3.2.2).
- */
+/** Replaces an absolute request target by its path. Its host replaces the Host header (RFC 9112 section 3.2.2). */
 function takeAbsoluteTarget(req: NodeRequest): void {
   if (req.url?.startsWith("/")) {
     return;
@@ -254,10 +234,7 @@ function malformed(detail: string): KibitzError {
   return new KibitzError("malformed_http", detail);
 }
 
-/**
- * Sends 100 Continue when a handler begins to read the body, and not before. A request that is rejected by its headers alone then
- * gets its error without sending its body (RFC 9110 section 10.1.1). By default, Node always sends 100 Continue.
- */
+/** Sends 100 Continue only when a handler reads the body: a request may be rejected before that (RFC 9110 section 10.1.1). */
 export function continueWhenRead(req: NodeRequest, res: NodeResponse): void {
   const listen = (event: string | symbol) => {
     if (event !== "data" && event !== "readable") {

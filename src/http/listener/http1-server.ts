@@ -10,22 +10,16 @@ import { continueWhenRead } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
 import { createRequestQueue, type RequestQueue } from "./request-queue.ts";
 
-/** Methods whose request body is never read. */
 const bodiless: readonly (string | undefined)[] = ["GET", "HEAD", "OPTIONS", "DELETE"];
 
 type Headers = readonly (readonly [string, string])[];
 
-/**
- * The time for which a connection is not read after a packet that cannot be parsed, in milliseconds. The following packets are
- * discarded, or show that the client has disconnected.
- */
+/** Milliseconds of not reading a connection after a packet that cannot be parsed, to see whether the client has disconnected. */
 const brokenPauseMs = 100;
 
 /**
  * Creates the part of the listener that speaks HTTP/1.1.
- *
- * @param answer answers a request
- * @param logUnread logs the error of bytes that are not a request, and returns a request id for them
+ * @param logUnread logs bytes that are not a request, and returns a request id for them
  * @param unreadHeaders headers of the answers to such bytes
  */
 export function createHttp1Server(
@@ -42,13 +36,13 @@ export function createHttp1Server(
     connectionsCheckingInterval: limits.checkIntervalMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     maxHeaderSize: limits.headersMaxBytes,
-    // Node would answer without a body. `checkRequest` rejects the request with a problem document instead.
+    // Node would answer without a body; `checkRequest` sends a problem document.
     requireHostHeader: false,
-    // A request that offers an upgrade may be answered without one (RFC 9110 section 7.8). This covers WebSocket and h2c.
+    // Answer WebSocket and h2c offers as normal requests (RFC 9110 section 7.8).
     shouldUpgradeCallback: () => false,
   });
   server.timeout = limits.silenceTimeoutMs;
-  // By default, Node silently drops the 1001st header, which might be Authorization. The size of all headers is limited anyway.
+  // By default, Node silently drops the 1001st header, which might be Authorization.
   server.maxHeadersCount = 0;
   const acceptors = server.listeners("connection") as ((socket: Socket) => void)[];
   server.removeAllListeners("connection");
@@ -70,10 +64,10 @@ export function createHttp1Server(
   server.on("connect", (req, socket) => {
     const queue = queues.get(req.socket);
     queue?.stop();
-    // Node no longer listens to the connection, so without a listener its error would end the process.
+    // Without a listener, an error of the connection would end the process.
     socket.on("error", () => {}).resume();
     const error = new KibitzError("malformed_http", "CONNECT is for proxies, and this is not one.");
-    // If another request is still unanswered, its client would take this error for the answer to that request.
+    // The client of an unanswered request would take this error for its answer.
     if (queue?.first === undefined) {
       refuseSocket(socket, error, unreadHeaders, logUnread(socket as Socket, error.code));
     }
@@ -88,10 +82,10 @@ export function createHttp1Server(
     const queue = queues.get(socket as Socket);
     queue?.stop();
     const first = queue?.first;
-    // The client has ended the connection in the middle of a request, or has reset it.
+    // The client has ended or reset the connection in the middle of a request.
     const hasLeft = error.code === "HPE_INVALID_EOF_STATE" || !socket.writable;
     if (first?.req.complete) {
-      // The request before the broken bytes has arrived completely, so its client would take an error for the answer to it.
+      // This request has arrived completely, so its client would take an error for its answer.
       if (hasLeft) {
         socket.destroy();
       }
@@ -99,11 +93,10 @@ export function createHttp1Server(
     }
     const problem = errorFromClientError(error);
     if (first) {
-      // A client that disconnects in the middle of a body was not rejected.
       outcomeOf(first.req).code ??= hasLeft ? "canceled" : problem.code;
     }
     if (first && socket.writable && isAnswered(first)) {
-      // The answer is on its way to the client: destroying the socket would lose it.
+      // Destroying the socket would lose the answer on its way.
       socket.end();
     } else if (first?.headersSent || !socket.writable) {
       socket.destroy();
@@ -114,9 +107,8 @@ export function createHttp1Server(
   });
 
   return {
-    /** The server that is bound to the port. Node enforces time limits only on an HTTP server that listens itself. */
+    /** Bind this server to the port: Node enforces time limits only on an HTTP server that listens itself. */
     server,
-    /** Takes over a connection. */
     accept(socket: Socket): void {
       for (const acceptor of acceptors) {
         acceptor.call(server, socket);
@@ -124,7 +116,6 @@ export function createHttp1Server(
       queues.set(socket, createRequestQueue(socket, begin, limits.requestsWaitingMax));
       socket.once("close", () => queues.delete(socket));
     },
-    /** Makes each further answer the last one on its connection. */
     drain(): void {
       draining = true;
       for (const { first } of queues.values()) {
@@ -136,16 +127,15 @@ export function createHttp1Server(
   };
 }
 
-/** True if an answer is complete, even if `endBeforeBody` ends its response later. */
+/** Also true before `endBeforeBody` ends the response. */
 function isAnswered(res: NodeResponse): boolean {
   return res.writableEnded || outcomeOf(res.req).answeredAt !== undefined;
 }
 
 interface ClientError extends Error {
   readonly code?: string;
-  /** Description of the error by Node's parser. */
+  /** The error as Node's parser describes it. */
   readonly reason?: string;
-  /** The packet that Node could not parse. */
   readonly rawPacket?: Buffer;
 }
 
@@ -154,8 +144,7 @@ function errorFromClientError({ code, reason, rawPacket }: ClientError): KibitzE
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return lateRequest();
     case "HPE_HEADER_OVERFLOW":
-      // Node reports only that the headers have too many bytes. If the packet begins with a long target, the target is the
-      // reason.
+      // Node reports only that the headers are too large, even if the target is the reason.
       return /^[A-Z]+ \S{8000}/.test(rawPacket?.toString("latin1", 0, 8100) ?? "")
         ? new KibitzError("uri_too_long", "The request target is too long. Send a POST with a body.")
         : new KibitzError("headers_too_large", "The request headers are larger than 16 KiB.");
@@ -167,7 +156,7 @@ function errorFromClientError({ code, reason, rawPacket }: ClientError): KibitzE
   }
 }
 
-/** Writes a problem document to a socket for which Node has created no response, and ends the connection. */
+/** Answers on a socket for which Node has created no response. */
 function refuseSocket(socket: Duplex, error: KibitzError, more: Headers, requestId: string): void {
   const { status, headers, body } = problemAnswer(error, requestId);
   const head = [...headers, ["Connection", "close"], ...more]

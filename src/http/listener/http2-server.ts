@@ -16,9 +16,7 @@ import type { ListenerLimits } from "./limits.ts";
 export type Admit = (req: NodeRequest, res: NodeResponse) => FullLimit | undefined;
 
 /**
- * Creates the part of the listener that speaks HTTP/2. It opens no port: the listener hands connections over to it.
- *
- * @param answer answers a request
+ * Creates the part of the listener that speaks HTTP/2, on connections that the listener hands over.
  * @param refuse rejects a request that does not arrive in time
  */
 export function createHttp2Server(
@@ -53,15 +51,13 @@ export function createHttp2Server(
       return;
     }
     closeWithStream(req, res);
-    // Wait for the next turn of the event loop: if one packet begins hundreds of calls and cancels them, no work is done for
-    // them.
+    // Wait a turn, so that calls that one packet begins and cancels cause no work.
     setImmediate(() => {
       if (stream.closed || stream.destroyed) {
         return;
       }
       if (draining) {
-        // The client opened the stream before it saw the GOAWAY. Do not answer, because load balancers do not see a gRPC status
-        // in trailers.
+        // The client had not seen the GOAWAY. An answer would not help: load balancers do not see a gRPC status in trailers.
         stream.close(constants.NGHTTP2_REFUSED_STREAM);
         return;
       }
@@ -80,15 +76,14 @@ export function createHttp2Server(
   server.on("checkExpectation", take);
   server.on("connect", take);
   return {
-    /** Takes over a connection. */
     accept(socket: Socket): void {
-      // An http.Server keeps its sockets half open. A session would then never end after its client has disconnected.
+      // http.Server keeps sockets half open, so a session would not end when its client disconnects.
       socket.allowHalfOpen = false;
       server.emit("connection", socket);
     },
     /**
-     * Sends every client a GOAWAY, and closes each connection after its last answer. A request that has not begun is rejected
-     * with REFUSED_STREAM, which permits the client to send it again.
+     * Sends a GOAWAY, and closes each connection after its last answer. A request that has not begun gets REFUSED_STREAM: the
+     * client may send it again.
      */
     drain(): void {
       draining = true;
@@ -100,30 +95,27 @@ export function createHttp2Server(
 }
 
 /**
- * Closes a stream if its client does not read a waiting answer for `silenceTimeoutMs`, or for up to twice that time. Node's own
- * timeouts of streams and sessions restart with every ping.
+ * Closes a stream if its client does not read for `silenceTimeoutMs`, or up to twice that time. Node's timeouts restart with
+ * every ping.
  */
 function closeUnread(stream: ServerHttp2Stream, silenceTimeoutMs: number): void {
   let waitingBytes = 0;
   const look = setInterval(() => {
     if (stream.bufferSize > 0 && stream.bufferSize === waitingBytes) {
-      // Close with an error code, because an answer that ends without one looks complete to its reader.
+      // Without an error code, an incomplete answer looks complete.
       stream.close(constants.NGHTTP2_CANCEL);
       stream.destroy();
     }
     waitingBytes = stream.bufferSize;
   }, silenceTimeoutMs);
-  // If the parts of an answer have equal sizes, the same number of bytes may wait again although the client reads.
+  // If parts have equal sizes, equal waiting bytes do not prove that the client has stopped reading.
   stream.on("drain", () => {
     waitingBytes = 0;
   });
   stream.once("close", () => clearInterval(look));
 }
 
-/**
- * Rejects a stream with REFUSED_STREAM: the client then knows that nothing was done, and that it may send the request again. Node
- * creates an error for each rejected stream. Capturing its stack trace would take half of the time in a flood of them.
- */
+/** REFUSED_STREAM tells the client that it may retry. In a flood, capturing stack traces would take half of the time. */
 function refuseStream(stream: ServerHttp2Stream): void {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
@@ -132,23 +124,17 @@ function refuseStream(stream: ServerHttp2Stream): void {
 }
 
 interface Session {
-  /** Ends the connection after its last call. */
   readonly leave: () => void;
-  /** The number of streams that were rejected because too many calls are in flight. */
+  /** The number of streams rejected because too many calls are in flight. */
   refused: number;
 }
 
-/**
- * The time between the GOAWAY and the end of a connection without calls, in milliseconds. The client may have sent calls before
- * it saw the GOAWAY.
- */
+/** Milliseconds between the GOAWAY and the end of an idle connection, for calls that the client sent before it saw the GOAWAY. */
 const goawayGraceMs = 1000;
 
 /**
- * Sends a GOAWAY to a client without calls, and then ends the connection. It counts open calls, because the session's own timer
- * restarts with every byte, even with the bytes of incomplete headers.
- *
- * @returns a function that sends the GOAWAY now; the connection then ends after its last call
+ * Sends a GOAWAY to an idle client and ends its connection; the returned function does so now, after the last call. Open calls
+ * are counted because the session's own timer restarts with every byte, even of incomplete headers.
  */
 function closeWhenIdle(session: ServerHttp2Session, limits: ListenerLimits): () => void {
   let open = 0;
@@ -163,7 +149,6 @@ function closeWhenIdle(session: ServerHttp2Session, limits: ListenerLimits): () 
   timer = setTimeout(leave, limits.headersTimeoutMs);
   session.on("stream", (stream) => {
     if (stream.closed) {
-      // The stream was rejected.
       return;
     }
     open++;
@@ -176,15 +161,11 @@ function closeWhenIdle(session: ServerHttp2Session, limits: ListenerLimits): () 
     });
   });
   session.once("close", () => clearTimeout(timer));
-  // No byte has moved for a long time: the client does not read.
   session.setTimeout(limits.silenceTimeoutMs, () => session.destroy());
   return leave;
 }
 
-/**
- * Rejects a request that does not arrive in time, because Node has no `requestTimeout` for HTTP/2. A stream that is still open on
- * both sides after that time lacks bytes.
- */
+/** Rejects a request whose bytes do not arrive in time: Node has no `requestTimeout` for HTTP/2. */
 function limitArrival(
   req: Http2ServerRequest,
   res: Http2ServerResponse,
@@ -199,20 +180,15 @@ function limitArrival(
     if (!res.headersSent) {
       refuse(lateRequest(), req, res);
     }
-    // Close now: a handler that still reads the body must not send a second response. The handler sees the end of an incomplete
-    // request.
+    // A handler that still reads the body sees an incomplete request, and must not send a second response.
     stream.close();
   }, limits.requestTimeoutMs);
   stream.once("close", () => clearTimeout(timer));
 }
 
-/**
- * Makes the response to a HEAD request emit `close` if its stream closes before the response has ended. Node (26.10) emits
- * `close` only for all other methods, so the resources of the call would never be released.
- */
+/** Node (26.10) emits no `close` for a HEAD request whose stream closes early, so the call would never release its resources. */
 function closeWithStream(req: Http2ServerRequest, res: Http2ServerResponse): void {
   if (req.method === "HEAD") {
-    // If the response has already ended, nobody listens any more.
     req.stream.once("close", () => res.emit("close"));
   }
 }

@@ -16,44 +16,39 @@ import { createHttp1Server } from "./http1-server.ts";
 import { type Admit, createHttp2Server } from "./http2-server.ts";
 import { type ListenerLimits, listenerLimits } from "./limits.ts";
 
-/** A listener on one port for HTTP/1.1 and HTTP/2 without TLS. */
+/** Listens on one port for HTTP/1.1 and HTTP/2 without TLS. */
 export interface Listener {
-  /** True after `stop` was called. New requests are then not accepted, and requests in flight are finished. */
+  /** True after `stop` was called: new requests are not accepted, and requests in flight are finished. */
   readonly draining: boolean;
-  /** Listens on a port, and resolves with the address. Port 0 picks a free port. Rejects if the port is not available. */
+  /** Port 0 picks a free port. Rejects if the port is not available. */
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
   /**
-   * Accepts no more connections, finishes the answers in flight, and resolves when the last connection is closed. After the
-   * deadline, if there is one, all connections are cut. May be called again to set an earlier deadline.
+   * Finishes the answers in flight, and resolves when the last connection is closed. The deadline, which a second call can set
+   * earlier, cuts all connections.
    */
   stop(deadlineMs?: number): Promise<void>;
 }
 
 export interface ListenerOptions extends Omit<DispatchOptions, "headersMaxBytes"> {
   readonly log: Pick<Log, "error" | "warn">;
-  /**
-   * Returns the caller under which a connection is counted, or a request with its forwarding headers. Returns undefined if only
-   * the total counts, as for connections of trusted proxies.
-   */
+  /** The caller under which a connection or request counts. Undefined if only the total counts, as for trusted proxies. */
   readonly callerOf: (origin: Pick<RequestContext, "address" | "forwardedFor">) => string | undefined;
-  /** The maximum number of connections of one caller. */
   readonly connectionsPerAddress: number;
-  /** Returns the maximum number of calls in flight of one caller. */
   readonly callsPerCaller: () => number;
-  /** Returns true for a path whose requests do not count. */
+  /** True for a path whose requests do not count. */
   readonly isProbe: (path: string) => boolean;
   readonly limits?: Partial<ListenerLimits>;
-  /** Headers of the answers to bytes that Node cannot parse. */
+  /** Headers of answers to bytes that Node cannot parse. */
   readonly unreadHeaders?: readonly (readonly [string, string])[];
 }
 
-/** Interval at which a stop looks for connections that have become idle, in milliseconds. */
+/** Milliseconds between two searches for idle connections during a stop. */
 const sweepIntervalMs = 100;
 
-/** The time that a stop waits for the first bytes of a connection, in milliseconds. */
+/** Milliseconds that a stop waits for the first bytes of a connection. */
 const silentMaxMs = 1000;
 
-/** The longest time for which a stop accepts connections that the kernel has already established, in milliseconds. */
+/** Maximum milliseconds in which a stop accepts connections that the kernel has established. */
 const acceptMaxMs = 1000;
 
 export function createListener(options: ListenerOptions): Listener {
@@ -72,7 +67,6 @@ export function createListener(options: ListenerOptions): Listener {
     res.once("close", end);
     return undefined;
   };
-  /** Logs bytes from which Node could not make a request. */
   const logUnread = (socket: Socket, code: string) => {
     const unread = { method: "", url: "", headers: {}, socket };
     const { id } = identifyRequest(unread, isRpcPath);
@@ -126,16 +120,13 @@ export function createListener(options: ListenerOptions): Listener {
     });
   });
 
-  /**
-   * Accepts the connections that wait in the kernel's queue. Closing the port would reset them, although their clients may have
-   * sent requests. Each turn of the event loop accepts some of them.
-   */
+  /** Accepts the connections in the kernel's queue: closing the port would reset them and lose their requests. */
   async function acceptWaiting(): Promise<void> {
     const endsAt = performance.now() + acceptMaxMs;
     let before: number;
     do {
       before = accepted;
-      // Wait for two turns, because the first one may have already looked for connections.
+      // The first turn may have already looked for connections.
       await nextTurn();
       await nextTurn();
     } while (accepted > before && performance.now() < endsAt);
@@ -145,16 +136,14 @@ export function createListener(options: ListenerOptions): Listener {
     http1.drain();
     http2.drain();
     await acceptWaiting();
-    // The `close` method of http.Server would also stop the timer that ends slow requests, and would then wait for such requests
-    // for ever.
+    // http.Server's own `close` would stop the timer that ends slow requests, and then wait for such requests for ever.
     const closed = new Promise((resolve) => NetServer.prototype.close.call(http1.server, resolve));
     const cutSilent = setTimeout(() => {
       for (const socket of unidentified) {
         socket.destroy();
       }
     }, silentMaxMs);
-    // Close idle connections only after the server has read all bytes that have arrived, because closing a connection with unread
-    // bytes resets it.
+    // After all bytes that have arrived were read: closing a connection with unread bytes resets it.
     const sweep = setInterval(() => setImmediate(() => http1.server.closeIdleConnections()), sweepIntervalMs);
     await closed;
     clearTimeout(cutSilent);
@@ -170,7 +159,7 @@ export function createListener(options: ListenerOptions): Listener {
     async listen(host, port) {
       http1.server.listen(port, host);
       await once(http1.server, "listening");
-      // If, for example, too many files are open, the connection is lost and the server continues.
+      // For example, if too many files are open, the connection is lost and the server continues.
       http1.server.on("error", (err) => log.error({ err }, "accepting a connection failed"));
       const address = http1.server.address() as AddressInfo;
       return { host: address.address, port: address.port };
@@ -205,14 +194,12 @@ function tooManyCalls(full: FullLimit): KibitzError {
       );
 }
 
-/** The first bytes that an HTTP/2 client sends (RFC 9113 section 3.4). No HTTP/1.1 request begins with them. */
+/** The first bytes of an HTTP/2 client (RFC 9113 section 3.4). No HTTP/1.1 request begins with them. */
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 /**
- * Reads from a new connection until its protocol is clear, puts all bytes back into the stream, and reports the protocol. A
- * connection that stays silent, stops half-way or ends before that is destroyed.
- *
- * All 24 bytes of the preface are compared, because a first packet can be as short as one byte, and PROPFIND also begins with P.
+ * Reports the protocol of a new connection, and puts the bytes that it read back. Destroys a connection that stays silent.
+ * Compares the whole preface, because a first packet can be one byte, and PROPFIND also begins with P.
  */
 function sniffProtocol(
   socket: Socket,
@@ -225,7 +212,7 @@ function sniffProtocol(
     if (chunk === null) {
       return;
     }
-    // The first packet is usually enough, and it may be long, so it is not copied.
+    // The first packet may be long and is usually enough, so it is not copied.
     seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
     const length = Math.min(seen.length, preface.length);
     const isHttp2 = seen.compare(preface, 0, length, 0, length) === 0;
@@ -234,12 +221,12 @@ function sniffProtocol(
     }
     stop();
     socket.unshift(seen);
-    // Report in the next tick, after the stream has noticed that the listener is gone and that bytes were put back. If it noticed
-    // them while Node's parser listens, it would emit `resume` after the parser has paused it, and would read without limit.
+    // In the next tick, after the stream has seen the bytes that were put back. Otherwise it would emit `resume` after Node's
+    // parser has paused it, and would read without limit.
     process.nextTick(report, isHttp2 ? "http2" : "http1");
   };
   const giveUp = () => socket.destroy();
-  // A connection that breaks this early has sent no request, so there is nothing to log.
+  // A connection that breaks this early has sent no request to log.
   const ignore = () => {};
   const timer = setTimeout(giveUp, timeoutMs);
   const stop = () => {

@@ -2,22 +2,16 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { endSoon } from "../lingering-close.ts";
 
-/** The requests of one HTTP/1.1 connection. One request is answered at a time. A few that arrive in the meantime wait. */
+/** The requests of one HTTP/1.1 connection, which are answered one at a time. */
 export interface RequestQueue {
   take(res: ServerResponse): void;
-  /** The response to the request that is being answered, or to the next request if none is being answered. */
+  /** The response to the request that is being answered, or to the next request. */
   readonly first: ServerResponse | undefined;
-  /** Accepts no more requests. The connection ends after the answer to the last request that has arrived completely. */
+  /** The connection then ends after the answer to the last request that has arrived completely. */
   stop(): void;
 }
 
-/**
- * Creates the queue of a connection.
- *
- * @param begin answers a request
- * @param waitingMax maximum number of waiting requests. If a client sends more, its connection ends after the current answer,
- * because Node creates objects for all requests that it reads.
- */
+/** @param waitingMax the number of waiting requests beyond which the connection ends: Node creates objects for each request */
 export function createRequestQueue(
   socket: Socket,
   begin: (res: ServerResponse) => void,
@@ -44,10 +38,10 @@ export function createRequestQueue(
   function end(res: ServerResponse): void {
     underWay = undefined;
     if (!res.shouldKeepAlive) {
-      // This was the last answer of the connection. Node writes no other, so the response to a waiting request would never close.
+      // This was the last answer of the connection, so responses to waiting requests would never close.
       waiting = [];
     }
-    // Begin the next request in its own turn of the event loop, so that other connections are served in between.
+    // In its own turn of the event loop, so that other connections are served in between.
     setImmediate(beginNext);
   }
 

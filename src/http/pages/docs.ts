@@ -9,16 +9,13 @@ import { htmlPage, siteStyle } from "./html-page.ts";
 import { answerGet, type Page, pageWithTag } from "./page.ts";
 
 interface ApiPagesOptions {
-  /** Returns the plans in force, or undefined until they are loaded. They do not change later. */
+  /** The plans in force, which do not change. Undefined until they are loaded. */
   plans(): readonly object[] | undefined;
-  /** Returns the tools for agents. Called at the first request for `/llms.txt`. */
+  /** The tools for agents. Called at the first request for `/llms.txt`. */
   tools(): Promise<readonly { readonly name: string; readonly description: string }[]>;
 }
 
-/**
- * Creates the handler of `/openapi.json`, `/docs` (a page that shows this document), `/llms.txt`, and the icon that browsers
- * request from every server.
- */
+/** Serves `/openapi.json`, `/docs`, `/llms.txt`, and the icon that browsers request from every server. */
 export function createApiPages({ plans, tools }: ApiPagesOptions): RequestHandler {
   const document = async () => {
     const known = plans();
@@ -56,10 +53,7 @@ export function createApiPages({ plans, tools }: ApiPagesOptions): RequestHandle
   };
 }
 
-/**
- * Reads a page at the first request and keeps it, so that all clients share one buffer. After an error, the next request reads
- * the page again.
- */
+/** Reads a page at the first request, and again only after an error. */
 function keep(read: () => Promise<Page>): () => Promise<Page> {
   let kept: Promise<Page> | undefined;
   return () => {
@@ -71,7 +65,7 @@ function keep(read: () => Promise<Page>): () => Promise<Page> {
   };
 }
 
-/** Reads a file from the package of Swagger UI. Its files have 2 MB together, and most servers never send them. */
+/** Swagger UI has 2 MB, and most servers never send it. */
 function viewerFile(name: string, contentType: string): () => Promise<Page> {
   return async () => {
     const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
@@ -79,11 +73,7 @@ function viewerFile(name: string, contentType: string): () => Promise<Page> {
   };
 }
 
-/**
- * Returns the page that shows the OpenAPI document. It loads only files of this server, even if a proxy strips a path prefix.
- *
- * @param root path of the service, relative to the page
- */
+/** The API reference. It loads only files of this server, by relative paths because a proxy may strip a path prefix. */
 const docsHtml = (root: "./" | "../"): string =>
   htmlPage({
     title: "API reference",
@@ -97,10 +87,7 @@ const docsHtml = (root: "./" | "../"): string =>
 <script src="${root}docs/start.js"></script>`,
   });
 
-/**
- * Style that gives Swagger UI the colours of the page. Some of its own colours have too little contrast, in light and in dark
- * mode.
- */
+/** Gives Swagger UI the colours of the page, because some of its own have too little contrast. */
 const docsStyle = `
 html.dark-mode { background: var(--ground) }
 .site-header { max-width: 1460px; padding-inline: 20px }
@@ -115,7 +102,7 @@ html.dark-mode { background: var(--ground) }
 .swagger-ui .opblock-delete .opblock-summary .opblock-summary-method { background: #b3231f }
 `;
 
-/** Script that starts Swagger UI. It is a separate file, because the page's policy forbids inline scripts. */
+/** The script is a separate file, because the page's policy forbids inline scripts. */
 const docsScript = `const dark = matchMedia("(prefers-color-scheme: dark)");
 const setColours = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
 dark.addEventListener("change", setColours);
@@ -142,9 +129,8 @@ SwaggerUIBundle({
   displayRequestDuration: true,
   tryItOutEnabled: true,
   defaultModelsExpandDepth: 0,
-  // Its colours have too little contrast.
   syntaxHighlight: { activated: false },
-  // Otherwise Swagger UI asks a server of its makers whether the document is valid.
+  // Otherwise Swagger UI asks a server of its makers to validate the document.
   validatorUrl: null,
   // In the document, paths begin at the root, but a proxy may serve the service below a prefix.
   requestInterceptor: (request) => {
@@ -156,7 +142,7 @@ SwaggerUIBundle({
 });
 `;
 
-/** Content security policy of the API reference. It allows `data:` because the stylesheet contains its icons as data. */
+/** The policy allows `data:` because Swagger UI's stylesheet contains its icons as data. */
 const docsPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -168,32 +154,20 @@ const docsPolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/**
- * The generated OpenAPI document, which `npm run generate` writes. It is beside `src/` in a checkout, and in `dist/` in the
- * package.
- */
+/** `npm run generate` writes this file: beside `src/` in a checkout, in `dist/` in the package. */
 const generatedFile = new URL("../../../gen/openapi.json", import.meta.url);
 
-/** Reads the OpenAPI document that is generated from the proto. */
 async function generatedDocument() {
   return JSON.parse(await readFile(generatedFile, "utf8"));
 }
 
-/**
- * Returns the OpenAPI document of this service.
- *
- * @param plans plans in force, as `GET /price` shows them
- */
 async function openapiDocument(plans: readonly object[]): Promise<string> {
   const { info, ...rest } = await generatedDocument();
   const description = `${info.description}\n**Plans** of this service and their limits are at [/price](/price).\n`;
   return `${JSON.stringify({ ...rest, info: { ...info, description }, "x-kibitz-plans": plans })}\n`;
 }
 
-/**
- * Returns the text that explains this service to a language model (https://llmstxt.org). It lists each call with the call's
- * summary in the OpenAPI document.
- */
+/** Returns the text that explains this service to a language model (https://llmstxt.org). */
 async function llmsText(tools: Awaited<ReturnType<ApiPagesOptions["tools"]>>): Promise<string> {
   const {
     paths,

@@ -1,11 +1,8 @@
-/** Content security policy of pages that load nothing and run no script. */
+/** The policy of pages that load nothing and run no script. */
 export const staticPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
 
-/**
- * Style of the server's pages, which looks like the page at `/`. A test compares the names and values of its colours with
- * `web/src/style/tokens.css`.
- */
+/** The style looks like the page at `/`. A test compares its colours with `web/src/style/tokens.css`. */
 export const siteStyle = `:root {
   color-scheme: light dark;
   --ground: light-dark(#f4f3f0, #1b1a18);
@@ -37,16 +34,12 @@ code { font-family: ui-monospace, "SF Mono", "Cascadia Mono", "DejaVu Sans Mono"
 
 interface HtmlPage {
   readonly title: string;
-  /**
-   * The path of the service, relative to the page, with a `/` at its end. It is relative because a proxy may strip a path prefix.
-   */
+  /** The path of the service with a `/` at its end, relative to the page because a proxy may strip a prefix. */
   readonly root: string;
-  /** HTML that loads the style. */
   readonly head: string;
   readonly main: string;
 }
 
-/** Returns a page that looks like the page at `/` and links to it. */
 export function htmlPage({ title, root, head, main }: HtmlPage): string {
   return `<!doctype html>
 <html lang="en">
@@ -67,7 +60,7 @@ ${main}
 `;
 }
 
-/** Returns a page that loads nothing and runs no script, for {@link staticPolicy}. */
+/** A page for {@link staticPolicy}. */
 export function staticPage({ title, root, main }: Omit<HtmlPage, "head">): string {
   return htmlPage({
     title,

@@ -5,11 +5,7 @@ import { endBeforeBody } from "../lingering-close.ts";
 import { isGone, type NodeRequest, type NodeResponse, preferredType } from "../message.ts";
 import { escapeHtml, staticPage, staticPolicy } from "./html-page.ts";
 
-/**
- * Answers a browser with an HTML page if there is nothing at an address. Programs such as curl get the problem document.
- *
- * @returns false if the error is another one, or the client is not a browser
- */
+/** Sends a browser an HTML page for a `not_found` error. Returns false for other errors and other clients, such as curl. */
 export function answerNotFound(req: NodeRequest, res: NodeResponse, error: KibitzError): boolean {
   const { method, headers } = req;
   const isRead = method === "GET" || method === "HEAD";

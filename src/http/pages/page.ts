@@ -5,16 +5,15 @@ import { contextOf } from "../../request/context.ts";
 import { addVary, isNotModified, type NodeRequest, type NodeResponse } from "../message.ts";
 import { sendProblem } from "../send-problem.ts";
 
-/** A page at a path without parameters. */
 export interface Page {
   readonly contentType: string;
   readonly body: string | Buffer;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Names of the request headers on which the page depends, for `Vary`. */
+  /** The request headers on which the page depends. */
   readonly vary?: string;
 }
 
-/** Creates a page that browsers keep and revalidate at every visit. As long as the page is unchanged, they get 304. */
+/** Creates a page that browsers revalidate at every visit. */
 export function pageWithTag(contentType: string, body: string | Buffer, headers: Page["headers"] = {}): Page {
   const digest = createHash("sha256").update(body).digest("base64url");
   return {
@@ -30,7 +29,6 @@ export function pageWithTag(contentType: string, body: string | Buffer, headers:
   };
 }
 
-/** Answers GET and HEAD with the page, or with 304 if the client already has it. Answers other methods with 405. */
 export function answerGet(req: NodeRequest, res: NodeResponse, page: Page): void {
   const { id, path } = contextOf(req);
   if (req.method !== "GET" && req.method !== "HEAD") {
@@ -55,7 +53,7 @@ export function answerGet(req: NodeRequest, res: NodeResponse, page: Page): void
   if (req.method === "HEAD") {
     res.end();
   } else {
-    // Both kinds of responses accept both kinds of bodies, but their overloads do not agree.
+    // Both kinds of responses accept both kinds of bodies, but their overloads disagree.
     (res as ServerResponse).end(page.body);
   }
 }

@@ -5,21 +5,16 @@ import type { RequestHandler } from "../message.ts";
 import { answerGet, type Page } from "./page.ts";
 
 interface ProbesOptions {
-  /** Returns true if requests for analysis would be answered. Called for every probe, so it must be cheap. */
+  /** True if requests for analysis would be answered. Called for every probe. */
   ready(): boolean;
-  /** Returns true while the server stops. */
   draining(): boolean;
-  /** Returns the parts of the service that do not work although the server is ready. */
+  /** The parts that do not work although the server is ready. */
   degraded?(): readonly string[];
 }
 
-/** The time after which a load balancer may probe again, in milliseconds. */
 const retryAfterMs = 1000;
 
-/**
- * Creates the handler of `/healthz` and `/readyz`. They use no engine, wait in no queue and check no credentials, so that a busy
- * server does not look dead. Probes arrive every second and are not logged.
- */
+/** Probes use no engine, queue or credentials, so that a busy server does not look dead. They are not logged. */
 export function createProbes({ ready, draining, degraded = () => [] }: ProbesOptions): RequestHandler {
   const readiness = () => {
     if (draining()) {
@@ -52,7 +47,7 @@ function status(word: string, degraded: readonly string[] = []): Page {
 
 type State = "starting" | "ready" | "draining";
 
-/** Creates the readiness state of the server, for `/readyz` and `grpc.health.v1`. */
+/** The readiness state, for `/readyz` and `grpc.health.v1`. */
 export function createReadiness() {
   let state: State = "starting";
   const stopping = new AbortController();
@@ -60,13 +55,12 @@ export function createReadiness() {
   // Every health watcher adds a listener.
   changes.setMaxListeners(0);
   return {
-    /** Returns true if a request for analysis that names no engine would be answered. */
+    /** True if a request for analysis that names no engine would be answered. */
     ready: () => state === "ready",
-    /** Returns true while the server stops. */
     draining: () => state === "draining",
     /** Emits `change` when `ready` or `draining` changes. */
     changes,
-    /** Aborted when the server begins to stop, to end streams that would stay open. */
+    /** Aborted when the stop begins, to end streams that would stay open. */
     stopping: stopping.signal,
     become(next: State): void {
       if (next === state) {

@@ -9,7 +9,7 @@ import { answerGet, type Page } from "./page.ts";
 
 const indexPath = "/problems";
 
-/** Creates the handler of `/problems`, and of a page for each error code, to which the `type` of problem documents points. */
+/** Serves `/problems` and the page of each error code, to which the `type` of problem documents points. */
 export function createProblemPages(): RequestHandler {
   const pages = new Map([
     [indexPath, pageOf("Error codes", errorCodes, "./")],
@@ -31,11 +31,7 @@ export function createProblemPages(): RequestHandler {
   };
 }
 
-/**
- * Returns a page that explains errors. It contains no text from a client.
- *
- * @param root path of the service, relative to the page
- */
+/** The page contains no text from a client. */
 function pageOf(title: string, codes: readonly ErrorCode[], root: "./" | "../"): Page {
   const isIndex = root === "./";
   const explained = codes.map((code) => {
@@ -52,7 +48,7 @@ function pageOf(title: string, codes: readonly ErrorCode[], root: "./" | "../"):
   };
 }
 
-/** Returns a text of the catalogue as HTML. Backticks enclose code. */
+/** Converts a text of the catalogue to HTML. Backticks enclose code. */
 function textOf(text: string): string {
   return escapeHtml(text).replaceAll(/`([^`]+)`/g, "<code>$1</code>");
 }

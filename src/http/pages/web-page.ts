@@ -7,18 +7,13 @@ import { echo } from "../../text/plain-text.ts";
 import { type NodeRequest, preferredType, type RequestHandler } from "../message.ts";
 import { answerGet, type Page, pageWithTag } from "./page.ts";
 
-/** The folder to which `npm run build:page` writes the page. In the package, this source file is itself below `dist/`. */
+/** `npm run build:page` writes the page here. In the package, this file is itself below `dist/`. */
 const builtFolder = new URL(
   import.meta.url.endsWith(".ts") ? "../../../dist/web/" : "../../../web/",
   import.meta.url,
 );
 
-/**
- * Creates the handler of `GET /` for browsers, and of the files below `/assets/` that the page loads. Other clients get the text
- * of `GET /`.
- *
- * @param folder folder of the built page, with a `/` at its end
- */
+/** Serves `GET /` for browsers, and the files below `/assets/`. Other clients get the text of `GET /`. */
 export function createWebPage(folder = builtFolder): RequestHandler {
   const filesNow = createFileCache(folder);
 
@@ -43,25 +38,21 @@ export function createWebPage(folder = builtFolder): RequestHandler {
   };
 }
 
-/** True if the client prefers HTML. Browsers name HTML in `Accept`, while curl and programs accept anything. */
+/** Browsers name HTML in `Accept`, while curl and programs accept anything. */
 function wantsPage({ headers }: NodeRequest): boolean {
   return preferredType(headers.accept, ["text/plain", "text/html"]) === "text/html";
 }
 
-/** Content codings with the endings of their files. The coding with the smallest files comes first. */
+/** Content codings with their file endings, smallest files first. */
 const codings = { br: ".br", gzip: ".gz", identity: "" } as const;
 
 type Coding = keyof typeof codings;
 
 const codingNames = Object.keys(codings) as readonly Coding[];
 
-/** A file of the page in every content coding, as the build wrote it. */
 type WebFile = Readonly<Record<Coding, Page>>;
 
-/**
- * The maximum length of an Accept-Encoding header. It exceeds the header of every browser. A longer header is ignored, because
- * parsing it would take milliseconds.
- */
+/** The maximum length of an Accept-Encoding header: longer than any browser's. Parsing longer ones takes milliseconds. */
 const acceptMaxLength = 200;
 
 function codingFor(accept: string | readonly string[] | undefined): Coding {
@@ -73,8 +64,8 @@ function codingFor(accept: string | readonly string[] | undefined): Coding {
 }
 
 /**
- * Reads the files of the page at the first request, and again after a build. All files are read together, because the page names
- * its scripts by their content. Resolves with undefined if there is no page, or if it is being replaced.
+ * Reads all files together, because the page names its scripts by their content, at the first request and after a build. Resolves
+ * with undefined if there is no page, or if it is being replaced.
  */
 function createFileCache(folder: URL): () => Promise<ReadonlyMap<string, WebFile> | undefined> {
   let known: { readonly builtAt: number; readonly files: ReturnType<typeof readFiles> } | undefined;
@@ -103,7 +94,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   ".txt": "text/plain; charset=utf-8",
 };
 
-/** Returns the built files by their path, such as `/` and `/assets/index-UB7cnNVR.js`. */
+/** Keys are paths such as `/` and `/assets/index-UB7cnNVR.js`. */
 async function readFiles(folder: URL): Promise<ReadonlyMap<string, WebFile>> {
   const files = new Map<string, WebFile>();
   const assets = (await readdir(new URL("assets/", folder))).map((name) => `assets/${name}`);
@@ -134,11 +125,10 @@ function pageOf(name: string, contentType: string, body: Buffer, coding: Coding)
   return { ...page, vary: isPage ? "Accept, Accept-Encoding" : "Accept-Encoding" };
 }
 
-/** Content security policy of the page. The page may run, show and request only resources of this server. */
 export const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",
-  // Chessground draws with style attributes, and its style sheets contain the pieces as data URLs.
+  // Chessground draws with style attributes and has its pieces as data URLs.
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "connect-src 'self'",
@@ -159,10 +149,7 @@ const pageHeaders = {
     .join(", "),
 };
 
-/**
- * The page that is sent until the build has finished. In a checkout, the build begins after the server has started, and takes a
- * second.
- */
+/** The page until the build is finished. In a checkout, this takes a second after the server has started. */
 const notBuilt: Page = {
   contentType: "text/html; charset=utf-8",
   body: `<!doctype html>

@@ -3,14 +3,9 @@ import { holdsKey } from "../../text/plain-text.ts";
 import type { RequestHandler } from "../message.ts";
 import { answerGet, type Page } from "./page.ts";
 
-/** A pattern for a host that is safe to paste into a shell. */
 const saneHost = /^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i;
 
-/**
- * Creates the handler of `GET /`. Its text shows a first request to copy, and the other paths.
- *
- * @param besidesPage true if browsers get the HTML page at the same path
- */
+/** Serves the text of `GET /`. `besidesPage` is true if browsers get the HTML page at the same path. */
 export function createWelcome(besidesPage = false): RequestHandler {
   return (req, res) => {
     if (contextOf(req).path !== "/") {
@@ -21,7 +16,6 @@ export function createWelcome(besidesPage = false): RequestHandler {
   };
 }
 
-/** Returns the URL of this server for a shell command. */
 export function shownBase(host: string | undefined): string {
   return `http://${host && saneHost.test(host) && !holdsKey(host) ? host : "localhost:8080"}`;
 }
