@@ -3,7 +3,7 @@
 /** The maximum number of characters of a client's key that a pointer repeats. */
 const keyMaxCharacters = 64;
 
-/** Returns one step of a pointer, with its slash. A long key is cut, like all text of a client that is repeated. */
+/** One step of a pointer, with its slash. A long key is cut, like all repeated text of a client. */
 export function pointerStep(key: string | number): string {
   if (typeof key === "number") {
     return `/${key}`;
@@ -13,7 +13,7 @@ export function pointerStep(key: string | number): string {
   return `/${short.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
-/** Returns the keys of a pointer, outermost first. */
+/** The keys of a pointer, outermost first. */
 export function keysOfPointer(pointer: string): string[] {
   return pointer
     .split("/")
@@ -21,12 +21,11 @@ export function keysOfPointer(pointer: string): string[] {
     .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** True if a pointer equals `ancestor` or is below it. */
 export function isAtOrBelow(pointer: string, ancestor: string): boolean {
   return pointer === ancestor || pointer.startsWith(`${ancestor}/`);
 }
 
-/** Returns a pointer in the notation of google.rpc.BadRequest: `moves[3]` for `/moves/3`. */
+/** Converts a pointer to the notation of google.rpc.BadRequest: `moves[3]` for `/moves/3`. */
 export function fieldPathOf(pointer: string): string {
   return keysOfPointer(pointer).reduce(
     (path, key) => (/^\d+$/.test(key) ? `${path}[${key}]` : path ? `${path}.${key}` : key),

@@ -1,25 +1,21 @@
-/** The maximum nesting of arrays and objects. */
 export const nestingMax = 32;
 
-/**
- * The maximum number of members of all objects in one request together. The longest useful request has a few dozen, and Connect
- * takes six milliseconds to decode the 7000 members that fit into 64 KiB.
- */
+/** The maximum number of members in a request. Useful requests have a few dozen, and Connect decodes 7000 (64 KiB) in 6 ms. */
 export const membersMax = 1000;
 
-/** Counts of the parts of a JSON text. They predict how long the text takes to parse, before it is parsed. */
+/** Predicts, before a JSON text is parsed, how long that takes. */
 export interface JsonCount {
   /** The deepest nesting of arrays and objects. */
   readonly levels: number;
   /** The number of commas, colons and opening brackets. */
   readonly parts: number;
-  /** The number of members of all objects, which is the number of colons. */
+  /** The number of members of all objects. */
   readonly members: number;
-  /** The number of elements of all arrays that are members of the outermost object. */
+  /** The number of elements of all arrays directly in the outermost object. */
   readonly items: number;
-  /** Length of the longest of the counted `items`. */
+  /** The length of the longest of these elements. */
   readonly itemLength: number;
-  /** The number of members of the item that has the most members. */
+  /** The number of members of the element that has the most. */
   readonly itemMembers: number;
 }
 
@@ -28,7 +24,7 @@ export function countJson(text: string): JsonCount {
   let [levels, parts, members, items, itemLength, itemMembers] = [0, 0, 0, 0, 0, 0];
   let depth = 0;
   let isInList = false;
-  /** The start of the current item, and the number of members before that item. */
+  /** The start of the current item, and the members before it. */
   let [itemAt, membersBefore] = [0, 0];
 
   function endItem(end: number): void {
@@ -78,7 +74,6 @@ export function countJson(text: string): JsonCount {
   return { levels, parts, members, items, itemLength, itemMembers };
 }
 
-/** Returns the index of the quote that ends the string that begins at `start`. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     if (!isEscaped(text, end)) {
@@ -88,7 +83,6 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** True if a quote belongs to the string, because an odd number of backslashes stands before it. */
 function isEscaped(text: string, quote: number): boolean {
   let escapes = quote;
   while (text.charCodeAt(escapes - 1) === 0x5c) {

@@ -1,9 +1,7 @@
-/**
- * The longest text for which a similar name is looked for. Longer text is not a typing error, and comparing it would take long.
- */
+/** The longest text to compare with names. Longer text is not a typing error, and comparing it would take long. */
 const guessMaxCharacters = 32;
 
-/** Returns the most similar name if it is at most two typing errors away. Case and separators do not count. */
+/** Returns the most similar name if it is at most two typing errors away. Ignores case and separators. */
 export function nearestName(written: string, names: readonly string[]): string | undefined {
   if (written.length > guessMaxCharacters) {
     return undefined;
@@ -17,9 +15,7 @@ export function nearestName(written: string, names: readonly string[]): string |
 }
 
 /**
- * Returns the end of a message about an unknown name: "did you mean …?" if a known name is similar.
- *
- * @param otherwise the end of the message if no name is similar
+ * Returns the end of a message about an unknown name: "did you mean …?", or `otherwise` if no name is similar.
  * @param show writes a name in the notation of the reader
  */
 export function didYouMean(
@@ -32,15 +28,12 @@ export function didYouMean(
   return meant === undefined ? otherwise : `did you mean ${show(meant)}?`;
 }
 
-/** Returns a name without case and separators: people write `movetimeMs`, `MoveTime-MS` and `movetime_ms` for the same name. */
+/** Makes `movetimeMs`, `MoveTime-MS` and `movetime_ms` the same name. */
 function withoutCase(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, "");
 }
 
-/**
- * Returns the Damerau-Levenshtein distance (optimal string alignment). It counts insertions, deletions, substitutions and swaps
- * of neighbours, because swaps are the most frequent typing error.
- */
+/** The Damerau-Levenshtein distance (optimal string alignment), which counts swaps: the most frequent typing error. */
 function editDistance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];
   const at = (row: number, column: number) => rows[row]?.[column] ?? 0;

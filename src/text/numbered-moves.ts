@@ -1,8 +1,4 @@
-/**
- * Returns moves with their numbers: `24... Kb6 25. b4 Qxf4`.
- *
- * @param fen FEN of the position before the first move
- */
+/** Numbers moves: `24... Kb6 25. b4 Qxf4`. `fen` is the position before the first move. */
 export function numbered(fen: string, sans: readonly string[]): string {
   const [, turn, , , , number] = fen.split(" ");
   const first = 2 * Number(number) + (turn === "b" ? 1 : 0);
