@@ -5,7 +5,6 @@ import { echo } from "../text/plain-text.ts";
 import { traceCallEnd } from "../tracing/server-span.ts";
 import type { Log, LogFields } from "./log.ts";
 
-/** The facts about a call that are known when it has ended. */
 export interface CallEnd {
   readonly code: string;
   /** Start of the call, as `performance.now()`. */
@@ -17,15 +16,12 @@ export interface CallEnd {
   readonly fields: CallFields;
 }
 
-/** The further fields that the log line of a call may have. */
 export type CallFields = Pick<
   LogFields,
   "method" | "request" | "key" | "limit" | "engine" | "depth" | "cached" | "queueMs" | "engineMs" | "err"
 >;
 
-/**
- * Logs, counts and traces a call. Called once for each request, including requests that were rejected before they became a call.
- */
+/** Logs, counts and traces a request, once, even if it was rejected before it became a call. */
 export type CallLine = (request: RequestContext, end: CallEnd) => void;
 
 export function createCallLine(
@@ -52,19 +48,14 @@ export function createCallLine(
     };
     log[code === "internal" ? "error" : level](line, "call");
     const { method, request, limit } = fields;
-    // A request that was rejected before it became a call has a path, and its `method` is the HTTP method.
+    // A request rejected before it became a call has a path, and its `method` is the HTTP method.
     const called = request === undefined ? method : undefined;
     meter?.call({ protocol, method: called, code, limit, seconds: exactMs / 1000, traceparent });
     traceCallEnd(context, end);
   };
 }
 
-/**
- * Logs and counts requests that were rejected before they became a call. Call the returned function for every request after its
- * answer has ended.
- *
- * @param addressOf returns the address under which a caller is counted
- */
+/** Logs and counts requests rejected before they became calls. Call the returned function after every answer. */
 export function createRefusalLog(
   write: CallLine,
   addressOf: (request: RequestContext) => string,
@@ -80,15 +71,13 @@ export function createRefusalLog(
   };
 }
 
-/** The form in which the log shows a caller's address. */
 type AddressForm = "none" | "truncated" | "hashed" | "full";
 
 const dayMs = 86_400_000;
 
 /**
- * Returns a function that shows an address (IPv4, or IPv6 network) in the given form. `truncated` shows the network, such as
- * 203.0.113.0/24 or 2001:db8:7::/48. `hashed` distinguishes callers for a day without showing their addresses: its secret changes
- * every day and never leaves the process.
+ * Returns a function that shows an address. `truncated` shows its network: 203.0.113.0/24 or 2001:db8:7::/48. `hashed`
+ * distinguishes callers for a day: its secret changes every day and never leaves the process.
  */
 export function createAddressShower(
   form: AddressForm,

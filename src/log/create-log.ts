@@ -8,7 +8,7 @@ interface Host {
   once(event: "exit", listener: () => void): unknown;
 }
 
-/** Creates the log. It writes JSON lines for programs, and readable lines on a terminal. */
+/** Writes JSON lines, or readable lines on a terminal. */
 export async function createLog(
   level: LevelWithSilent,
   stream: { readonly fd: number; readonly isTTY?: boolean } = process.stdout,
@@ -24,14 +24,11 @@ export async function createLog(
   return stream.isTTY ? logToTerminal(stream.fd, options) : logToFile(stream.fd, options, host);
 }
 
-/**
- * The maximum number of bytes that wait for a slow reader or a full disk. If more wait, new lines are dropped, so that memory
- * stays bounded.
- */
+/** The maximum number of bytes that wait for a slow reader or full disk. Beyond it, new lines are dropped. */
 const waitingMaxBytes = 4_000_000;
-/** The number of retries if the pipe is full. Each retry waits 100 ms. */
+/** Retries if the pipe is full, 100 ms apart. */
 const retriesMax = 10;
-/** Delay before a retry after another error, such as a full disk, in milliseconds. */
+/** Milliseconds before a retry after another error, such as a full disk. */
 const retryMs = 1000;
 
 /** Logs in the background, because a slow reader of the log must not slow the answers down. */
@@ -39,7 +36,7 @@ function logToFile(fd: number, options: LoggerOptions, host: Host): Log {
   let lost = 0;
   let retries = 0;
   let timer: NodeJS.Timeout | undefined;
-  // `pino.destination` uses an older version, which never returns at the end of the process if the disk is full.
+  // `pino.destination` uses an older version, which blocks the end of the process if the disk is full.
   const file = new sonic.SonicBoom({
     fd,
     maxLength: waitingMaxBytes,
@@ -70,7 +67,7 @@ function logToFile(fd: number, options: LoggerOptions, host: Host): Log {
     try {
       file.flushSync();
     } catch {
-      // The disk is full or the reader has closed the pipe: the process ends nevertheless.
+      // The process ends even if the disk is full or the pipe closed.
     }
   });
   return log;
@@ -89,7 +86,7 @@ async function logToTerminal(fd: number, options: LoggerOptions): Promise<Log> {
   return pino({ ...options, hooks }, lines);
 }
 
-/** Returns the short form of a call's line, for a terminal: `Evaluate (json): ok, 593 ms, stockfish-19 depth 14`. */
+/** Shows a call on a terminal: `Evaluate (json): ok, 593 ms, stockfish-19 depth 14`. */
 function callText({
   protocol,
   method,
@@ -112,12 +109,12 @@ function callText({
   return `${method} ${request ?? `(${protocol})`}: ${details.join(", ")}`;
 }
 
-/** Returns only the fields that may be logged, in case a caller passes others against the types. */
+/** Drops fields that may not be logged, in case a caller passes them against the types. */
 function listed(fields: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => logFields.has(name)));
 }
 
-/** Returns an error without the properties that libraries attach to it, such as headers, metadata and requests. */
+/** Drops the properties that libraries attach to errors, such as headers, metadata and requests. */
 function described(thrown: unknown): unknown {
   if (!(thrown instanceof Error)) {
     return String(thrown);

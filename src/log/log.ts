@@ -8,13 +8,12 @@ interface FieldTypes {
 }
 
 /**
- * The only fields that a log line may have besides its message. The types and the log itself reject all others, so that no
- * headers, bodies or credentials are logged. A client's text appears only as a shortened path and as validated positions.
+ * The only fields of a log line, so that no headers, bodies or credentials are logged. A client's text appears only as a
+ * shortened path and as validated positions.
  */
 const fieldTypes = {
-  /** Id of the request, which its answer also has. */
   requestId: "string",
-  /** Ids of the trace and of the span of the request, under the names that log collectors expect. */
+  /** The names that log collectors expect. */
   trace_id: "string",
   span_id: "string",
   protocol: "string",
@@ -24,7 +23,7 @@ const fieldTypes = {
   request: "string",
   /** Public id of the caller's key. */
   key: "string",
-  /** Address of the caller, in the form that `KIBITZ_LOG_ADDRESSES` sets. */
+  /** The caller's address, in the form that `KIBITZ_LOG_ADDRESSES` sets. */
   address: "string",
   ms: "number",
   count: "number",
@@ -45,10 +44,9 @@ const fieldTypes = {
   /** Kind of failure of an engine. */
   kind: "string",
   attempt: "number",
-  /** A validated position as a normalized FEN. */
   fen: "string",
   file: "string",
-  /** Message of a failure outside of the service, such as in the operating system, in Redis or in a file. */
+  /** A failure outside of the service, such as in the operating system, in Redis or in a file. */
   error: "string",
   /** An error of the service itself. */
   err: "thrown",
@@ -58,16 +56,16 @@ const fieldTypes = {
   user: "string",
   holds: "strings",
   lacks: "strings",
-  /** The settings of the service, without secrets. */
+  /** The settings without secrets. */
   settings: "record",
   url: "string",
   startMs: "number",
-  /** Ids of the engine versions, beginning with the default version. */
+  /** Ids of the engine versions, default first. */
   engines: "strings",
   /** The number of searches that can run at a time. */
   slots: "number",
   access: "string",
-  /** The parts of the service that do not work as they should. */
+  /** The parts of the service that do not work. */
   degraded: "strings",
 } as const satisfies Readonly<Record<string, keyof FieldTypes>>;
 
@@ -75,10 +73,8 @@ export type LogFields = {
   readonly [Name in keyof typeof fieldTypes]?: FieldTypes[(typeof fieldTypes)[Name]] | undefined;
 };
 
-/** The names of {@link LogFields} at run time. */
 export const logFields: ReadonlySet<string> = new Set(Object.keys(fieldTypes));
 
-/** The methods of a logger that modules use. */
 export interface Log {
   debug(fields: LogFields, message: string): void;
   info(fields: LogFields, message: string): void;
@@ -86,5 +82,4 @@ export interface Log {
   error(fields: LogFields, message: string): void;
 }
 
-/** A log that discards everything. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
