@@ -1,9 +1,6 @@
-/**
- * All errors that callers can get. `problem.ts` translates them into `application/problem+json`, and
- * `protocols/connect/errors.ts` into Connect and gRPC errors.
- */
+/** All errors that callers can get. `problem.ts` and `protocols/connect/errors.ts` convert them for the protocols. */
 
-/** The step that a client should take after an error, for programs that cannot read the English message. */
+/** The client's next step after an error, for programs that cannot read the English message. */
 export type NextAction =
   | "fix_request"
   | "send_suggested_request"
@@ -16,7 +13,6 @@ export type NextAction =
   | "retry_later"
   | "contact_operator";
 
-/** Connect and gRPC status codes, as words. */
 type RpcCode =
   | "invalid_argument"
   | "deadline_exceeded"
@@ -29,7 +25,7 @@ type RpcCode =
   | "unavailable"
   | "unauthenticated";
 
-/** The RPC code and the next action that most errors with the same HTTP status have. */
+/** The RPC code and next action of most errors with the same HTTP status. */
 interface Consequences {
   readonly rpc: RpcCode;
   readonly nextAction: NextAction;
@@ -57,16 +53,12 @@ const consequences = {
 
 interface ErrorKind extends Consequences {
   readonly status: keyof typeof consequences;
-  /** Name of the error for people, in a few words. */
   readonly title: string;
-  /** Meaning of the error and how to fix it, for the page behind the problem's `type` URL. */
+  /** For the page behind the problem's `type` URL. */
   readonly about: string;
 }
 
-/**
- * An entry of the catalogue. It names only what differs from the {@link consequences} of its status, and needs a title only if
- * the title is not the code in words.
- */
+/** Names only what differs from the {@link consequences} of the status. The default title is the code in words. */
 type Entry = Pick<ErrorKind, "status" | "about"> & Partial<ErrorKind>;
 
 const catalogue = {
@@ -251,33 +243,27 @@ const catalogue = {
   },
 } as const satisfies Record<string, Entry>;
 
-/** A stable error code. It is the `code` of a problem document and, in upper case, the `reason` of an ErrorInfo. */
+/** A stable error code: `code` of a problem document and, in upper case, `reason` of an ErrorInfo. */
 export type ErrorCode = keyof typeof catalogue;
 
-/** All error codes, in the order of the catalogue. */
 export const errorCodes = Object.keys(catalogue) as readonly ErrorCode[];
 
-/**
- * Returns why a request was rejected. `wrong`: the request is invalid or exceeds the plan. `early`: the caller must wait.
- * `other`: the caller is not authenticated, or the server failed.
- */
+/** `wrong`: the request is invalid or exceeds the plan. `early`: the caller must wait. `other`: an invalid key or a failure. */
 export function refusalKind(code: ErrorCode): "wrong" | "early" | "other" {
   const { status } = errorKind(code);
   if (status === 429) {
     return "early";
   }
-  // An unknown method or transfer coding has the status 501, but is a mistake of the client.
+  // The status 501 is a mistake of the client: an unknown method or transfer coding.
   const isMistake = code === "unimplemented" || (status >= 400 && status < 500 && status !== 401);
   return isMistake ? "wrong" : "other";
 }
 
-/** Returns the catalogue's entry for a code. */
 export function errorKind(code: ErrorCode): ErrorKind {
   const kind = catalogue[code];
   return { ...consequences[kind.status], title: titleOf(code), ...kind };
 }
 
-/** Returns a code in words: "Invalid FEN" for `invalid_fen`. */
 function titleOf(code: ErrorCode): string {
   const words = code
     .replaceAll("_", " ")

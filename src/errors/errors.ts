@@ -1,18 +1,17 @@
 import { withoutKeys } from "../text/plain-text.ts";
 import { type ErrorCode, errorKind, type NextAction } from "./catalogue.ts";
 
-/** One violation: a part of a request that is invalid. */
+/** A part of a request that is invalid. */
 export interface Violation {
-  /** JSON Pointer (RFC 6901) to the invalid value. For a missing field, the pointer that the field would have. */
+  /** JSON Pointer (RFC 6901) to the invalid value, or to the place where a missing field belongs. */
   readonly pointer: string;
-  /** Error code of the violation. `over_plan_limit` occurs only in `upgrade_needed` errors. */
+  /** `over_plan_limit` occurs only in `upgrade_needed` errors. */
   readonly code: ErrorCode | "over_plan_limit";
   readonly message: string;
   /** The allowed values, as a JSON Schema fragment. */
   readonly allowed?: Readonly<Record<string, unknown>>;
-  /** Place of the violation within the value. */
   readonly place?: Place;
-  /** Fields to replace in the request so that the violation goes away. They are used for the suggested request. */
+  /** Replacements for fields of the request that fix the violation, for the suggested request. */
   readonly instead?: Readonly<Record<string, unknown>>;
   /** The known key that an unknown key probably stands for. */
   readonly meant?: string;
@@ -20,7 +19,7 @@ export interface Violation {
 
 /** A place in a FEN, in a list of moves or in the text of a game. */
 interface Place {
-  /** The text at this place, at most 64 characters. Empty at the end of the text. */
+  /** At most 64 characters. Empty at the end of the text. */
   readonly token: string;
   /** Number of the wrong or missing move in the main line of a game, from 1. */
   readonly ply?: number;
@@ -30,7 +29,7 @@ interface Place {
   readonly line?: number;
   /** Column in a PGN, from 1, in UTF-16 units. */
   readonly column?: number;
-  /** Number of the game in its file, from 1. Set only if the file has several games. */
+  /** Number of the game, from 1, if the file has several. */
   readonly game?: number;
   /** FEN of the position before an illegal move. */
   readonly fen?: string;
@@ -41,20 +40,19 @@ export const violationsMax = 20;
 
 interface KibitzErrorOptions {
   readonly violations?: readonly Violation[];
-  /** Next action for this error, in place of the one in the catalogue. */
+  /** Replaces the next action of the catalogue. */
   readonly nextAction?: NextAction;
-  /** Time until a retry makes sense, in milliseconds. */
   readonly retryAfterMs?: number;
   /** A similar request, as plain JSON, that would be answered. */
   readonly suggestedRequest?: Readonly<Record<string, unknown>>;
   readonly upgrade?: { readonly plan: string; readonly url: string };
   /** The plan and its exceeded limit, such as `keyless/minute`. */
   readonly quota?: string;
-  /** The underlying error, for the log. The client never sees it. */
+  /** Only for the log: the client never sees it. */
   readonly cause?: unknown;
 }
 
-/** The only error that the code throws on purpose. Every other thrown value becomes `internal`. */
+/** The only error thrown on purpose. Every other thrown value becomes `internal`. */
 export class KibitzError extends Error {
   readonly code: ErrorCode;
   readonly violations: readonly Violation[];
@@ -63,12 +61,11 @@ export class KibitzError extends Error {
   readonly suggestedRequest: Readonly<Record<string, unknown>> | undefined;
   readonly upgrade: { readonly plan: string; readonly url: string } | undefined;
   readonly quota: string | undefined;
-  /** The number of times that this error counts in the caller's error quota. See {@link withCost}. */
+  /** The number of times that this error counts in the caller's error quota. */
   cost: number;
 
   constructor(code: ErrorCode, detail: string, options: KibitzErrorOptions = {}) {
-    // A rejection needs no stack trace, and capturing one is slower than most checks. An internal error has the trace of its
-    // cause.
+    // Capturing a stack trace is slower than most checks, and an internal error has that of its cause.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(withoutKeys(detail), options.cause === undefined ? {} : { cause: options.cause });
@@ -86,13 +83,12 @@ export class KibitzError extends Error {
     this.cost = 1;
   }
 
-  /** True if the same request can succeed later. */
   get retryable(): boolean {
     return this.nextAction === "retry_later" || this.nextAction === "retry_now";
   }
 }
 
-/** The maximum cost of one error. It keeps a few expensive errors from using up the error quota. */
+/** Keeps a few expensive errors from using up the error quota. */
 const costMax = 20;
 
 /** Raises the cost of an error that took as much work as `cost` cheap checks. Returns the same error. */
@@ -101,27 +97,21 @@ export function withCost(error: KibitzError, cost: number): KibitzError {
   return error;
 }
 
-/** The number of bytes that cost one unit if they were read and the request was then rejected. */
+/** The bytes that cost one unit if they were read in vain. */
 const bytesForOne = 8 * 1024;
 
-/** Returns the cost of an error that was found by reading this number of bytes. */
 export function costOfBytes(count: number): number {
   return Math.min(Math.floor(1 + count / bytesForOne), costMax);
 }
 
-/** The number of moves that cost one unit if they were played and the request was then rejected. */
+/** The moves that cost one unit if they were played in vain. */
 const movesForOne = 50;
 
-/** Returns the cost of an error that was found by playing this number of moves. */
 export function costOfMoves(count: number): number {
   return 1 + count / movesForOne;
 }
 
-/**
- * Creates the error of a request with violations. The error has the code of the first violation.
- *
- * @throws TypeError if `violations` is empty
- */
+/** The error has the code of the first violation. Throws a TypeError if there is none. */
 export function errorFromViolations(
   violations: readonly Violation[],
   options: Omit<KibitzErrorOptions, "violations"> = {},
@@ -131,24 +121,20 @@ export function errorFromViolations(
     throw new TypeError("errorFromViolations needs a violation that has an error of its own");
   }
   const others = violations.length - 1;
-  // Validation stops at this number of violations, so there may be more.
+  // Validation stops at this number, so there may be more.
   const count = violations.length < violationsMax ? `are ${others}` : `are at least ${violationsMax - 1}`;
   const more = others === 0 ? "" : others === 1 ? " There is 1 more fault." : ` There ${count} more faults.`;
   return new KibitzError(first.code, `${first.message}${more}`, { ...options, violations });
 }
 
-/**
- * Rejects a request that has violations.
- *
- * @throws KibitzError if there are any
- */
+/** Throws a KibitzError if there are any violations. */
 export function refuseViolations(violations: readonly Violation[]): void {
   if (violations.length > 0) {
     throw errorFromViolations(violations);
   }
 }
 
-/** Converts any thrown value into a KibitzError. A value that is not one becomes `internal`, with the value as the cause. */
+/** Returns a KibitzError as it is. Any other value becomes the cause of an `internal` error. */
 export function errorFromUnknown(thrown: unknown): KibitzError {
   return thrown instanceof KibitzError
     ? thrown

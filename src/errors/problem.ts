@@ -2,7 +2,7 @@ import { uuidv7 } from "../request/context.ts";
 import { errorKind } from "./catalogue.ts";
 import type { KibitzError, Violation } from "./errors.ts";
 
-/** An error in the form of RFC 9457. All fields are always present; a field without a value is `null`. */
+/** An error in the form of RFC 9457. A field without a value is `null`. */
 export interface Problem {
   readonly type: string;
   readonly title: string;
@@ -32,10 +32,9 @@ interface ProblemViolation extends Pick<Violation, "pointer" | "code" | "message
   readonly column: number | null;
 }
 
-/** Media type of problem documents. */
 export const problemMediaType = "application/problem+json";
 
-/** Returns the path of the page that explains an error code. */
+/** Path of the page that explains an error code. */
 export function problemTypeOf(code: string): string {
   return `/problems/${code.replaceAll("_", "-")}`;
 }
@@ -73,7 +72,7 @@ function problemViolation({ pointer, code, message, allowed, place }: Violation)
   };
 }
 
-/** Returns the headers that an error has in every protocol: Retry-After and WWW-Authenticate. */
+/** The headers of an error in every protocol: Retry-After and WWW-Authenticate. */
 export function headersFromError(error: KibitzError): readonly (readonly [string, string])[] {
   const headers: (readonly [string, string])[] = [];
   if (error.retryAfterMs !== undefined) {
