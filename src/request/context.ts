@@ -5,56 +5,40 @@ import type { Span } from "@opentelemetry/api";
 import { v7 } from "uuid";
 import { holdsKey } from "../text/plain-text.ts";
 
-/** The protocols in which a client can make a call. */
 export type Protocol = "json" | "mcp" | "connect" | "grpc" | "grpc-web" | "cli";
 
-/**
- * Facts about a request from its headers and its connection, the same for every protocol. The listener makes the context once,
- * and it does not change. {@link RequestOutcome} holds the facts that change.
- */
+/** Facts about a request from its headers and connection, made once by the listener. {@link RequestOutcome} has what changes. */
 export interface RequestContext {
   /** The X-Request-Id header if it is well formed, otherwise a new id. Every answer, error and log line has this id. */
   readonly id: string;
   /**
-   * The request's own span as a `traceparent` header (W3C Trace Context). It belongs to the client's trace, or to a trace of this
-   * service if the client sent none and this service records traces.
+   * The request's span as a `traceparent` header (W3C Trace Context): of the client's trace, or of one that this service records.
    */
   readonly traceparent: string | undefined;
-  /** The span of the request, if this service records it. */
+  /** Undefined if this service does not record the span. */
   readonly span: RequestSpan | undefined;
   readonly protocol: Protocol;
   /** The path as sent, without the query. Empty if the call comes from this process. */
   readonly path: string;
-  /** Address of the peer. Kept here because a closed socket no longer has it. */
+  /** The peer's address. Kept because a closed socket no longer has it. */
   readonly address: string;
-  /** The X-Forwarded-For header, unchanged. Do not trust it: any client can send it. */
+  /** The X-Forwarded-For header. Do not trust it: any client can send it. */
   readonly forwardedFor: string | undefined;
-  /** The Authorization header, unchanged. */
   readonly authorization: string | undefined;
   /** True if the request has an X-API-Key header, in which clients of other services send their key. */
   readonly hasXApiKey: boolean;
 }
 
-/**
- * The recorded span of a request, from the request's headers to the end of its answer. The span has the facts of the request's
- * log line, and ends when the answer has ended and that line is written.
- */
+/** The recorded span of a request, from its headers to the end of its answer and log line. */
 export interface RequestSpan {
-  /** The span as a `traceparent` header. */
   readonly traceparent: string;
   readonly span: Span;
   /** Call this when the request's log line is written. */
   logged(end: TracedEnd): void;
-  /**
-   * Call this when the answer has ended.
-   *
-   * @param status HTTP status of the answer; undefined if none was sent
-   * @param hasLine true if the request has a log line, which may be written later
-   */
+  /** Call this when the answer has ended, with no status if none was sent. `hasLine`: a log line is written, perhaps later. */
   answered(status: number | undefined, hasLine: boolean): void;
 }
 
-/** The facts that both the log line and the span of a request have. */
 export interface TracedEnd {
   readonly code: string;
   /** Start of the request, as `performance.now()`. */
@@ -69,13 +53,12 @@ export interface TracedEnd {
   };
 }
 
-/** Begins the span of a request. Returns undefined if the request's trace is not recorded. */
+/** Returns undefined if the request's trace is not recorded. */
 export type BeginSpan = (
   request: Pick<RawRequest, "method" | "headers">,
   about: Pick<RequestContext, "protocol" | "path">,
 ) => RequestSpan | undefined;
 
-/** Path of the Model Context Protocol endpoint. */
 export const mcpPath = "/mcp";
 
 interface RawRequest {
@@ -93,12 +76,7 @@ interface Identified {
   [outcomeKey]?: RequestOutcome;
 }
 
-/**
- * Makes the context of a request and stores it for {@link contextOf}. Only the listener calls this: a second call would give the
- * request another id.
- *
- * @param isRpcPath returns true if a path belongs to an RPC service
- */
+/** Makes the context of a request for {@link contextOf}. Only the listener calls this: a second call would give another id. */
 export function identifyRequest(
   request: RawRequest,
   isRpcPath: (path: string) => boolean,
@@ -122,11 +100,7 @@ export function identifyRequest(
   return context;
 }
 
-/**
- * Returns the context of a request.
- *
- * @throws TypeError if the listener has not identified the request
- */
+/** Throws a TypeError if the listener has not identified the request. */
 export function contextOf(request: object): RequestContext {
   const context = (request as Identified)[contextKey];
   if (context === undefined) {
@@ -135,7 +109,6 @@ export function contextOf(request: object): RequestContext {
   return context;
 }
 
-/** Returns the context of a call that comes from this process. */
 export function localContext(): RequestContext {
   return {
     id: uuidv7(),
@@ -150,20 +123,17 @@ export function localContext(): RequestContext {
   };
 }
 
-/**
- * Media types that only RPC clients send. If such a request calls an unknown service, the error is still sent in the RPC
- * protocol. The error repeats the media type, so the pattern is strict.
- */
+/** Media types that only RPC clients send. Errors repeat the media type, so the pattern is strict. */
 export const rpcType = /^application\/(grpc(-web(-text)?)?(\+[\w.-]{1,32})?|proto|connect\+[\w.-]{1,32})$/;
 
-/** Returns the media type without parameters, in lower case because it is case-insensitive (RFC 9110 section 8.3.1). */
+/** Returns the media type without parameters, in lower case (RFC 9110 section 8.3.1). */
 export function mediaTypeOf(headers: IncomingHttpHeaders): string {
   return headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
 /**
- * Returns the protocol of a request. For the path of a service, the content type decides between gRPC, gRPC-Web and Connect, and
- * GET is always Connect. Any other path is JSON, except for a POST with a content type that only RPC clients send.
+ * Protocol of a request. For a service, the content type decides, and GET is always Connect. Other paths are JSON, except for a
+ * POST with a content type that only RPC clients send.
  */
 function protocolOf({ method, headers }: RawRequest, isOfService: boolean): Protocol {
   const type = mediaTypeOf(headers);
@@ -178,10 +148,7 @@ function protocolOf({ method, headers }: RawRequest, isOfService: boolean): Prot
 
 const wellFormedId = /^[\w.:-]{1,64}$/;
 
-/**
- * Returns the id in an X-Request-Id header if it is well formed, otherwise a new id. An API key is not accepted, because ids are
- * logged.
- */
+/** Rejects an id that contains an API key, because ids are logged. */
 export function requestIdFrom(header: unknown): string {
   return typeof header === "string" && wellFormedId.test(header) && !holdsKey(header) ? header : uuidv7();
 }
@@ -189,49 +156,42 @@ export function requestIdFrom(header: unknown): string {
 const traceparentPattern =
   /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 
-/** The content of a `traceparent` header. */
 interface TracePlace {
-  /** Ids of the trace and of the span: 32 and 16 hexadecimal digits. */
+  /** Ids of 32 and 16 hexadecimal digits. */
   readonly traceId: string;
   readonly spanId: string;
   /** True if the sender records the trace. The header defines no other flag. */
   readonly sampled: boolean;
 }
 
-/** Reads a `traceparent` header (W3C Trace Context). Returns undefined for an invalid header, as if none had been sent. */
+/** Reads a `traceparent` header (W3C Trace Context). An invalid header counts as absent. */
 export function tracePlaceOf(header: string | readonly string[] | undefined): TracePlace | undefined {
   if (header === undefined) {
     return undefined;
   }
   const [, version, traceId, spanId, flags, more] = traceparentPattern.exec(String(header)) ?? [];
-  // A later version may have further fields after the known ones.
+  // Later versions may add fields.
   if (traceId === undefined || spanId === undefined || (version === "00" && more !== undefined)) {
     return undefined;
   }
   return { traceId, spanId, sampled: (Number.parseInt(flags ?? "", 16) & 1) === 1 };
 }
 
-/** Returns the text of a `traceparent` header. */
 export function traceparentOf({ traceId, spanId, sampled }: TracePlace): string {
   return `00-${traceId}-${spanId}-0${Number(sampled)}`;
 }
 
-/**
- * Returns the `traceparent` header of a new span whose parent is the span in the given header. Returns undefined if that header
- * is missing or invalid.
- */
+/** Returns the header of a new span below the span of the given one. Returns undefined if that is missing or invalid. */
 export function spanBelow(traceparent: string | readonly string[] | undefined): string | undefined {
   const place = tracePlaceOf(traceparent);
   return place && traceparentOf({ ...place, spanId: randomBytes(8).toString("hex") });
 }
 
-/** Returns a request target without its query. */
 export function pathFrom(target: string): string {
   const query = target.indexOf("?");
   return query === -1 ? target : target.slice(0, query);
 }
 
-/** Returns the peer address of a request's connection, and the request's X-Forwarded-For header. */
 export function originOf(
   request: Pick<RawRequest, "headers" | "socket">,
 ): Pick<RequestContext, "address" | "forwardedFor"> {
@@ -252,7 +212,6 @@ function addressOf({ socket }: Pick<RawRequest, "socket">): string {
   }
 }
 
-/** The state of a request while it is answered, for the answer and the log line. */
 export interface RequestOutcome {
   /** Headers to add to the answer. The names are in lower case. */
   readonly answerHeaders: Map<string, string>;
@@ -262,27 +221,17 @@ export interface RequestOutcome {
   limit: string | undefined;
   /** True if the call is logged elsewhere, or must not be logged. */
   hasLine: boolean;
-  /**
-   * The number of bytes of the body that have been read. If the body is decompressed before it is decoded, they count after
-   * decompression.
-   */
+  /** Bytes of the body that have been read, after decompression if it is decompressed before it is decoded. */
   readBytes: number;
-  /** The number of requests of a batch that are not counted yet. The RateLimit fields already subtract them. */
+  /** Requests of a batch that are not counted yet, although the RateLimit fields already subtract them. */
   uncounted: number;
-  /** Callbacks that release the resources of the call; undefined after the call has ended. See {@link releaseAtEnd}. */
+  /** Callbacks that release the resources of the call; undefined after its end. See {@link releaseAtEnd}. */
   held: (() => void)[] | undefined;
-  /**
-   * Time when the last byte of the answer was written, as `performance.now()`. Set only if the connection stays open for a while
-   * after it.
-   */
+  /** When the last byte was written, as `performance.now()`, if the connection then stays open for a while. */
   answeredAt: number | undefined;
 }
 
-/**
- * Creates the outcome of a new request.
- *
- * @param answerHeaders headers that every answer to the request has
- */
+/** `answerHeaders` are in every answer to the request. */
 export function createOutcome(answerHeaders?: readonly (readonly [string, string])[]): RequestOutcome {
   return {
     answerHeaders: new Map(answerHeaders),
@@ -296,7 +245,7 @@ export function createOutcome(answerHeaders?: readonly (readonly [string, string
   };
 }
 
-/** Calls `release` when the call ends, whether or not it succeeds. If the call has already ended, `release` runs at once. */
+/** Calls `release` when the call ends, or at once if it has ended. */
 export function releaseAtEnd({ held }: RequestOutcome, release: () => void): void {
   if (held) {
     held.push(release);
@@ -305,7 +254,7 @@ export function releaseAtEnd({ held }: RequestOutcome, release: () => void): voi
   }
 }
 
-/** Releases all resources of a call. Called when its answer is written or its client has disconnected. */
+/** Called when the answer is written or the client has disconnected. */
 export function endCall(outcome: RequestOutcome): void {
   const { held = [] } = outcome;
   outcome.held = undefined;
@@ -314,7 +263,6 @@ export function endCall(outcome: RequestOutcome): void {
   }
 }
 
-/** Thrown by the work on a request if the client has disconnected. */
 export class CallerLeft extends Error {
   constructor() {
     super("the caller left");
@@ -328,7 +276,7 @@ export function refuseLeft({ held }: RequestOutcome): void {
   }
 }
 
-/** Returns the outcome of a request that the listener has identified. Every call for the same request returns the same object. */
+/** Every call for the same request returns the same object. */
 export function outcomeOf(request: object): RequestOutcome {
   const identified: Identified = request;
   const known = identified[outcomeKey];
@@ -341,5 +289,5 @@ export function outcomeOf(request: object): RequestOutcome {
   return outcome;
 }
 
-/** Returns a UUID of version 7, so that ids sort by time. Node has a function for this from version 26.1 on. */
+/** UUIDs of version 7 sort by time. Node has a function for them from version 26.1 on. */
 export const uuidv7: () => string = "randomUUIDv7" in crypto ? () => crypto.randomUUIDv7() : () => v7();
