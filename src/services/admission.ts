@@ -28,35 +28,23 @@ import { costOfMoves, KibitzError, refuseViolations, type Violation, withCost } 
 import type { BeginWork } from "../thread/event-loop.ts";
 import { type ValidatedReview, validateReview } from "./validate-review.ts";
 
-/** The parts of a call that admission needs: its account, and its outcome, which gets the RateLimit fields. */
 type Admissible = Pick<Call, "account" | "outcome">;
 
 interface AdmissionOptions {
-  /**
-   * If the caller has too many searches in flight, admission waits for a place until this signal is aborted. Without a signal,
-   * admission rejects the request.
-   */
+  /** If the caller has too many searches in flight, wait for a place until this is aborted. Without it, reject the request. */
   readonly waiting?: AbortSignal | undefined;
   /** The number of requests that this request counts as. Default: 1. */
   readonly requests?: number;
-  /** Called when the request has been counted, before the RateLimit fields report the remaining quota. */
+  /** Called between the count and the RateLimit fields, which report the remaining quota. */
   readonly counted?: () => void;
 }
 
-/** Admits requests as long as their caller has quota left. All methods reject with KibitzErrors. */
+/** All methods reject with KibitzErrors. */
 export type AdmissionControl = ReturnType<typeof createAdmissionControl>;
 
-/**
- * Creates the admission control.
- *
- * @param timeOf estimates how long a search takes on this machine
- */
+/** `timeOf` estimates how long a search takes on this machine. */
 export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"]) {
-  /**
-   * Admits a request.
-   *
-   * @throws KibitzError `rate_limited`, `quota_exhausted` or `concurrency_limited`; the abort reason of `waiting`
-   */
+  /** Rejects with `rate_limited`, `quota_exhausted` or `concurrency_limited`, or the abort reason of `waiting`. */
   async function admit(
     request: ValidatedRequest,
     { account, outcome }: Admissible,
@@ -77,16 +65,14 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
   return {
     admit,
     /**
-     * Admits the review of a game together with its first search. A review counts as several requests. Disposing of the admission
-     * charges the engine time of the first search.
-     *
+     * Admits a review, which counts as several requests, with its first search. Disposing charges the time of that search.
      * @param positions number of positions to evaluate
      */
     async admitReview(first: ValidatedRequest, positions: number, call: Admissible) {
       const review = await admit(first, call, { requests: requestsOfReview(positions) });
       let hasBegun = false;
       return {
-        /** Admits one search of the review. If the caller has too many searches in flight, the search waits for a place. */
+        /** Admits one search of the review. It waits for a place if the caller has too many searches in flight. */
         async admit(request: ValidatedRequest, signal: AbortSignal): Promise<{ terms: Terms } & Disposable> {
           if (!hasBegun) {
             hasBegun = true;
@@ -95,7 +81,7 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
           const next = await admit(request, call, { waiting: signal, requests: 0 });
           const onEngineTime = (engineMs: number) => {
             next.terms.onEngineTime(engineMs);
-            // The review counts even if the client disconnects before the first move, because it has used an engine.
+            // An engine was used, so the review counts even if the client disconnects before the first move.
             review.answered();
           };
           return { terms: { ...next.terms, onEngineTime }, [Symbol.dispose]: () => next[Symbol.dispose]() };
@@ -105,9 +91,9 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
         [Symbol.dispose]: () => review[Symbol.dispose](),
       };
     },
-    /** Admits a request that needs only the rules of chess. It counts as one request and uses no engine time. */
+    /** Admits a request that needs no engine, only the rules of chess. It counts as one request. */
     async admitRules({ account, outcome }: Admissible): Promise<void> {
-      // The request needs no engine, so the limit on searches in flight does not apply.
+      // No engine, so no limit on searches in flight.
       const decision = await limits.enter({ ...account, plan: withoutConcurrent(account.plan) }, noTime);
       setRateLimitHeaders(outcome, decision.windows);
       if (decision.kind === "refused") {
@@ -115,17 +101,15 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
       }
       decision.admission.leave(0, true);
     },
-    /** Rejects if the account has no quota left. The error has the time until the next request can be admitted. */
+    /** The error has the time until the next request can be admitted. */
     refuseUsedUp: (account: Account) => limits.refuseUsedUp(account),
   };
 }
 
-/** The search time of a request that needs no engine. */
 const noTime: SearchTime = { expectedMs: 0, longestMs: 0 };
 
 /** An admitted request. Disposing of it charges the engine time that the request used. */
 export class Admitted implements Disposable {
-  /** The terms of the search, for the analyzer. */
   readonly terms: Terms;
   readonly #admission: Admission;
   #engineMs = 0;
@@ -146,7 +130,7 @@ export class Admitted implements Disposable {
     this.#answered = true;
   }
 
-  /** Frees the place that the search holds. The request continues without a place. */
+  /** The request continues without a place. */
   freePlace(): void {
     this.#admission.freePlace();
   }
@@ -161,31 +145,22 @@ const { reviewGame } = GameService.method;
 type RequestMessage = MessageShape<typeof single.input>;
 type ReviewMessage = MessageShape<typeof reviewGame.input>;
 
-/** The number of items in a batch that raise the cost of rejecting the batch by one. */
+/** The items that raise the cost of rejecting a batch by one. */
 const itemsForOne = 10;
 
 interface PreflightOptions {
   readonly access: Access;
   readonly engines: KnownEngines;
   readonly rules: Rules;
-  /** Starts tasks in time slices, because reading and playing a long game takes tens of milliseconds. */
+  /** Reading and playing a long game takes tens of milliseconds, hence the time slices. */
   readonly beginWork: BeginWork;
 }
 
-/**
- * Checks a request before it is counted and before an engine is used: first that the request is valid (400), then that the
- * caller's plan covers it (402). Each function throws or rejects with a KibitzError.
- */
+/** Checks a request before it is counted or uses an engine: first validity (400), then the caller's plan (402). */
 export type Preflight = ReturnType<typeof createPreflight>;
 
 export function createPreflight({ access, engines, rules, beginWork }: PreflightOptions) {
   const { plans, selfService } = access;
-  /**
-   * Rejects a request that exceeds the caller's plan.
-   *
-   * @param excessIn returns the values that exceed a plan
-   * @param cost cost of the rejection in the error quota
-   */
   function refuseExcess(excessIn: Parameters<typeof upgradeNeeded>[0], plan: Plan, cost: number): void {
     const error = upgradeNeeded(excessIn, { plans, plan, hasSelfService: selfService !== undefined });
     if (error) {
@@ -206,11 +181,7 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
     }
   }
 
-  /**
-   * Checks a request that may break the rules of the proto, such as an item of a batch.
-   *
-   * @param found violations in the JSON of the request
-   */
+  /** Checks a request that may break the rules of the proto, such as an item of a batch. `found`: the violations of its JSON. */
   async function item(message: RequestMessage, account: Account, found?: readonly Violation[]) {
     refuseViolations(rules(message, single.input, found));
     return request(message, account);
@@ -225,7 +196,6 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
     return validated;
   }
 
-  /** Checks only the number of items in a batch, not the items. */
   function batchSize(items: number, { plan }: Account): void {
     refuseExcess((one) => excessOfBatch(items, one), plan, 1 + items / itemsForOne);
   }

@@ -16,7 +16,7 @@ export interface AnalysisServiceOptions extends BatchOptions {
 
 type Methods = Implementation<typeof AnalysisService>["methods"];
 
-/** Creates the AnalysisService. It converts between messages and the domain, and has no rules of its own. */
+/** Only converts between messages and the domain, and has no rules of its own. */
 export function createAnalysisService(
   options: AnalysisServiceOptions,
 ): Implementation<typeof AnalysisService> {
@@ -24,11 +24,7 @@ export function createAnalysisService(
   const { plans, longCalls } = access;
   const evaluateBatch = createBatchEvaluation(options);
 
-  /**
-   * Admits a single request. If the caller has a batch or review in flight, the request may wait for a place.
-   *
-   * @throws KibitzError as `gate.admit`
-   */
+  /** A single request may wait for a place if the caller has a batch or review in flight. */
   async function admit(request: ValidatedRequest, call: Call): Promise<Admitted> {
     return longCalls.between(call.account.subject, call.signal, (waiting) =>
       gate.admit(request, call, { waiting }),
@@ -48,7 +44,6 @@ export function createAnalysisService(
     service: AnalysisService,
     methods: {
       evaluate: analyze,
-      // Both methods return messages with the same fields.
       findBestMove: analyze as unknown as Methods["findBestMove"],
       async *streamEvaluate(message, call) {
         const { account, signal } = call;
@@ -56,7 +51,7 @@ export function createAnalysisService(
         using admitted = await admit(request, call);
         const id = uuidv7();
         let depth = 0;
-        // The search never waits for its reader: a slow reader misses some states.
+        // A slow reader misses some states and never holds up the search.
         for await (const followed of analyzer.follow(request, account.subject, signal, admitted.terms)) {
           if (followed.kind === "waiting") {
             yield { event: { case: "queued" as const, value: followed.at } };
@@ -64,8 +59,7 @@ export function createAnalysisService(
           }
           const { analysis: state } = followed;
           admitted.answered();
-          // Send one state for each depth. The state at the requested depth is sent only when the search has stopped. A restarted
-          // search repeats no depth.
+          // One state a depth; a restarted search repeats none. The state at the requested depth waits for the end of the search.
           const isLast = request.depth !== undefined && state.depth >= request.depth;
           if (state.stopReason || (state.depth > depth && !isLast)) {
             depth = state.depth;

@@ -28,18 +28,15 @@ type RequestMessage = MessageShape<typeof single.input>;
 type Item = MessageInitShape<typeof batch.output>;
 
 /**
- * The maximum number of cheap rejections in one batch that count in the error quota. Without this limit, a client with the same
- * invalid field in each of 200 items would be locked out for a minute. Rejections that took work always count.
+ * The maximum number of cheap rejections in one batch that count in the error quota: the same invalid field in each of 200 items
+ * must not lock a client out. Rejections that took work always count.
  */
 const violationsMax = 20;
 
 /** Error codes that every further item would get too, until the window of the limit ends. */
 const lasting: ReadonlySet<ErrorCode> = new Set(["rate_limited", "quota_exhausted"]);
 
-/**
- * Creates the evaluation of batches. It yields the answer to each item as soon as that answer is ready. A rejected item has its
- * error in its own answer.
- */
+/** Yields the answer to each item as soon as it is ready. A rejected item has its error in its own answer. */
 export function createBatchEvaluation(options: BatchOptions) {
   const { analyzer, preflight, gate, access, beginWork, searchesAtOnce, log } = options;
   const readItem = createMessageReader(single.input);
@@ -51,14 +48,14 @@ export function createBatchEvaluation(options: BatchOptions) {
     const requestId = call.request.id;
     using _ = access.longCalls.begin(account, outcome);
     preflight.batchSize(requests.length, account);
-    // An item is retried while other items make progress, because its own batch may keep it waiting.
+    // An item is retried while others make progress, because its own batch may hold the places.
     let progressedAt = performance.now();
     const turn = beginWork(() => signal.throwIfAborted());
     /** The number of rejected items whose violations were cheap to find. */
     let violations = 0;
-    /** True once a limit has rejected an item and would also reject the following items. Further items are then not validated. */
+    /** True once a limit has rejected an item and would reject all others, which are then not validated. */
     let used = false;
-    // Items that could not be decoded are rejected, and do not count as requests.
+    // Items that could not be decoded do not count as requests.
     const uncounted = new Set(requests.keys().filter((index) => !unreadable.has(index)));
     outcome.uncounted = uncounted.size;
     const settle = (index: number) => {
@@ -83,8 +80,7 @@ export function createBatchEvaluation(options: BatchOptions) {
           await gate.refuseUsedUp(account);
         }
         const request = await validateItem(index);
-        // Each attempt is admitted again: an item that waits for its retry must not hold a place that the caller's other searches
-        // need.
+        // Each attempt is admitted again: an item that waits for its retry must not hold a place.
         const search = async () => {
           using admitted = await gate.admit(request, call, { waiting: either, counted: () => settle(index) });
           const analysis = await analyzer.analyze(request, flowOf(call), either, admitted.terms);

@@ -6,7 +6,6 @@ import { readOpenings } from "../game/openings.ts";
 import { atOnceOf, flowOf, type SearchingOptions } from "./many-searches.ts";
 import { reviewGame } from "./review-game.ts";
 
-/** Creates the GameService, which reviews games. */
 export function createGameService({
   analyzer,
   preflight,
@@ -17,7 +16,7 @@ export function createGameService({
 }: SearchingOptions): Implementation<typeof GameService> {
   let reading: Promise<Openings> | undefined;
 
-  /** Reads the openings at the first review, because many servers never review a game. */
+  /** At the first review, because many servers never review a game. */
   async function openingsRead(): Promise<Openings> {
     reading ??= readOpenings();
     try {
@@ -31,13 +30,13 @@ export function createGameService({
   const methods: Implementation<typeof GameService>["methods"] = {
     async *reviewGame(message, call) {
       const { account, outcome, signal } = call;
-      // Check the remaining quota first, because reading the game takes many times as long.
+      // First, because reading the game takes many times as long.
       await gate.refuseUsedUp(account);
       using _ = access.longCalls.begin(account, outcome);
       const validated = await preflight.review(message, account);
       const { requests } = validated;
       const searches = requests.filter(({ position }) => !position.terminal);
-      // A game that is over at its start needs no search, but it counts as a request, because it is read and explained.
+      // A game that is over at its start needs no search, but is read and explained, so it counts.
       const first = searches[0] ?? requests[0];
       using admitted = first && (await gate.admitReview(first, searches.length, call));
       const moves: MoveReviewMessage[] = [];

@@ -7,7 +7,6 @@ import { messageFromKey, messageFromNewKey } from "../calls/convert-access.ts";
 import { KibitzError, refuseViolations } from "../errors/errors.ts";
 import { durationText, holdsKey } from "../text/plain-text.ts";
 
-/** Creates the KeyService, which issues, shows and revokes API keys. */
 export function createKeyService(access: Access): Implementation<typeof KeyService> {
   const methods: Implementation<typeof KeyService>["methods"] = {
     async createKey({ name, idempotencyKey }, call) {
@@ -56,7 +55,7 @@ export function createKeyService(access: Access): Implementation<typeof KeyServi
   return { service: KeyService, methods };
 }
 
-/** @throws KibitzError if a text that is stored unchanged contains an API key */
+/** Throws a KibitzError if a text that is stored unchanged contains an API key. */
 function refuseSecrets(texts: Readonly<Record<string, string | undefined>>): void {
   const violations = Object.entries(texts)
     .filter(([, text]) => text !== undefined && holdsKey(text))
@@ -77,7 +76,6 @@ function tooMany({ of, max, waitMs }: TooManyKeys): KibitzError {
   );
 }
 
-/** Forbids caches to store the answer. */
 function keepPrivate({ outcome }: Call): void {
   outcome.answerHeaders.set("cache-control", "no-store");
 }

@@ -13,9 +13,8 @@ import { inSpan } from "../tracing/spans.ts";
 import { retryOverloaded, runConcurrently } from "./many-searches.ts";
 import type { ValidatedReview } from "./validate-review.ts";
 
-/** A step of a review: first its queue position, then its moves in order, at last the whole review. */
 export type ReviewStep =
-  /** The review waits in the queue, because no search has begun yet. */
+  /** The review waits because no search has begun yet. */
   | { readonly kind: "waiting"; readonly at: PlaceInQueue }
   | { readonly kind: "move"; readonly move: MoveReview }
   | { readonly kind: "review"; readonly reviewed: ReviewedGame };
@@ -27,9 +26,9 @@ export interface ReviewOptions {
   readonly flow: string;
   /** The maximum number of searches in flight. One more than the engine slots keeps all slots busy. */
   readonly searchesAtOnce: number;
-  /** Yields the thread. If all positions are cached, the review would otherwise block the thread until its end. */
+  /** Yields the thread: if all positions are cached, the review would otherwise block it until its end. */
   readonly turn: Turn;
-  /** Admits a search. Disposing of the admission charges the engine time of the search. Undefined if nothing is counted. */
+  /** Admits a search, whose engine time is charged at disposal. Undefined if nothing is counted. */
   readonly admit?: (
     request: ValidatedReview["requests"][number],
     signal: AbortSignal,
@@ -37,10 +36,7 @@ export interface ReviewOptions {
 }
 
 /**
- * Reviews a game. Each position is a normal search, and several searches are in flight at a time. A search that is rejected as
- * `overloaded` is retried while other searches of the game make progress. If the first search is rejected, the whole review is
- * rejected.
- *
+ * Reviews a game, several searches at a time. An `overloaded` search is retried while others make progress, except the first.
  * @throws KibitzError, `shutting_down` if a search was cut short; the abort reason of `signal`
  */
 export async function* reviewGame(
@@ -53,9 +49,9 @@ export async function* reviewGame(
   const inOrder = createReorderBuffer<Analysis>();
   let place: PlaceInQueue | undefined;
   let placeChanged = Promise.withResolvers<void>();
-  // A search may wait for other searches of its own game, so it is retried while they make progress.
+  // A search may wait for others of its own game, so it is retried while they make progress.
   let progressedAt = performance.now();
-  /** True once an engine searches. Until then, the review yields its queue position. */
+  /** Until an engine searches, the review yields its queue position. */
   let hasBegun = false;
 
   async function search(index: number, either: AbortSignal): Promise<Analysis> {
@@ -65,7 +61,7 @@ export async function* reviewGame(
     }
     using admitted = await admit?.(request, either);
     if (hasBegun) {
-      // `await` keeps the admission open until the search ends. Without it, the admission would end at once and charge nothing.
+      // Without `await`, the admission would end at once and charge nothing.
       return await analyzer.analyze(request, flow, either, admitted?.terms);
     }
     let last: Analysis | undefined;
@@ -90,7 +86,7 @@ export async function* reviewGame(
       progressedAt: () => (isFirst() ? Number.NEGATIVE_INFINITY : progressedAt),
     });
     if (analysis.cutShort) {
-      // A search that was cut short does not answer its request.
+      // A search that was cut short is no answer.
       throw new KibitzError("shutting_down", "This server is stopping, and the review has not ended.", {
         retryAfterMs: 5000,
       });
@@ -112,7 +108,7 @@ export async function* reviewGame(
   );
   const readNext = () => {
     const next = done.next();
-    // The promise is awaited later, or never if the reader leaves, so its rejection must not stay unhandled.
+    // If the reader leaves, nobody awaits this promise, and its rejection must not stay unhandled.
     next.catch(() => {});
     return next;
   };

@@ -13,18 +13,16 @@ import { createKeyService } from "./key-service.ts";
 import { createHealth, type HealthOptions } from "./tools/health.ts";
 import { createReflection, type ReflectionOptions } from "./tools/reflection.ts";
 
-/** The services of the API. */
 export const apiServices: readonly DescService[] = [AnalysisService, GameService, KeyService];
 
-/** Health checks and reflection, for tools. They need no engine. */
+/** Health and reflection, for tools. */
 const toolServices: readonly DescService[] = [Health, ServerReflection, ServerReflectionV1alpha];
 
-/** Names of all services, which distinguish an unknown method from an unknown service. */
+/** The names distinguish an unknown method from an unknown service. */
 export const serviceNames: ReadonlySet<string> = new Set(
   [...apiServices, ...toolServices].map(({ typeName }) => typeName),
 );
 
-/** Creates the implementation of every service of the API. */
 export function createImplementations(options: AnalysisServiceOptions): readonly Implementation[] {
   return [
     createAnalysisService(options) as unknown as Implementation,
@@ -33,7 +31,7 @@ export function createImplementations(options: AnalysisServiceOptions): readonly
   ];
 }
 
-/** Creates the health and reflection services, for tools and load balancers. */
+/** Health and reflection, for tools and load balancers. */
 export function createToolImplementations(
   state: Omit<HealthOptions, "services"> & Pick<ReflectionOptions, "stopping">,
 ): readonly Implementation[] {

@@ -8,21 +8,15 @@ import { readSentGame } from "../game/read-sent-game.ts";
 import { holdsKey } from "../text/plain-text.ts";
 import { inTurns, type Turn } from "../thread/event-loop.ts";
 
-/** A valid request for the review of a game. */
 export interface ValidatedReview {
   readonly game: Game;
-  /** The search requests, one for each position of the game, beginning with the start. Finished positions need no search. */
+  /** The search requests, one for each position beginning with the start. Finished positions need no search. */
   readonly requests: readonly ValidatedRequest[];
-  /** The values of the request that the caller's plan must allow. */
+  /** The values that the caller's plan must allow. */
   readonly limits: ReviewLimits;
 }
 
-/**
- * Reads and plays the game of a request, and creates a search request for each position.
- *
- * @param search settings of the searches
- * @throws KibitzError if the game is invalid, or if the engine or path is
- */
+/** Creates a search request for each position of a game. Throws a KibitzError if the game, engine or path is invalid. */
 export async function validateReview(
   sent: SentGame,
   search: AnalysisRequest,
@@ -40,7 +34,7 @@ export async function validateReview(
   return { game, requests, limits: { depth, nodes, lines, plies: game.moves.length, pointer, shortened } };
 }
 
-/** A game as the client sends it: as PGN, or as moves from a FEN. */
+/** A game as PGN, or as moves from a FEN. */
 interface SentGame {
   readonly pgn?: string | undefined;
   readonly fen?: string | undefined;
@@ -67,7 +61,6 @@ async function readGame({ pgn: text, fen, moves }: SentGame, turn: Turn): Promis
     return { game, pointer: "/moves", shortened: (plies) => ({ minItems: 1, maxItems: plies }) };
   }
   if (holdsKey(text)) {
-    // The answer repeats the comments and tags of the PGN.
     throw wrongGame("/pgn", "`pgn` contains an API key, which the answer would repeat.");
   }
   try {

@@ -13,22 +13,20 @@ import { echo } from "../../text/plain-text.ts";
 import { limitStreams } from "./limit-streams.ts";
 
 export interface HealthOptions {
-  /** The services that have a status. All have the same status, because they run in one server. */
+  /** All have the same status, because they run in one server. */
   readonly services: readonly DescService[];
-  /** Returns true if the server answers calls of these services. `/readyz` reports the same. */
+  /** True if calls are answered. `/readyz` reports the same. */
   ready(): boolean;
-  /** Returns true while the server stops. */
   draining(): boolean;
   /** Emits `change` after `ready` or `draining` has changed. */
   readonly changes: EventEmitter<{ change: [] }>;
-  /** Returns the address under which a caller is counted. */
   readonly addressOf: (request: RequestContext) => string;
 }
 
 /** The limits on health streams. An open stream takes up to 60 kB, and clients open one for each channel. */
 const watcherLimits = { inAll: 1000, perAddress: 100 };
 
-/** Creates gRPC's health check of each service. The empty name stands for the whole server. */
+/** Answers gRPC's health checks. The empty service name stands for the whole server. */
 export function createHealth(options: HealthOptions): Implementation<typeof Health> {
   const { services, ready, draining, changes, addressOf } = options;
   const names = ["", ...services.map(({ typeName }) => typeName)];
@@ -44,7 +42,7 @@ export function createHealth(options: HealthOptions): Implementation<typeof Heal
       const current = isKnown ? status() : Status.SERVICE_UNKNOWN;
       if (current !== sent) {
         sent = current;
-        // A slow reader may miss changes in the meantime, so the loop compares the status again.
+        // A slow reader may have missed changes.
         yield { status: current };
       } else if (draining()) {
         // The health protocol lets a server end the stream. The client then calls another server.

@@ -2,17 +2,15 @@ import type { Call } from "../../calls/call.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import type { RequestContext } from "../../request/context.ts";
 
-/** The limits on the open streams of one method. */
 interface StreamLimits {
   readonly inAll: number;
   readonly perAddress: number;
-  /** Returns the address under which a caller is counted. */
   readonly addressOf: (request: RequestContext) => string;
 }
 
 type Method<Q, A> = (request: Q, call: Call) => AsyncIterable<A>;
 
-/** Rejects further streams of a method while a limit is reached. Health and reflection have no other limit. */
+/** Rejects further streams while a limit is reached. Health and reflection have no other limit. */
 export function limitStreams<Q, A>(
   { inAll, perAddress, addressOf }: StreamLimits,
   method: Method<Q, A>,

@@ -20,28 +20,23 @@ import { echo } from "../../text/plain-text.ts";
 import { limitStreams } from "./limit-streams.ts";
 
 export interface ReflectionOptions {
-  /** The services that reflection lists. */
   readonly services: readonly DescService[];
   /** Further proto files to serve, such as those of error details. */
   readonly files: readonly DescFile[];
   /** Aborted when the server stops. Reflection then waits for no further requests of a stream. */
   readonly stopping: AbortSignal;
-  /** Returns the address under which a caller is counted. */
   readonly addressOf: (request: RequestContext) => string;
-  /** The maximum duration of a stream in milliseconds, no matter how many requests it has. */
+  /** The maximum duration of a stream, no matter how many requests it has. */
   readonly lifeMs?: number;
 }
 
-/**
- * The default duration of a stream, in milliseconds. It is shorter than the time after which the server cuts off an unfinished
- * request. A client with more requests opens a new stream.
- */
+/** The default duration of a stream: shorter than the time after which the server cuts off an unfinished request. */
 const defaultLifeMs = 10_000;
 
 /** The limits on reflection streams. An answer has up to 90 kB, and stays in memory until its client reads it. */
 const streamLimits = { inAll: 20, perAddress: 5 };
 
-/** Creates gRPC's server reflection, for tools without proto files. Its two versions differ only in their names. */
+/** gRPC's server reflection, for tools without proto files. Its two versions differ only in their names. */
 export function createReflection(options: ReflectionOptions): readonly Implementation[] {
   const { services, stopping, addressOf, lifeMs = defaultLifeMs } = options;
   let answers: Answers | undefined;
@@ -50,7 +45,7 @@ export function createReflection(options: ReflectionOptions): readonly Implement
     requests: AsyncIterable<ServerReflectionRequest>,
     { signal }: Pick<Call, "signal">,
   ): AsyncGenerator<Response> {
-    // Created at the first request, because most servers never get one.
+    // At the first request, because most servers never get one.
     answers ??= createAnswers(services, options.files);
     const sent = new Set<DescFile>();
     const over = AbortSignal.any([signal, stopping, AbortSignal.timeout(lifeMs)]);
@@ -75,17 +70,15 @@ type MessageResponse = NonNullable<Response["messageResponse"]>;
 type Type = Registry extends Iterable<infer T> ? T : never;
 
 /**
- * Answers a reflection request. A file is sent as a serialized FileDescriptorProto, without comments, because generated code has
- * none.
- *
- * @param sent the files that this stream has already sent; a file is sent again only if the client names it
+ * Answers with serialized FileDescriptorProtos, which lack comments because generated code does.
+ * @param sent the files that this stream has already sent; they are sent again only if the client names them
  */
 type Answers = (asked: ServerReflectionRequest["messageRequest"], sent: Set<DescFile>) => MessageResponse;
 
 function createAnswers(services: readonly DescService[], more: readonly DescFile[]): Answers {
   const files = filesOf([...services.map(({ file }) => file), ...more]);
   const types = createRegistry(...files);
-  /** Maps the full name of each type, field, oneof, method and enum value to the file that declares it. */
+  /** The file that declares each type, field, oneof, method and enum value, by full name. */
   const symbols = new Map([...types].flatMap((type) => namesIn(type).map((name) => [name, type.file])));
   const serialized = new Map(
     [...files].map((file) => [file, toBinary(FileDescriptorProtoSchema, file.proto)]),
@@ -136,7 +129,7 @@ function createAnswers(services: readonly DescService[], more: readonly DescFile
   };
 }
 
-/** Returns the files and all files that they import. Each file comes after its imports. */
+/** Returns the files and their imports. Each file comes after its imports. */
 function filesOf(wanted: readonly DescFile[], found = new Set<DescFile>()): ReadonlySet<DescFile> {
   for (const file of wanted) {
     if (!found.has(file)) {
@@ -147,7 +140,7 @@ function filesOf(wanted: readonly DescFile[], found = new Set<DescFile>()): Read
   return found;
 }
 
-/** Returns the full names that a type declares: its own name and those of its members. */
+/** The full names of a type and its members. */
 function namesIn(type: Type): readonly string[] {
   const { typeName } = type;
   switch (type.kind) {
@@ -169,7 +162,7 @@ function errorAnswer(errorCode: Code, errorMessage: string): MessageResponse {
   return { case: "errorResponse", value: { errorCode, errorMessage } };
 }
 
-/** Reads a stream until it ends or the signal is aborted, even if the client sends nothing. */
+/** Reads until the abort even if the client sends nothing. */
 async function* untilAborted<T>(messages: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const reader = messages[Symbol.asyncIterator]();
   let end = () => {};
