@@ -411,23 +411,27 @@ export function withForfeit(pgn: PgnGame): PgnGame {
   };
 }
 
+const chess960Names = new Set(
+  "960 9lx fischer fischerandom fischerrandom freestyle frc wild/fr shuffle".split(" "),
+);
+const standardNames = new Set([
+  "",
+  ..."standard normal classical orthodox ortho regular western international".split(" "),
+  ..."fromposition fromfen setup setupposition customposition".split(" "),
+]);
+
 /**
  * Returns the variant that a tag names; undefined if it is not supported. Ignores case, blanks and punctuation: `Fischer Random`,
  * `fischerandom` and `Chess 960` are all Chess960.
  */
 export function variantOf(name = ""): "standard" | "chess960" | undefined {
-  const letters = name.toLowerCase().replaceAll(/[^a-z0-9/]/g, "");
-  if (
-    /^(?:double|d)?(?:(?:chess)?(?:960|9lx)|fischer(?:r?andom)?|freestyle|frc|wild\/fr|shuffle)(?:chess)?(?:960)?$/.test(
-      letters,
-    )
-  ) {
+  const letters = name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9/]/g, "")
+    .replaceAll("chess", "");
+  const single = letters.replace(/^d(?:ouble)?(?=.)/, "");
+  if (chess960Names.has(single) || chess960Names.has(single.replace(/960$/, ""))) {
     return "chess960";
   }
-  const isStandard =
-    parseVariant(name) === "chess" ||
-    /^(?:standard|normal|classical|orthodox|orthochess|regular|western|international|fromposition|fromfen|setup|setupposition|customposition)?(?:chess)?$/.test(
-      letters,
-    );
-  return isStandard ? "standard" : undefined;
+  return standardNames.has(letters) || parseVariant(name) === "chess" ? "standard" : undefined;
 }

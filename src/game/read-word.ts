@@ -24,106 +24,80 @@ export type Result = "1-0" | "0-1" | "1/2-1/2" | "*";
 const wordMaxCharacters = 40;
 
 /**
- * The NAG of each glyph that people and programs write after moves. If a glyph has one NAG for White and one for Black, the table
- * has White's.
+ * The glyphs that people and programs write for each NAG; Kibitz writes the first one. If a glyph has one NAG for White and one
+ * for Black, it stands with White's.
  */
-const nags: Readonly<Record<string, number>> = {
-  "!": 1,
-  "?": 2,
-  "!!": 3,
-  "‼": 3,
-  "??": 4,
-  "⁇": 4,
-  "!?": 5,
-  "⁉": 5,
-  "?!": 6,
-  "⁈": 6,
-  "□": 7,
-  "=": 10,
-  "∞": 13,
-  "+=": 14,
-  "+/=": 14,
-  "⩲": 14,
-  "=+": 15,
-  "=/+": 15,
-  "⩱": 15,
-  "±": 16,
-  "+/-": 16,
-  "∓": 17,
-  "-/+": 17,
-  "+-": 18,
-  "-+": 19,
-  "+--": 20,
-  "--+": 21,
-  "⨀": 22,
-  "⊙": 22,
-  "○": 26,
-  "⟳": 32,
-  "↑↑": 32,
-  "↑": 36,
-  "→": 40,
-  "=∞": 44,
-  "∞=": 44,
-  "=/∞": 44,
-  "∞/=": 44,
-  "⯹": 44,
-  "⇆": 132,
-  "⇄": 132,
-  "⊕": 138,
-  "⨁": 138,
-  "∆": 140,
-  "△": 140,
-  Δ: 140,
-  "∇": 141,
-  "⌓": 142,
-  "≤": 143,
-  "<=": 143,
-  "==": 144,
-  RR: 145,
-  N: 146,
-  "×": 147,
-  "✕": 147,
-  "⊥": 148,
-  "⟂": 148,
-  "⟺": 149,
-  "⇔": 149,
-  "⇗": 150,
-  "↗": 150,
-  D: 220,
-  "⊞": 241,
-  "⟫": 242,
-  "⟪": 243,
+const glyphsOfNag: Readonly<Record<number, string>> = {
+  1: "!",
+  2: "?",
+  3: "!! ‼",
+  4: "?? ⁇",
+  5: "!? ⁉",
+  6: "?! ⁈",
+  7: "□",
+  10: "=",
+  13: "∞",
+  14: "+= +/= ⩲",
+  15: "=+ =/+ ⩱",
+  16: "± +/-",
+  17: "∓ -/+",
+  18: "+-",
+  19: "-+",
+  20: "+--",
+  21: "--+",
+  22: "⨀ ⊙",
+  26: "○",
+  32: "⟳ ↑↑",
+  36: "↑",
+  40: "→",
+  44: "=∞ ∞= =/∞ ∞/= ⯹",
+  132: "⇆ ⇄",
+  138: "⊕ ⨁",
+  140: "∆ △ Δ",
+  141: "∇",
+  142: "⌓",
+  143: "≤ <=",
+  144: "==",
+  145: "RR",
+  146: "N",
+  147: "× ✕",
+  148: "⊥ ⟂",
+  149: "⟺ ⇔",
+  150: "⇗ ↗",
+  220: "D",
+  241: "⊞",
+  242: "⟫",
+  243: "⟪",
 };
 
-const glyphs = new Map(
-  Object.entries(nags)
-    .toReversed()
-    .map(([written, nag]) => [nag, written]),
+const nagOfGlyph = new Map(
+  Object.entries(glyphsOfNag).flatMap(([nag, glyphs]) =>
+    glyphs.split(" ").map((glyph) => [glyph, Number(nag)] as const),
+  ),
 );
 
 /** Writes the glyphs of NAGs, one behind the other: `!` for 1. Leaves out NAGs that have no glyph. */
-export function glyphsOfNags(list: readonly number[]): string {
-  return list.map((nag) => glyphs.get(nag) ?? "").join("");
+export function glyphsOfNags(nags: readonly number[]): string {
+  return nags.map((nag) => glyphsOfNag[nag]?.split(" ")[0] ?? "").join("");
 }
 
-/**
- * Matches a glyph at the beginning of a text. Longer glyphs come first, and glyphs that are letters match only if no letter or
- * digit follows.
- */
+/** Matches a glyph. Longer glyphs come first, because `!` also begins `!!`. No letter or digit follows glyphs that are letters. */
 const glyph = new RegExp(
-  `^(?:${Object.keys(nags)
-    .filter((written) => !/[A-Z]/.test(written))
+  `^(?:${[...nagOfGlyph.keys()]
     .toSorted((one, other) => other.length - one.length)
-    .map((written) => written.replaceAll(/[+?/]/g, "\\$&"))
-    .join("|")}|(?:RR|[ND])(?![a-zA-Z0-9]))`,
+    .map((written) => written.replaceAll(/[+?/]/g, "\\$&").replace(/[A-Z]$/, "$&(?![a-zA-Z0-9])"))
+    .join("|")})`,
 );
+const numericNag = /^\$(\d{1,4})(?!\d)/;
 /** Matches characters that no move, number or result contains. */
 const sign = /^[^\p{L}\p{N}\p{C}\p{Z}$[\]"*%:\\@.-]+/u;
 /** Matches a move number at the beginning of a word. `00` and `000` are castling. */
-const number = /^(?!0{2,3}$)(?:(\d{1,5})(?:([.…]+)|$)|([.…]+))/;
+const number = /^(?!0{2,3}$)(?:\d{1,5}(?=[.…]|$)[.…]*|[.…]+)/;
 /** Matches the plain moves, which are nearly every word of most games. */
 const plainMove = /^[NBRQK]?[a-h]?[1-8]?x?[a-h][1-8][+#]?$/;
 const nullMove = /^(?:--|Z0|0000|@@@@)(?=$|[!?$])/;
+const enPassant = /^e\.?p\.?$/i;
+
 /**
  * Reads the tokens of a word, because a game may be written without spaces between them: `12.Nf3!?$14`. Knows figurines, zeros
  * for castling and dashes of every length. Does not know the letters of other languages, because many of them are also English
@@ -145,56 +119,48 @@ export function readWord(word: string): readonly WordToken[] | undefined {
   }
   const tokens: WordToken[] = [];
   let at = 0;
-  const take = (pattern: RegExp): readonly string[] | undefined => {
-    const match = pattern.exec(at === 0 ? plain : plain.slice(at));
+  const take = (pattern: RegExp) => {
+    const match = pattern.exec(plain.slice(at));
     at += match?.[0].length ?? 0;
-    return match ?? undefined;
+    return match;
   };
 
-  const numbered = nullMove.test(plain) ? undefined : take(number);
-  if (numbered) {
-    const [, digits, dots = numbered[3] ?? ""] = numbered;
-    tokens.push({
-      kind: "number",
-      at: 0,
-      number: { value: digits ? Number(digits) : undefined, dots: countDots(dots) },
-    });
+  const [numbered] = (nullMove.test(plain) ? undefined : take(number)) ?? [];
+  if (numbered !== undefined) {
+    tokens.push({ kind: "number", at: 0, number: readNumber(numbered) });
   }
   const moveAt = at;
   if (take(nullMove)) {
     tokens.push({ kind: "move", at: moveAt, san: "--", isCorrected: false });
-  } else if (take(/^e\.?p\.?$/i)) {
-    return tokens;
-  } else {
-    const move = readWrittenMove(plain.slice(at));
-    if (move !== undefined) {
-      const { spelling, isCorrected, length } = move;
-      tokens.push({ kind: "move", at, san: spelling, isCorrected });
-      at += length;
-    }
+  } else if (!take(enPassant)) {
+    const { spelling: san, isCorrected = false, length = 0 } = readWrittenMove(plain.slice(at)) ?? {};
+    at += length;
+    tokens.push(...(san === undefined ? [] : [{ kind: "move", at: moveAt, san, isCorrected } as const]));
   }
   while (at < plain.length) {
-    const nagAt = at;
-    const written = take(/^\$(\d{1,4})(?!\d)/)?.[1];
-    const nag = written === undefined ? nags[take(glyph)?.[0] ?? ""] : Number(written);
-    const result = nag === undefined ? resultOf(plain.slice(at)) : undefined;
+    const begins = at;
+    const numeric = take(numericNag)?.[1];
+    const nag = numeric === undefined ? nagOfGlyph.get(take(glyph)?.[0] ?? "") : Number(numeric);
+    if (nag !== undefined) {
+      tokens.push({ kind: "nag", at: begins, nag });
+      continue;
+    }
+    const result = resultOf(plain.slice(at));
     if (result !== undefined) {
       return [...tokens, { kind: "result", at, result }];
     }
-    const unknown = nag === undefined ? take(sign)?.[0] : undefined;
-    if (unknown !== undefined) {
-      tokens.push({ kind: "sign", at: nagAt, sign: unknown });
-    } else if (nag === undefined) {
+    const unknown = take(sign);
+    if (unknown === null) {
       return undefined;
-    } else {
-      tokens.push({ kind: "nag", at: nagAt, nag });
     }
+    tokens.push({ kind: "sign", at: begins, sign: unknown[0] });
   }
   return tokens;
 }
 
-function countDots(dots: string): number {
-  return dots.replaceAll("…", "...").length;
+function readNumber(text: string): MoveNumber {
+  const dots = text.replaceAll(/\d/g, "").replaceAll("…", "...").length;
+  return { value: /^\d/.test(text) ? Number.parseInt(text, 10) : undefined, dots };
 }
 
 const half = "(?:1/2|½|0?[.,]5)";
