@@ -9,6 +9,7 @@ import { type BeginWork, inTurns } from "../thread/event-loop.ts";
 import type { Call } from "./call.ts";
 
 export { readPastedFen } from "../chess/pasted-fen.ts";
+export { isPlainMove } from "../chess/written-move.ts";
 export type { MoveName };
 
 /** A start position, and the moves played from it. */

@@ -36,6 +36,11 @@ export function readWrittenMove(text: string): WrittenMove | undefined {
   return { spelling, isCorrected, length };
 }
 
+/** True for a move that is spelled correctly and cannot be a pawn's as well as a bishop's. */
+export function isPlainMove(text: string): boolean {
+  return readWrittenMove(text)?.spelling === text && readingsOfSpelling(text).length === 1;
+}
+
 /** Returns the ways to read a spelling: `bc4` may be a move of a pawn or of a bishop, but `b1c3` is UCI. */
 export function readingsOfSpelling(spelling: string): readonly string[] {
   return spelling.startsWith("b") && !isUci(spelling) ? [spelling, `B${spelling.slice(1)}`] : [spelling];

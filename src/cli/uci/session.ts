@@ -128,11 +128,10 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
   function setPosition(fen: string, moves: readonly string[]): void {
     const pasted = readPastedFen(fen, moves);
     const sent = { fen, moves, ...pasted, chess960: options.chess960 };
-    const validation = validatePosition(sent);
-    const { fen: completed, moves: spelled } =
-      (validation.kind === "violations" ? validation.suggested : undefined) ?? {};
-    const isSpelled = spelled !== undefined && completed === undefined;
-    const read = isSpelled ? validatePosition({ ...sent, moves: spelled }) : validation;
+    const strict = validatePosition(sent);
+    const { fen: completed, moves: spelled } = (strict.kind === "violations" && strict.suggested) || {};
+    const meant = completed === undefined ? spelled : undefined;
+    const read = meant ? validatePosition({ ...sent, moves: meant }) : strict;
     position = read.kind === "position" ? read.position : undefined;
     if (read.kind === "violations") {
       read.violations.map(({ message }) => message).forEach(note);
@@ -141,11 +140,10 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
     if (pasted) {
       note(`position: the FEN was read as ${pasted.fen}`);
     }
-    const changed = sent.moves.findIndex((move, index) => isSpelled && move.trim() !== spelled[index]);
-    if (changed >= 0) {
-      note(
-        `position: moves were read as they are meant, the first ${echo(sent.moves[changed] ?? "")} as ${spelled?.[changed]}`,
-      );
+    const changed = meant?.findIndex((move, index) => move !== sent.moves[index]) ?? -1;
+    if (meant && changed >= 0) {
+      const written = echo(sent.moves[changed] ?? "");
+      note(`position: moves were read as they are meant, the first ${written} as ${meant[changed]}`);
     }
   }
 

@@ -1,5 +1,5 @@
 import { GameService } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
-import { type MovesOfPgn, type PlayedMoves, readPastedFen } from "../../calls/rulebook.ts";
+import { isPlainMove, type MovesOfPgn, type PlayedMoves, readPastedFen } from "../../calls/rulebook.ts";
 import { errorFromUnknown, errorFromViolations, type Violation } from "../../errors/errors.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
 import { didYouMean } from "../../text/nearest-name.ts";
@@ -20,36 +20,30 @@ export function readArguments(sent: Plain, { properties, required }: ObjectSchem
   if (unknown.length > 0) {
     throw errorFromViolations(unknown.map((name) => unknownArgument(name, names)));
   }
-  const read = Object.entries(sent).map(([name, value]) => [name, meantValue(value, properties[name]?.type)]);
   return Object.fromEntries(
-    read.filter(
-      ([name, value]) =>
-        value !== null &&
-        (required.includes(String(name)) || !isEmpty(value, properties[String(name)]?.type)),
-    ),
+    Object.entries(sent).flatMap(([name, value]) => {
+      const type = properties[name]?.type;
+      const read = meantValue(value, type);
+      const isAbsent = read === null || (isEmpty(read, type) && !required.includes(name));
+      return isAbsent ? [] : [[name, read]];
+    }),
   );
 }
 
-/**
- * Returns the value that the client probably means.
- *
- * @param type type of the argument in its schema
- */
+/** Returns the value that a string contains as JSON, if it has the type of the argument in its schema or is null. */
 function meantValue(value: unknown, type: unknown): unknown {
   const read = type === "string" ? undefined : jsonIn(value);
-  const isMeant =
-    type === "array"
-      ? Array.isArray(read) && read.every((item) => typeof item === "string")
-      : type === "integer"
-        ? Number.isInteger(read)
-        : typeof read === type;
-  return read === null || (read !== undefined && isMeant) ? read : value;
+  return read === null || (read !== undefined && hasType(read, type)) ? read : value;
 }
 
-/**
- * True for an empty text or list. An empty list does not count for a text argument: `{"fen": []}` hardly means the start
- * position.
- */
+function hasType(value: unknown, type: unknown): boolean {
+  if (Array.isArray(value)) {
+    return type === "array" && value.every((item) => typeof item === "string");
+  }
+  return type === "integer" ? Number.isInteger(value) : typeof value === type;
+}
+
+/** True for an empty text or list. `{"fen": []}` hardly means the start position, so a list for a text is not empty. */
 function isEmpty(value: unknown, type: unknown): boolean {
   return typeof value === "string"
     ? value.trim() === ""
@@ -71,57 +65,55 @@ export async function correctArguments(
   const notes = pasted ? [`\`fen\` was read as ${pasted.fen}${behind}.`] : [];
 
   const { moves = [], candidates = [] } = args;
-  if (
-    !isShortList(moves, movesMax) ||
-    !isShortList(candidates, 10) ||
-    [...moves, ...candidates].every(isPlain)
-  ) {
+  if (!isShortList(moves, movesMax) || !isShortList(candidates, candidatesMax)) {
     return { args, notes };
   }
   const { fen } = playedMovesOf(args);
   const spelled = await spell({ fen, moves }, caller);
-  const after =
-    candidates.length > 0 ? await caller.look({ fen, moves: spelled }).catch(() => undefined) : undefined;
   const named = await Promise.all(
-    candidates.map(
-      async (text) => (after && (await spell({ fen: after.fen, moves: [text] }, caller))[0]) ?? text,
+    candidates.map(async (text) =>
+      isPlainMove(text) ? text : ((await spell({ fen, moves: [...spelled, text] }, caller)).at(-1) ?? text),
     ),
   );
-  const changed = [...moves, ...candidates].flatMap((text, index) => {
-    const read = [...spelled, ...named][index]?.trim();
-    return read === text.trim() ? [] : `'${echo(text)}' as ${read}`;
-  });
-  const first = `${changed.slice(0, 10).join(", ")}${changed.length > 10 ? " and others" : ""}`;
+  const read = [...spelled, ...named];
+  const changed = [...moves, ...candidates].flatMap((text, index) =>
+    read[index]?.trim() === text.trim() ? [] : [`'${echo(text)}' as ${read[index]}`],
+  );
+  if (changed.length === 0) {
+    return { args, notes };
+  }
+  const first = `${changed.slice(0, changesShown).join(", ")}${changed.length > changesShown ? " and others" : ""}`;
   return {
     args: {
       ...args,
       ...(moves.length > 0 && { moves: spelled }),
       ...(candidates.length > 0 && { candidates: named }),
     },
-    notes: changed.length > 0 ? [...notes, `Moves were read otherwise than written: ${first}.`] : notes,
+    notes: [...notes, `Moves were read otherwise than written: ${first}.`],
   };
 }
+
+/** A longer list of candidates is refused later. */
+const candidatesMax = 10;
+/** The number of corrected moves that a note names. */
+const changesShown = 10;
 
 function isShortList(value: unknown, max: number): value is readonly string[] {
   return Array.isArray(value) && value.length <= max && value.every((text) => typeof text === "string");
 }
 
-/** True for a move that is certainly spelled correctly. */
-function isPlain(move: string): boolean {
-  return /^(?!b[a-hx])(?:[KQRBN]?[a-h]?[1-8]?x?[a-h][1-8](?:=?[QRBNqrbn])?|[O0]-[O0](?:-[O0])?)[+#]?$/.test(
-    move,
-  );
-}
-
 /** Returns the corrected moves if each has only one meaning. Otherwise returns the moves as they were written. */
 async function spell(from: PlayedMoves, caller: Caller): Promise<readonly string[]> {
+  if (from.moves.every(isPlainMove)) {
+    return from.moves;
+  }
   try {
     await caller.look(from);
     return from.moves;
   } catch (thrown) {
     // The call itself will meet every other error again.
     const meant = errorFromUnknown(thrown).violations[0]?.instead?.moves;
-    return isShortList(meant, movesMax) && meant.length === from.moves.length ? meant : from.moves;
+    return Array.isArray(meant) && meant.length === from.moves.length ? meant.map(String) : from.moves;
   }
 }
 
