@@ -16,24 +16,23 @@ type Origin = Pick<RequestContext, "address" | "forwardedFor" | "authorization">
   Partial<Pick<RequestContext, "hasXApiKey">>;
 
 export interface AccessOptions {
-  /** The mode of access: in `open` nothing is limited; in `keys` analyses require a key. */
+  /** In `open` nothing is limited; in `keys` analyses require a key. */
   readonly mode: "public" | "keys" | "open";
   /** All plans, smallest first. The mode `open` ignores them. */
   readonly plans: readonly Plan[];
-  /** The maximum number of self-service keys for an address in 24 hours. 0 disables self-service. */
+  /** Self-service keys for an address in 24 hours. 0 disables self-service. */
   readonly keysPerDay: number;
-  /** The number of days after which unused self-service keys expire. 0: they never expire. */
+  /** Unused self-service keys expire after this time. 0: they never expire. */
   readonly keyExpiryDays: number;
-  /** The maximum number of self-service keys in total. */
   readonly selfServiceKeysMax: number;
   readonly pepper: string | undefined;
   /** Addresses and CIDRs of trusted proxies. */
   readonly trustedProxies: readonly string[];
-  /** The time for which a known key is not looked up again, in milliseconds. Default: that of the authenticator. */
+  /** A known key is not looked up again for this time. */
   readonly knownMs?: number;
   readonly stores: {
     readonly keys: KeyStore;
-    /** The store of engine time. Undefined if limits are shared, because the shared store then has the engine time. */
+    /** Undefined if limits are shared, because the shared store then has the engine time. */
     readonly usage?: UsageStore;
   };
   /** Set if other nodes serve the same callers. */
@@ -41,22 +40,17 @@ export interface AccessOptions {
   readonly log: Pick<Log, "warn">;
 }
 
-/** State that is shared by the nodes that serve the same callers. */
 export interface SharedAccess {
   readonly limits: SharedLimitStore;
-  /**
-   * Returns the time of a clock that all nodes share, in milliseconds since 1970. Returns undefined until the clock was first
-   * read.
-   */
+  /** Returns milliseconds since 1970 by a clock that all nodes share; undefined until that clock was first read. */
   now(): number | undefined;
 }
 
-/** The maximum number of rows that one call of `prune` deletes: one commit, which takes a millisecond. */
+/** One call of `prune` deletes at most this number of rows: one commit, which takes a millisecond. */
 const prunedAtOnce = 20;
 
 export type Access = Awaited<ReturnType<typeof createAccess>>;
 
-/** Combines authentication, plans, limits and keys. */
 export async function createAccess(options: AccessOptions) {
   const { mode, keysPerDay, pepper, knownMs, stores, shared, log } = options;
   const { keys } = stores;
@@ -78,10 +72,7 @@ export async function createAccess(options: AccessOptions) {
   await memory.restore();
   const limits = createLimits(memory, shared?.limits);
 
-  /**
-   * Returns the record of the key in an Authorization header. An unknown key costs a look-up, so it counts in the error quota of
-   * its address.
-   */
+  /** An unknown key costs a look-up, so it counts in the error quota of its address. */
   async function keyOf(authorization: string, caller: Account): Promise<KeyRecord> {
     let isLookedUp = false;
     try {
@@ -98,12 +89,7 @@ export async function createAccess(options: AccessOptions) {
   }
 
   return {
-    /**
-     * Returns the account of the caller that has sent a request.
-     *
-     * @throws KibitzError `invalid_api_key`; `rate_limited` if the key is not in memory and its address has used up its error
-     * quota; `store_unavailable`
-     */
+    /** Throws `invalid_api_key`, `store_unavailable`, or `rate_limited` if a look-up is needed and the error quota is used up. */
     async accountOf(request: Origin): Promise<Account> {
       const { authorization, hasXApiKey } = request;
       const address = clientAddress(request);
@@ -121,9 +107,9 @@ export async function createAccess(options: AccessOptions) {
     addressOf: clientAddress,
     /** True if analyses require a key. */
     keysOnly: mode === "keys",
-    /** The plans that callers can have, smallest first. */
+    /** Plans that callers can have, smallest first. */
     plans,
-    /** Issues keys to callers. Undefined if callers cannot get keys by themselves. */
+    /** Undefined if callers cannot get keys by themselves. */
     selfService:
       keysPerDay > 0
         ? createSelfService({ issuer, expiry, keysPerDay, keysMax: options.selfServiceKeysMax, log })
@@ -131,10 +117,7 @@ export async function createAccess(options: AccessOptions) {
     limits,
     longCalls: createLongCalls(),
     keys: issuer,
-    /**
-     * Returns the number of requests since the start whose key was found in memory, and the number of those whose key was looked
-     * up.
-     */
+    /** Counts the requests since the start whose key was in memory, and those whose key was looked up. */
     lookUps: () => authenticator.counters,
     /** Stores the uses of keys and the engine time since the last call. Rejects if this fails; the next call then stores them. */
     async flush(): Promise<void> {
@@ -152,7 +135,6 @@ export async function createAccess(options: AccessOptions) {
   };
 }
 
-/** Returns the plans that callers can have in a mode. */
 function plansIn(mode: AccessOptions["mode"], plans: readonly Plan[]): readonly Plan[] {
   switch (mode) {
     case "open":
@@ -164,7 +146,7 @@ function plansIn(mode: AccessOptions["mode"], plans: readonly Plan[]): readonly 
   }
 }
 
-/** A store without keys, for a process whose callers need no key. */
+/** For a process whose callers need no key. */
 const noKeys: KeyStore = {
   create: async () => {
     throw new StoreUnavailable("this process stores no keys");
@@ -178,7 +160,7 @@ const noKeys: KeyStore = {
   keepPepperCheck: async (value) => value,
 };
 
-/** Creates the access for calls from this process. It has no limits and stores nothing. */
+/** Creates the access for calls from this process, which has no limits and stores nothing. */
 export async function createLocalAccess(): Promise<Access> {
   const stores = { keys: noKeys };
   const log = { warn() {} };
@@ -187,7 +169,6 @@ export async function createLocalAccess(): Promise<Access> {
   return { ...(await createAccess({ mode: "open", ...rest })), accountOf: async () => localAccount };
 }
 
-/** Returns the issuer with errors for callers: an unavailable store becomes `store_unavailable`. */
 function explained(issuer: KeyIssuer): KeyIssuer {
   return {
     ...issuer,
@@ -196,17 +177,10 @@ function explained(issuer: KeyIssuer): KeyIssuer {
   };
 }
 
-/**
- * The time until a retry makes sense, in milliseconds. The store has already waited for a lock, and a full disk needs an
- * operator.
- */
+/** The store has already waited for a lock, and a full disk needs an operator, so an earlier retry makes no sense. */
 const retryAfterMs = 5000;
 
-/**
- * Throws the error that a caller gets for an error of a store.
- *
- * @throws KibitzError `store_unavailable` if the store is unavailable; every other error unchanged
- */
+/** Throws `store_unavailable` if the store is unavailable, and every other error unchanged. */
 function explain(cause: unknown): never {
   if (!(cause instanceof StoreUnavailable)) {
     throw cause;

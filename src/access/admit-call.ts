@@ -9,13 +9,9 @@ import type { Limits } from "./limits.ts";
 import { hasRateLimitHeaders, setRateLimitHeaders } from "./rate-limit-fields.ts";
 
 /**
- * Admits a call by its headers, before its body is read. A credential is never ignored, whatever the call, because its sender
- * must learn that it does not work.
- *
- * @param kind how the call is counted
- * @throws KibitzError `invalid_api_key`; `rate_limited` if the caller's address has called too often, or if the caller has used
- * up its error quota; for limited calls also `api_key_required` and `overloaded`; for a batch or review also `quota_exhausted`
- * and `concurrency_limited`
+ * Admits a call by its headers, before its body is read. Never ignores a credential, because its sender must learn that it does
+ * not work. Throws `invalid_api_key` or `rate_limited`; for limited calls also `api_key_required` or `overloaded`; for a batch or
+ * review also `quota_exhausted` or `concurrency_limited`.
  */
 export type AdmitCall = (
   request: RequestContext,
@@ -24,42 +20,25 @@ export type AdmitCall = (
 ) => Promise<AdmittedCall>;
 
 /**
- * The way in which a call is counted. `limited` and `long` calls count in the windows of their caller. `long` calls, which are
- * batches and reviews, also hold a place until they end. Any other `call` counts in the rate of its address. An MCP `message`
- * counts as a call until its body shows an analysis.
+ * Calls that are `limited` or `long` count in the windows of their caller; `long` ones (batches, reviews) also hold a place. Any
+ * other `call` counts in the rate of its address, and so does an MCP `message` until its body shows an analysis.
  */
 export type CallKind = "call" | "limited" | "long" | "message";
 
-/** An admitted call. */
 export interface AdmittedCall {
   readonly account: Account;
-  /**
-   * Call this before work that takes long.
-   *
-   * @throws KibitzError `rate_limited` if the caller's other calls have used up its error quota
-   */
+  /** Call this before work that takes long. Throws `rate_limited` if the caller's other calls have used up its error quota. */
   check(): void;
-  /**
-   * Removes an MCP message from the rate of calls, because it turned out to be an analysis, which counts in the windows of its
-   * caller.
-   */
+  /** Takes an MCP message out of the rate of calls: it is an analysis, which counts in the windows of its caller. */
   countAsAnalysis(): void;
   /** Counts the error with which the call ended before its handler, and reports the caller's windows. */
   refused(error: KibitzError): Promise<void>;
 }
 
-/**
- * The delay of each `rate_limited` error, in milliseconds. Without it, a client that does not wait would get thousands of errors
- * per second, as many as the thread can write, and other callers would have to wait. A client that respects Retry-After does not
- * notice the delay.
- */
+/** Delays each `rate_limited` error: a client that never waits would get thousands per second, and hold up other callers. */
 const refusalPauseMs = 100;
 
-/**
- * Creates the admission of calls by their headers.
- *
- * @param isLate returns true if the event loop is so late that new work would delay accepted calls
- */
+/** The server `isLate` if its event loop is so late that new work would delay accepted calls. */
 export function createAdmitCall(access: Access, isLate: () => boolean): AdmitCall {
   const { limits, longCalls } = access;
   const callRates = createCallRates();
@@ -72,10 +51,7 @@ export function createAdmitCall(access: Access, isLate: () => boolean): AdmitCal
     }
   }
 
-  /**
-   * Gives a long call its place before its body is read, because reading takes many times as long and the decompressed body stays
-   * in memory.
-   */
+  /** Takes the place before the body is read, because reading takes many times as long, and the body stays in memory. */
   async function takeLongPlace(account: Account, outcome: RequestOutcome): Promise<void> {
     await limits.refuseUsedUp(account);
     const place = longCalls.begin(account, outcome);
@@ -135,7 +111,6 @@ export function createAdmitCall(access: Access, isLate: () => boolean): AdmitCal
   };
 }
 
-/** Counts the error of a limited call, and reports the caller's windows. */
 export async function countError(
   limits: Limits,
   account: Account,
@@ -144,14 +119,12 @@ export async function countError(
 ): Promise<void> {
   outcome.limit = error.quota;
   limits.errorQuota.count(account, error, outcome.readBytes);
-  // The windows that rejected the request are already reported. If they were read again a moment later, `t` could be a second
-  // less than Retry-After.
+  // Do not read the reported windows again: a moment later, `t` could be a second less than Retry-After.
   if (error.code !== "rate_limited" || !hasRateLimitHeaders(outcome)) {
     await reportWindows(limits, account, outcome);
   }
 }
 
-/** Reports a caller's windows in the headers of the answer. */
 export async function reportWindows(
   limits: Limits,
   account: Account,
@@ -160,7 +133,6 @@ export async function reportWindows(
   setRateLimitHeaders(outcome, await limits.windowsOf(account));
 }
 
-/** Returns the error for a call that requires a key and has none. */
 export function keyRequired({ selfService }: Pick<Access, "selfService">): KibitzError {
   const needed = "This call requires an API key, sent as Authorization: Bearer kbz_…;";
   return selfService

@@ -7,33 +7,25 @@ import { hashOfApiKey, isApiKey, type KeyExpiry } from "./keys.ts";
 interface AuthenticatorOptions {
   readonly keys: KeyStore;
   readonly pepper: string | undefined;
-  /** The rule for the expiry of unused keys. If undefined, keys never expire. */
+  /** If there is no rule, keys never expire. */
   readonly expiry?: KeyExpiry;
-  /**
-   * The time for which a key is not looked up again, in milliseconds. A key that another process has revoked still works for this
-   * time.
-   */
+  /** A key is not looked up again for this time, and still works for it if another process revokes it. */
   readonly knownMs?: number;
-  /** Returns the time at which a key is used, in milliseconds since 1970. Default: the time of this machine. */
+  /** Milliseconds since 1970. Default: the clock of this machine. */
   readonly now?: () => number;
 }
 
-/**
- * The default time for which a key is not looked up again, in milliseconds. It is shorter than the 5 s within which a revocation
- * is promised to take effect.
- */
+/** A revocation is promised to take effect within 5 s, so a known key is looked up again sooner. */
 export const defaultKnownMs = 3000;
 
-/** The time for which a key stays valid after its last look-up if the store is unavailable, in milliseconds. */
+/** A key stays valid for this time after its last look-up if the store is unavailable. */
 const graceMs = 60_000;
 
-/** The maximum number of keys in memory. */
 const keysMax = 10_000;
 
-/** The record of a key, as the store had it at a look-up. */
 interface FoundKey {
   readonly record: KeyRecord;
-  /** Time of the look-up, as `performance.now()`. */
+  /** The time of the look-up, as `performance.now()`. */
   readonly lookedUpAt: number;
 }
 
@@ -47,7 +39,7 @@ export function createAuthenticator({
 }: AuthenticatorOptions) {
   // The map is indexed by the key itself, so that a request with a known key needs no hash. The key never leaves this memory.
   const found = new LRUCache<string, FoundKey>({ max: keysMax });
-  /** The look-ups in flight. Requests with the same key share one look-up. */
+  /** Requests with the same key share one look-up. */
   const lookUps = new Map<string, Promise<KeyRecord>>();
   let uses = new Map<string, number>();
   let hits = 0;
@@ -92,12 +84,7 @@ export function createAuthenticator({
     get counters() {
       return { hits, misses };
     },
-    /**
-     * Returns the record of the key in an Authorization header.
-     *
-     * @param beforeLookUp called before a key that is not in memory is looked up in the store; may throw
-     * @throws KibitzError `invalid_api_key`; StoreUnavailable
-     */
+    /** Calls `beforeLookUp`, which may throw, if the key is not in memory. Throws `invalid_api_key` or StoreUnavailable. */
     async keyOf(authorization: string, beforeLookUp = () => {}): Promise<KeyRecord> {
       const key = keyFromHeader(authorization);
       const known = found.get(key);
@@ -114,7 +101,7 @@ export function createAuthenticator({
       uses.set(record.id, now());
       return record;
     },
-    /** Removes a key from memory, because it was revoked or has another secret. */
+    /** Call this if the key was revoked or has another secret. */
     forget(id: string): void {
       const itsKeys = [...found.entries()].filter(([, { record }]) => record.id === id);
       for (const [key] of itsKeys) {
@@ -138,11 +125,7 @@ export function createAuthenticator({
   };
 }
 
-/**
- * Returns the key in an Authorization header. An invalid header never counts as no header.
- *
- * @throws KibitzError if the header is not exactly one bearer token
- */
+/** Throws if the header is not exactly one bearer token: an invalid header never counts as no header. */
 function keyFromHeader(authorization: string): string {
   const key = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (key === undefined) {
@@ -154,30 +137,20 @@ function keyFromHeader(authorization: string): string {
   return key;
 }
 
-/**
- * True for a credential of a scheme other than Bearer, such as the Basic login of a proxy. False for a single word, which may be
- * a key without its scheme.
- */
+/** A single word is not another scheme, because it may be a key without its scheme. */
 export function isOtherScheme(authorization: string): boolean {
   return !/^(?:bearer\b|\S+$)/i.test(authorization);
 }
 
-/**
- * The known schemes other than Bearer. An error names only these, because the first word of an unknown scheme may be part of a
- * secret.
- */
+/** An error names only these schemes, because the first word of an unknown scheme may be part of a secret. */
 const otherScheme = /^(?:basic|digest|negotiate|ntlm|token|apikey)(?= |$)/i;
 
-/**
- * Returns the error for a request with a credential that is not a Bearer key.
- *
- * @param violation rest of the sentence "The request …", such as `has an X-API-Key header`
- */
+/** The violation is the rest of the sentence "The request …", such as `has an X-API-Key header`. */
 export function wrongHeader(violation: string): KibitzError {
   return invalid(`The request ${violation}: send your API key as \`Authorization: Bearer kbz_…\`.`);
 }
 
-/** Compares two texts in a time that does not depend on where they differ. */
+/** Takes a time that does not depend on where the texts differ. */
 function isEqual(a: string, b: string): boolean {
   return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
 }

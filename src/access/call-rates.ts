@@ -2,10 +2,7 @@ import { createWindows } from "../storage/memory/windows.ts";
 import { type Plan, ratesOf } from "./plans.ts";
 import { type RateWindow, windowFrom } from "./rate-limit-fields.ts";
 
-/**
- * Counts calls that are not analyses. They are counted by the address of the caller, and only on this node, because they cost
- * little.
- */
+/** Counts calls that are not analyses, by address and only on this node, because they cost little. */
 export function createCallRates() {
   const windows = createWindows();
   /** The windows have no plan in their name, because callers with different plans at one address share a window. */
@@ -28,7 +25,6 @@ export function createCallRates() {
       }
       return usedUp;
     },
-    /** Removes a call from the count, because it turned out to be an analysis. */
     giveBack(address: string, plan: Plan): void {
       for (const { window } of windowsOf(address, plan)) {
         windows.add(window, -1);

@@ -2,7 +2,6 @@ import { BlockList, isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Log } from "../log/log.ts";
 
-/** The peer of a connection, and the addresses for which the request claims to be forwarded. */
 interface Origin {
   readonly address: string;
   /** The X-Forwarded-For header, unchanged. */
@@ -10,11 +9,8 @@ interface Origin {
 }
 
 /**
- * Creates a function that returns the address under which a caller is counted. It is the address of the connection, or behind
- * trusted proxies the right-most forwarded address that is not itself trusted. Addresses further to the left, and all addresses
- * from untrusted peers, may be forged.
- *
- * @param trusted addresses and CIDRs of proxies
+ * Returns the address of the connection, or behind trusted proxies the right-most forwarded address that is not itself trusted.
+ * Addresses further to the left, and all addresses from untrusted peers, may be forged.
  */
 export function createClientAddress(
   trusted: readonly string[],
@@ -35,10 +31,7 @@ export function createClientAddress(
   };
 }
 
-/**
- * Creates a function that returns the address of a caller like {@link createClientAddress}, but undefined for a trusted proxy
- * itself.
- */
+/** Differs from {@link createClientAddress} in that a trusted proxy itself has no address. */
 export function createCallerAddress(trusted: readonly string[]): (origin: Origin) => string | undefined {
   const isProxy = createNetworkTest(trusted);
   return (origin) => {
@@ -66,7 +59,7 @@ function withoutPort(entry: string): string {
   return bracketed ?? dotted ?? entry;
 }
 
-/** Creates a test that is true if an address is one of the given addresses, or in one of the given networks (CIDRs). */
+/** True if an address is one of the given addresses, or in one of the given networks (CIDRs). */
 export function createNetworkTest(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const text of networks) {
@@ -82,16 +75,12 @@ export function createNetworkTest(networks: readonly string[]): (address: string
 
 const familyOf = (address: string) => (isIP(address) === 4 ? "ipv4" : "ipv6");
 
-/**
- * True for an IPv6 address whose last 32 bits are an IPv4 address. Sockets for both families (RFC 4291) and NAT64 (RFC 6052) have
- * such addresses. Each IPv4 address in them counts as a caller of its own.
- */
+/** Sockets for both families (RFC 4291) and NAT64 (RFC 6052) have IPv6 addresses that end with the IPv4 address of the caller. */
 const endsWithIPv4 = createNetworkTest(["::ffff:0:0/96", "64:ff9b::/96"]);
 
 /**
- * Returns the name of the caller at an address: an IPv4 address itself, or the /64 network of an IPv6 address, because a client
- * that has one IPv6 address has all others in its /64. The name is stored with the keys that an address gets, so its form must
- * not change.
+ * Returns an IPv4 address itself, or the /64 network of an IPv6 address, because a client that has one address has all others in
+ * its /64. The name is stored with the keys that an address gets, so its form must not change.
  */
 function nameOf(text: string): string {
   if (isIP(text) !== 6) {
@@ -102,10 +91,7 @@ function nameOf(text: string): string {
   return endsWithIPv4(text) ? address.toByteArray().slice(12).join(".") : networkName(address, 4);
 }
 
-/**
- * Returns the /48 around a /64 network, in the form of {@link createClientAddress}. Many customers are given a whole /48. Returns
- * undefined for any other name.
- */
+/** Returns the /48 around a /64 network, because many customers are given a whole /48; undefined for any other name. */
 export function widerNetworkOf(name: string): string | undefined {
   return name.endsWith("::/64") ? networkName(ipaddr.IPv6.parseCIDR(name)[0], 3) : undefined;
 }

@@ -6,7 +6,7 @@ import type { Account } from "./account.ts";
 import { errorQuotaExceeded } from "./limit-errors.ts";
 import type { RatePolicy } from "./plans.ts";
 
-/** Adds refusals to all refusal windows of a caller. Returns the use of each window, if it is known. */
+/** Adds refusals to all refusal windows of a caller. Returns the use of each window, if known. */
 type AddRefusals = (
   account: Account,
   refusals: number,
@@ -18,16 +18,10 @@ interface UsedUp {
   readonly endsAt: number;
 }
 
-/**
- * The maximum number of callers in memory that have used up their error quota. Beyond it, the least recently seen callers are
- * forgotten until their next error.
- */
+/** If more callers have used up their error quota, the least recently seen are forgotten until their next error. */
 const callersMax = 10_000;
 
-/**
- * Counts errors by caller. Finding that a request is invalid costs as much as finding that it is valid. Therefore, if a caller
- * has used up its error quota, its requests are rejected unread until the window ends.
- */
+/** Rejects requests unread once the error quota is used up, because an invalid request costs as much as a valid one. */
 export function createErrorQuota(addRefusals: AddRefusals) {
   const usedUp = new LRUCache<string, UsedUp>({ max: callersMax });
 
@@ -43,20 +37,13 @@ export function createErrorQuota(addRefusals: AddRefusals) {
     }
   }
 
-  /**
-   * Adds refusals to the error quota that a caller has used. If the store cannot count them, they are lost, but the call is
-   * rejected nevertheless.
-   */
+  /** If the store cannot count the refusals, they are lost, but the call is rejected nevertheless. */
   function add(account: Account, refusals: number): void {
     charge(account, refusals).catch(() => {});
   }
 
   return {
-    /**
-     * Checks the error quota in memory, without the store, so it may be called often.
-     *
-     * @throws KibitzError `rate_limited` if the caller has used up its error quota
-     */
+    /** Throws `rate_limited` if the error quota is used up. Reads only memory, so it may be called often. */
     check(account: Account): void {
       const used = usedUp.get(idOf(account));
       const waitMs = used ? used.endsAt - performance.now() : 0;
@@ -64,11 +51,7 @@ export function createErrorQuota(addRefusals: AddRefusals) {
         throw errorQuotaExceeded(used.policy, waitMs, account.plan);
       }
     },
-    /**
-     * Counts the error with which a call of the caller ended.
-     *
-     * @param readBytes number of bytes that were read before the error was found
-     */
+    /** Counts the error of a call. The bytes are those that were read before the error was found. */
     count(account: Account, error: KibitzError, readBytes = 0): void {
       const refusals = refusalsIn(error, readBytes);
       if (refusals > 0) {
@@ -81,10 +64,7 @@ export function createErrorQuota(addRefusals: AddRefusals) {
 
 const idOf = ({ subject, plan }: Account) => `${plan.id} ${subject}`;
 
-/**
- * Returns the number of refusals that an error counts as: its cost, including the bytes that were read. If the caller only came
- * too early, the error counts one less, so that a short request counts as nothing.
- */
+/** Counts the cost and the bytes of an error, less one if the caller only came too early, so that a short request is free. */
 function refusalsIn({ code, cost: ownCost }: KibitzError, readBytes: number): number {
   const cost = Math.max(ownCost, costOfBytes(readBytes));
   switch (refusalKind(code)) {

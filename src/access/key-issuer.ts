@@ -7,18 +7,16 @@ import { freePlan } from "./plans.ts";
 
 interface KeyWish {
   readonly name: string | undefined;
-  /** Id of the key's plan. */
   readonly plan: string;
-  /** The address of the caller, for a self-service key. */
+  /** The caller's address, for a self-service key. */
   readonly issuedTo?: string | undefined;
-  /** The conditions for issuing the key. If undefined, there are none. */
   readonly terms?: IssueTerms;
 }
 
 export type IssuedKey =
   | { readonly kind: "issued"; readonly key: string; readonly record: KeyRecord }
   | TooManyKeys
-  /** No key was issued, because there is no room for another one. */
+  /** There is no room for another key. */
   | { readonly kind: "full" };
 
 /** All `max` keys of the window are issued. The oldest of them leaves the window after `waitMs` milliseconds. */
@@ -34,13 +32,12 @@ interface KeyIssuerOptions {
   readonly pepper: string | undefined;
   /** Called with the id of a key whose secret is no longer valid. */
   readonly onEnded?: (id: string) => void;
-  /** Returns the time in milliseconds since 1970. Default: the time of this machine. */
+  /** Milliseconds since 1970. Default: the clock of this machine. */
   readonly now?: () => number;
 }
 
 export type KeyIssuer = ReturnType<typeof createKeyIssuer>;
 
-/** Issues, rotates and revokes keys. */
 export function createKeyIssuer({
   keys,
   pepper,
@@ -48,7 +45,7 @@ export function createKeyIssuer({
   now = () => Date.now(),
 }: KeyIssuerOptions) {
   const issuer = {
-    /** Issues a new key, which is stored before it is returned. Only the hash of the key is stored. */
+    /** The key is stored before it is returned. Only its hash is stored. */
     async issue({ name, plan, issuedTo, terms }: KeyWish): Promise<IssuedKey> {
       const key = createApiKey();
       const hash = hashOfApiKey(key, pepper);
@@ -69,7 +66,7 @@ export function createKeyIssuer({
           return issued;
       }
     },
-    /** Replaces a key by a new one, and revokes the old one. Resolves with undefined if there is no such valid key. */
+    /** Issues a new key, then revokes the old one. Resolves with undefined if there is no such valid key. */
     async rotate(id: string): Promise<IssuedKey | undefined> {
       const record = await keys.findById(id);
       if (record === undefined || record.revokedAt !== undefined) {
@@ -96,24 +93,19 @@ interface SelfServiceWish {
   /** The caller's address, as `Access.addressOf` returns it. */
   readonly address: string;
   readonly name: string | undefined;
-  /** The idempotency key. A second request with this idempotency key within a day gets the same key record, with a new secret. */
+  /** If an idempotency key comes again within a day, its sender gets the same key record, with a new secret. */
   readonly idempotencyKey: string | undefined;
 }
 
 interface SelfServiceOptions {
   readonly issuer: Pick<KeyIssuer, "issue">;
   readonly expiry: KeyExpiry;
-  /** The maximum number of keys that an address may get in 24 hours. */
   readonly keysPerDay: number;
-  /** The maximum number of self-service keys in total. */
   readonly keysMax: number;
   readonly log: Pick<Log, "warn">;
 }
 
-/**
- * The number of addresses whose quotas together are the quota of a /48. Often one customer has a /48, whose 65,536 networks each
- * count as an address. Without this limit, one customer could use up all self-service keys.
- */
+/** A /48 gets the quota of this many addresses: one customer often has a /48, and could use up all self-service keys. */
 const addressesOfNetwork = 10;
 
 /** Issues keys of the free plan to callers, without the operator. */

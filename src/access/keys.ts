@@ -2,10 +2,7 @@ import { createHash, createHmac, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { EndedKeys, KeyRecord } from "../storage/ports.ts";
 
-/**
- * The prefix of an API key. A key is `kbz_`, 30 random characters (178 bits), and their checksum in 6 characters. The checksum
- * permits rejecting a mistyped or truncated key without a look-up.
- */
+/** A key is `kbz_`, 30 random characters (178 bits) and their checksum, which shows a mistyped key without a look-up. */
 const prefix = "kbz_";
 const randomLength = 30;
 const checksumLength = 6;
@@ -40,7 +37,7 @@ export function hashOfApiKey(key: string, pepper: string | undefined): string {
     .digest("hex");
 }
 
-/** Returns a value that is stored beside the keys. It shows later whether the keys were hashed with the same pepper. */
+/** Stored beside the keys, to show later whether they were hashed with the same pepper. */
 export function checkValueOf(pepper: string | undefined): string {
   return hashOfApiKey("kibitz: which pepper the keys here were hashed with", pepper);
 }
@@ -58,37 +55,27 @@ function checksumOf(random: string): string {
 
 export const dayMs = 86_400_000;
 
-/** The time for which ended keys are stored, in milliseconds, so that the error for such a key can say why it is rejected. */
+/** Ended keys are stored for this time, so that the error for such a key can say why it is rejected. */
 const endedMs = 30 * dayMs;
 
 /** The rule for the expiry of unused self-service keys. Keys of the operator do not expire. */
 export interface KeyExpiry {
-  /** The number of days without use after which a key expires; 0 if keys do not expire. */
+  /** A key expires after this number of days without use. 0: keys do not expire. */
   readonly days: number;
-  /**
-   * Returns the time when a key expires if it is not used again, in milliseconds since 1970. Returns undefined if the key does
-   * not expire.
-   */
+  /** Returns milliseconds since 1970 at which the key expires if it is not used again; undefined if it never does. */
   expiresAt(key: KeyRecord): number | undefined;
   hasExpired(key: KeyRecord): boolean;
-  /** Returns the terms of keys that may be deleted. */
+  /** Terms of keys that may be deleted. */
   ended(): EndedKeys;
-  /**
-   * Returns the terms of keys that may be deleted if there is no room for new keys. A key that was revoked within the last day is
-   * kept, because it still counts in the quota of its address.
-   */
+  /** Terms of keys that may be deleted if there is no room. A key revoked within a day still counts in its address's quota. */
   endedAtLast(): EndedKeys;
 }
 
-/**
- * Creates the rule for the expiry of keys.
- *
- * @param sharedNow clock that all nodes share; a key counts as expired only if it has expired by this clock and by the local one
- */
+/** A key has expired only if it has by the local clock and by `sharedNow`, which all nodes share. */
 export function createKeyExpiry(days: number, sharedNow?: () => number): KeyExpiry {
   const unusedMaxMs = days * dayMs;
   const startedAt = Date.now() - performance.now();
-  /** Returns the earliest time of several clocks, so that a wall clock that jumps ahead expires or deletes no key. */
+  /** The earliest of several clocks, so that a wall clock that jumps ahead expires or deletes no key. */
   const now = () =>
     Math.floor(
       Math.min(Date.now(), startedAt + performance.now(), sharedNow?.() ?? Number.POSITIVE_INFINITY),

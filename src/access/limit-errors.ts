@@ -9,22 +9,14 @@ import type { RateWindow } from "./rate-limit-fields.ts";
 
 export interface Refusal {
   readonly code: "rate_limited" | "quota_exhausted" | "concurrency_limited";
-  /** Name of the exceeded limit, such as `minute`. The field after it is the quota of this limit. */
+  /** The name of the exceeded limit, such as `minute`, which allows `quota`. */
   readonly limit: string;
   readonly quota: number;
-  /**
-   * The time until the same request would be admitted, in milliseconds. It is exact for windows, and an estimate for searches at
-   * a time.
-   */
+  /** The time until the same request would be admitted: exact for windows, an estimate for searches at a time. */
   readonly retryAfterMs: number;
 }
 
-/**
- * Returns the error for an exceeded limit. Retry-After counts whole seconds: the wait is rounded up, and is at least one second,
- * so that a caller that waits exactly this long is not too early.
- *
- * @param detail returns the message, given the wait in words
- */
+/** Rounds the wait up to whole seconds, at least one, so that a caller that waits exactly this long is not too early. */
 function limitError(
   code: ErrorCode,
   quota: string,
@@ -37,7 +29,6 @@ function limitError(
 
 const counted = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
 
-/** Returns the error for a request that the limits reject now. */
 export function errorFromRefusal(
   { code, limit, quota, retryAfterMs }: Refusal,
   { plan }: Account,
@@ -57,7 +48,6 @@ export function errorFromRefusal(
   });
 }
 
-/** Returns the error for a caller that has used up its error quota. */
 export function errorQuotaExceeded(policy: RatePolicy, waitMs: number, plan: Plan): KibitzError {
   return limitError(
     "rate_limited",
@@ -68,7 +58,6 @@ export function errorQuotaExceeded(policy: RatePolicy, waitMs: number, plan: Pla
   );
 }
 
-/** Returns the error for a call that exceeds the rate of its address. */
 export function tooManyCalls({ policy, resetMs }: RateWindow, plan: Plan): KibitzError {
   return limitError(
     "rate_limited",
@@ -79,7 +68,6 @@ export function tooManyCalls({ policy, resetMs }: RateWindow, plan: Plan): Kibit
   );
 }
 
-/** Returns the error for a caller that has as many batches and reviews in flight as its plan allows. */
 export function tooManyLongCalls(max: number, waitMs: number, { id }: Plan): KibitzError {
   const calls = counted(max, "batch or review", "batches and reviews");
   return limitError(
@@ -90,7 +78,7 @@ export function tooManyLongCalls(max: number, waitMs: number, { id }: Plan): Kib
   );
 }
 
-/** Returns the time until the first of these searches or calls is expected to end, in milliseconds. */
+/** Returns the time until the first of these searches or calls is expected to end. */
 export function firstFreeMs(running: readonly RunningSearch[]): number {
   const rests = running.map(({ expectedMs, elapsedMs }) => restMs(expectedMs, elapsedMs));
   return rests.length === 0 ? 0 : Math.min(...rests);

@@ -14,47 +14,36 @@ import { type Plan, type RatePolicy, ratesOf, windowOf } from "./plans.ts";
 import { type RateWindow, windowFrom } from "./rate-limit-fields.ts";
 
 interface EnterOptions {
-  /** The number by which the request raises the count. It is 0 for a part of a request that is already counted. Default: 1. */
+  /** The number of requests; 0 for a part of a request that is already counted. Default: 1. */
   readonly requests?: number;
-  /**
-   * If the caller has too many searches in flight, the request waits for a place until this signal is aborted. Without a signal,
-   * the request is rejected.
-   */
+  /** The request waits for a place until this signal aborts. If there is no signal, it is rejected. */
   readonly waiting?: AbortSignal | undefined;
 }
 
 export type LimitDecision =
   | { readonly kind: "admitted"; readonly admission: Admission; readonly windows: readonly RateWindow[] }
-  /** The limits reject the request. `windows` are the request windows if one of them is the reason. */
+  /** A refusal has the request windows if one of them is the reason. */
   | { readonly kind: "refused"; readonly refusal: Refusal; readonly windows: readonly RateWindow[] };
 
-/** An admitted request, until it ends. */
 export interface Admission {
-  /**
-   * Ends the request and counts its engine time.
-   *
-   * @param answered false if the request got no answer; if it also used no engine time, it does not count
-   */
+  /** Ends the request and counts its engine time. If it got no answer and used no engine time, it does not count. */
   leave(engineMs: number, answered: boolean): void;
-  /** Frees the place of a search that has ended. The request continues, and another search may begin. */
+  /** Frees the place of a search that has ended. Another search of the request may begin. */
   freePlace(): void;
 }
 
-/** Limits that all nodes share. */
 export interface SharedLimitStore {
   readonly store: LimitStore;
-  /** Returns the number of nodes, or their last known number if the store is not available. */
+  /** Returns the last known number if the store is not available. */
   nodes(): number;
 }
 
 export type Limits = ReturnType<typeof createLimits>;
 
 /**
- * Counts the use of the service by its callers. Requests and searches in flight are counted by caller. Engine time is counted by
- * caller and by address, so that neither one key at many addresses nor one address with many keys gets more of it.
- *
- * @param memory counts if there is no shared store, or while the shared store is not available. In the second case, this node
- * admits its share: every quota divided by the number of nodes, rounded up.
+ * Counts requests and searches in flight by caller, and engine time also by address, so that neither one key at many addresses
+ * nor one address with many keys gets more of it. While the shared store is not available, `memory` admits the share of this
+ * node: every quota divided by the number of nodes, rounded up.
  */
 export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore) {
   async function ask<T>(
@@ -84,12 +73,7 @@ export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore
   }
 
   return {
-    /**
-     * Counts a request before an engine is used. A rejected request counts as nothing. The promise rejects if the request could
-     * not be counted.
-     *
-     * @param time expected and longest time of the search
-     */
+    /** Counts a request before an engine is used, if the limits admit it. Rejects if the request could not be counted. */
     enter: (account: Account, time: SearchTime, options?: EnterOptions): Promise<LimitDecision> =>
       ask(account, (store, counted) => enter(store, counted, time, options)),
     errorQuota: createErrorQuota((account, refusals) =>
@@ -102,11 +86,7 @@ export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore
         ),
       ),
     ),
-    /**
-     * Checks that the caller could make a request now.
-     *
-     * @throws KibitzError `rate_limited`, `quota_exhausted`
-     */
+    /** Throws `rate_limited` or `quota_exhausted` if the caller could make no request now. */
     async refuseUsedUp(account: Account): Promise<void> {
       const states = await statesOf(account, ["request", "engine_ms"]);
       const usedUp = states.filter(({ remaining }) => remaining === 0);
@@ -114,12 +94,8 @@ export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore
         throw errorFromRefusal(refusalBy(usedUp), account);
       }
     },
-    /** Returns the request windows of a caller. */
     windowsOf: (account: Account) => statesOf(account, ["request"]),
-    /**
-     * Returns all windows of a caller. For engine time, it is the window of the caller or of the address, whichever has less time
-     * left.
-     */
+    /** For engine time, returns the window of the caller or of the address, whichever has less time left. */
     allWindowsOf: (account: Account) => statesOf(account, ["request", "engine_ms", "refusal"]),
     /** Stores the engine time that was used since the last call. If storing fails, the next call stores it. */
     flush: memory.flush,
@@ -178,17 +154,16 @@ async function enter(
   }
 }
 
-/** The longest time by which a search can exceed its own limit before the watchdog ends it, in milliseconds. */
+/** The longest time by which a search can exceed its own limit before the watchdog ends it. */
 const watchdogMs = 1500;
-/** The factor between the expected time of a search and a time that hardly any search exceeds. */
+/** Hardly any search exceeds its expected time by this factor. */
 const generosity = 2;
 
-/** Returns a time in milliseconds that hardly any search exceeds. */
 function upperTime({ expectedMs, longestMs }: SearchTime): number {
   return Math.min(expectedMs * generosity, longestMs + watchdogMs);
 }
 
-/** The units of rates that a limit store counts. Calls that are not analyses are counted elsewhere. */
+/** A limit store does not count calls that are not analyses. */
 type CountedUnit = Exclude<RatePolicy["unit"], "call">;
 
 interface CountedWindow {
@@ -196,9 +171,7 @@ interface CountedWindow {
   readonly window: QuotaWindow;
 }
 
-/**
- * Returns the windows in which a caller is counted. Engine time is counted by caller and by address, everything else by caller.
- */
+/** Engine time is counted by caller and by address, everything else by caller. */
 function countedWindows({ plan, subject, address }: Account, unit: CountedUnit): readonly CountedWindow[] {
   const subjects = unit === "engine_ms" ? [...new Set([subject, address])] : [subject];
   return ratesOf(plan, unit).flatMap((policy) =>
@@ -210,17 +183,13 @@ function windowsFrom(windows: readonly CountedWindow[], uses: readonly WindowUse
   return windows.map(({ policy }, index) => windowFrom(policy, uses[index] as WindowUse));
 }
 
-/** Returns the window with the least quota left. If several have the same quota left, returns the one that ends last. */
+/** Returns the window with the least quota left; if several have the same, the one that ends last. */
 function tightest(windows: readonly RateWindow[]): RateWindow {
   const [first] = windows.toSorted((a, b) => a.remaining - b.remaining || b.resetMs - a.resetMs);
   return first as RateWindow;
 }
 
-/**
- * Returns the refusal of the window that ends last, because the caller has to wait for all windows that reject it.
- *
- * @param windows at least one window
- */
+/** The caller has to wait for the window that ends last. Expects at least one window. */
 function refusalBy(windows: readonly RateWindow[]): Refusal {
   const [last] = windows.toSorted((a, b) => b.resetMs - a.resetMs);
   const { policy, resetMs } = last as RateWindow;

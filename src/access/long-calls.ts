@@ -4,38 +4,28 @@ import { createPlaces } from "../storage/memory/places.ts";
 import type { Account } from "./account.ts";
 import { firstFreeMs, tooManyLongCalls } from "./limit-errors.ts";
 
-/** The maximum number of waiting requests of one caller. A page or an agent sends only a few at a time, and each takes memory. */
+/** A caller's waiting requests take memory, and a page or an agent sends only a few at a time. */
 const waitingMax = 4;
 
-/**
- * The maximum number of batches and reviews in flight of all callers whose plan has no limit, as in `open` mode. A review of 600
- * plies arrives as 2 kB, and keeps 3 MB of positions until it ends.
- */
+/** The limit of all callers together whose plan has none: a review of 600 plies keeps 3 MB of positions until it ends. */
 const unlimitedMax = 64;
 
-/** The name under which all callers whose plan has no limit are counted together. */
+/** All callers whose plan has no limit are counted together under this name. */
 const unlimited = "callers without a limit";
 
-/** The expected duration of a batch or review, in milliseconds: that of a review of 40 moves at depth 14 on two slots. */
+/** The duration of a review of 40 moves at depth 14 on two slots. */
 const expectedMs = 10_000;
 
 /**
- * Counts the batches and reviews in flight on this node, by caller. A caller may have as many as its plan allows searches,
- * because each keeps its request in memory while it waits. Batches and reviews may use all searches of the plan. A single request
- * then waits for one of these searches to end. Otherwise it would be rejected for as long as the batch or review lasts.
+ * A caller may have as many batches and reviews as its plan allows searches, because each keeps its request in memory. If they
+ * use all searches, a single request waits for one to end, or it would be rejected for as long as they last.
  */
 export function createLongCalls() {
   const places = createPlaces();
   const waiting = createPlaces();
-  /** The calls that have a place. */
   const holders = new WeakSet<RequestOutcome>();
   return {
-    /**
-     * Takes a place for a call until it is disposed of. A call that already has a place, because it was admitted before its body
-     * was read, keeps that place.
-     *
-     * @throws KibitzError `concurrency_limited`; `overloaded` if callers without a limit have too many such calls together
-     */
+    /** A call keeps the place that it got before its body was read. Throws `concurrency_limited` or `overloaded`. */
     begin({ subject, plan }: Account, outcome: RequestOutcome): Disposable {
       const release = new DisposableStack();
       if (holders.has(outcome)) {
@@ -52,12 +42,7 @@ export function createLongCalls() {
       release.defer(() => holders.delete(outcome));
       return release;
     },
-    /**
-     * Admits a single request. If its caller has a batch or review in flight, the request may wait until one of the caller's
-     * searches has ended. Only a few requests of a caller may wait in this way.
-     *
-     * @param admit admits the request; the given signal ends the wait, and without a signal the request does not wait
-     */
+    /** A few single requests may wait beside a batch or review of their caller. If `admit` gets no signal, it does not wait. */
     async between<T>(
       subject: string,
       signal: AbortSignal,

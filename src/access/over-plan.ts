@@ -4,7 +4,6 @@ import type { NextAction } from "../errors/catalogue.ts";
 import { KibitzError, type Violation } from "../errors/errors.ts";
 import { freePlan, type Plan, type PlanLimits } from "./plans.ts";
 
-/** The path where callers get self-service keys. */
 export const keyUrl = "/v1/keys";
 
 /** A value of a request that exceeds the plan. */
@@ -15,7 +14,6 @@ interface Excess {
   readonly violation: Violation;
 }
 
-/** Returns the violations of a search that exceeds the plan. */
 export function excessOf(
   { depth, nodes, multipv, movetimeMs }: SearchLimits,
   { limits }: Plan,
@@ -29,20 +27,15 @@ export function excessOf(
   ];
 }
 
-/**
- * Returns the maximum number of requests in a batch. If a batch had more requests than the quota of a window, it could never be
- * answered completely.
- */
+/** A batch with more requests than the quota of a window could never be answered completely. */
 export function batchMaxOf(limits: PlanLimits): number {
   return Math.min(batchItemsMax, requestQuotaOf(limits));
 }
 
-/** Returns the largest number of requests that is within every request quota of the plan. */
 function requestQuotaOf({ rates }: PlanLimits): number {
   return Math.min(...rates.filter(({ unit }) => unit === "request").map(({ quota }) => quota));
 }
 
-/** Returns the violations of a batch that has more requests than the plan allows. */
 export function excessOfBatch(items: number, { limits }: Plan): readonly Excess[] {
   const maxItems = batchMaxOf(limits);
   const allowed = `batches of up to ${maxItems}`;
@@ -52,7 +45,6 @@ export function excessOfBatch(items: number, { limits }: Plan): readonly Excess[
     : [];
 }
 
-/** The values of a review that a plan limits. */
 export interface ReviewLimits extends Pick<SearchLimits, "depth" | "nodes"> {
   readonly lines: number;
   readonly plies: number;
@@ -61,10 +53,7 @@ export interface ReviewLimits extends Pick<SearchLimits, "depth" | "nodes"> {
   readonly shortened: (plies: number) => Violation["allowed"];
 }
 
-/**
- * Returns the violations of a review. They are those of each search, and one more if the game is longer than the plan or one of
- * its windows allows.
- */
+/** Returns the violations of each search, and one more if the game is longer than the plan or one of its windows allows. */
 export function excessOfReview(
   { lines, plies, pointer, shortened, ...search }: ReviewLimits,
   plan: Plan,
@@ -85,7 +74,6 @@ export function excessOfReview(
 /** The number of positions of a review that count as one request. */
 const positionsOfRequest = 10;
 
-/** Returns the number of requests that a review counts as. */
 export function requestsOfReview(positions: number): number {
   return Math.max(1, Math.ceil(positions / positionsOfRequest));
 }
@@ -112,20 +100,14 @@ function violationOver(
 }
 
 interface Upgrading {
-  /** The caller's plan. */
   readonly plan: Plan;
-  /** The plans of the service, smallest first. */
+  /** Plans of the service, smallest first. */
   readonly plans: readonly Plan[];
   /** True if callers can get keys of the free plan by themselves. */
   readonly hasSelfService: boolean;
 }
 
-/**
- * Returns the error for a request that exceeds its caller's plan, with the plan that allows the request and the way to get that
- * plan. Returns undefined if the caller's plan allows the request.
- *
- * @param excessIn returns the violations of the request in a plan
- */
+/** Names the plan that allows the request, and the way to get it; undefined if the caller's own plan allows the request. */
 export function upgradeNeeded(
   excessIn: (plan: Plan) => readonly Excess[],
   { plan, plans, hasSelfService }: Upgrading,
@@ -148,11 +130,6 @@ export function upgradeNeeded(
   });
 }
 
-/**
- * Returns the expected time of a search in milliseconds, and for each plan, in order, whether it allows the search.
- *
- * @param expectedMs expected time of the search on this machine
- */
 export function estimateOf(asked: SearchLimits, plans: readonly Plan[], expectedMs: number) {
   return {
     typicalMs: Math.round(expectedMs),

@@ -1,7 +1,7 @@
 import { requestBounds } from "../analysis/analysis.ts";
 import type { QuotaWindow } from "../storage/ports.ts";
 
-/** The limits of a group of callers. `GET /price` shows the same data that is enforced. */
+/** `GET /price` shows the same limits that are enforced. */
 export interface Plan {
   readonly id: string;
   readonly requiresKey: boolean;
@@ -9,15 +9,12 @@ export interface Plan {
 }
 
 export interface PlanLimits {
-  /** The maximum depth of a search, in plies. */
   readonly depthMax: number;
-  /** The maximum `nodes` of a request. */
   readonly nodesMax: number;
   readonly multipvMax: number;
   readonly movetimeMaxMs: number;
-  /** The maximum number of plies of a reviewed game. */
   readonly reviewPliesMax: number;
-  /** The maximum number of searches at a time; undefined if there is no limit. */
+  /** The maximum number of searches at a time, if there is a limit. */
   readonly concurrent: number | undefined;
   readonly rates: readonly RatePolicy[];
 }
@@ -28,10 +25,7 @@ export interface RatePolicy {
   readonly name: string;
   readonly quota: number;
   readonly windowS: number;
-  /**
-   * The unit of the quota. Requests and refusals are counted by caller. Milliseconds of engine time are counted by key and by
-   * address. Calls that are not analyses are counted by address, on each node.
-   */
+  /** Requests and refusals are counted by caller, engine time also by address, and other calls by address, on each node. */
   readonly unit: "request" | "engine_ms" | "refusal" | "call";
 }
 
@@ -56,12 +50,11 @@ export const openPlan: Plan = {
   },
 };
 
-/** Returns the plan without its limit on searches at a time, for requests that need no engine. */
+/** For requests that need no engine. */
 export function withoutConcurrent(plan: Plan): Plan {
   return { ...plan, limits: { ...plan.limits, concurrent: undefined } };
 }
 
-/** The plan of callers without a key. */
 export const keylessPlan: Plan = {
   id: "keyless",
   requiresKey: false,
@@ -96,22 +89,19 @@ export const freePlan: Plan = {
 /** The plans of a service that has no file of plans, smallest first. */
 export const builtInPlans: readonly Plan[] = [keylessPlan, freePlan];
 
-/** Returns the plan with the given id. */
 export function planOf(plans: readonly Plan[], id: string): Plan | undefined {
   return plans.find((plan) => plan.id === id);
 }
 
-/** Returns the rates of a plan that have the given unit. */
 export function ratesOf({ limits }: Plan, unit: RatePolicy["unit"]): readonly RatePolicy[] {
   return limits.rates.filter((rate) => rate.unit === unit);
 }
 
-/** Returns the name of a rate, which is unique among the rates of all plans. */
+/** The name of a rate is unique among the rates of all plans. */
 export function nameOf(planId: string, { name }: RatePolicy): string {
   return `${planId}/${name}`;
 }
 
-/** Returns the window in which a rate of a plan counts a subject. */
 export function windowOf({ id }: Plan, policy: RatePolicy, subject: string): QuotaWindow {
   return { rate: nameOf(id, policy), subject, quota: policy.quota, windowMs: policy.windowS * 1000 };
 }

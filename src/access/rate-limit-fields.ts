@@ -2,11 +2,9 @@ import type { RequestOutcome } from "../request/context.ts";
 import type { WindowUse } from "../storage/ports.ts";
 import type { RatePolicy } from "./plans.ts";
 
-/** The state of a rate limit window. */
 export interface RateWindow {
   readonly policy: RatePolicy;
   readonly remaining: number;
-  /** Milliseconds until the window ends. */
   readonly resetMs: number;
 }
 
@@ -14,10 +12,7 @@ export function windowFrom(policy: RatePolicy, { used, endsInMs }: WindowUse): R
   return { policy, remaining: Math.max(0, policy.quota - used), resetMs: endsInMs };
 }
 
-/**
- * Adds the RateLimit headers of the caller's windows to the answer, in the form of draft-ietf-httpapi-ratelimit-headers-10:
- * `"minute";q=60;w=60` and `"minute";r=59;t=42`. Adds nothing if there are no windows.
- */
+/** Writes the headers of draft-ietf-httpapi-ratelimit-headers-10: `"minute";q=60;w=60` and `"minute";r=59;t=42`. */
 export function setRateLimitHeaders(
   { answerHeaders, uncounted }: RequestOutcome,
   windows: readonly RateWindow[],
