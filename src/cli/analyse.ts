@@ -18,7 +18,6 @@ import { progressOf, type Report, reportOfBestMove, reportOfEvaluation } from ".
 import { requestFromInput, searchOptions } from "./request-from-input.ts";
 import { columnsOf } from "./style.ts";
 
-/** The two forms in which an answer is printed: JSON, and a report for people. */
 interface Kind {
   json(answer: EvaluateResponse): string;
   readonly report: Report;
@@ -31,10 +30,7 @@ const evaluation: Kind = {
 
 const writeBestMove = createMessageWriter(FindBestMoveResponseSchema);
 
-/**
- * The forms of a best move. The search is a streamed evaluation, which has the same fields, because a stream shows how the search
- * deepens.
- */
+/** A best move is searched as a streamed evaluation, which has the same fields, because a stream shows how the search deepens. */
 const bestMove: Kind = {
   json: ({ $typeName: _, ...answer }) => writeBestMove(create(FindBestMoveResponseSchema, answer)),
   report: reportOfBestMove,

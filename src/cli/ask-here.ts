@@ -23,10 +23,7 @@ import type { Target, TargetOptions } from "./target.ts";
 
 type Input = Pick<CommandInput, "values" | "host" | "signal">;
 
-/**
- * Makes the target that is a service in this process. Its engines start with the first call that needs one, because many agents
- * and invalid requests need none.
- */
+/** The service in this process. Its engines start with the first call that needs one: many agents need none. */
 export function askHere(input: Input, options: TargetOptions): Target {
   const left = new AbortController();
   let opening: Promise<Service & AsyncDisposable> | undefined;
@@ -60,10 +57,7 @@ export function askHere(input: Input, options: TargetOptions): Target {
   };
 }
 
-/**
- * Opens the engines and the service. Logs problems with stored answers only from `KIBITZ_LOG_LEVEL=info` on, because they prevent
- * no answer.
- */
+/** Problems with stored answers are logged only from `KIBITZ_LOG_LEVEL=info` on, because they prevent no answer. */
 async function open(
   { host, values: { engine, path } }: Input,
   { stores = false, settings }: TargetOptions,
@@ -89,12 +83,7 @@ async function open(
   return { ...service, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/**
- * Reads and validates fields, position and moves, as the service does first. This needs no engine, which would take a second to
- * start.
- *
- * @throws KibitzError if the request is invalid
- */
+/** Validates a request without an engine, which would take a second to start. Throws KibitzError if the request is invalid. */
 function readWithoutEngines(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
   const message = readRequest(sent);
   const request = requestFromMessage(message);
@@ -107,7 +96,7 @@ function readWithoutEngines(sent: Readonly<Record<string, unknown>>): AnalysisRe
   return message;
 }
 
-/** Creates a transport that passes messages to the handlers without encoding them, so that errors stay KibitzErrors. */
+/** A transport that passes messages to the handlers without encoding them, so that errors stay KibitzErrors. */
 function transportTo(open: () => Promise<Service>): Transport {
   return {
     async unary(method, signal, _timeoutMs, _header, input) {

@@ -14,17 +14,15 @@ import type { Output } from "./host.ts";
 
 interface AskManyOptions {
   readonly signal: AbortSignal;
-  /** A callback that runs before each wait. */
   onWait(wait: Wait): void;
 }
 
-/** The shortest wait in milliseconds, even if the service asks for less. */
+/** The shortest wait, even if the service asks for less. */
 const waitMinMs = 1000;
 
 /**
- * Evaluates any number of requests in batches. Yields the answers as they are ready, each with its index in `requests`. If the
- * service rejects requests for now (429), sends them again after the time that the service names.
- *
+ * Yields the answers to batches as they are ready, each with its index in `requests`. If the service rejects requests for now
+ * (429), sends them again after the time that it names.
  * @throws KibitzError if the service rejects all requests for good; the reason of `signal`
  */
 export async function* askMany(
@@ -82,7 +80,6 @@ export async function* askMany(
   }
 }
 
-/** The wait that a service asks for. */
 export interface Wait {
   readonly ms: number;
   /** The code of the error, such as `rate_limited`. */
@@ -105,7 +102,6 @@ export function waitOf({
   return isEarly && retryAfterMs !== undefined ? { ms: Math.max(retryAfterMs, waitMinMs), code } : undefined;
 }
 
-/** True if a batch has more requests than the plan allows. */
 function isTooLarge({ violations }: KibitzError): boolean {
   return violations.some(({ pointer, code }) => pointer === "/requests" && code === "over_plan_limit");
 }

@@ -8,18 +8,14 @@ import { readSendable } from "./request-from-input.ts";
 import type { Target } from "./target.ts";
 
 interface RemoteTimes {
-  /** The longest time to connect, in milliseconds. */
   readonly connectMaxMs: number;
-  /** The longest time between two messages of the service, in milliseconds: more than a search may wait and take. */
+  /** The longest time between two messages of the service: more than a search may wait and take. */
   readonly silenceMaxMs: number;
 }
 
 const defaultTimes: RemoteTimes = { connectMaxMs: 10_000, silenceMaxMs: 180_000 };
 
-/**
- * Makes the target that is a running service, over Connect. It connects with the first call. To leave a stream before its end,
- * abort its signal, because Connect's client does not notice that its reader stops.
- */
+/** A running service. To leave a stream early, abort its signal: Connect's client does not notice that its reader stops. */
 export function askThere({ url, key, trace }: RemoteAddress, times: Partial<RemoteTimes> = {}): Target {
   const { connectMaxMs, silenceMaxMs } = { ...defaultTimes, ...times };
   const agent = createAgent(url, connectMaxMs);
@@ -106,10 +102,7 @@ function beginCall(url: string, caller: AbortSignal | undefined, silenceMaxMs: n
   return call;
 }
 
-/**
- * Creates an agent that keeps connections alive between calls, and that limits the time to connect, because the system would wait
- * for two minutes.
- */
+/** Limits the time to connect, because the system would wait for two minutes. */
 function createAgent(url: string, connectMaxMs: number): http.Agent {
   const agent = new (url.startsWith("https:") ? https : http).Agent({ keepAlive: true });
   const connect = agent.createConnection.bind(agent);

@@ -2,12 +2,7 @@ import type { CommandInput } from "./command.ts";
 import { remoteAddressOf } from "./remote-address.ts";
 import type { Target, TargetOptions } from "./target.ts";
 
-/**
- * Opens the service that a command calls: in this process or, with `--url`, a running one. Loads only the modules that it needs:
- * engines for this process, or HTTP.
- *
- * @throws UsageError if `--url` is no address
- */
+/** Loads only the modules that the command's service needs: engines, or HTTP. Throws UsageError if `--url` is no address. */
 export async function ask(
   input: Pick<CommandInput, "values" | "host" | "signal">,
   options: TargetOptions = {},

@@ -8,19 +8,14 @@ import type { Log } from "../log/log.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const builder = "tools/build-page.ts";
 
-/** The files from which the page is built. Folders count too, because only a folder changes when a file is deleted. */
+/** The sources of the page. Folders count too, because only a folder changes when a file is deleted. */
 export const sources = [
   ...["web", "web/**", "package-lock.json", builder],
   // The modules of the service that the page imports, and all their imports.
   ...["gen/**", "src/{calls/plain,chess,errors,game,protocols/json,text}/**"],
 ];
 
-/**
- * Builds the page in a process of its own, if this is a checkout and the page is missing or older than its sources. If the build
- * fails, logs that; the server keeps its old page. Never rejects.
- *
- * @param signal aborts a build in progress
- */
+/** Builds a missing or stale page in its own process. Logs a failure; the server keeps its old page. Never rejects. */
 export async function buildPageIfStale(
   log: Pick<Log, "info" | "warn">,
   signal: AbortSignal,

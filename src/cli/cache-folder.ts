@@ -2,11 +2,7 @@ import { tmpdir, userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { Host } from "./host.ts";
 
-/**
- * Returns the folder in which commands store answers: in the user's cache, never in the working directory.
- *
- * @see https://specifications.freedesktop.org/basedir/latest/ for the rule that a relative `XDG_CACHE_HOME` is ignored
- */
+/** The user's cache folder. A relative `XDG_CACHE_HOME` is ignored, by https://specifications.freedesktop.org/basedir/latest/. */
 export function cacheFolderOf({ env }: Pick<Host, "env">, platform = process.platform): string {
   const { XDG_CACHE_HOME: cache = "", LOCALAPPDATA: appData = "", HOME = "" } = env;
   const home = isAbsolute(HOME) ? HOME : homeByUserId();
@@ -23,7 +19,7 @@ export function cacheFolderOf({ env }: Pick<Host, "env">, platform = process.pla
   }
 }
 
-/** Returns the home folder of the user. `os.homedir()` would return `HOME` even if it is empty or relative. */
+/** `os.homedir()` would return `HOME` even if it is empty or relative. */
 function homeByUserId(): string {
   try {
     return userInfo().homedir;

@@ -5,16 +5,14 @@ import { wrapped } from "./style.ts";
 /** The exit codes: `usage` if arguments or input must be changed, `failure` for other errors. */
 export const exitCode = { ok: 0, failure: 1, usage: 2, interrupted: 130 } as const;
 
-/** A command, which is the first word after `kibitz`. */
 export interface Command {
   /** The command with its arguments, such as `eval <fen>`. If this is only the name, the command takes no arguments. */
   readonly usage: string;
-  /** The description of the command in one line. */
   readonly about: string;
   readonly options: Readonly<Record<string, CommandOption>>;
   /** The paragraphs below the options in the help. */
   readonly notes: readonly string[];
-  /** Runs the command, and resolves with the exit code. */
+  /** Resolves with the exit code. */
   run(input: CommandInput): Promise<number>;
 }
 
@@ -27,7 +25,7 @@ export type CommandOption = NonNullable<ParseArgsConfig["options"]>[string] & {
 export interface CommandInput {
   readonly values: Readonly<Record<string, string | boolean | readonly (string | boolean)[] | undefined>>;
   readonly positionals: readonly string[];
-  /** The abort signal of the command. Ctrl-C, SIGTERM and SIGHUP abort it. */
+  /** Aborted by Ctrl-C, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
   readonly host: Host;
 }
@@ -35,11 +33,7 @@ export interface CommandInput {
 /** The error for wrong arguments. The message says what is wrong, and what to do. */
 export class UsageError extends Error {}
 
-/**
- * Returns the help about all commands.
- *
- * @param columns the longest line, in characters
- */
+/** @param columns the longest line, in characters */
 export function helpOfAll(commands: readonly Command[], columns?: number): string {
   return fitted(columns, [
     "Kibitz: chess position analysis with a real Stockfish, as a server or on the command line.",
@@ -55,11 +49,6 @@ export function helpOfAll(commands: readonly Command[], columns?: number): strin
   ]);
 }
 
-/**
- * Returns the help about one command.
- *
- * @param columns the longest line, in characters
- */
 export function helpOf({ usage, about, options, notes }: Command, columns?: number): string {
   const rows = Object.entries({ ...options, help: helpOption }).map(rowOfOption);
   return fitted(columns, [`kibitz ${usage}`, "", about, "", ...table(rows, columns), "", ...notes]);
@@ -72,7 +61,6 @@ function fitted(columns = Number.POSITIVE_INFINITY, lines: readonly string[]): s
     .trimEnd()}\n`;
 }
 
-/** The option `--help`, which every command has. */
 export const helpOption: CommandOption = { type: "boolean", short: "h", about: "show this help" };
 
 type Row = readonly [left: string, right: string];
@@ -81,11 +69,7 @@ function rowOfOption([name, { short, value, about }]: [string, CommandOption]): 
   return [`${short ? `-${short}, ` : "    "}--${name}${value ? ` ${value}` : ""}`, about];
 }
 
-/**
- * Returns the lines of a table with two indented columns. If the right one would be narrow, it is below the left one.
- *
- * @param width the longest line
- */
+/** The right column is below the left one if it would be narrow. `width` is the longest line, in characters. */
 export function table(rows: readonly Row[], width = Number.POSITIVE_INFINITY): readonly string[] {
   const indent = rows.reduce((widest, [left]) => Math.max(widest, left.length), 0) + 4;
   return indent > width / 2
@@ -93,7 +77,6 @@ export function table(rows: readonly Row[], width = Number.POSITIVE_INFINITY): r
     : columns(rows).flatMap((line) => wrapped(`  ${line}`, width, indent));
 }
 
-/** Aligns the cells of rows in columns. */
 export function columns(rows: readonly (readonly string[])[]): readonly string[] {
   const widest = (column: number) =>
     rows.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), 0);

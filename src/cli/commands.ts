@@ -1,9 +1,6 @@
 import type { Command } from "./command.ts";
 
-/**
- * The functions that load the commands. Each command is loaded when it is run, so that `serve` starts its engine before the
- * modules of the server are loaded.
- */
+/** Each command is loaded when it is run, so that `serve` starts its engine before the modules of the server are loaded. */
 export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./serve.ts")).serveCommand,
   eval: async () => (await import("./analyse.ts")).evalCommand,

@@ -44,7 +44,7 @@ export const doctorCommand: Command = {
   },
 };
 
-/** Reports the versions and the cores of the machine. `bin/kibitz.js` has already rejected a Node that is too old. */
+/** `bin/kibitz.js` has already rejected a Node that is too old. */
 function* checkMachine(): Iterable<Finding> {
   const { platform, arch, versions } = process;
   const cores = plural(availableParallelism(), "core");

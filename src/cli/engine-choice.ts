@@ -1,6 +1,5 @@
 import type { Command } from "./command.ts";
 
-/** The options that choose an engine. */
 export const engineChoice = {
   engine: {
     type: "string",

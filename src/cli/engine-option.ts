@@ -3,7 +3,7 @@ import type { EngineOption } from "../engine/engine.ts";
 
 export type { EngineOption };
 
-/** Reads the options of an engine from their JSON schema. Leaves out options that a newer service describes in another way. */
+/** Leaves out options that a newer service describes in another way. */
 export function engineOptionsOf({ optionsSchema }: Pick<Engine, "optionsSchema">): readonly EngineOption[] {
   const properties = objectOf(optionsSchema?.properties);
   return Object.entries(properties).flatMap(([name, property]): readonly EngineOption[] => {

@@ -21,12 +21,7 @@ import { plural } from "./style.ts";
 import { readText } from "./text-of-bytes.ts";
 import { whyNotOpened } from "./why-not-opened.ts";
 
-/**
- * Evaluates a file with one FEN or EPD per line, and checks the moves that EPD asks for. Prints reports in the order of the file.
- * With `--json`, prints each answer as soon as it is ready, with the number of its line in the file.
- *
- * @param file the path of the file, or `-` for standard input
- */
+/** Prints reports in the order of the file; with `--json`, each answer as soon as it is ready, with the number of its line. */
 export async function evaluateFile(file: string, input: CommandInput): Promise<number> {
   const { values, host, signal } = input;
   const template = readRequestOfMany(input);
@@ -75,7 +70,6 @@ function lineOf(
   return `${withoutControls(JSON.stringify(json))}\n`;
 }
 
-/** Returns whether a position was rejected or its search failed; undefined if there is a result. */
 function problemOf({ outcome }: EvaluateBatchResponse): "refused" | "failed" | undefined {
   if (outcome.case !== "problem") {
     return undefined;
@@ -83,7 +77,7 @@ function problemOf({ outcome }: EvaluateBatchResponse): "refused" | "failed" | u
   return exitCodeOf({ code: knownCodeOf(outcome.value) }) === exitCode.usage ? "refused" : "failed";
 }
 
-/** A position and the number of its line in the file, from 1 as editors count. */
+/** `line` is the number of the line in the file, from 1. */
 interface NumberedPosition extends PositionLine {
   readonly line: number;
 }
@@ -139,7 +133,7 @@ function wantedOf({ best, avoid }: PositionLine): string {
   return [...best, ...avoid.map((move) => `not ${move}`)].join(" or ");
 }
 
-/** Prints the totals to standard error, because standard output has only answers. */
+/** Standard output has only answers, so totals go to standard error. */
 function printTotals(
   stderr: Output,
   total: number,

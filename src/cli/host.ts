@@ -1,7 +1,7 @@
 import { fstatSync, writeSync } from "node:fs";
 import type { Readable } from "node:stream";
 
-/** The signals that end a command. They come from the keyboard, from a supervisor, or from a terminal that closes. */
+/** The signals of a keyboard, of a supervisor, and of a terminal that closes. */
 export const stopSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 type StopSignal = (typeof stopSignals)[number];
@@ -18,7 +18,6 @@ export interface Host {
   exit(code: number): unknown;
 }
 
-/** An output stream: a terminal, a pipe or a file. */
 export interface Output {
   readonly fd: number;
   readonly isTTY?: boolean;
@@ -29,7 +28,6 @@ export interface Output {
   once(event: "error" | "drain", listener: (error: Error) => void): unknown;
 }
 
-/** Returns the host that is this process. */
 export function hostOfProcess(): Host {
   // Ignore a message that cannot be written. The error must not end the command early, with another exit code.
   process.stderr.on("error", () => {});
@@ -53,10 +51,7 @@ function isPipeOrTerminal(fd: number): boolean {
   return process.stdout.isTTY || stats.isFIFO() || stats.isSocket();
 }
 
-/**
- * Makes the output of a file, which writes each text completely. Node's own stream calls `write` once, and ignores that less was
- * written, as on a full disk.
- */
+/** An output that writes each text completely. Node's stream calls `write` once, and ignores that a full disk took less. */
 export function fileOutput(fd: number): Output {
   const listeners: ((error: Error) => void)[] = [];
   return {

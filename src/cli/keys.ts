@@ -109,7 +109,6 @@ async function list(
   return exitCode.ok;
 }
 
-/** Writes all keys to standard output, oldest first. */
 async function exportKeys(input: CommandInput, issuer: KeyIssuer): Promise<number> {
   onlyArguments(input, 0);
   const records = await issuer.list();
@@ -145,7 +144,7 @@ async function rotate(input: CommandInput, issuer: KeyIssuer, config: Config): P
   return show(input, issued, config);
 }
 
-/** Prints an issued key. The key alone goes to standard output, so that it can be piped; its id goes to standard error. */
+/** The key alone goes to standard output, so that it can be piped; its id goes to standard error. */
 function show({ values, host }: CommandInput, issued: IssuedKey, { keyExpiryDays }: Config): number {
   if (issued.kind !== "issued") {
     throw new Error("keys that the operator issues have no terms");
@@ -161,11 +160,7 @@ function show({ values, host }: CommandInput, issued: IssuedKey, { keyExpiryDays
   return exitCode.ok;
 }
 
-/**
- * Returns the argument after the action.
- *
- * @throws UsageError unless there are exactly `count` arguments
- */
+/** @throws UsageError unless there are exactly `count` arguments after the action */
 function onlyArguments({ positionals }: CommandInput, count: 0 | 1, what = "the id of a key"): string {
   const [action, argument = "", ...more] = positionals;
   if ((count === 1) !== (argument !== "") || more.length > 0) {

@@ -9,16 +9,12 @@ import type { CommandInput } from "./command.ts";
 
 /** The answer to `uci` at the last start with the same engines. A chess program gets it before an engine has started. */
 export interface KnownGreeting {
-  /** The lines of the answer; undefined at the first start, after a change of the engines, and if the file is damaged. */
+  /** Undefined at the first start, after a change of the engines, and if the file is damaged. */
   readonly lines: readonly string[] | undefined;
-  /** Stores the lines of the greeting for the next start. */
   keep(lines: readonly string[]): Promise<void>;
 }
 
-/**
- * Reads the file with the greeting for this choice of an engine. The name of the file is a digest of everything that decides
- * which engine answers.
- */
+/** The name of the file is a digest of everything that decides which engine answers. */
 export async function readKnownGreeting({
   values,
   host,

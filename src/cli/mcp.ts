@@ -74,7 +74,6 @@ async function speak(input: CommandInput): Promise<number> {
   return signal.aborted ? exitCode.interrupted : exitCode.ok;
 }
 
-/** Makes the peer for the client that started this process. */
 function peerOf(answerers: Answerers, left: AbortSignal, complain: (error: Error) => void): Peer {
   return {
     left,
@@ -88,9 +87,7 @@ function peerOf(answerers: Answerers, left: AbortSignal, complain: (error: Error
   };
 }
 
-/**
- * Creates the handlers of the MCP tools. This process plays moves by itself, with and without `--url`, and no limit counts them.
- */
+/** This process plays moves by itself, with and without `--url`, and no limit counts them. */
 function answerersOf({ transport, preflight }: Target): Answerers {
   return {
     plain: createPlainCalls({

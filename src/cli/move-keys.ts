@@ -5,7 +5,7 @@ import { plural } from "./style.ts";
 import { readText } from "./text-of-bytes.ts";
 import { whyNotOpened } from "./why-not-opened.ts";
 
-/** Writes a key as a line of JSON, with the hash and without the secret. */
+/** A line of JSON with the hash of a key, and without the secret. */
 export function lineOfKey(record: KeyRecord): string {
   const { id, hash, name = null, plan, createdAt, issuedTo = null, lastUsedAt, revokedAt } = record;
   const json = {
@@ -27,9 +27,8 @@ export function timeOf(ms: number | undefined): string | null {
 }
 
 /**
- * Reads keys from a file, or from standard input for `-`, and adds those that the store lacks. If a key is in the store already,
- * it is revoked if it is revoked in the file. A key that contradicts a key in the store is reported and left out.
- *
+ * Adds the keys that the store lacks, and revokes those that are revoked in the file. If a key contradicts one in the store,
+ * reports it and leaves it out.
  * @throws UsageError if the file is invalid; no key is then added
  */
 export async function importKeys({ host }: CommandInput, keys: KeyStore, file: string): Promise<number> {
@@ -69,11 +68,7 @@ async function importKey(keys: KeyStore, record: KeyRecord) {
   return "revoked";
 }
 
-/**
- * Reads the lines of a file of keys.
- *
- * @throws UsageError that names the first invalid line
- */
+/** @throws UsageError that names the first invalid line */
 function recordsFrom(content: string): readonly KeyRecord[] {
   return content.split("\n").flatMap((line, index) => {
     const record = line.trim() === "" ? [] : recordFrom(line);

@@ -9,7 +9,6 @@ import { type CommandInput, exitCode } from "./command.ts";
 import { keyVariable } from "./remote-address.ts";
 import { RemoteError } from "./remote-error.ts";
 
-/** Runs a command, and prints a KibitzError if it throws one. */
 export async function orPrintError(input: CommandInput, run: () => Promise<number>): Promise<number> {
   try {
     return await run();
@@ -35,7 +34,6 @@ function printError(error: KibitzError, { values, host }: CommandInput): number 
   return exitCodeOf(error);
 }
 
-/** Writes the problem document of an error on one line. */
 export function problemJson(error: KibitzError): string {
   return withoutControls(
     error instanceof RemoteError
@@ -64,13 +62,9 @@ function nextSteps(error: KibitzError): readonly string[] {
   return ways.filter((way) => typeof way === "string");
 }
 
-/**
- * The longest values that are printed: a whole game would fill the terminal, so only its beginning is printed. `--json` prints
- * all of it.
- */
+/** A whole game would fill the terminal, so only the beginning of a long value is printed. `--json` prints all of it. */
 const shownMax = { characters: 200, items: 40 };
 
-/** Returns the beginning of a long value in a request. */
 function shortened(_name: string, value: unknown): unknown {
   if (typeof value === "string" && value.length > shownMax.characters) {
     return `${value.slice(0, shownMax.characters)}… (${value.length} characters)`;
@@ -80,28 +74,19 @@ function shortened(_name: string, value: unknown): unknown {
     : value;
 }
 
-/**
- * Returns the exit code of an error: `usage` if the input must be changed, and `failure` for any other error, such as a request
- * that came too early.
- */
+/** A request that came too early is a `failure`, because its input need not be changed. */
 export function exitCodeOf({ code }: Pick<KibitzError, "code">): number {
   const isEarly = refusalKind(code) === "early";
   return errorKind(code).status < 500 && !isEarly ? exitCode.usage : exitCode.failure;
 }
 
-/**
- * Returns a line for each violation of an error.
- *
- * @param where the prefix of each line
- */
+/** @param where the prefix of each line */
 export function complaintsOf(error: KibitzError, where = ""): string {
   const messages = error.violations.length > 0 ? error.violations.map(complaintOf) : [error.message];
   return messages.map((message) => `kibitz: ${withoutControls(where + message)}\n`).join("");
 }
 
-/**
- * Returns the message of a violation, with its field if the message does not name it. Only messages about limits of plans do not.
- */
+/** Adds the field to a message about a limit of a plan; all other messages name their field. */
 function complaintOf({ pointer, code, message }: Violation): string {
   return code === "over_plan_limit" ? `${fieldPathOf(pointer)}: ${message}` : message;
 }

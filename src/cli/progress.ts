@@ -1,7 +1,7 @@
 import { withoutControls } from "../text/plain-text.ts";
 import type { Output } from "./host.ts";
 
-/** A line of a terminal that is written again and again. If the stream is no terminal, nothing is written. */
+/** A line of a terminal that is written again and again. Other streams get nothing. */
 interface StatusLine {
   show(text: string): void;
   clear(): void;
@@ -16,11 +16,7 @@ export function createStatusLine(stream: Output): StatusLine {
   };
 }
 
-/**
- * Creates a status line that counts steps.
- *
- * @param title the text after the figures
- */
+/** @param title the text after the figures */
 export function createProgress(total: number, stream: Output, title = "") {
   const { show, clear } = createStatusLine(stream);
   const startedAt = performance.now();
@@ -31,7 +27,7 @@ export function createProgress(total: number, stream: Output, title = "") {
       const leftS = Math.ceil(((performance.now() - startedAt) / done) * (total - done) * 1e-3);
       show(`${done} of ${total}, ${leftS} s left ${title}`);
     },
-    /** Clears the line. The next step shows it again. */
+    /** Clears the line until the next step. */
     clear,
   };
 }

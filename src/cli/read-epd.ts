@@ -5,12 +5,8 @@ import { validatePosition } from "../chess/validate-position.ts";
 export interface PositionLine {
   /** The FEN, with four or six fields. */
   readonly fen: string;
-  /** The value of the operation `id`. */
   readonly id: string | undefined;
-  /**
-   * The operands of `bm`, as written: one of these moves should be found, or a mate such as `#3`. The operation `dm` is read as a
-   * mate.
-   */
+  /** The operands of `bm`, as written: moves of which one should be found, or a mate such as `#3`, also from `dm`. */
   readonly best: readonly string[];
   /** The operands of `am`, as written: none of these moves should be found. */
   readonly avoid: readonly string[];
@@ -37,7 +33,7 @@ export function positionFromLine(line: string): PositionLine | undefined {
   };
 }
 
-/** Splits the operations of an EPD, such as `bm Nf3 e4; id "one; two";`, into names with their operands. */
+/** Splits operations such as `bm Nf3 e4; id "one; two";` into names with their operands. */
 function operationsOf(text: string): [string, string[]][] {
   return (text.match(/(?:"[^"]*"|[^;"])+/g) ?? []).flatMap((operation): [string, string[]][] => {
     const [name, ...operands] = operation.trim().match(/"[^"]*"|\S+/g) ?? [];
@@ -52,7 +48,6 @@ function clocksOf(operations: ReadonlyMap<string, readonly string[]>): string {
   return halfmoves === undefined && fullmoves === undefined ? "" : `${halfmoves ?? 0} ${fullmoves ?? 1}`;
 }
 
-/** The move and the score that a search has found. */
 export interface FoundMove {
   readonly uci: string;
   /** The moves to the mate in White's view, positive if White mates; undefined if the search has found no mate. */

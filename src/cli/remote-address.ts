@@ -3,16 +3,14 @@ import { echo } from "../text/plain-text.ts";
 import { type Command, type CommandInput, UsageError } from "./command.ts";
 import type { Host } from "./host.ts";
 
-/** The address of a running service, with the API key for it. */
 export interface RemoteAddress {
   /** The URL of the service, without a slash at its end. It may have a path, to which the paths of all calls are appended. */
   readonly url: string;
   readonly key: string | undefined;
-  /** The W3C Trace Context headers, which are the place of this command in the trace of its parent process. */
+  /** The W3C Trace Context headers: the place of this command in the trace of its parent process. */
   readonly trace?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The environment variable that has the API key, unless `--key` gives it. */
 export const keyVariable = "KIBITZ_API_KEY";
 
 export const remoteOptions = {
@@ -24,11 +22,7 @@ export const remoteOptions = {
   },
 } as const satisfies Command["options"];
 
-/**
- * Returns the address that `--url` names. Undefined if there is none, because this process then answers.
- *
- * @throws UsageError if `--url` or `--key` cannot be used
- */
+/** Undefined without `--url`, because this process then answers. Throws UsageError if `--url` or `--key` cannot be used. */
 export function remoteAddressOf({
   values,
   host,
@@ -76,7 +70,7 @@ function baseUrlOf(text: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
-/** Validates an API key. The error message never shows the key. */
+/** The error for an invalid key never shows the key. */
 function readKey(key: string): string {
   if (!/^[!-~]+$/.test(key)) {
     throw new UsageError("the API key has characters that no key has: copy it again, without spaces");

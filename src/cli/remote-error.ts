@@ -4,16 +4,11 @@ import { type ErrorCode, errorCodes, errorKind, type NextAction } from "../error
 import { KibitzError, type Violation } from "../errors/errors.ts";
 import { withoutControls } from "../text/plain-text.ts";
 
-/** An error that a running service reported. */
 export class RemoteError extends KibitzError {
-  /** The problem document that the service sent. A newer service may have codes that this version does not know. */
+  /** A newer service may send codes that this version does not know. */
   readonly problem: Problem;
 
-  /**
-   * Makes the error from the problem document of a service.
-   *
-   * @param url the address of the service, to complete the paths in the document
-   */
+  /** @param url the address of the service, to complete the paths in the document */
   constructor(problem: Problem, url: string, cause?: unknown) {
     const code = knownCodeOf(problem);
     super(code, withoutControls(problem.detail), {
@@ -33,12 +28,12 @@ function fullUrl(path: string, url: string): string {
   return path.startsWith("/") ? `${url}${path}` : path;
 }
 
-/** The error if no service has answered. The message says why, and what to do. */
+/** No service has answered. The message says why, and what to do. */
 export class UnreachableError extends Error {}
 
 const nextActions: readonly NextAction[] = errorCodes.map((code) => errorKind(code).nextAction);
 
-/** Returns the code of a problem. If a newer service sent an unknown code, returns a known one with the same status. */
+/** If a newer service sent an unknown code, returns a known one with the same status. */
 export function knownCodeOf({ code, status }: Problem): ErrorCode {
   return (
     errorCodes.find((known) => known === code) ??
@@ -60,12 +55,7 @@ function violationOf(
   };
 }
 
-/**
- * Makes the error of a call to a service: a {@link RemoteError} if the service reported it, or an {@link UnreachableError} if the
- * service was not reached, broke off, or is another program.
- *
- * @param url the address of the service, for the message
- */
+/** A RemoteError if the service reported it; an UnreachableError if it was not reached, broke off, or is another program. */
 export function errorFromRemote(thrown: unknown, url: string): Error {
   if (thrown instanceof KibitzError || thrown instanceof UnreachableError) {
     return thrown;
@@ -77,7 +67,6 @@ export function errorFromRemote(thrown: unknown, url: string): Error {
   return problem ? new RemoteError(problem, url, thrown) : unreachable(thrown, url);
 }
 
-/** The explanations of the error codes of Node and OpenSSL. */
 const failures: readonly (readonly [codes: RegExp, explain: (url: URL, code: string) => string])[] = [
   [
     /^ECONNREFUSED$/,
@@ -132,7 +121,6 @@ function unreachable(error: ConnectError, address: string): UnreachableError {
   return new UnreachableError(message, { cause: error });
 }
 
-/** Yields the codes of an error and of its causes. */
 function* codesIn(error: unknown): Generator<string> {
   for (let one = error; one instanceof Error; one = one.cause) {
     if ("code" in one && typeof one.code === "string") {

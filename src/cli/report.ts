@@ -9,14 +9,9 @@ import { withoutControls } from "../text/plain-text.ts";
 import { scoreFromMessage } from "./score-from-message.ts";
 import { wrapped } from "./style.ts";
 
-/**
- * Writes an answer for people.
- *
- * @param columns the longest line; undefined if standard output is no terminal
- */
+/** `columns` is the longest line; undefined if standard output is no terminal. */
 export type Report = (answer: EvaluateResponse, columns: number | undefined) => string;
 
-/** Reports an evaluation: the summary, a row for each line, and how they were found. */
 export const reportOfEvaluation: Report = (answer, columns) => {
   const { lines, summary, fen } = answer;
   const rows = lines.flatMap(({ score, san }) => {
@@ -27,7 +22,6 @@ export const reportOfEvaluation: Report = (answer, columns) => {
   return text([summary, ...(rows.length > 0 ? ["", ...rows] : []), ...footer(answer)], columns);
 };
 
-/** Reports the best move, in SAN and UCI. */
 export const reportOfBestMove: Report = (answer, columns) => {
   const { bestMove, ponder, score, summary, fen } = answer;
   if (bestMove === undefined) {
@@ -72,7 +66,7 @@ function footer({ engine, search, warnings }: EvaluateResponse): readonly string
   return ["", ...how, ...warnings.map(({ message }) => `Note: ${message}`)];
 }
 
-/** Describes how a search ended. An interrupted search has no stop reason. */
+/** An interrupted search has no stop reason. */
 function endOf(reason: StopReason | undefined): string {
   if (reason === undefined) {
     return ", interrupted";
@@ -80,10 +74,7 @@ function endOf(reason: StopReason | undefined): string {
   return reason === StopReason.DEPTH ? "" : `, stopped by ${wordOf(StopReason, reason)}`;
 }
 
-/**
- * Returns the word of an enum value in plain JSON, such as `server_limit`. If a newer service has a value that this version does
- * not know, returns its number.
- */
+/** The word of an enum value in plain JSON, such as `server_limit`; the number of a value that only a newer service knows. */
 export function wordOf(values: Readonly<Record<string, number>>, value: number): string {
   const name = Object.keys(values).find((name) => values[name] === value);
   return name?.toLowerCase() ?? String(value);
@@ -96,7 +87,7 @@ function text(lines: readonly string[], columns = Number.POSITIVE_INFINITY): str
     .trimEnd()}\n`;
 }
 
-/** Describes the state of a search in one line. Empty for events that this version does not know. */
+/** Empty for events that this version does not know. */
 export function progressOf({ case: kind, value }: StreamEvaluateResponse["event"]): string {
   switch (kind) {
     case "queued":

@@ -9,7 +9,6 @@ import { engineChoice } from "./engine-choice.ts";
 const range = ({ minimum, maximum }: { readonly minimum: number; readonly maximum: number }) =>
   `${minimum} to ${maximum}`;
 
-/** The options of commands that search. */
 export const searchOptions = {
   depth: {
     type: "string",
@@ -51,19 +50,14 @@ export const searchOptions = {
 const anyFen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1";
 
 /**
- * Reads the request for all positions of a file, and validates it once. An invalid position is reported in its own answer.
- *
+ * Validates the options for all positions of a file once; an invalid position is reported in its own answer.
  * @throws KibitzError if the options are invalid
  */
 export function readRequestOfMany(input: CommandInput): AnalysisRequest {
   return readRequest(requestFromInput({ ...input, positionals: [anyFen] }));
 }
 
-/**
- * Reads a request, and validates it as a request in JSON is validated.
- *
- * @throws KibitzError if the request is invalid
- */
+/** @throws KibitzError if the request is invalid, by the rules for a request in JSON */
 export function readRequest(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
   const { message, violations } = readValidated(sent);
   if (violations.length > 0) {
@@ -72,11 +66,7 @@ export function readRequest(sent: Readonly<Record<string, unknown>>): AnalysisRe
   return message;
 }
 
-/**
- * Reads a request, and leaves its validation to the service.
- *
- * @throws KibitzError if the request cannot be encoded
- */
+/** Leaves validation to the service. Throws KibitzError if the request cannot be encoded. */
 export function readSendable(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
   const { message, unreadable, violations } = readValidated(sent);
   if (unreadable) {
@@ -92,7 +82,7 @@ function readValidated(sent: Readonly<Record<string, unknown>>) {
   return { message, unreadable: reading.violations.length > 0, violations };
 }
 
-/** Writes the request as a client would write it in JSON, so that it is validated by the same rules. */
+/** Writes the request as a client would write it in JSON, so that the same rules validate it. */
 export function requestFromInput({ values, positionals }: CommandInput): Record<string, unknown> {
   if (positionals.length === 0) {
     throw new UsageError("give the position as a FEN");

@@ -105,7 +105,6 @@ interface Run {
 }
 
 interface Counts {
-  /** The number of games that are done. */
   games: number;
   /** The number of done games that the output file already had. */
   there: number;
@@ -149,14 +148,13 @@ async function reviewFile(file: GamesFile, isOneOfMany: boolean, run: Run): Prom
   }
 }
 
-/** True if the error is about the game, and not about the options. */
 function isOfGame({ violations }: KibitzError): boolean {
   return violations.length > 0 && violations.every(({ pointer }) => /^\/(pgn|fen|moves)\b/.test(pointer));
 }
 
 interface GamePlace {
   readonly file: string;
-  /** The number of the game in the file, from 1. */
+  /** Counted from 1. */
   readonly game: number;
   /** The title of the game, such as `Game 3`. */
   readonly title: string;
@@ -201,7 +199,7 @@ const writeReview = createMessageWriter(GameReviewSchema);
 /** The width of a report in characters, if standard output is no terminal. */
 const usualColumns = 80;
 
-/** Reviews a game. If the service asks for time, waits as long as it asks for, because there may be thousands of games. */
+/** Waits as long as the service asks for, because there may be thousands of games. */
 async function reviewWhenAllowed(
   text: string,
   { positions }: Game,

@@ -15,7 +15,7 @@ import { type Host, hostOfProcess, stopSignals } from "./host.ts";
 import { onNpmGone } from "./npm-gone.ts";
 import { columnsOf } from "./style.ts";
 
-/** Runs `kibitz` with its arguments, or `kibitz serve` if there are none. Resolves with the exit code. */
+/** Runs `kibitz serve` if there are no arguments. Resolves with the exit code. */
 export async function run(args: readonly string[], host: Host = hostOfProcess()): Promise<number> {
   host.stdout.once("error", (error) => host.exit(whyNotWritten(error, host)));
   const [first, ...rest] = args;
@@ -100,11 +100,7 @@ function complain({ stderr }: Host, message: string, help: string): number {
   return exitCode.usage;
 }
 
-/**
- * Reads the arguments of a command.
- *
- * @throws UsageError, with the message of Node, for arguments that the command does not know
- */
+/** @throws UsageError, with the message of Node, for arguments that the command does not know */
 function readArguments(
   command: Command,
   args: readonly string[],

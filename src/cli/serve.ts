@@ -48,8 +48,7 @@ export const serveCommand: Command = {
       },
       onStarted: started.resolve,
     });
-    // Wait until the engine's process has started, because loading the server's modules blocks the thread. The app awaits the
-    // same promise and reports its failure; here it must only not count as unhandled.
+    // Loading the server's modules blocks the thread, so start the engine's process first. If that fails, the app reports it.
     await Promise.race([started.promise, opening.catch(() => {})]);
     const { startApp } = await import("../wiring/app.ts");
     await using metrics = await openMetrics(config, log).catch(async (error: unknown) => {
@@ -92,16 +91,12 @@ const dangers: Readonly<Record<Guard, string>> = {
   "ends with the server": "outlive a server that is killed",
 };
 
-/** Describes in one sentence the harm that an engine could do, because some protections are missing. */
 function dangersOf(lacks: readonly Guard[]): string {
   const what = new Intl.ListFormat("en").format(lacks.map((guard) => dangers[guard]));
   return `an engine that was taken over could ${what}; kibitz doctor says how to prevent that`;
 }
 
-/**
- * Returns the errors in the file of plans. If there is no file, the modules that read plans are not loaded, so that the engines
- * start sooner.
- */
+/** Loads the modules that read plans only if there is a file of plans, so that the engines start sooner. */
 async function complaintsOfPlans({ KIBITZ_PLANS: plansFile }: Host["env"]): Promise<readonly string[]> {
   if (!plansFile) {
     return [];
@@ -118,7 +113,7 @@ async function complaintsOfPlans({ KIBITZ_PLANS: plansFile }: Host["env"]): Prom
   }
 }
 
-/** Opens the metrics port. Loads the modules of metrics after the engines have started, like the other modules of the server. */
+/** The modules of metrics are loaded after the engines have started, like the other modules of the server. */
 async function openMetrics(config: Config, log: Log) {
   if (config.metricsPort === 0) {
     return undefined;
@@ -127,7 +122,7 @@ async function openMetrics(config: Config, log: Log) {
   return wiring.openMetrics(config, log);
 }
 
-/** Starts tracing. Loads OpenTelemetry's SDK only if the environment asks for traces. */
+/** Loads OpenTelemetry's SDK only if the environment asks for traces. */
 async function startTracing(env: Host["env"], log: Log): Promise<AsyncDisposable | undefined> {
   const wanted = tracingFrom(env);
   for (const warning of wanted.warnings) {
@@ -144,7 +139,7 @@ async function startTracing(env: Host["env"], log: Log): Promise<AsyncDisposable
     log.info({}, `traces are kept: ${sampler}${sampler.endsWith("ratio") ? ` of ${ratio}` : ""}`);
     return tracing;
   } catch (thrown) {
-    // The exporter rejects some settings. Run without traces: that is better than not to run.
+    // The exporter rejects some settings: run without traces rather than not at all.
     log.warn({ error: thrown instanceof Error ? thrown.message : String(thrown) }, "no traces");
     return undefined;
   }

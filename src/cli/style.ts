@@ -1,15 +1,12 @@
 import type { Host } from "./host.ts";
 
-/**
- * Returns the longest line that output may have: $COLUMNS, or the width of the terminal. Undefined if standard output is no
- * terminal.
- */
+/** The longest line that output may have: $COLUMNS, or the width of the terminal; undefined if there is neither. */
 export function columnsOf({ env, stdout }: Pick<Host, "env" | "stdout">): number | undefined {
   const asked = Number(env.COLUMNS);
   return Number.isInteger(asked) && asked > 0 ? asked : (stdout.isTTY && stdout.columns) || undefined;
 }
 
-/** Breaks a line between words. Indents all lines but the first, by default by two more than the first. */
+/** Indents all lines but the first, by default by two more than the first. */
 export function wrapped(
   line: string,
   columns: number,
@@ -28,7 +25,6 @@ export function wrapped(
   return lines.map((one) => one.trimEnd());
 }
 
-/** Writes a count with its noun: `1 game`, `2 games`. */
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -4,28 +4,17 @@ import type { AnalysisRequest } from "../../gen/chess/analysis/v1/analysis_pb.ts
 
 /** The service that a command calls, in this process or elsewhere. Disposing of it ends the calls in flight. */
 export interface Target extends AsyncDisposable {
-  /**
-   * The transport for Connect's clients. Calls reject with a KibitzError, with an `UnreachableError`, or with the reason of their
-   * signal.
-   */
+  /** Calls reject with a KibitzError, with an `UnreachableError`, or with the reason of their signal. */
   readonly transport: Transport;
   /** The host and port of a running service; undefined for this process. */
   readonly host: string | undefined;
-  /**
-   * Reads a request from plain JSON.
-   *
-   * @throws KibitzError if the service would reject the request, as far as that is known without engines and plans
-   */
+  /** @throws KibitzError if the service would reject the request, as far as that is known without engines and plans */
   read(sent: Readonly<Record<string, unknown>>): Promise<AnalysisRequest>;
-  /**
-   * Checks a call before it is counted. A target that is a running service cannot check this, and always rejects.
-   *
-   * @throws KibitzError if the service would reject the call
-   */
+  /** Checks a call before it is counted. Throws KibitzError if it would be rejected; always throws for a running service. */
   preflight(message: Message, method: DescMethod): Promise<unknown>;
 }
 
-/** The options of this process as the target. A running service has its own settings. */
+/** Options of a service in this process; a running service has its own settings. */
 export interface TargetOptions {
   /** True if new answers are stored. If false, stored answers are still used. */
   readonly stores?: boolean;

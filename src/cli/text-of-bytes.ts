@@ -4,7 +4,7 @@ import { pipeline, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 
-/** The decoder of UTF-8. It keeps the byte order mark, because places in a file count from its first character. */
+/** Keeps the byte order mark, because places in a file count from its first character. */
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const windows1252 = new TextDecoder("windows-1252");
 
@@ -19,27 +19,19 @@ const formats = [
   [/^425a683[1-9]314159265359/, "a bzip2 file"],
 ] as const;
 
-/** The number of bytes at the beginning of a file that identify its format. */
 const headBytes = 10;
 
 /** The longest line that is decoded in one piece, in bytes. */
 const lineMaxBytes = 64 * 1024;
 
-/**
- * Reads the text of a file, or of standard input for `-`.
- *
- * @throws Error if the file cannot be opened or unpacked
- */
+/** Reads standard input for `-`. Throws Error if the file cannot be opened or unpacked. */
 export function readText(file: string, stdin: Readable): Promise<string> {
   return text(textOfBytes(file === "-" ? stdin : createReadStream(file)));
 }
 
 /**
- * Decodes blocks of bytes, which may be cut anywhere. Unpacks gzip and zstd. Reads UTF-16 if there is a byte order mark, and
- * UTF-8 otherwise. If a line is not UTF-8, decodes it as Windows-1252, which includes Latin-1, the character set of the PGN
- * standard.
- *
- * @throws Error for an archive, and for packed data that is damaged
+ * Decodes blocks of bytes, which may be cut anywhere. Unpacks gzip and zstd. UTF-16 needs a byte order mark. A line that is not
+ * UTF-8 is Windows-1252, which includes Latin-1, the character set of PGN. Throws Error for an archive and for damaged data.
  */
 export async function* textOfBytes(blocks: AsyncIterable<Uint8Array | string>): AsyncGenerator<string, void> {
   const { head, all } = await readHead(bytesOf(blocks));

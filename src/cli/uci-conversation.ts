@@ -10,31 +10,24 @@ import { chooseEngine } from "./uci/choose-engine.ts";
 import type { LineBuffer } from "./uci/line-buffer.ts";
 import { createSession } from "./uci/session.ts";
 
-/**
- * The default of `Move Overhead`, in milliseconds. It covers the way between this process and a chess program, and short delays
- * on a busy machine. The default with `--url` also covers the network and the service.
- */
+/** Defaults of `Move Overhead`: for the way to the chess program and a busy machine; remote also for network and service. */
 const localOverheadMs = 30;
 const remoteOverheadMs = 150;
 
 interface ConversationSetting {
-  /** The input of the command. Its signal ends the conversation. */
+  /** Its signal ends the conversation. */
   readonly input: CommandInput;
   readonly lines: LineBuffer;
   readonly say: (line: string) => void;
-  /** A callback that gets the answer to `uci` as soon as the engine is known. */
+  /** Gets the answer to `uci` as soon as the engine is known. */
   readonly onGreeting: (greeting: readonly string[]) => Promise<void>;
 }
 
-/**
- * Finds the engine, and talks with a chess program until the program ends the conversation. This is not in `uci.ts`, because its
- * modules take time to load.
- */
+/** Talks until the chess program ends the conversation. This is not in `uci.ts`, because its modules take time to load. */
 export async function converse({ input, lines, say, onGreeting }: ConversationSetting): Promise<void> {
   const { signal } = input;
   const template = readRequestOfMany(input);
-  // Use one slot, because one search runs at a time. With a second slot, the next search would start an engine while the last one
-  // still stops.
+  // Use one slot: with a second one, the next search would start an engine while the last one still stops.
   await using service = await ask(input, { settings: { KIBITZ_SLOTS: "1" } });
   const { listEngines, streamEvaluate } = createClient(AnalysisService, service.transport);
   const { engines } = await listEngines({}, { signal });

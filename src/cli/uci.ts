@@ -30,10 +30,7 @@ export const uciCommand: Command = {
   },
 };
 
-/**
- * Answers `uci` before the modules that search are loaded, because match runners wait for `uciok` for only some seconds, and the
- * machine may be busy.
- */
+/** Answers `uci` before the modules that search are loaded, because match runners wait for `uciok` for only some seconds. */
 async function speak(input: CommandInput, say: (line: string) => void): Promise<number> {
   const known = remoteAddressOf(input) ? undefined : await readKnownGreeting(input);
   const left = new AbortController();

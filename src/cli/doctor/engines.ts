@@ -11,7 +11,6 @@ import { bad, type Finding, good, messageOf, note } from "./finding.ts";
 
 const namespaces = "Install util-linux (unshare), and let the server make user namespaces";
 
-/** The advice for each missing protection. */
 const adviceOn: Readonly<Record<Guard, string>> = {
   user: "Start the server as a user of its own that can read nothing else.",
   keys: `${namespaces}; or start it as root: engines then run as nobody, who cannot read the keys.`,
@@ -22,7 +21,6 @@ const adviceOn: Readonly<Record<Guard, string>> = {
   "ends with the server": "Install util-linux (setpriv).",
 };
 
-/** Reports the protections of the engines' sandbox, and how to get each that is missing. */
 export async function* checkSandbox({ engineUser, dataDir }: Config): AsyncIterable<Finding> {
   try {
     const { user, holds, lacks } = await createSandbox({ userName: engineUser, hide: dataDir });
@@ -36,7 +34,6 @@ export async function* checkSandbox({ engineUser, dataDir }: Config): AsyncItera
   }
 }
 
-/** Reports each engine with the result of its self-test, and whether `latest` could be faster. */
 export async function* checkEngines(config: Config, signal: AbortSignal): AsyncIterable<Finding> {
   const leftOut: Finding[] = [];
   const log: typeof silentLog = {

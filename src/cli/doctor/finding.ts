@@ -1,21 +1,16 @@
 import type { Config } from "../../wiring/settings.ts";
 
-/** The state of one part of the machine, with advice if it is not good. */
 export interface Finding {
-  /** The part of the machine, such as `engines` or `sandbox`. */
+  /** The part of the machine, such as `engines`. */
   readonly part: string;
-  /**
-   * The state of the part. `note` means that the service works, with a drawback; `bad` means that it would not start, not answer,
-   * or not be safe.
-   */
+  /** `note`: the service works, with a drawback. `bad`: it would not start, not answer, or not be safe. */
   readonly state: "good" | "note" | "bad";
-  /** The finding, as a sentence without a full stop. */
+  /** A sentence without a full stop. */
   readonly found: string;
-  /** The advice; undefined if the state is good. */
   readonly advice?: string;
 }
 
-/** A check of one part of the machine. It reports problems of the machine as findings, and never rejects because of them. */
+/** A check reports problems of the machine as findings, and never rejects because of them. */
 export type Check = (config: Config, signal: AbortSignal) => AsyncIterable<Finding> | Iterable<Finding>;
 
 export const good = (part: string, found: string): Finding => ({ part, state: "good", found });

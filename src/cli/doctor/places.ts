@@ -54,7 +54,6 @@ async function isKibitz(host: string, port: number): Promise<boolean> {
   }
 }
 
-/** Checks that the data folder can be created and written to. */
 export function* checkData({ dataDir }: Config): Iterable<Finding> {
   const folder = resolve(dataDir);
   const existing = nearestFolder(folder);

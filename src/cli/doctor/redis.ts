@@ -4,7 +4,6 @@ import { connectRedis } from "../../wiring/redis.ts";
 import type { Config } from "../../wiring/settings.ts";
 import { bad, type Finding, good, messageOf } from "./finding.ts";
 
-/** Checks the Redis that nodes share, if the settings name one. */
 export async function* checkRedis(config: Config): AsyncIterable<Finding> {
   const part = "redis";
   try {

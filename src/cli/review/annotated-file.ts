@@ -8,21 +8,13 @@ import { type GamesFile, readGame, readGamesOf } from "./read-games.ts";
 
 /** The file of annotated games. An earlier run may have written its first games. */
 export interface AnnotatedFile extends AsyncDisposable {
-  /**
-   * True if an earlier run wrote this game, after the same games.
-   *
-   * @throws UsageError if the file has another game in this place
-   */
+  /** True if an earlier run wrote this game, after the same games. Throws UsageError if the file has another game here. */
   has(game: Game): Promise<boolean>;
-  /** Appends a game. Resolves when the game is in the file, so that a later failure does not lose it. */
+  /** Resolves when the game is in the file, so that a later failure does not lose it. */
   write(pgn: string): Promise<void>;
 }
 
-/**
- * Opens the file of annotated games.
- *
- * @throws UsageError if the file cannot be written, or is one of the files to review
- */
+/** @throws UsageError if the file cannot be written, or is one of the files to review */
 export async function openAnnotatedFile(
   path: string,
   sources: readonly GamesFile[],
@@ -34,7 +26,6 @@ export async function openAnnotatedFile(
   if (target !== undefined && paths.includes(target)) {
     throw new UsageError(`--output ${path} is one of the files to review: name another one`);
   }
-  // Open for reading and appending, and create the file if it does not exist.
   const file = await open(path, "a+").catch((error: Error) => {
     throw new UsageError(`cannot write ${path}: ${whyNotOpened(error)}`);
   });
@@ -54,7 +45,7 @@ function createAnnotatedFile(
     path,
     signal,
   );
-  /** The number of bytes that were read; `kept` is the number of them that belong to whole games. */
+  /** The number of bytes that were read; `kept` counts those of whole games. */
   let read = 0;
   let kept = 0;
   /** True if all games of the earlier run have been read. */
@@ -82,8 +73,7 @@ function createAnnotatedFile(
         return false;
       }
       const { value: source } = await there.next();
-      // A killed run leaves its last game truncated. If that is the first game of the file, do not cut it off, because the file
-      // may not come from Kibitz.
+      // A killed run truncates its last game: cut that off, unless it is the first, because the file may not come from Kibitz.
       if (!source || (kept > 0 && (await isCut(source)))) {
         await endReading();
         return false;

@@ -1,6 +1,5 @@
 import type { Color } from "../../chess/position.ts";
 
-/** A move, given by its squares, such as `e2` and `e4`. */
 interface DrawnMove {
   readonly from: string;
   readonly to: string;
@@ -17,7 +16,7 @@ interface BoardInput {
 
 const files = [..."abcdefgh"];
 
-/** Draws a position in nine lines. Marks the squares of the played move with `( )`, and those of the best move with `[ ]`. */
+/** Marks the squares of the played move with `( )`, and those of the best move with `[ ]`. */
 export function drawBoard({ fen, side, played, best }: BoardInput): readonly string[] {
   const [board = ""] = fen.split(" ");
   const ranks = board.replace(/\d/g, (count) => " ".repeat(Number(count))).split("/");

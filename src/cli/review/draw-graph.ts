@@ -3,7 +3,7 @@ interface GraphInput {
   readonly percents: readonly number[];
   /** The indexes of the positions that get an arrow. */
   readonly marked: readonly number[];
-  /** The parts of the game, each with the index of the position in which it begins. */
+  /** `at` is the index of the position in which a part of the game begins. */
   readonly parts: readonly { readonly name: string; readonly at: number }[];
 }
 
@@ -14,10 +14,7 @@ const widthMax = 100;
 const columnsPerPositionMax = 4;
 const titleWidth = 8;
 
-/**
- * Draws White's winning chances over a game, with arrows and the names of the parts below. In a long game, a column that has
- * several positions shows their mean.
- */
+/** In a long game, a column that has several positions shows their mean. */
 export function drawGraph({ percents, marked, parts }: GraphInput, columns: number): readonly string[] {
   const widthFree = Math.max(10, Math.min(widthMax, columns - titleWidth - 2));
   const wide = Math.min(columnsPerPositionMax, Math.floor(widthFree / percents.length));
@@ -54,7 +51,7 @@ function titleOf(row: number): string {
   return `${title.padStart(titleWidth - 2)} ┤`;
 }
 
-/** Returns a line with each text at its column. If the text before is too long, the next one follows directly behind it. */
+/** If the text before is too long, the next one follows directly behind it. */
 function textAt(texts: readonly (readonly [column: number, text: string])[]): string {
   return texts.reduce((line, [column, text]) => `${line.padEnd(column)}${text}`, "");
 }

@@ -13,7 +13,6 @@ import type { Host } from "../host.ts";
 import { textOfBytes } from "../text-of-bytes.ts";
 import { whyNotOpened } from "../why-not-opened.ts";
 
-/** A file of games, or standard input. */
 export interface GamesFile {
   /** The name of the file in messages. */
   readonly name: string;
@@ -22,11 +21,8 @@ export interface GamesFile {
 }
 
 /**
- * Lists the files that a command names: standard input for `-`, and for a folder its files that end in `.pgn`, `.pgn.gz` or
- * `.pgn.zst`, in alphabetical order.
- *
- * @param output the output file, which is left out if an earlier run wrote it into one of the folders
- * @throws UsageError for a file that does not exist
+ * `-` is standard input. A folder stands for its files `.pgn`, `.pgn.gz` and `.pgn.zst`, in alphabetical order, without `output`,
+ * which an earlier run may have written there. Throws UsageError for a file that does not exist.
  */
 export async function filesFromNames(
   names: readonly string[],
@@ -61,7 +57,7 @@ async function filesIn(folder: string, left: string | undefined): Promise<readon
   return games;
 }
 
-/** Reads the games of a file, and keeps only one game at a time in memory. */
+/** Keeps only one game at a time in memory. */
 export function readGames(
   { name, path }: GamesFile,
   { stdin }: Host,
@@ -70,11 +66,7 @@ export function readGames(
   return readGamesOf(path === undefined ? stdin : createReadStream(path), name, signal);
 }
 
-/**
- * Reads the games of a stream.
- *
- * @param name the name of the stream, for messages
- */
+/** @param name the name of the stream, for messages */
 export function readGamesOf(
   stream: Readable,
   name: string,
@@ -84,9 +76,7 @@ export function readGamesOf(
 }
 
 /**
- * Reads a game. If its pieces have the letters of another language, reads them if all moves are legal in exactly one language.
- *
- * @returns the game, and its text in English letters
+ * Reads piece letters of another language if all moves are legal in exactly one; `text` has English letters.
  * @throws KibitzError for an invalid game, with the place of the error
  */
 export function readGame(source: PgnSource): { readonly game: Game; readonly text: string } {
@@ -121,5 +111,5 @@ function unreadable(name: string, thrown: unknown): unknown {
     : new UnreadableFile(`cannot read ${name}: ${whyNotOpened(thrown)}`);
 }
 
-/** The error for a file that cannot be read. The other files are read. */
+/** The error for a file that cannot be read; the others are read. */
 export class UnreadableFile extends UsageError {}

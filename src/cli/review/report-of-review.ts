@@ -20,12 +20,7 @@ import { wrapped } from "../style.ts";
 import { drawBoard } from "./draw-board.ts";
 import { drawGraph } from "./draw-graph.ts";
 
-/**
- * Writes a review for people: players, accuracy by phase, a graph of the game, its judged moves, and the worst of them with a
- * board.
- *
- * @param place the title of the game, such as `Game 3`
- */
+/** `place` is the title of the game, such as `Game 3`. */
 export function reportOfReview(place: string, game: Game, review: GameReview, columns: number): string {
   const { startEvaluation, moves, opening } = review;
   const start: ScoreValue = startEvaluation
@@ -62,10 +57,7 @@ export function reportOfReview(place: string, game: Game, review: GameReview, co
 
 const indented = (line: string) => `  ${line}`;
 
-/**
- * Returns the name of a player from the tags, or `White` or `Black` if there is none. The name is escaped, because tags can
- * contain any text.
- */
+/** A player's name is escaped, because tags can contain any text. */
 function nameOf({ tags }: Game, color: Color): string {
   const side = color === "white" ? "White" : "Black";
   const name = tags.get(side)?.trim() ?? "";
@@ -79,10 +71,7 @@ const nameMin = 12;
 /** The length of a line of the table without the name, in characters. */
 const figuresWidth = 33;
 
-/**
- * Writes the table of both players and their phases. If a player has moves in one phase only, leaves out its row, which would
- * repeat the row of the game.
- */
+/** If a player has moves in one phase only, there is no row for it, because it would repeat the row of the game. */
 function playTable(game: Game, { players }: GameReview, nameMax: number): readonly string[] {
   const rows = (["white", "black"] as const).flatMap((color) => {
     const player = players?.[color];
@@ -106,12 +95,11 @@ function rowOf(name: string, play: PlayerReview | PhaseReview): readonly string[
   return figuresOf(name, percent, loss === undefined ? "–" : `${loss} cp`, inaccuracies, mistakes, blunders);
 }
 
-/** Writes a row of the table, with its figures aligned right. */
 function figuresOf(name: string, accuracy: string, loss: string, ...counts: readonly (string | number)[]) {
   return [name, accuracy.padStart(8), loss.padStart(7), ...counts.map((count) => String(count).padStart(2))];
 }
 
-/** Returns the phases of the game, each with the index of the position in which its first move was played. */
+/** `at` is the index of the position in which the first move of a phase was played. */
 function partsOf(moves: readonly MoveReview[]): readonly { readonly name: string; readonly at: number }[] {
   return phases.flatMap((name) => {
     const at = moves.findIndex(({ phase }) => wordOf(GamePhase, phase) === name);
@@ -155,10 +143,9 @@ function judgedMoves(game: Game, moves: readonly MoveReview[], start: ScoreValue
   });
 }
 
-/** The largest number of moves that are shown with a board. */
 const boardsMax = 5;
 
-/** Returns the mistakes and blunders that cost most, in the order of the game. If several cost the same, the first ones count. */
+/** In the order of the game. If several moves cost the same, the first ones count. */
 function worstOf(judged: readonly JudgedMove[]): readonly JudgedMove[] {
   return judged
     .filter(({ review }) => review.judgement !== Judgement.INACCURACY)
@@ -167,7 +154,7 @@ function worstOf(judged: readonly JudgedMove[]): readonly JudgedMove[] {
     .toSorted((one, other) => one.ply - other.ply);
 }
 
-/** Writes a line for each judged move, and then the worst moves, each with the board before it from the side of the mover. */
+/** Each of the worst moves has the board before it, from the side of the mover. */
 function reportOfMoves(judged: readonly JudgedMove[], worst: readonly JudgedMove[]): readonly string[] {
   if (judged.length === 0) {
     return ["No inaccuracies, no mistakes, no blunders."];
@@ -189,7 +176,6 @@ function reportOfTurningPoint({ review, fenBefore, text, comment }: JudgedMove):
   return ["", `${text}  ${comment}`, ...line, "", ...board.map(indented)];
 }
 
-/** Describes the engine, the limits and the cost of a review. */
 function howFound({ engine, search }: GameReview): string {
   if (engine === undefined || search === undefined) {
     return "All positions are of finished games.";

@@ -2,12 +2,7 @@ import { type AnalysisRequest, type Engine, Path } from "../../../gen/chess/anal
 import { KibitzError } from "../../errors/errors.ts";
 import { echo } from "../../text/plain-text.ts";
 
-/**
- * Returns the engine that a request means. `latest` means the default engine if that has the requested path, and else the newest
- * engine that has the path.
- *
- * @throws KibitzError if there is none
- */
+/** `latest` is the default engine if that has the path, and else the newest that has it. Throws KibitzError if there is none. */
 export function chooseEngine(
   engines: readonly Engine[],
   { engine: id = "latest", path }: Pick<AnalysisRequest, "engine" | "path">,

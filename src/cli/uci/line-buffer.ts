@@ -1,7 +1,7 @@
 import { readCommand } from "./read-command.ts";
 import type { Session } from "./session.ts";
 
-/** A buffer that keeps the lines of a chess program until there is a session that takes them. */
+/** Keeps the lines of a chess program until there is a session that takes them. */
 export interface LineBuffer {
   receive(line: string): void;
   /** Call this when no more lines will come. */
@@ -16,7 +16,7 @@ interface LineBufferSetting {
   /** The lines with which `uci` is answered before there is a session; if undefined, `uci` waits for the session, too. */
   readonly greeting: readonly string[] | undefined;
   readonly say: (line: string) => void;
-  /** A callback for the case that the chess program ends the conversation before there is a session, and waits for no answer. */
+  /** Called if the chess program ends the conversation before there is a session, and waits for no answer. */
   readonly onLeft: () => void;
 }
 

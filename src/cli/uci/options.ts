@@ -1,6 +1,5 @@
 import type { EngineOption } from "../engine-option.ts";
 
-/** The options of a session, with the values that the chess program has set. */
 export interface Options {
   /** The `option` lines of the greeting. */
   declare(): readonly string[];
@@ -29,19 +28,14 @@ const check = (engineName: string): EngineOption => ({
   default: false,
 });
 
-/**
- * Creates the options of a session.
- *
- * @param overheadMs the default of `Move Overhead`, in milliseconds
- */
+/** `overheadMs` is the default of `Move Overhead`. */
 export function createOptions(
   ofEngine: readonly EngineOption[],
   multipvMax: number,
   overheadMs: number,
 ): Options {
   const options = [
-    // Hash, Threads and Ponder have no effect. They are here because chess programs set them unconditionally, and some reject an
-    // engine without them.
+    // Hash, Threads and Ponder have no effect, but chess programs set them, and some reject an engine without them.
     spin("Hash", 16, 1, 33_554_432),
     spin("Threads", 1, 1, 1024),
     check("Ponder"),
@@ -78,8 +72,7 @@ export function createOptions(
       return Number(values.get("Move Overhead"));
     },
     forEngine() {
-      // Leave out one of the two strengths: chess programs set every option, and the service rejects both strengths in one
-      // request.
+      // Chess programs set every option, but the service rejects both strengths in one request: leave out one.
       const idle = values.get("uci_limit_strength") === true ? "skill_level" : "uci_elo";
       return Object.fromEntries(
         ofEngine.flatMap(({ name, default: usual }) => {
@@ -98,7 +91,6 @@ function declarationOf(option: EngineOption): string {
     : `option name ${engineName} type spin default ${usual} min ${option.minimum} max ${option.maximum}`;
 }
 
-/** Reads the value of an option; undefined if the text is not a valid value. */
 function readValue(option: EngineOption, text: string): number | boolean | undefined {
   if (option.kind === "boolean") {
     return text === "true" || (text === "false" ? false : undefined);

@@ -1,10 +1,9 @@
 import { readPastedFen } from "../../chess/pasted-fen.ts";
 import { echo } from "../../text/plain-text.ts";
 
-/** A UCI command of a chess program. */
 export type UciCommand =
   | { readonly kind: "uci" | "isready" | "stop" | "ponderhit" | "quit" }
-  /** The command `setoption`. `value` is undefined if none is written, as for a button. */
+  /** `value` is undefined if none is written, as for a button. */
   | { readonly kind: "setoption"; readonly name: string; readonly value: string | undefined }
   | {
       readonly kind: "position";
@@ -27,7 +26,7 @@ export interface Go {
   readonly clocks: Readonly<Record<"white" | "black", Clock>>;
   /** True if the command names the time, the increment or the moves to go of either side, even without a number. */
   readonly hasClock: boolean;
-  /** The only moves to search; if empty, all moves are searched. */
+  /** If empty, all moves are searched. */
   readonly searchMoves: readonly string[];
   /** True if the best move waits for `stop`. */
   readonly infinite: boolean;
@@ -43,11 +42,7 @@ interface Clock {
 
 const commands = new Set(["uci", "isready", "setoption", "position", "go", "stop", "ponderhit", "quit"]);
 
-/**
- * Reads a line of a chess program. As UCI requires, skips words before the first known command.
- *
- * @returns undefined for a line without effect or answer, such as `ucinewgame`, because no search depends on an earlier one
- */
+/** Skips words before the first known command, as UCI requires. Undefined for a line without effect, such as `ucinewgame`. */
 export function readCommand(line: string): UciCommand | undefined {
   const words = line.trim().split(/\s+/);
   const first = words.findIndex((word) => commands.has(word));

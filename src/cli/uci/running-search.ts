@@ -39,25 +39,20 @@ interface SearchSetting {
 /** The time to wait for a first move after `stop`, in milliseconds. The best move must be reported within 200. */
 const firstMoveMs = 120;
 
-/** The shortest backoff before a retry, in milliseconds; `retryMaxMs` is the longest. */
 const firstRetryMs = 200;
 const retryMaxMs = 10_000;
 
-/**
- * The largest number of requests, and the longest wait in milliseconds, if neither a clock nor a command ends the search. The
- * rate limits of most plans have windows of a minute.
- */
+/** For a search that neither a clock nor a command ends. The rate limits of most plans have windows of a minute. */
 const triesMax = 6;
 const patienceMaxMs = 60_000;
 
 /**
- * Starts a search, and reports its best move:
+ * The states of a search, which retries a failed request while it is `searching`:
  *
  *     searching ── last iteration, or a failure for good ──> ended ── stop, ponderhit ──> over
  *         └────── a clock, stop, a mate that was found, another go ──────────────────────> over
  *
- * In the state `searching`, a failed request is retried. If the best move need not wait for a command, `ended` becomes `over` at
- * once.
+ * If the best move need not wait for a command, `ended` becomes `over` at once.
  */
 export function startSearch(setting: SearchSetting): RunningSearch {
   const { task, watch, narrow, legalMove, mateOf, report } = setting;
@@ -87,10 +82,7 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     }
   }
 
-  /**
-   * Returns the move to report if the search has found none. A player needs a move if a clock runs or the game is drawn, so this
-   * is a legal one. In an analysis there is none, because an unsearched move would mislead.
-   */
+  /** A legal move if a clock runs or the game is drawn. None in an analysis, because an unsearched move would mislead. */
   function moveInstead(): string | undefined {
     const isDrawn = best?.search?.stopReason === StopReason.TERMINAL;
     if (legalMove === undefined || (time === undefined && !isDrawn)) {
@@ -133,7 +125,6 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     }
   }
 
-  /** True if `go mate` has found its mate. */
   function hasMate(evaluation: EvaluateResponse): boolean {
     const moves = mateOf(evaluation);
     return mate !== undefined && moves !== undefined && moves > 0 && moves <= mate;
@@ -152,10 +143,7 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     }
   }
 
-  /**
-   * Returns the time before a retry in milliseconds; undefined if a retry is useless. An error that did not come from the service
-   * can be retried.
-   */
+  /** Undefined if a retry is useless. An error that did not come from the service can be retried. */
   function waitOf(error: unknown, failures: number): number | undefined {
     const { retryable = true, retryAfterMs = 0 } = error instanceof KibitzError ? error : {};
     const waitMs = Math.max(retryAfterMs, Math.min(firstRetryMs * 2 ** (failures - 1), retryMaxMs));

@@ -13,36 +13,30 @@ import { type RunningSearch, startSearch } from "./running-search.ts";
 import { narrowerBounds, type Task, taskOfGo, widestBounds } from "./task-of-go.ts";
 import { infoLines, scoreOfTurn } from "./write-lines.ts";
 
-/** The conversation of a chess program with an engine. */
 export interface Session {
   /** The lines that answer the command `uci`. */
   readonly greeting: readonly string[];
-  /** Takes a line of the chess program. */
   receive(line: string): void;
   /** Call this when no more lines will come. The session ends, or waits for a search that ends by itself. */
   close(): void;
-  /** Resolves when the session has ended. */
   readonly over: Promise<void>;
 }
 
 export interface SessionSetting {
-  /** The engine, as the greeting introduces it. */
   readonly engine: {
     readonly name: string;
     readonly author: string;
     readonly options: readonly EngineOption[];
   };
   /**
-   * Runs a search, and yields complete iterations as the search deepens. The last one has a stop reason.
-   *
+   * Yields complete iterations; the last one has a stop reason.
    * @throws KibitzError if the service rejects the search; another Error if no service was reached
    */
   readonly watch: (request: SearchRequest, signal: AbortSignal) => AsyncIterable<StreamEvaluateResponse>;
-  /** Writes a line to the chess program. The line comes without its end. */
+  /** The line comes without its end. */
   readonly say: (line: string) => void;
-  /** The version of Kibitz, such as `0.1.0`. */
   readonly version: string;
-  /** The default of the option `Move Overhead`, in milliseconds. */
+  /** The default of the option `Move Overhead`. */
   readonly overheadMs: number;
 }
 
@@ -60,13 +54,9 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
   ];
   /** The position to search; undefined if the last one was invalid. */
   let position: Position | undefined;
-  /** The running search; undefined if there is none. */
   let search: RunningSearch | undefined;
   let isClosed = false;
-  /**
-   * The largest limits of a search. They are narrowed when the service rejects a search, so that only the first request beyond a
-   * plan is rejected.
-   */
+  /** Narrowed when the service rejects a search, so that only the first request beyond a plan is rejected. */
   let bounds = widestBounds;
   const note = (text: string) => say(`info string ${text}`);
 
@@ -121,10 +111,7 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
     }
   }
 
-  /**
-   * Sets the position. Reports corrections as info strings: of a FEN that was pasted with its surroundings, and of misspelt moves
-   * that can mean only one legal move.
-   */
+  /** Info strings report corrections: of a FEN pasted with its surroundings, and of misspelt moves with one legal meaning. */
   function setPosition(fen: string, moves: readonly string[]): void {
     const pasted = readPastedFen(fen, moves);
     const sent = { fen, moves, ...pasted, chess960: options.chess960 };

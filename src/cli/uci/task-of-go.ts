@@ -6,7 +6,6 @@ import type { Options } from "./options.ts";
 import type { Go } from "./read-command.ts";
 import { type MoveTime, timeOfFixed, timeOfMove, timeOfUnknownClock } from "./time-of-move.ts";
 
-/** The largest limits that the service allows. */
 interface Bounds {
   /** The greatest depth in plies. */
   readonly depth: number;
@@ -23,7 +22,6 @@ export const widestBounds: Bounds = {
   movetimeMs: requestBounds.movetimeMs.maximum,
 };
 
-/** A search to start. */
 export interface Task {
   readonly limits: Pick<AnalysisRequest, "depth" | "nodes" | "movetimeMs" | "multipv">;
   /** The time for the move; undefined if no clock runs. */
@@ -44,9 +42,7 @@ interface TaskSetting {
   readonly options: Pick<Options, "multipv" | "overheadMs">;
 }
 
-/**
- * Returns the search for a `go` command. If the command limits neither depth nor nodes, the search runs for as long as it may.
- */
+/** If the command limits neither depth nor nodes, the search runs for as long as it may. */
 export function taskOfGo(go: Go, { turn, bounds, options }: TaskSetting): Task {
   const notes: string[] = [];
   const inside = (name: string, wanted: number, maximum: number) => {
@@ -68,8 +64,7 @@ export function taskOfGo(go: Go, { turn, bounds, options }: TaskSetting): Task {
     limits: {
       multipv,
       ...(depth !== undefined && { depth }),
-      // Limit the nodes: if there were no limit, the default depth would end the search, and in endings the largest depth is
-      // reached at once.
+      // Limit the nodes: otherwise the default depth would end the search, and endings reach the largest depth at once.
       ...((nodes !== undefined || isOpen) && { nodes: BigInt(nodes ?? bounds.nodes) }),
       ...((isOpen || time) && {
         movetimeMs: Math.min(Math.max(searchMs, requestBounds.movetimeMs.minimum), bounds.movetimeMs),

@@ -1,8 +1,6 @@
-/** The clock of the player to move. */
 interface RunningClock {
   /** The time that is left in milliseconds; negative if the chess program lets clocks run out. */
   readonly leftMs: number;
-  /** The time that each move adds, in milliseconds. */
   readonly incrementMs: number;
   /** The number of moves until the next time control; undefined if there is none. */
   readonly movesToGo: number | undefined;
@@ -10,7 +8,6 @@ interface RunningClock {
 
 /** The times of a move, in milliseconds after `go`. */
 export interface MoveTime {
-  /** The time of the search. */
   readonly searchMs: number;
   /** The time until the best move so far is sent, if the search has not ended. At least `searchMs`. */
   readonly answerByMs: number;
@@ -27,10 +24,7 @@ const clockOutMs = 50;
 /** The least time on the clock with which a move can still be in time, in milliseconds. */
 const clockLeastMs = 10;
 
-/**
- * The longest time of a timer in Node, in milliseconds. A longer timer would end at once, so a clock with more time counts as
- * this.
- */
+/** The longest timer in Node. A longer one would end at once, so a clock with more time counts as this. */
 const clockMostMs = 2 ** 31 - 1;
 
 /** The number of moves that a game is expected to last from here. */
@@ -39,18 +33,14 @@ const movesExpected = 30;
 /** The number of additional moves whose overhead is reserved, because on a busy machine one move may need all of it. */
 const movesSpare = 2;
 
-/**
- * The largest share of the clock: for one move, for the last move before a time control, and for a move that was not found yet.
- */
+/** The largest share of the clock for a move, for the last move before a time control, and if no move was found yet. */
 const clockShare = 0.4;
 const lastMoveShare = 0.8;
 const firstMoveShare = 0.7;
 
 /**
- * Returns the time of a move: an even share of the clock and of the coming increments for each expected move, less the overhead
- * of the coming moves.
- *
- * @param overheadMs the longest time between sending a move and the clock being stopped, in milliseconds
+ * An even share of the clock and of the coming increments for each expected move, less the overhead of the coming moves.
+ * @param overheadMs the longest time between sending a move and the clock being stopped
  */
 export function timeOfMove({ incrementMs, movesToGo, ...clock }: RunningClock, overheadMs: number): MoveTime {
   const leftMs = Math.min(clock.leftMs, clockMostMs);
@@ -70,13 +60,12 @@ export function timeOfMove({ incrementMs, movesToGo, ...clock }: RunningClock, o
   return { searchMs, answerByMs, lastMs: Math.min(patientMs, mostPatientMs) };
 }
 
-/** Returns the time of a move whose search has a fixed time. Like every engine, Kibitz sends the move a little later. */
+/** Like every engine, Kibitz sends the move a little after a fixed time. */
 export function timeOfFixed(searchMs: number, overheadMs: number): MoveTime {
   const answerByMs = searchMs + overheadMs;
   return { searchMs, answerByMs, lastMs: answerByMs + firstMoveMs };
 }
 
-/** Returns the time of a move for a player whose clock is not known: less than a second. */
 export function timeOfUnknownClock(overheadMs: number): MoveTime {
   return timeOfFixed(500, Math.min(overheadMs, 150));
 }
