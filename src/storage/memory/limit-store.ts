@@ -2,19 +2,14 @@ import type { EngineTime, LimitStore, LimitWindow, TakenPlace, UsageStore, Windo
 import { createPlaces } from "./places.ts";
 import { createWindows } from "./windows.ts";
 
-/** A limit store that counts only in this process. */
 export interface MemoryLimitStore extends LimitStore {
   /** Restores the windows of engine time that an earlier process has stored. */
   restore(): Promise<void>;
-  /** Stores the engine time that was used since the last call. If storing fails, the next call stores it. */
+  /** Stores the engine time used since the last call. If storing fails, the next call stores it. */
   flush(): Promise<void>;
 }
 
-/**
- * Creates a limit store in memory.
- *
- * @param usage stores engine time for longer than this process runs; without it, engine time is only in memory
- */
+/** The usage store keeps engine time for longer than this process runs. */
 export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
   const windows = createWindows();
   const places = createPlaces();

@@ -7,11 +7,7 @@ export function createPlaces() {
   const freed = new EventEmitter().setMaxListeners(0);
   const eventOf = (subject: string) => `free ${subject}`;
   return {
-    /**
-     * Takes a place until it is disposed of.
-     *
-     * @param expectedMs expected duration of the search or call, in milliseconds
-     */
+    /** Takes a place until it is disposed of. */
     take(subject: string, expectedMs: number): Disposable {
       const place = { at: performance.now(), expectedMs };
       const places = taken.get(subject) ?? new Set();
@@ -28,7 +24,6 @@ export function createPlaces() {
         },
       };
     },
-    /** Returns the searches or calls of a subject that hold a place. */
     of(subject: string): readonly RunningSearch[] {
       const now = performance.now();
       return Array.from(taken.get(subject) ?? [], ({ at, expectedMs }) => ({
@@ -36,7 +31,7 @@ export function createPlaces() {
         elapsedMs: now - at,
       }));
     },
-    /** Resolves when the next place of the subject becomes free. Rejects with the abort reason of `signal`. */
+    /** Rejects with the abort reason of `signal`. */
     async nextFree(subject: string, signal: AbortSignal): Promise<void> {
       await once(freed, eventOf(subject), { signal }).catch(() => signal.throwIfAborted());
     },

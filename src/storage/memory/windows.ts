@@ -1,12 +1,9 @@
 import type { LimitWindow, WindowUse } from "../ports.ts";
 
-/**
- * The minimum number of windows in memory at which ended windows are removed. The next removal waits until there are twice as
- * many windows as the last one left.
- */
+/** Ended windows are removed at this number of windows, and then at twice the number that the last removal left. */
 const sweptMin = 1000;
 
-/** Counts the use of rate limit windows in this process. Each window begins with its first use. */
+/** Each window begins with its first use. */
 export function createWindows() {
   const begun = new Map<string, { used: number; readonly endsAt: number }>();
   let sweptAt = sweptMin;
@@ -31,19 +28,18 @@ export function createWindows() {
     begun.set(name, { used, endsAt: now + endsInMs });
   }
 
-  /** Returns the use of a window. A window that has not begun is unused, and lasts its whole length. */
+  /** A window that has not begun is unused, and lasts its whole length. */
   function useOf(window: LimitWindow): WindowUse {
     const { used, endsAt } = running(nameOf(window)) ?? { used: 0, endsAt: Number.POSITIVE_INFINITY };
     return { used, endsInMs: Math.min(endsAt - clock(), window.windowMs) };
   }
 
   return {
-    /** The number of windows in memory. */
     get size() {
       return begun.size;
     },
     of: useOf,
-    /** Adds to a window, and returns its new use. A negative count gives back, unless the window has ended. */
+    /** Returns the new use of the window. A negative count gives back, unless the window has ended. */
     add(window: LimitWindow, count: number): WindowUse {
       const known = running(nameOf(window));
       if (known) {
@@ -53,7 +49,6 @@ export function createWindows() {
       }
       return useOf(window);
     },
-    /** Restores a window of an earlier process. */
     restore: (window: Omit<LimitWindow, "windowMs">, { used, endsInMs }: WindowUse) =>
       begin(nameOf(window), used, endsInMs),
   };

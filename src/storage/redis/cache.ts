@@ -4,27 +4,20 @@ import type { ValueFormat } from "../value-format.ts";
 import type { Redis } from "./connection.ts";
 
 interface RedisCacheOptions<T> {
-  /** The approximate size in Redis's memory, in bytes, if answers have the average size. 0: the cache keeps nothing. */
+  /** The approximate size in Redis's memory, if answers have the average size. 0: the cache keeps nothing. */
   readonly bytes: number;
   readonly format: ValueFormat<T>;
 }
 
-/**
- * The average size of an answer in Redis with its key and overhead, in bytes. One line at depth 14 takes 1100 bytes, and answers
- * with more lines take more.
- */
+/** One line at depth 14 takes 1100 bytes in Redis with its key and overhead, and answers with more lines take more. */
 const bytesPerAnswer = 1600;
-/**
- * The maximum length of an answer's text, in characters. Longer texts are not kept. The text of ten lines at depth 30 is half as
- * long.
- */
+/** Longer texts are not kept. The text of ten lines at depth 30 is half as long. */
 const charactersMax = 32_768;
 const dayMs = 86_400_000;
 
 /**
- * Creates a cache of answers that all nodes share. Like an engine's hash table, it has a fixed number of places. The hash of a
- * key selects the place, and a new answer replaces the old answer there. This bounds the memory without a list of answers, and
- * each read or write is one command. A place also stores the hash of its key, so a different key with the same place is a miss.
+ * Has a fixed number of places, like an engine's hash table, which bounds the memory without a list of answers. The hash of a key
+ * selects its place, and a new answer replaces the old one there. A place also stores the hash, so another key is a miss.
  */
 export function createRedisCache<T>(redis: Redis, { bytes, format }: RedisCacheOptions<T>): SharedAnswers<T> {
   const places = Math.floor(bytes / bytesPerAnswer);
@@ -55,12 +48,11 @@ export function createRedisCache<T>(redis: Redis, { bytes, format }: RedisCacheO
   };
 }
 
-/** Returns the name of a key or a search in Redis, in hexadecimal. Each version of the format has its own names. */
+/** Returns the name of a key or a search in Redis. Each version of the format has its own names. */
 export function nameOf(key: string, { version }: Pick<ValueFormat<unknown>, "version">): string {
   return hash("sha256", `${version}|${key}`, "hex").slice(0, 40);
 }
 
-/** Returns the value in a text, or undefined if the text is not such a value. */
 export function valueFrom<T>(text: string, { read }: Pick<ValueFormat<T>, "read">): T | undefined {
   try {
     return read(JSON.parse(text));

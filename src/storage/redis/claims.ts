@@ -6,27 +6,24 @@ import { nameOf, valueFrom } from "./cache.ts";
 import { type Redis, redisScript } from "./connection.ts";
 import { listOf } from "./replies.ts";
 
-/** The times of claims, in milliseconds. */
 const claimTimes = {
-  /** The time after which a claim expires if its node does not renew it. */
+  /** A claim expires after this time if its node does not renew it. */
   leaseMs: 1200,
   renewMs: 400,
   /** The interval at which a waiting node looks for the answer. */
   pollMs: 50,
 } as const;
 
-/** The time for which an answer is stored for the nodes that wait for it, in milliseconds. */
+/** An answer is stored for this time for the nodes that wait for it. */
 const answerMs = 10_000;
 
 interface RedisClaimsOptions<T> {
   readonly format: ValueFormat<T>;
-  /** The times of claims. Tests use shorter times. */
+  /** Tests use shorter times. */
   readonly times?: Partial<{ readonly [Time in keyof typeof claimTimes]: number }>;
 }
 
-/**
- * Renews a claim of this node, or ends it if the time is 0. Does nothing if the claim has expired and another node has taken it.
- */
+/** Renews a claim, or ends it if the time is 0. Does nothing if another node has taken it. */
 const renewScript = redisScript(
   "renew_claim",
   `
@@ -36,8 +33,7 @@ end`,
 );
 
 /**
- * Creates the claims on searches in Redis, which has the following names.
- *
+ * Names in Redis:
  * - `claim:<search>` is a text: the id of the claim. It expires if the node that holds the claim is killed or cut off.
  * - `found:<id>` is a text: the answer that was found under this claim, for the nodes that wait for it.
  */
@@ -47,7 +43,7 @@ export function createRedisClaims<T>(
 ): SearchClaims<T> {
   const { leaseMs, renewMs, pollMs } = { ...claimTimes, ...times };
 
-  /** Renews a claim, or ends it if `ms` is 0. If this fails, the claim expires. */
+  /** A claim ends if `ms` is 0. If renewing fails, the claim expires. */
   const renew = (key: string, id: string, ms: number) =>
     void redis.run(renewScript, [key], [id, ms]).catch(() => {});
 
@@ -57,8 +53,7 @@ export function createRedisClaims<T>(
       if (signal.aborted) {
         return undefined;
       }
-      // This is not a brief call: if it fails, this node searches too, and a search takes longer than the timeout of a normal
-      // call.
+      // This call is not brief: if it fails, this node searches too, and a search takes longer than a normal timeout.
       const reply = await redis.ask("MGET", [key, `found:${id}`]).catch(() => []);
       const [holder, found] = listOf(reply);
       if (typeof found === "string") {

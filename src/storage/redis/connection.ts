@@ -8,44 +8,33 @@ import { inSpan } from "../../tracing/spans.ts";
 import { StoreUnavailable } from "../ports.ts";
 import { textsOf } from "./replies.ts";
 
-/** Timeouts and intervals, in milliseconds. */
 const redisTimes = {
-  /**
-   * The longest wait for a reply. If a reply takes longer, the connection counts as lost. The wait is a little shorter than the
-   * half second that callers are promised, because timers may fire late.
-   */
+  /** The longest wait for a reply: less than the promised half second, because timers may fire late. */
   operationMaxMs: 450,
-  /**
-   * The longest wait for a connection, and then for the replies to the commands that send the password and select the database.
-   */
+  /** The longest wait for a connection, and then for the replies about the password and the database. */
   connectMaxMs: 1000,
-  /**
-   * The longest wait of a brief call. The reply only saves the caller time, so waiting for a slow Redis must not cost more time
-   * than that.
-   */
+  /** The reply to a brief call only saves time, so waiting for a slow Redis must not cost more time than that. */
   briefMaxMs: 100,
-  /** The time for which no brief call is sent after one has failed. A slow Redis then delays only one of them in this time. */
+  /** The pause of brief calls after one has failed: a slow Redis delays only one of them in this time. */
   briefRestMs: 1000,
-  /** The interval between two probes. */
   heartbeatMs: 1000,
-  /** The shortest and the longest pause between two attempts to connect. The pause doubles each time. */
+  /** The pause between attempts to connect doubles each time. */
   retryMinMs: 50,
   retryMaxMs: 500,
 } as const;
 
-/** The type of the timeouts and intervals. Tests use shorter ones. */
+/** Tests use shorter timeouts and intervals. */
 export type RedisTimes = { readonly [Time in keyof typeof redisTimes]: number };
 
 interface RedisOptions {
-  /** URL of the server: `redis://user:password@host:6379/0`, or `rediss://` for TLS. */
+  /** The URL of the server: `redis://user:password@host:6379/0`, or `rediss://` for TLS. */
   readonly url: string;
-  /** The prefix of every key. */
   readonly prefix: string;
   readonly times?: Partial<RedisTimes>;
   readonly meter?: Pick<Meter, "redisOperation"> | undefined;
 }
 
-/** The health of the connection. `why` is for the operator, mostly in the words of Redis. */
+/** The reason `why` is for the operator, usually in the words of Redis. */
 type RedisHealth =
   | { readonly kind: "up" }
   /** Redis answers but rejects writes, because it is full or read-only, cannot save, or its user lacks a right. */
@@ -59,9 +48,8 @@ interface RedisChanges {
   refused: [why: string];
 }
 
-/** A script that Redis runs as one step. */
 export interface RedisScript {
-  /** Name of the script in metrics and traces, such as `find_key_by_hash`. */
+  /** The name in metrics and traces, such as `find_key_by_hash`. */
   readonly name: string;
   readonly source: string;
   readonly sha1: string;
@@ -72,44 +60,30 @@ export function redisScript(name: string, source: string): RedisScript {
 }
 
 /**
- * A Redis or Valkey server that several nodes share, over one connection. No call waits longer than `operationMaxMs`. No call is
- * queued: while Redis is down, every call fails at once. If a reply is lost, Redis may still have run the command.
+ * One connection to a Redis or Valkey that several nodes share. No call waits longer than `operationMaxMs`, and none is queued:
+ * while Redis is down, every call fails at once. If a reply is lost, Redis may still have run the command.
  */
 export interface Redis extends Disposable {
   readonly health: RedisHealth;
   readonly changes: EventEmitter<RedisChanges>;
-  /**
-   * Returns the time by Redis's clock, which all nodes share, in milliseconds since 1970. Returns undefined until Redis has
-   * answered once.
-   */
+  /** Returns milliseconds since 1970 by Redis's clock, which all nodes share; undefined until Redis has answered once. */
   now(): number | undefined;
-  /** Returns the deadline, by Redis's clock, of a call that is sent now. Returns undefined until Redis has answered once. */
+  /** Returns the deadline of a call that is sent now, by Redis's clock; undefined until Redis has answered once. */
   deadline(): number | undefined;
-  /**
-   * Sends one command. Keys come before all other arguments, and get the prefix.
-   *
-   * @throws StoreUnavailable
-   */
+  /** Sends one command. Keys come first, and get the prefix. Throws StoreUnavailable. */
   ask(command: string, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
-  /**
-   * Sends a command whose reply the caller can do without. Resolves with undefined if Redis is down or slow, or was slow a moment
-   * ago. Never rejects. A timeout leaves the connection open.
-   */
+  /** Never rejects: resolves with undefined if Redis is down or slow, or was so a moment ago. Keeps the connection open. */
   askBriefly(command: string, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
-  /**
-   * Runs a script. Sends its source only if Redis does not know the script.
-   *
-   * @throws StoreUnavailable
-   */
+  /** Sends the source only if Redis does not know the script. Throws StoreUnavailable. */
   run(script: RedisScript, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
 }
 
-/** Thrown if Redis cannot be used as configured, so that waiting would not help. The message contains no secret. */
+/** Redis cannot be used as configured, so waiting would not help. The message contains no secret. */
 export class RedisUnusable extends Error {}
 
-/** Thrown if a call was not sent to Redis, or if Redis did not reply or rejected it. */
+/** The call was not sent to Redis, or Redis did not reply or rejected it. */
 class RedisUnavailable extends StoreUnavailable {
-  /** The reason, for metrics: `away` if the call was not sent, `timeout`, `lost`, or an error code of Redis such as `oom`. */
+  /** For metrics: `away` if the call was not sent, `timeout`, `lost`, or an error code of Redis such as `oom`. */
   readonly reason: string;
 
   constructor(why: string, reason: string) {
@@ -124,7 +98,7 @@ class Timeout extends Error {
   }
 }
 
-/** Error codes of Redis that concern all writes or all commands. Every other error code concerns a single command. */
+/** Error codes of Redis that concern all writes or all commands. Every other code concerns a single command. */
 const refusals: Readonly<Record<string, "unwritable" | "down">> = {
   readonly: "unwritable",
   noreplicas: "unwritable",
@@ -135,19 +109,14 @@ const refusals: Readonly<Record<string, "unwritable" | "down">> = {
   busy: "down",
 };
 
-/** Error codes that show that another server may now be the primary. The name in the URL may lead to that server. */
+/** If Redis answers with these codes, another server may be the primary, to which the name in the URL may lead. */
 const movedPrimary: ReadonlySet<string | undefined> = new Set(["readonly", "noreplicas"]);
 
-/** The maximum number of distinct rejections of single commands that are reported. */
 const reportedMax = 20;
 
 type Client = ReturnType<typeof newClient>;
 
-/**
- * Connects to Redis. If Redis cannot be reached, attempts to connect continue without end, and the health has the reason.
- *
- * @throws RedisUnusable if the first attempt shows that a retry would not help
- */
+/** If Redis cannot be reached, retries without end; the health has the reason. Throws RedisUnusable if a retry would not help. */
 export async function openRedis({ url, prefix, times, meter }: RedisOptions): Promise<Redis> {
   const allTimes = { ...redisTimes, ...times };
   const { operationMaxMs, connectMaxMs, briefMaxMs, briefRestMs, heartbeatMs } = allTimes;
@@ -157,7 +126,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
   let health: RedisHealth = { kind: "down", why: "it was not reached yet" };
   let reason: string | undefined;
   let client: Client | undefined;
-  /** Difference between Redis's clock and `performance.now()`, in milliseconds. */
+  /** Redis's clock less `performance.now()`. */
   let aheadMs: number | undefined;
   let briefRestsUntil = Number.NEGATIVE_INFINITY;
 
@@ -174,10 +143,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     }
   }
 
-  /**
-   * Connects with a new client, which resolves the host name again. The old client cannot connect again: `destroy()` does not end
-   * an attempt to connect, and `connect()` would begin a second attempt.
-   */
+  /** Uses a new client, which resolves the host name again: `destroy()` does not end an old client's attempt to connect. */
   function connect(): void {
     const replaced = client;
     const fresh = newClient(url, allTimes);
@@ -219,7 +185,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     }
   }
 
-  /** Probes Redis. The probe writes, because a Redis that is full or read-only still answers reads. It also reads the clock. */
+  /** Writes, because a Redis that is full or read-only still answers reads. Also reads the clock. */
   function probe(): void {
     const probed = client;
     if (!probed?.isReady) {
@@ -243,11 +209,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     );
   }
 
-  /**
-   * Runs `work` on the connection. Counts, times and traces the call.
-   *
-   * @throws StoreUnavailable
-   */
+  /** Counts, times and traces a call. Throws StoreUnavailable. */
   async function call<T>(operation: Operation, work: (ready: Client) => Promise<T>): Promise<T> {
     const { command, script, isProbe = false } = operation;
     const startedAt = performance.now();
@@ -295,7 +257,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     }
   }
 
-  /** Updates the health after a failed call. The client's `error` event reports a lost connection, so it changes nothing here. */
+  /** The client's `error` event reports a lost connection, so that changes nothing here. */
   function noteFailure(error: unknown, hadFullTime: boolean, isProbe: boolean): void {
     const why = messageOf(error);
     const refused = refusals[codeOf(error)] ?? (isProbe ? "unwritable" : undefined);
@@ -368,9 +330,8 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
 }
 
 interface Operation {
-  /** Name of the command in capitals, such as `GET`. */
+  /** The command in capitals, such as `GET`. */
   readonly command: string;
-  /** The name of the script that the command runs. */
   readonly script?: string;
   readonly maxMs?: number | undefined;
   readonly isProbe?: boolean;
@@ -396,10 +357,7 @@ function newClient(url: string, { connectMaxMs, retryMinMs, retryMaxMs }: RedisT
   });
 }
 
-/**
- * Limits the wait for a reply. A reply that arrived while this process was busy still counts, because it is read before the
- * immediate runs.
- */
+/** A reply that arrived while this process was busy still counts, because it is read before the immediate runs. */
 async function bounded<T>(reply: Promise<T>, maxMs: number): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => setImmediate(() => reject(new Timeout(maxMs))), maxMs);
@@ -410,7 +368,7 @@ async function bounded<T>(reply: Promise<T>, maxMs: number): Promise<T> {
   }
 }
 
-/** Returns the code of an error in lower case: the first word of Redis's error, `timeout`, or `lost` if the connection failed. */
+/** Returns the first word of Redis's error in lower case, `timeout`, or `lost` if the connection failed. */
 function codeOf(error: unknown): string {
   if (error instanceof ErrorReply) {
     return (/^[A-Z]+/.exec(error.message)?.[0] ?? "ERR").toLowerCase();
@@ -420,12 +378,11 @@ function codeOf(error: unknown): string {
 
 function messageOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  // If all addresses of a name refuse the connection, Node's error has only a code. The error of a script ends with a line of the
-  // script, which is removed.
+  // If all addresses of a name refuse, Node's error has only a code. The error of a script ends with a line of the script.
   return (message || code || "the connection failed").replace(/ script: .*/, "").slice(0, 300);
 }
 
-/** True if waiting would not help, because the URL, the rights or the certificate are wrong, or the server is not a primary. */
+/** True if waiting would not help: the URL, the rights or the certificate are wrong, or the server is not a primary. */
 function isUnusable(error: unknown): boolean {
   return error instanceof ErrorReply
     ? /^(WRONGPASS|NOAUTH|NOPERM|NOPROTO|READONLY|MOVED|CLUSTERDOWN|ERR (unknown command|.*DB index))/.test(

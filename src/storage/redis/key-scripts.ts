@@ -1,9 +1,7 @@
 import { redisScript } from "./connection.ts";
 
 /**
- * Functions that all scripts of this file share. Redis has the following names, each after the prefix that a script gets as its
- * first key. None of them expires: `prune` deletes API keys that have ended.
- *
+ * The names in Redis, after the prefix that a script gets as its first key. None expires: `prune` deletes ended API keys.
  * - `id:<id>` is a hash: the record of a key, its network, and its idempotency key (`wish`).
  * - `hash:<hash>` is a text: the id of the key with this hash.
  * - `all` is a sorted set: the ids of all keys by the time of creation.
@@ -60,16 +58,10 @@ local function forgetEnded(revokedBefore, unusedSince, max)
 end
 `;
 
-/**
- * The number of ended keys that are deleted to make room for a new one. More than one are deleted, so that the next requests find
- * room too.
- */
+/** The ended keys that are deleted to make room for a new one. The next requests find room too. */
 const roomFor = 20;
 
-/**
- * Creates a key. Argument: JSON with the fields of the record, and with the terms of a self-service key. Returns the outcome,
- * named as in `Issued`, or `taken` if the id or hash exists.
- */
+/** Argument: JSON with the record and the terms. Returns a kind of `Issued`, or `taken` if the id or hash exists. */
 export const createScript = redisScript(
   "create_key",
   `${prelude}
@@ -145,7 +137,7 @@ return {'created'}
 `,
 );
 
-/** Finds a key. Argument: a hash. Returns the record, or an empty list. */
+/** Argument: a hash. Returns the record, or an empty list. */
 export const findByHashScript = redisScript(
   "find_key_by_hash",
   `${prelude}
@@ -154,7 +146,7 @@ return id and record(id) or {}
 `,
 );
 
-/** Revokes a key. Arguments: id, time. Returns 1 if there is such a key. */
+/** Arguments: id, time. Returns 1 if there is such a key. */
 export const revokeScript = redisScript(
   "revoke_key",
   `${prelude}
@@ -169,7 +161,7 @@ return 1
 `,
 );
 
-/** Stores the times at which keys were last used. Arguments: an id and a time for each key. */
+/** Arguments: an id and a time of last use for each key. */
 export const touchScript = redisScript(
   "touch_keys",
   `${prelude}
@@ -185,10 +177,7 @@ return 1
 `,
 );
 
-/**
- * Deletes ended keys. Arguments: `revokedBefore`, `unusedSince`, and the maximum number of keys to delete. Returns the number of
- * deleted keys.
- */
+/** Arguments: `revokedBefore`, `unusedSince`, the maximum number of keys. Returns the number of deleted keys. */
 export const pruneScript = redisScript(
   "prune_keys",
   `${prelude}
@@ -196,10 +185,7 @@ return forgetEnded(ARGV[1], ARGV[2], tonumber(ARGV[3]))
 `,
 );
 
-/**
- * Stores the check value of a pepper, unless there are valid keys that were hashed with another pepper. Argument: the check
- * value. Returns the value that is then stored.
- */
+/** Argument: the check value. Keeps a stored value if valid keys were hashed with it. Returns the value that is then stored. */
 export const pepperScript = redisScript(
   "keep_pepper",
   `local keys, value = KEYS[1], ARGV[1]

@@ -20,20 +20,14 @@ import { listOf, textsOf } from "./replies.ts";
 /** The beginning of the name of every key in Redis, after the prefix. */
 const name = "keys:";
 
-/**
- * The maximum number of API keys that are read or written together. A script for this many keys occupies Redis for a millisecond.
- */
+/** A script for this many API keys occupies Redis for a millisecond. */
 const atOnce = 250;
 
-/** Creates a store of API keys in Redis, which all nodes share. Its keys do not expire, so Redis must not evict them. */
+/** API keys do not expire, so Redis must not evict them. */
 export function createRedisKeyStore(redis: Redis): KeyStore {
   const isDown = () => redis.health.kind === "down";
 
-  /**
-   * Runs a script that writes.
-   *
-   * @throws OutcomeUnknown if the script was sent and the connection was lost before the reply
-   */
+  /** Throws OutcomeUnknown if the connection was lost after the script was sent and before the reply. */
   async function write(script: RedisScript, args: readonly (string | number)[]): Promise<unknown> {
     const wasDown = isDown();
     try {
@@ -94,7 +88,6 @@ export function createRedisKeyStore(redis: Redis): KeyStore {
   };
 }
 
-/** Returns the argument of `createScript`. */
 function argumentsFrom(record: KeyRecord, terms: IssueTerms | undefined) {
   const { network, idempotencyKey } = terms ?? {};
   return {
@@ -128,12 +121,7 @@ function tooMany([of, oldest]: readonly unknown[], terms: IssueTerms | undefined
     : { kind: "too_many", of: "network", max: network?.max ?? 0, againAt };
 }
 
-/**
- * Returns the record in a reply of Redis, or undefined if there is no key.
- *
- * @param reply fields of a hash: an object from a command; a list of name, value, name, value from a script; empty if there is no
- * key
- */
+/** The fields are an object in the reply of a command, and a list of names and values in that of a script; empty if no key. */
 function recordFrom(reply: unknown): KeyRecord | undefined {
   const texts = (Array.isArray(reply) ? reply : Object.entries(reply ?? {}).flat()).map(String);
   const fields = new Map(texts.flatMap((text, at) => (at % 2 === 0 ? [[text, texts[at + 1] ?? ""]] : [])));

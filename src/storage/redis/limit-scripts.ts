@@ -1,13 +1,9 @@
 import { redisScript } from "./connection.ts";
 
 /**
- * Functions that all scripts of this file share. Redis has the following names.
- *
+ * The names in Redis. All times are by Redis's clock.
  * - `window:<rate> <subject>` is a hash: the `used` part of a window. It expires when the window ends.
- * - `places:<subject>` is a sorted set: the searches in flight, by the time when their place becomes free unless their node renews
- *   it.
- *
- * Each script gets its numbers as JSON, or in the order that its comment gives. All times are in milliseconds, by Redis's clock.
+ * - `places:<subject>` is a sorted set: the searches in flight, by the time when their place expires.
  */
 const prelude = `
 local function clock()
@@ -41,12 +37,10 @@ end
 `;
 
 /**
- * Admits a request, or counts nothing. If Redis was stalled and runs the script after its deadline, the script changes nothing:
- * its caller no longer waits, and a place without an owner would be held for seconds.
- *
- * Keys: the places of the subject, windows of engine time, windows of requests. Argument: see {@link EnterArguments}. Returns
- * `late`; `busy` with the time and the places; `exhausted` with the uses of engine time; `full` with the uses of requests; or
- * `admitted` with the place and the uses of requests.
+ * Admits a request, or counts nothing. After its deadline, changes nothing, because its caller no longer waits.
+ * Keys: the places of the subject, windows of engine time, windows of requests. Argument: {@link EnterArguments}. Returns `late`;
+ * `busy` with the time and the places; `exhausted` with the uses of engine time; `full` with the uses of requests; or `admitted`
+ * with the place and the uses of requests.
  */
 export const enterScript = redisScript(
   "enter",
@@ -93,16 +87,12 @@ return {'admitted', place, uses}
 `,
 );
 
-/** The argument of the script that admits a request. Times are in milliseconds. */
 export interface EnterArguments {
   /** The time after which the caller no longer waits for the reply; undefined until Redis's clock is known. */
   readonly latestMs: number | undefined;
-  /** The maximum number of places; undefined if the request takes no place. */
+  /** Undefined if the request takes no place. */
   readonly concurrent: number | undefined;
-  /**
-   * The beginning of the place's name. The name ends with the time at which the place was taken, and the expected time of the
-   * search.
-   */
+  /** The beginning of the place's name, which ends with the time at which it was taken and the expected time of the search. */
   readonly name: string;
   readonly expectedMs: number;
   readonly heldMs: number;
@@ -111,11 +101,7 @@ export interface EnterArguments {
   readonly count: number;
 }
 
-/**
- * Frees a place, adds engine time to windows, and gives requests back to windows.
- *
- * Keys: the places of the subject, the windows of engine time, the windows of requests. Argument: see {@link LeaveArguments}.
- */
+/** Keys: the places of the subject, windows of engine time, windows of requests. Argument: {@link LeaveArguments}. */
 export const leaveScript = redisScript(
   "leave",
   `${prelude}
@@ -142,10 +128,7 @@ export interface LeaveArguments {
   readonly count: number;
 }
 
-/**
- * Renews places. Keys: the sorted sets of the places. Arguments: the time until the places expire, in milliseconds, then one
- * place for each key.
- */
+/** Keys: the sorted sets of places. Arguments: the milliseconds until the places expire, then one place for each key. */
 export const holdScript = redisScript(
   "hold",
   `${prelude}
@@ -157,10 +140,10 @@ end
 `,
 );
 
-/** Adds to a window. Key: the window. Arguments: an amount and the length of the window. Returns the use of the window. */
+/** Key: the window. Arguments: an amount and the length of the window. Returns the use of the window. */
 export const addScript = redisScript("add", `${prelude} return add(KEYS[1], ARGV[1], tonumber(ARGV[2]))`);
 
-/** Returns the uses of windows. Keys: the windows. */
+/** Keys: the windows. */
 export const usesScript = redisScript(
   "uses",
   `${prelude}

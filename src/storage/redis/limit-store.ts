@@ -20,16 +20,16 @@ import {
 } from "./limit-scripts.ts";
 import { listOf, textsOf } from "./replies.ts";
 
-/** The time after which a place becomes free if its node does not renew it, in milliseconds. */
+/** A place becomes free after this time if its node does not renew it. */
 const defaultHeldMs = 8000;
 
-/** The number of times that a node renews a place before the place would expire. */
+/** A node renews a place this often before it would expire. */
 const renewals = 4;
 
-/** The interval at which a caller that waits for a place tries again, in milliseconds. */
+/** A caller that waits for a place tries again at this interval. */
 const pollMs = 100;
 
-/** The maximum number of places that one script renews. */
+/** One script renews at most this number of places. */
 const heldAtOnce = 250;
 
 export interface LimitStoreOptions {
@@ -38,10 +38,7 @@ export interface LimitStoreOptions {
 
 interface RedisLimitStore extends LimitStore, AsyncDisposable {}
 
-/**
- * Creates a limit store in Redis. Each change is sent once: if the connection breaks, one request too many may be counted, or
- * some engine time may be lost. Disposing of the store waits until Redis has received the last change.
- */
+/** Sends each change once: if the connection breaks, one request too many may count, or engine time may be lost. */
 export function createRedisLimitStore(
   redis: Redis,
   { heldMs = defaultHeldMs }: LimitStoreOptions = {},
@@ -52,7 +49,7 @@ export function createRedisLimitStore(
   const held = new Map<string, string>();
   let lastLeave: Promise<unknown> = Promise.resolve();
 
-  /** Renews the places of this node. If this fails, the next call renews them. */
+  /** If renewing fails, the next call renews the places. */
   function hold(): void {
     const all = redis.health.kind === "up" ? [...held] : [];
     for (let at = 0; at < all.length; at += heldAtOnce) {
@@ -167,10 +164,6 @@ function useFrom(reply: unknown, { windowMs }: LimitWindow): WindowUse {
   return left > 0 ? { used, endsInMs: Math.min(left, windowMs) } : { used: 0, endsInMs: windowMs };
 }
 
-/**
- * Returns the search that holds a place. The name of a place ends with the time at which it was taken, and the expected time of
- * its search.
- */
 function runningFrom(place: string, now: number) {
   const [startedAt, expectedMs] = place.split(":").slice(-2).map(Number);
   return { expectedMs: expectedMs ?? 0, elapsedMs: Math.max(0, now - (startedAt ?? now)) };

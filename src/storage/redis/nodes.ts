@@ -2,42 +2,37 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Redis, redisScript } from "./connection.ts";
 import { textsOf } from "./replies.ts";
 
-/** The report that a node sends every few seconds. */
 export interface NodeReport {
-  /** Id of the node, which is new after each start. */
+  /** The id is new after each start of the node. */
   readonly id: string;
-  /** Address of the node, such as `http://node-1:8080`. */
+  /** The address of the node, such as `http://node-1:8080`. */
   readonly address: string;
-  /** The version of Kibitz. */
   readonly version: string;
-  /** Time since the node became ready, in milliseconds. */
+  /** The time since the node became ready. */
   readonly upMs: number;
   readonly slots: number;
-  /** The number of searches that have a slot; the next field is the number of searches that wait for one. */
   readonly running: number;
   readonly waiting: number;
 }
 
 interface NodesOptions {
-  /** The id of this node. */
   readonly id: string;
-  /** Interval between two announcements, in milliseconds. If three in a row fail, the node counts as gone. */
+  /** If three announcements in a row fail, the node counts as gone. */
   readonly everyMs: number;
 }
 
-/** The nodes that share a Redis. Disposing of this object removes this node. */
+/** Disposing of this object removes this node. */
 export interface Nodes extends AsyncDisposable {
   /** The number of nodes when they were last counted, at least 1. */
   readonly count: number;
-  /** Starts to send the reports of this node. */
   announce(report: () => Omit<NodeReport, "id">): void;
 }
 
-/** Name of the sorted set of nodes. A node's score is the time when it counts as gone, by Redis's clock. */
+/** In this sorted set, a node's score is the time when it counts as gone, by Redis's clock. */
 const listKey = "nodes";
 const keyOf = (id: string) => `node:${id}`;
 
-/** Announces a node. Returns the number of nodes. */
+/** Returns the number of nodes. */
 const announceScript = redisScript(
   "announce_node",
   `
@@ -50,7 +45,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return redis.call('ZCARD', KEYS[1])`,
 );
 
-/** Joins the nodes that share a Redis. This node counts from its first announcement on, which is sent at once. */
+/** This node counts from its first announcement on, which is sent at once. */
 export function joinNodes(redis: Redis, { id, everyMs }: NodesOptions): Nodes {
   let count = 1;
   let reportOf: (() => Omit<NodeReport, "id">) | undefined;
@@ -85,11 +80,7 @@ export function joinNodes(redis: Redis, { id, everyMs }: NodesOptions): Nodes {
   };
 }
 
-/**
- * Returns the reports of all nodes that have sent one, in the order of their addresses.
- *
- * @throws StoreUnavailable
- */
+/** Returns the reports in the order of the nodes' addresses. Throws StoreUnavailable. */
 export async function readNodes(redis: Redis): Promise<readonly NodeReport[]> {
   const ids = textsOf(await redis.ask("ZRANGE", [listKey], [0, -1]));
   const texts = ids.length === 0 ? [] : textsOf(await redis.ask("MGET", ids.map(keyOf)));

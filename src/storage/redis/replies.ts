@@ -1,8 +1,4 @@
-/**
- * Returns a reply that must be a list.
- *
- * @throws TypeError if the reply is not a list, because another program has written to the keys of the script
- */
+/** Throws if the reply is not a list, because another program has written to the keys of the script. */
 export function listOf(reply: unknown): readonly unknown[] {
   if (!Array.isArray(reply)) {
     throw new TypeError(`Redis has answered ${typeof reply} in the place of a list`);

@@ -7,32 +7,29 @@ import type { ValueFormat } from "../value-format.ts";
 import { inodeOf, isBusy, keepPrivate, makeFolder, transaction } from "./database.ts";
 
 export interface AnswerStoreOptions<T> {
-  /** The maximum size of the file, in bytes. The write-ahead log beside it takes some megabytes more. */
+  /** The maximum size of the file. The write-ahead log beside it takes some megabytes more. */
   readonly bytes: number;
   readonly format: ValueFormat<T>;
   readonly watch?: StoreWatch;
-  /** The longest time until a value is written, in milliseconds. If the process is killed, the values of this time are lost. */
+  /** Values are written after this time at most. If the process is killed, the values of this time are lost. */
   readonly flushMs?: number;
-  /** The time until the file is tried again after a failure, or while another process has locked it, in milliseconds. */
+  /** The file is tried again after this time if it has failed, or if another process has locked it. */
   readonly retryMs?: number;
 }
 
-/**
- * Name of the file of answers, which is in the folder of the database of keys. It is a separate file, because it may be deleted.
- */
+/** The file is in the folder of the database of keys, but separate, because it may be deleted. */
 export const answerFileName = "answers.db";
 
-/** The maximum number of rows in one transaction, which takes a millisecond. */
+/** A transaction of this many rows takes a millisecond. */
 const rowsAtOnce = 16;
-/** The pause between two transactions if more rows wait, in milliseconds. */
+/** The pause between two transactions if more rows wait. */
 const pauseMs = 2;
-/** The maximum number of values that wait to be written. If the file cannot be written for long, further values are lost. */
+/** If the file cannot be written for long, further values are lost. */
 const waitingMax = 2000;
 
 /**
- * Opens a cache of answers in SQLite. A read takes some microseconds. Values are written in the background, and nothing waits for
- * a lock. If the file is full, the oldest rows are deleted. After any error other than a lock, the file is deleted and created
- * anew.
+ * A read takes some microseconds. Values are written in the background, and nothing waits for a lock. If the file is full, the
+ * oldest rows are deleted. After any error other than a lock, the file is deleted and created anew.
  */
 export function openSqliteAnswerStore<T>(
   folder: string,
@@ -49,7 +46,7 @@ export function openSqliteAnswerStore<T>(
   const valueFrom = (text: string | undefined) =>
     text === undefined ? undefined : format.read(JSON.parse(text));
 
-  /** Runs `work` on the file, and opens the file first if necessary. Returns undefined after a failure. */
+  /** Opens the file first if necessary. Returns undefined after a failure. */
   function use<R>(work: (file: AnswerFile) => R): R | undefined {
     try {
       file ??= openAnswerFile(folder, path, bytes);
@@ -137,12 +134,12 @@ export function openSqliteAnswerStore<T>(
   };
 }
 
-/** The open file. Its functions throw the errors of SQLite. */
+/** The functions throw the errors of SQLite. */
 interface AnswerFile {
   readonly database: DatabaseSync;
   readonly inode: number | undefined;
   find(key: Uint8Array): string | undefined;
-  /** Adds or replaces rows, and deletes the oldest rows to make room for them. Either all changes take effect or none. */
+  /** Adds or replaces rows, and deletes the oldest rows to make room. Either all changes take effect or none. */
   write(rows: readonly (readonly [key: Uint8Array, text: string])[]): true;
 }
 

@@ -4,10 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreUnavailable, type StoreWatch, unwatched } from "../ports.ts";
 
-/**
- * The migrations, each of which brings the database to the next version. A released migration never changes: a change is a new
- * migration.
- */
+/** A released migration never changes: a change is a new migration. */
 const migrations: readonly string[] = [
   `CREATE TABLE api_key (
      id TEXT PRIMARY KEY,
@@ -45,21 +42,17 @@ const migrations: readonly string[] = [
   "CREATE TABLE pepper_check (value TEXT NOT NULL) STRICT;",
 ];
 
-/** Returns the absolute path of the database in a folder. */
 export function databaseFile(folder: string): string {
   return resolve(folder, "kibitz.db");
 }
 
-/** The default of the longest wait for another process's lock, in milliseconds. */
+/** The default of the longest wait for another process's lock. */
 export const defaultBusyMaxMs = 5000;
 
-/**
- * The pause between two attempts while another process has locked the database, in milliseconds. SQLite's own wait would block
- * the thread.
- */
+/** The pause between attempts while the database is locked. SQLite's own wait would block the thread. */
 const busyRetryMs = 10;
 
-/** Thrown if the folder or its database cannot be used. The message has the reason. */
+/** The folder or its database cannot be used. The message has the reason. */
 export class StoreUnusable extends Error {
   /** True if a newer Kibitz has written the database, so that nothing is wrong with it. */
   get isNewer(): boolean {
@@ -72,15 +65,11 @@ class NewerDatabase extends Error {}
 export interface DatabaseOptions {
   /** Called after every read and write, with its result. */
   readonly watch?: StoreWatch;
-  /** The longest wait for another process's lock, in milliseconds. */
+  /** The longest wait for another process's lock. */
   readonly busyMaxMs?: number;
 }
 
-/**
- * Opens the database in a folder. Creates the folder and the database if they do not exist.
- *
- * @throws StoreUnusable
- */
+/** Creates the folder and the database if they do not exist. Throws StoreUnusable. */
 export function openDatabase(folder: string, options?: DatabaseOptions): Database {
   const file = databaseFile(folder);
   try {
@@ -92,8 +81,7 @@ export function openDatabase(folder: string, options?: DatabaseOptions): Databas
       keepPrivate(file);
       database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
       migrate(database);
-      // During the start, SQLite itself waits for locks. From now on, `read` and `write` wait, and the thread serves other
-      // requests in the meantime.
+      // During the start, SQLite itself waits for locks. Later `read` and `write` wait, and the thread serves other requests.
       database.exec("PRAGMA busy_timeout = 0");
       return database;
     } catch (error) {
@@ -105,9 +93,7 @@ export function openDatabase(folder: string, options?: DatabaseOptions): Databas
   }
 }
 
-/**
- * The open database. Statements must run within `read` and `write`, which retry while another process has locked the database.
- */
+/** Run statements within `read` and `write`, which retry while another process has locked the database. */
 export class Database extends DatabaseSync {
   readonly #watch: StoreWatch;
   readonly #busyMaxMs: number;
@@ -120,20 +106,12 @@ export class Database extends DatabaseSync {
     this.#inode = inodeOf(file);
   }
 
-  /**
-   * Runs statements that only read.
-   *
-   * @throws StoreUnavailable
-   */
+  /** Throws StoreUnavailable. */
   read<T>(work: () => T): Promise<T> {
     return this.#retried("read", work);
   }
 
-  /**
-   * Runs statements that write. Either all of them take effect or none.
-   *
-   * @throws StoreUnavailable
-   */
+  /** Runs all statements or none. Throws StoreUnavailable. */
   write<T>(work: () => T): Promise<T> {
     return this.#retried("write", () => {
       const file = this.location();
@@ -147,11 +125,7 @@ export class Database extends DatabaseSync {
     });
   }
 
-  /**
-   * Reads and writes without a change. It shows that the database has failed, or works again, even if nothing else writes.
-   *
-   * @throws StoreUnavailable
-   */
+  /** Shows that the database has failed, or works again, even if nothing else reads or writes. Throws StoreUnavailable. */
   async probe(): Promise<void> {
     await this.read(() => this.prepare("SELECT 1 FROM api_key LIMIT 1").get());
     // A newer Kibitz may have migrated the database in the meantime.
@@ -181,10 +155,7 @@ export class Database extends DatabaseSync {
   }
 }
 
-/**
- * Creates a folder and its parents, to which only their owner has access. The recursive option of Node's mkdir (26.10) never
- * returns if a parent is in `/proc`.
- */
+/** Only the owner gets access. The recursive option of Node's mkdir (26.10) never returns if a parent is in `/proc`. */
 export function makeFolder(folder: string): void {
   if (existsSync(folder)) {
     return;
@@ -210,8 +181,7 @@ export function keepPrivate(file: string): void {
 }
 
 function migrate(database: DatabaseSync): void {
-  // If the version is current, nothing is written: the start does not wait for a lock, and does not fail because the disk is
-  // full.
+  // Write nothing if the version is current: the start then does not wait for a lock, or fail because the disk is full.
   if (versionOf(database) === migrations.length) {
     return;
   }
@@ -234,7 +204,7 @@ function versionOf(database: DatabaseSync): number {
   return Number(database.prepare("PRAGMA user_version").get()?.user_version);
 }
 
-/** Runs writes in one transaction. Either all of them take effect or none. */
+/** Either all writes of a transaction take effect or none. */
 export function transaction<T>(database: DatabaseSync, run: () => T): T {
   database.exec("BEGIN IMMEDIATE");
   try {
@@ -250,7 +220,7 @@ export function transaction<T>(database: DatabaseSync, run: () => T): T {
   }
 }
 
-/** Returns the inode of a file, with which a deleted or replaced file is noticed. Returns undefined if there is no file. */
+/** Returns the inode, by which a deleted or replaced file is noticed; undefined if there is no file. */
 export function inodeOf(file: string | null): number | undefined {
   return file === null ? undefined : statSync(file, { throwIfNoEntry: false })?.ino;
 }
@@ -265,10 +235,7 @@ export function isBusy(error: unknown): boolean {
   return resultCodeOf(error) === 5;
 }
 
-/**
- * Result codes of failures that are not mistakes in the statement: busy, locked, no memory, read-only, broken disk, corrupt,
- * full, cannot open, lock protocol, no database.
- */
+/** Not mistakes in a statement: busy, locked, memory, read-only, disk, corrupt, full, cannot open, lock protocol, no database. */
 const unavailable: ReadonlySet<number> = new Set([5, 6, 7, 8, 10, 11, 13, 14, 15, 26]);
 
 function isUnavailable(error: unknown): boolean {

@@ -1,10 +1,9 @@
 import type { EndedKeys, Issued, IssueTerms, KeyRecord, KeyStore } from "../ports.ts";
 import type { Database } from "./database.ts";
 
-/** The number of ended keys that are deleted together if there is no room for a new key. */
+/** The ended keys that are deleted together if there is no room for a new key. */
 const endedAtOnce = 20;
 
-/** Creates a store of API keys in SQLite. */
 export function createSqliteKeyStore(database: Database): KeyStore {
   const insert = database.prepare(
     `INSERT INTO api_key
@@ -49,14 +48,13 @@ export function createSqliteKeyStore(database: Database): KeyStore {
 
   const isFull = (max: number) => Number(kept.get()?.kept) >= max;
 
-  /** Deletes ended keys, and returns the number of deleted keys. */
   function forgetEnded({ revokedBefore, unusedSince }: EndedKeys, max: number): number {
     return ended
       .all({ revokedBefore, unusedSince, max })
       .reduce((sum, { rowid }) => sum + Number(forget.run(Number(rowid)).changes), 0);
   }
 
-  /** Applies the terms of a self-service key. Returns the outcome if they permit no new key, otherwise undefined. */
+  /** Returns undefined if the terms permit a new key. */
   function settled({ hash, issuedTo, createdAt }: KeyRecord, terms: IssueTerms): Issued | undefined {
     const { quota, network, idempotencyKey } = terms;
     const within = { since: createdAt - quota.windowMs, until: createdAt + quota.windowMs };

@@ -1,7 +1,6 @@
 import type { UsageStore } from "../ports.ts";
 import type { Database } from "./database.ts";
 
-/** Creates a store of engine time in SQLite. */
 export function createSqliteUsageStore(database: Database): UsageStore {
   const add = database.prepare(
     `INSERT INTO engine_time (rate, subject, engine_ms, resets_at) VALUES (:rate, :subject, :engineMs, :resetsAt)
