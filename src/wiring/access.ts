@@ -22,7 +22,6 @@ import { loadPlans } from "./plans.ts";
 import { connectRedis } from "./redis.ts";
 import type { Config } from "./settings.ts";
 
-/** The intervals and waiting times of the stores, in milliseconds. */
 export const accessTimes = {
   /** The time between two writes of usage. A killed process loses the usage of this time. */
   flushMs: 3000,
@@ -32,18 +31,12 @@ export const accessTimes = {
   busyMaxMs: defaultBusyMaxMs,
 } as const;
 
-/** The {@link accessTimes}, which tests make short. */
 export type AccessTimes = { readonly [Time in keyof typeof accessTimes]: number };
 
-/** The stores of keys and limits. */
 export interface OpenedStores {
   readonly stores: AccessOptions["stores"];
   readonly shared?: SharedAccess;
-  /**
-   * Checks whether a store that failed works again. Called regularly.
-   *
-   * @throws StoreUnavailable if it does not
-   */
+  /** Checks whether a store that failed works again. Throws StoreUnavailable if it does not. */
   probe?(): Promise<void>;
 }
 
@@ -54,18 +47,10 @@ interface OpenAccessOptions {
   readonly degraded?: Degraded | undefined;
 }
 
-/**
- * The time after which expired and revoked keys are deleted for the first time, in milliseconds. A clock that was wrong at boot
- * is right by then.
- */
+/** The time before ended keys are first deleted, when a clock that was wrong at boot is right. */
 const pruneAfterMs = 3_600_000;
 
-/**
- * Opens keys and limits, in the database of the data folder or in the Redis that nodes share. Disposing of the result writes the
- * latest usage.
- *
- * @throws ConfigError if the plans or the data folder cannot be used
- */
+/** Disposing of the result writes the latest usage. Throws ConfigError if the plans or the data folder cannot be used. */
 export async function openAccess(
   config: Config,
   log: Log,
@@ -141,11 +126,7 @@ export async function openAccess(
   });
 }
 
-/**
- * Opens the stores of a node with a database of its own.
- *
- * @throws ConfigError if the data folder cannot be used
- */
+/** @throws ConfigError if the data folder cannot be used */
 function openOwn(
   config: Config,
   log: Log,
@@ -169,24 +150,17 @@ function openOwn(
   };
 }
 
-/** The opened store of keys. */
 export interface OpenedKeys extends AsyncDisposable {
   readonly keys: KeyStore;
   /** The place of the keys, as {@link placeOfKeys} describes it. */
   readonly place: string;
   /** True if the database was created just now. */
   readonly isNew: boolean;
-  /**
-   * Returns the time of the clock that all nodes share, in milliseconds since 1970; undefined if this machine's clock is used.
-   */
+  /** The clock that all nodes share, in milliseconds since 1970; undefined if this machine's clock is used. */
   now(): number | undefined;
 }
 
-/**
- * Opens only the store of keys, for commands.
- *
- * @throws ConfigError if the settings cannot be used, if Redis is unreachable, or if the keys were made with another pepper
- */
+/** @throws ConfigError if the settings cannot be used, Redis is unreachable, or the keys were made with another pepper */
 export async function openKeys(config: Config): Promise<OpenedKeys> {
   await using open = new AsyncDisposableStack();
   const place = placeOfKeys(config);
@@ -203,7 +177,7 @@ export async function openKeys(config: Config): Promise<OpenedKeys> {
   return { keys, now: () => redis?.now(), place, isNew, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** Describes for people where the keys are: the absolute path of the database, or Redis without its password. */
+/** The absolute path of the database, or the URL of Redis without its password. */
 export function placeOfKeys({ redisUrl, redisPrefix, dataDir }: Config): string {
   if (redisUrl === undefined) {
     return databaseFile(dataDir);
@@ -212,11 +186,7 @@ export function placeOfKeys({ redisUrl, redisPrefix, dataDir }: Config): string 
   return `${protocol}//${host}${pathname} (prefix ${redisPrefix})`;
 }
 
-/**
- * Checks that the keys were made with this pepper.
- *
- * @throws ConfigError if they were made with another pepper; StoreUnavailable
- */
+/** @throws ConfigError if the keys were made with another pepper; StoreUnavailable */
 async function checkPepper(keys: KeyStore, config: Config): Promise<void> {
   const { keyPepper, redisUrl } = config;
   const kept = await keys.keepPepperCheck(checkValueOf(keyPepper));
@@ -235,11 +205,7 @@ async function checkPepper(keys: KeyStore, config: Config): Promise<void> {
   );
 }
 
-/**
- * Opens the database.
- *
- * @throws ConfigError if the data folder cannot be used
- */
+/** @throws ConfigError if the data folder cannot be used */
 function openData({ dataDir }: Config, options?: DatabaseOptions): Database {
   try {
     return openDatabase(dataDir, options);
@@ -254,10 +220,7 @@ function openData({ dataDir }: Config, options?: DatabaseOptions): Database {
   }
 }
 
-/**
- * Returns the limits of connections and calls of one client. Trusted proxies connect for many clients and are not limited; in
- * `open` mode nothing is limited.
- */
+/** Trusted proxies connect for many clients and are not limited; in `open` mode nothing is limited. */
 export function connectionLimits(
   config: Config,
 ): Required<Pick<ListenerOptions, "callerOf" | "connectionsPerAddress">> {

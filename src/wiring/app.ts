@@ -38,49 +38,38 @@ import { createService, type Service } from "./service.ts";
 import type { Config } from "./settings.ts";
 import { openStore } from "./store.ts";
 
-/** The waiting times of an app, in milliseconds. */
 export const appTimes = {
   ...accessTimes,
   /** The time that a stop waits for calls in flight before it cuts their searches short. */
   drainMs: 15_000,
 } as const;
 
-/** The {@link appTimes}, which tests make short. */
 export type AppTimes = { readonly [Time in keyof typeof appTimes]: number };
 
 type ServiceMetrics = Pick<Metrics, "meter" | "watch"> & Partial<Pick<MetricsServer, "serveProbes">>;
 
-/** Options of an app that not every app needs, or that only tests set. */
 export interface AppOptions extends Partial<AppTimes> {
-  /** The metrics, which count calls, searches and engines. */
   readonly metrics?: ServiceMetrics | undefined;
-  /**
-   * The monitor of the event loop. It notices if the thread is too busy to read calls, which are then rejected. It is closed with
-   * the app.
-   */
+  /** Notices if the thread is too busy to read calls, which are then rejected. It is closed with the app. */
   readonly lag?: EventLoopLag;
   readonly redis?: Partial<SharingTimes>;
-  /** The interval of heartbeats, as in `AnswerOptions`, in milliseconds. */
   readonly heartbeatMs?: number | undefined;
 }
 
 /** The time for answers after the searches were cut short, in milliseconds. Some of them still wait for an engine. */
 const answerMaxMs = 5000;
 
-/** A running server. */
 export interface App {
-  /** The address of the server, such as `http://127.0.0.1:8080`. */
+  /** The address, such as `http://127.0.0.1:8080`. */
   readonly url: string;
-  /** Returns the names of the parts that are degraded, such as `store`. */
+  /** The names of the degraded parts, such as `store`. */
   degraded(): readonly string[];
   /** Stops the server: accepts no new work, finishes calls in flight, and closes everything, even if a part fails. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a server. Listens at once, so that a port in use is reported at once. Answers calls when the engines are ready.
- *
- * @param opening the engines; if it rejects, the server is closed
+ * Listens at once, so that a port in use is reported at once. Answers when the engines are ready; closes if `opening` rejects.
  * @throws ConfigError if a setting cannot be used
  */
 export async function startApp(
@@ -90,10 +79,7 @@ export async function startApp(
   { lag = createEventLoopLag(), metrics, redis: redisTimes, heartbeatMs, ...times }: AppOptions = {},
 ): Promise<App> {
   const { drainMs, ...storeTimes } = { ...appTimes, ...times };
-  /**
-   * The opened parts, which are closed after the last answer, or if the start fails. The last one is closed first, and all are
-   * closed even if one throws.
-   */
+  /** Closed after the last answer, or if the start fails: the last part first, and all even if one throws. */
   const open = new AsyncDisposableStack();
   open.use(lag);
 
@@ -228,7 +214,6 @@ export async function startApp(
   }
 }
 
-/** Returns advice for an address on which the server cannot listen. */
 function wayOut({ code = "" }: NodeJS.ErrnoException): string {
   switch (code) {
     case "EADDRINUSE":
@@ -250,7 +235,6 @@ function notServing(isStopping: boolean): KibitzError {
     : new KibitzError("starting", "The engine is being started.", { retryAfterMs: 1000 });
 }
 
-/** Lets metrics read the current state, and count the events of engines. */
 function watchService(
   { meter, watch }: ServiceMetrics,
   { scheduler, analyzer }: Service,

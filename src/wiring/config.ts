@@ -8,11 +8,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export class ConfigError extends Error {}
 
 /**
- * Reads the settings.
- *
- * @param others errors in files that the settings name, which are reported after the errors in the settings
- * @throws ConfigError that lists all values that cannot be used, and all `KIBITZ_*` names that are not known, because a
- * misspelled setting must not be ignored silently
+ * `others` are errors in files that the settings name. They are reported after the errors in the settings.
+ * @throws ConfigError that lists all invalid values and unknown `KIBITZ_*` names: a misspelled setting must not be ignored
  */
 export function loadConfig(environment: Environment, others: readonly string[] = []): Config {
   const known = new Set<string>(Object.values(settings).map(({ key }) => key));
@@ -44,18 +41,13 @@ function valueOfSetting(setting: Setting<unknown>, environment: Environment, com
   return value;
 }
 
-/** Returns a hint at the setting that was meant, if it can be guessed. */
 function wayOut(key: string, known: readonly string[]): string {
   const withoutPrefix = (name: string) => name.slice("KIBITZ_".length);
   const otherwise = "kibitz serve --help lists the settings";
   return didYouMean(withoutPrefix(key), known.map(withoutPrefix), otherwise, (name) => `KIBITZ_${name}`);
 }
 
-/**
- * True if a variable is meant for other programs. Kubernetes sets some for every pod beside a Service named kibitz. Clients have
- * their key in `KIBITZ_API_KEY`, the project's own tests keep their tools in `KIBITZ_CACHE`, and `npm run dev:page` has the
- * address of the server in `KIBITZ_URL`.
- */
+/** Kubernetes sets some for a Service named kibitz; clients have API_KEY, tests CACHE, and `npm run dev:page` URL. */
 function isForOthers(key: string): boolean {
   return /^KIBITZ_(SERVICE_.*|PORT_.*|API_KEY|CACHE|URL)$/.test(key);
 }
@@ -64,7 +56,7 @@ function isKubernetesPort(key: string, value: string): boolean {
   return key === "KIBITZ_PORT" && value.startsWith("tcp://");
 }
 
-/** Returns the settings for the log, without secrets. */
+/** Leaves out secrets. */
 export function settingsForLog(config: Config): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries<Setting<unknown>>(settings).map(([name, { secret }]) => {
@@ -74,7 +66,6 @@ export function settingsForLog(config: Config): Readonly<Record<string, unknown>
   );
 }
 
-/** Returns the settings with their meaning and default, for people. */
 export function describeSettings(): readonly Readonly<Record<"key" | "about" | "default", string>>[] {
   return Object.values(settings).map(({ key, about, default: value }) => ({
     key,

@@ -1,16 +1,15 @@
 import type { Log } from "../log/log.ts";
 import type { StoreWatch } from "../storage/ports.ts";
 
-/** A function to call with true when a part of the service becomes degraded, and with false when the part has recovered. */
 export type SetDegraded = (isDegraded: boolean) => void;
 
-/** The parts of the service that can be degraded. If one is, the service runs on with less than it is configured to have. */
+/** If a part is degraded, the service runs on with less than it is configured to have. */
 export interface Degraded {
-  /** Registers a part of the service by its name. The part is not degraded at first. */
+  /** A part is not degraded at first. */
   part(name: string): SetDegraded;
-  /** Returns all registered parts by name, each with true if it is degraded. */
+  /** All registered parts, each with true if it is degraded. */
   parts(): Readonly<Record<string, boolean>>;
-  /** Returns the names of the degraded parts, for `GET /readyz`. */
+  /** The degraded parts, for `GET /readyz`. */
   names(): readonly string[];
 }
 
@@ -27,17 +26,13 @@ export function createDegraded(): Degraded {
 }
 
 interface StoreLogOptions {
-  /** The name of the store in the log. */
   readonly name: string;
-  /** A sentence for the log that describes how the service runs while the store cannot be used. */
+  /** A sentence that describes how the service runs while the store cannot be used. */
   readonly meanwhile: string;
   readonly setDegraded?: SetDegraded | undefined;
 }
 
-/**
- * Creates a log of a store. It logs once when the store cannot be read or written, however often that fails, and once when the
- * store works again.
- */
+/** Logs once when the store cannot be read or written, however often that fails, and once when it works again. */
 export function createStoreLog(
   log: Pick<Log, "info" | "warn">,
   { name, meanwhile, setDegraded = () => {} }: StoreLogOptions,

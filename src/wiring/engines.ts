@@ -14,10 +14,7 @@ interface OpenEnginesOptions extends Pick<EnginesOptions, "asked"> {
   readonly onStarted?: () => void;
 }
 
-/**
- * Opens the engines that the settings ask for. This is not part of `app.ts`, so that engines load their networks, which takes
- * longest, while the modules of the server are still being read.
- */
+/** This is not in `app.ts`: engines load their networks, which takes longest, while the server's modules are still read. */
 export async function openEngines(
   config: Config,
   log: Log,

@@ -5,10 +5,9 @@ import { createMetrics, type Metrics } from "../metrics/metrics.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 
-/** The default port of OpenTelemetry's exporters for Prometheus. */
+/** The default of OpenTelemetry's exporters for Prometheus. */
 export const defaultMetricsPort = 9464;
 
-/** True if a port for metrics is the port of the service itself. */
 function isPortOfService(
   { host, port, metricsHost }: Pick<Config, "host" | "port" | "metricsHost">,
   metricsPort: number,
@@ -18,9 +17,7 @@ function isPortOfService(
 }
 
 /**
- * Opens the metrics port that the settings name. If the default port is taken, logs that there are no metrics, because an
- * operator who starts a second server on a machine has not asked for any.
- *
+ * If the default port is taken, there are no metrics, because the operator of a second server has not asked for any.
  * @throws ConfigError if a port that the settings name cannot be opened
  */
 export async function openMetrics(config: Config, log: Log): Promise<(Metrics & MetricsServer) | undefined> {

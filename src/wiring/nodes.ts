@@ -15,15 +15,13 @@ import type { SharingTimes } from "./redis.ts";
 import type { Service, ServiceOptions } from "./service.ts";
 import type { Config } from "./settings.ts";
 
-/** This process as one of the equal nodes that share a Redis. */
 export interface NodeAmongOthers extends OpenedStores, AsyncDisposable {
   /** The answers that all nodes share, and the claims on searches, by which one node searches for all. */
   readonly answers: ServiceOptions["shared"];
-  /** Announces this node to the other nodes from now on. */
   announce(service: Service, port: number): void;
 }
 
-/** Joins the nodes that share a Redis. Only a process whose settings name a Redis loads this file. */
+/** Only a process whose settings name a Redis loads this file. */
 export function joinOthers(
   redis: Redis,
   { host, slots, redisAnswersMb }: Pick<Config, "host" | "slots" | "redisAnswersMb">,
@@ -57,9 +55,7 @@ export function joinOthers(
   };
 }
 
-/**
- * Returns a host that other machines can connect to. Replaces an address that means all interfaces by the name of this machine.
- */
+/** Replaces an address that means all interfaces by the name of this machine, to which other machines can connect. */
 function reachableHost(host: string): string {
   const named = ["0.0.0.0", "::"].includes(host) ? hostname() : host;
   return named.includes(":") ? `[${named}]` : named;
@@ -84,10 +80,7 @@ function reportPolicy(redis: Redis, log: Pick<Log, "info" | "warn">): Disposable
   return { [Symbol.dispose]: () => void redis.changes.off("change", report) };
 }
 
-/**
- * Returns the log line about Redis's eviction policy; undefined if Redis evicts nothing. Eviction matters because API keys are
- * stored nowhere else.
- */
+/** Undefined if Redis evicts nothing. Eviction matters because API keys are stored nowhere else. */
 export async function evictionBy(
   redis: Redis,
 ): Promise<{ readonly level: "info" | "warn"; readonly text: string } | undefined> {

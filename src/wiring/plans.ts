@@ -20,11 +20,7 @@ import type { Plain } from "../text/plain-text.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 
-/**
- * Returns the plans of the operator's file, or the built-in plans.
- *
- * @throws ConfigError if the file cannot be used
- */
+/** @throws ConfigError if the file cannot be used */
 export function loadPlans({ plansFile }: Pick<Config, "plansFile">): readonly Plan[] {
   if (plansFile === undefined) {
     return builtInPlans;
@@ -40,10 +36,7 @@ export function loadPlans({ plansFile }: Pick<Config, "plansFile">): readonly Pl
   return reading.plans;
 }
 
-/**
- * The largest file of plans, in bytes, which is more than any plans take. An endless file, such as a device, would fill the
- * memory.
- */
+/** More than any plans take. An endless file, such as a device, would fill the memory. */
 const plansMaxBytes = 1_000_000;
 
 function readText(file: string): string {
@@ -58,7 +51,6 @@ function readText(file: string): string {
   }
 }
 
-/** The result of reading a file of plans: the plans, or all errors in the file. */
 type PlansReading =
   | { readonly kind: "plans"; readonly plans: readonly Plan[] }
   | { readonly kind: "violations"; readonly violations: readonly PlansViolation[] };
@@ -70,8 +62,8 @@ interface PlansViolation {
 }
 
 /**
- * Reads a file of plans, such as `{"plans": [{"id": "free", "limits": {"depth_max": 25}}]}`. Each plan has the form in which `GET
- * /price` shows it. Values that it leaves out come from the built-in plan of the same name, or from `free` if there is none.
+ * Reads `{"plans": [{"id": "free", "limits": {"depth_max": 25}}]}`: each plan in the form of `GET /price`. Values that it leaves
+ * out come from the built-in plan of the same name, or from `free` if there is none.
  */
 export function plansFromJson(text: string): PlansReading {
   let file: Plain;
@@ -104,7 +96,7 @@ export function plansFromJson(text: string): PlansReading {
     : { kind: "plans", plans: [...plans.values()] };
 }
 
-/** Rewords errors of the JSON reader for a file, because their messages are about the body of a request. */
+/** The JSON reader's messages are about the body of a request, so they are reworded for a file. */
 function violationsOfFile({ violations, message: all }: KibitzError): readonly PlansViolation[] {
   const found = violations.length > 0 ? violations : [{ pointer: "", message: all }];
   return found.map(({ pointer, message }) => ({
@@ -113,7 +105,7 @@ function violationsOfFile({ violations, message: all }: KibitzError): readonly P
   }));
 }
 
-/** Adds a plan to `plans` and its id to `named`. Returns the errors in the plan. */
+/** Adds a plan to `plans` and its id to `named`. */
 function readPlan(json: Plain, plans: Map<string, Plan>, named: Set<string>): readonly PlansViolation[] {
   const base = plans.get(String(json.id)) ?? freePlan;
   const whole = overlaid({ ...shownPlans([base])[0] }, json);
@@ -138,7 +130,6 @@ function readPlan(json: Plain, plans: Map<string, Plan>, named: Set<string>): re
   return violations;
 }
 
-/** Returns the base plan, overwritten with the values of the file. */
 function overlaid(base: Plain, json: Plain): Plain {
   const { limits } = json;
   return {
@@ -150,7 +141,6 @@ function overlaid(base: Plain, json: Plain): Plain {
   };
 }
 
-/** A rule for the value of a field. */
 interface Rule {
   readonly must: string;
   readonly fits: (json: unknown) => boolean;
@@ -171,7 +161,7 @@ const name: Rule = {
 const list: Rule = { must: "must be a list", fits: Array.isArray };
 const object: Rule = { must: "must be an object", fits: isObject };
 
-/** All units of rates. The type makes sure that none is missing. */
+/** The type makes sure that no unit is missing. */
 const units: Readonly<Record<RatePolicy["unit"], true>> = {
   request: true,
   engine_ms: true,
@@ -250,7 +240,6 @@ export function shownPlans(plans: readonly Plan[]): readonly object[] {
   return plans.map((plan) => write(create(message, messageFromPlan(plan))));
 }
 
-/** Returns the message type of a plan in the answer of `GET /price`. */
 function planMessage(): DescMessage {
   const { message } = AnalysisService.method.getPrice.output.field.plans;
   if (message === undefined) {

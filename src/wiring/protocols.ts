@@ -33,10 +33,10 @@ import type { TracedPaths } from "../tracing/server-span.ts";
 import type { Service } from "./service.ts";
 import type { Config } from "./settings.ts";
 
-/** The handlers of all protocols of the service. Each handles its own requests, and returns false for others. */
+/** Each handler handles its own requests, and returns false for others. */
 export interface Protocols {
   readonly json: RequestHandler;
-  /** The handler of gRPC, gRPC-Web and Connect. */
+  /** Handles gRPC, gRPC-Web and Connect. */
   readonly rpc: RequestHandler;
   readonly mcp: RequestHandler;
 }
@@ -46,16 +46,12 @@ interface ProtocolsOptions {
   readonly lag: EventLoopLag;
   readonly bodies: BodyBudget;
   readonly config: Pick<Config, "host" | "allowedHosts" | "corsOrigins" | "trustProxy">;
-  /** The interval of heartbeats, as in `AnswerOptions`, in milliseconds. */
   readonly heartbeatMs: number | undefined;
   readonly writeLine: CallLine;
   readonly log: Log;
 }
 
-/**
- * Creates all protocols, in front of the same handlers. Each protocol authenticates its requests, and reports errors in its own
- * form.
- */
+/** Each protocol authenticates its requests, and reports errors in its own form. */
 export function createProtocols(service: Service, options: ProtocolsOptions): Protocols {
   const { rules, preflight, rulebook, beginWork, calls } = service;
   const { access, lag, bodies, config, heartbeatMs, writeLine, log } = options;
@@ -122,9 +118,8 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
 }
 
 /**
- * Creates the handler of health checks and reflection. They need no account, because a monitor with a revoked key must still see
- * that the server lives. They are not counted, and their log lines have the level `debug`, because load balancers send them every
- * second.
+ * Health checks and reflection need no account: a monitor with a revoked key must still see that the server lives. They are not
+ * counted, and are logged at the level `debug`, because load balancers send them every second.
  */
 export function createHealthAndReflection(
   state: Parameters<typeof createToolImplementations>[0],
@@ -139,7 +134,6 @@ export function createHealthAndReflection(
   return createConnectAdapter({ handlers: createHandlers({ services, calls, bodies }), bodies });
 }
 
-/** Sends an error in the protocol of the client. */
 export function refuse(error: KibitzError, req: NodeRequest, res: NodeResponse): true {
   if (!refuseCall(req, res, error)) {
     sendProblem(req, res, error);
@@ -147,7 +141,7 @@ export function refuse(error: KibitzError, req: NodeRequest, res: NodeResponse):
   return true;
 }
 
-/** Rejects calls of unknown RPC methods. Returns false for any other request. */
+/** Returns false for any request that is no call. */
 export function refuseUnknown(req: NodeRequest, res: NodeResponse): boolean {
   return refuseCall(req, res, unknownMethod(req));
 }
@@ -162,7 +156,6 @@ export async function checkCredential(access: Access, req: NodeRequest, res: Nod
   }
 }
 
-/** Returns the tools of MCP, for the documents about them. Loads them when they are first needed. */
 export async function mcpTools(): Promise<
   readonly { readonly name: string; readonly description: string }[]
 > {
@@ -195,10 +188,7 @@ const callPaths: ReadonlySet<string> = new Set([
   ...apiServices.flatMap(({ typeName, methods }) => methods.map(({ name }) => `/${typeName}/${name}`)),
 ]);
 
-/**
- * Matches the paths without spans: probes, and health and reflection in every version, because load balancers send them every
- * second.
- */
+/** Paths without spans: probes, health and reflection in every version, because load balancers send them every second. */
 const untraced = /^\/(healthz|readyz|grpc\.(health|reflection)\.[^/]+\/[^/]+)$/;
 
 export const tracedPaths: TracedPaths = {

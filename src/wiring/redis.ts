@@ -5,7 +5,7 @@ import { ConfigError } from "./config.ts";
 import type { Degraded } from "./degraded.ts";
 import type { Config } from "./settings.ts";
 
-/** The intervals and timeouts of sharing, in milliseconds. Only tests set them. */
+/** Only tests set these times. */
 export interface SharingTimes extends RedisTimes {
   /** The time between two announcements to other nodes. */
   readonly announceMs: number;
@@ -18,9 +18,7 @@ interface RedisWatched {
 }
 
 /**
- * Connects to the Redis that the settings name. If they name none, returns undefined, and does not load the library. If Redis
- * cannot be reached, logs that, and retries.
- *
+ * Undefined, without loading the library, if the settings name no Redis. If Redis cannot be reached, logs that and retries.
  * @throws ConfigError if a retry would not help
  */
 export async function connectRedis(

@@ -22,7 +22,7 @@ import { type BeginWork, createTimeSlicer } from "../thread/event-loop.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 
-/** The service without its protocols. The command line calls it directly; the server offers protocols in front of it. */
+/** The command line calls the service directly; the server offers protocols in front of it. */
 export interface Service {
   readonly analyzer: Analyzer;
   readonly scheduler: Scheduler;
@@ -36,13 +36,11 @@ export interface Service {
   readonly calls: Calls;
 }
 
-/** The parts that not every service has. */
 export interface ServiceOptions {
   /** The store of answers, which outlive the process. */
   readonly store?: AnswerStore<SearchResult> | undefined;
-  /** The answers and searches that all nodes share. */
   readonly shared?: Omit<SharingOptions, "cache"> | undefined;
-  /** The function that writes the log lines of calls; by default as the settings say. */
+  /** By default as the settings say. */
   readonly writeLine?: CallLine;
   readonly meter?: Meter | undefined;
 }
@@ -94,11 +92,7 @@ export function createService(
   return { analyzer, scheduler, engines, rules, preflight, rulebook, beginWork, calls };
 }
 
-/**
- * Creates the cache of answers.
- *
- * @throws ConfigError if the cache could fill the heap, which would end the process
- */
+/** @throws ConfigError if the cache could fill the heap, which would end the process */
 function openCache({ cacheMb }: Config): AnswerCache<SearchResult> {
   const heapMb = Math.floor(getHeapStatistics().heap_size_limit / 1e6);
   if (cacheMb > heapMb / 2) {

@@ -1,29 +1,23 @@
 import { isIP } from "node:net";
 
-/** A row of the table of settings, without its default. */
 interface Row<T> {
   readonly key: string;
-  /** The meaning of the setting, which `kibitz serve --help` shows. */
+  /** The meaning, which `kibitz serve --help` shows. */
   readonly about: string;
   readonly read: Reader<T>;
-  /** True if the value is secret, so that neither messages nor the log show it. */
+  /** Neither messages nor the log show a secret value. */
   readonly secret?: true;
 }
 
-/** A row of the table of settings. */
 export interface Setting<T> extends Row<T> {
   readonly default: () => T;
 }
 
-/**
- * A function that reads the value of a setting; undefined if the text is not a valid value. `must` describes valid values: "must
- * be one of on, off".
- */
+/** Undefined if the text is not a valid value. `must` describes valid values: "must be one of on, off". */
 type Reader<T> = ((text: string) => T | undefined) & { readonly must: string };
 
 export const setting = <T>(row: Setting<T>) => row;
 
-/** Makes a setting that is undefined by default. */
 export const optional = <T>(row: Row<T>) => ({ ...row, default: (): T | undefined => undefined });
 
 export const reader = <T>(must: string, read: (text: string) => T | undefined): Reader<T> =>
@@ -104,10 +98,7 @@ function listed(value: string): string[] {
     .filter(Boolean);
 }
 
-/**
- * True if a text has the form of the header Origin: the scheme, the host in lower case, and the port unless it is the default
- * port.
- */
+/** The form of the header Origin: the scheme, the host in lower case, and the port unless it is the default port. */
 function isOrigin(one: string): boolean {
   const url = URL.parse(one);
   return url !== null && url.host !== "" && one === `${url.protocol}//${url.host}`;

@@ -21,7 +21,7 @@ const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"]
 /** The memory of one WebAssembly engine with the full network under load, with a reserve, in bytes. */
 const engineMemoryBytes = 600e6;
 
-/** All settings, in the order in which they are shown to people. */
+/** In the order in which people are shown them. */
 export const settings = {
   host: setting({
     key: "KIBITZ_HOST",
@@ -220,7 +220,6 @@ export const settings = {
   }),
 } as const;
 
-/** The values of the settings, as `loadConfig` reads them. */
 export type Config = {
   readonly [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]["default"]>;
 } & {

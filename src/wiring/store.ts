@@ -8,10 +8,7 @@ import { answerFileName, openSqliteAnswerStore } from "../storage/sqlite/answer-
 import { createStoreLog, type Degraded } from "./degraded.ts";
 import type { Config } from "./settings.ts";
 
-/**
- * Opens the store of answers; undefined if the settings leave no room for it. If its file cannot be used, the store logs that,
- * and retries.
- */
+/** Undefined if the settings leave no room for a store. If its file cannot be used, the store logs that, and retries. */
 export function openStore(
   { storeMb, dataDir }: Pick<Config, "storeMb" | "dataDir">,
   log: Pick<Log, "info" | "warn">,
@@ -31,7 +28,6 @@ export function openStore(
   });
 }
 
-/** True if answers were stored in the data folder before. */
 export function hasStore({ dataDir }: Pick<Config, "dataDir">): boolean {
   return existsSync(join(dataDir, answerFileName));
 }
