@@ -1,18 +1,12 @@
 import { Counter, Gauge, Histogram, type OpenMetricsContentType, type Registry } from "prom-client";
 
-/** The buckets of durations, in seconds: from 1 ms, the least that a service like this takes, to a minute, the longest search. */
+/** In seconds: from 1 ms, the least that a service like this takes, to a minute, the longest search. */
 const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/**
- * The buckets of the durations of Redis operations, in seconds. There are few buckets, because there are many operations. An
- * operation takes half a millisecond, and times out after 100 or 500 ms.
- */
+/** In seconds. There are few buckets for many operations, which take half a millisecond and time out after 100 or 500 ms. */
 const operationBuckets = [0.0005, 0.002, 0.01, 0.1];
 
-/**
- * Creates the metrics of a registry. Their names and meanings are only here: `docs/metrics.md` is generated from them. Every
- * label has a short list of values, and none of them is a client's text.
- */
+/** `docs/metrics.md` is generated from this. Every label has a short list of values, and none is a client's text. */
 export function createFamilies(registry: Registry<OpenMetricsContentType>) {
   const registers = [registry];
 

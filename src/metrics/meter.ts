@@ -4,21 +4,12 @@ import type { Protocol } from "../request/context.ts";
 export interface Meter {
   /** Counts a request that was answered or rejected, or whose client has disconnected. */
   call(call: EndedCall): void;
-  /** Counts a search that an engine has answered. */
   search(search: EndedSearch): void;
-  /**
-   * Counts a look-up of an answer in the cache.
-   *
-   * @param found the tier with the answer; undefined if there was none
-   */
+  /** `found` is the tier with the answer; undefined if there was none. */
   lookUp(found: CacheTier | undefined): void;
   /** Counts an operation of Redis that ended, or that was not sent. */
   redisOperation(operation: RedisOperation): void;
-  /**
-   * Counts an engine that was started.
-   *
-   * @param seconds the time that the start took, if known
-   */
+  /** `seconds` is the time that the start took, if known. */
   engineStarted(engine: MeteredEngine, seconds: number | undefined): void;
   /** Counts an engine that ended or could not be started. The next search of its build starts another one. */
   engineLost(engine: MeteredEngine, reason: string): void;
@@ -42,7 +33,6 @@ export interface EndedCall {
 
 interface EndedSearch {
   readonly path: string;
-  /** The time that the search waited for its slot, in milliseconds. */
   readonly queueMs: number;
   /** The progress of the search: its depth in plies, its nodes, and its time in milliseconds by the engine's clock. */
   readonly snapshot: {
@@ -53,21 +43,15 @@ interface EndedSearch {
   readonly endedBy: string;
 }
 
-/** The labels that name an engine in metrics. They have few values. */
 export interface MeteredEngine {
-  /** The id of the engine's build. */
   readonly id: string;
   readonly path: string;
 }
 
 interface RedisOperation {
-  /** The name of the command or script. */
   readonly name: string;
   /** The time until the answer or the timeout, in seconds. */
   readonly seconds: number;
-  /**
-   * The reason of a failure: `timeout`, `away` if there was no connection, or an error code of Redis. Undefined if the operation
-   * succeeded.
-   */
+  /** `timeout`, `away` if there was no connection, or an error code of Redis; undefined if the operation succeeded. */
   readonly failure: string | undefined;
 }

@@ -2,9 +2,7 @@ import { type Counter, collectDefaultMetrics, type OpenMetricsContentType, Regis
 import { createFamilies, type Families } from "./families.ts";
 import type { EndedCall, Meter, MeteredEngine } from "./meter.ts";
 
-/** The metrics of this process, for Prometheus. */
 export interface Metrics {
-  /** The meter, which counts events as they happen. */
   readonly meter: Meter;
   /** Sets the readers of the current state, which are called each time that metrics are printed. */
   watch(readers: Readers): void;
@@ -20,7 +18,6 @@ interface Readers {
   readonly waiters?: () => { readonly started: number; readonly joined: number };
   /** Returns the number of look-ups of API keys: `hits` were answered from memory, `misses` by the store. */
   readonly keys?: () => { readonly hits: number; readonly misses: number };
-  /** Returns the parts of the service that can be degraded, each with true if it is. */
   readonly degraded?: () => Readonly<Record<string, boolean>>;
 }
 
@@ -35,21 +32,14 @@ interface QueueStatus {
   readonly expectedWaitMs: number;
 }
 
-/** The state of the engines of one build. */
 interface EngineStatus {
   readonly build: MeteredEngine;
   readonly available: boolean;
-  /** The activity of each engine of the build. */
   readonly states: readonly string[];
-  /** The memory of all engines of the build together, in bytes. */
+  /** The memory of all engines of the build together. */
   readonly memoryBytes: number;
 }
 
-/**
- * Creates the metrics of this process.
- *
- * @param version the version of the service, which is shown as a metric
- */
 export function createMetrics(version: string): Metrics {
   const { registry, families } = createRegistry();
   families.build.set({ version }, 1);
@@ -80,10 +70,7 @@ function createRegistry() {
   return { registry, families: createFamilies(registry) };
 }
 
-/**
- * Translates OpenMetrics to the exposition format 0.0.4, in which a counter is described under the name of its series, and in
- * which exemplars do not exist.
- */
+/** In the format 0.0.4, a counter is described under the name of its series, and exemplars do not exist. */
 function textFromOpenMetrics(openMetrics: string): string {
   const counters = new Set([...openMetrics.matchAll(/^# TYPE (\S+) counter$/gm)].map(([, name]) => name));
   return openMetrics
@@ -92,10 +79,7 @@ function textFromOpenMetrics(openMetrics: string): string {
     .replace(/# EOF\n$/, "");
 }
 
-/**
- * Registers prom-client's metrics of the process and of Node, but not its totals over all types. In version 15.1 these totals are
- * gauges whose names end like those of counters, which `promtool check metrics` rejects. PromQL can compute them.
- */
+/** Leaves out totals of prom-client (15.1): they are gauges named like counters, which `promtool check metrics` rejects. */
 function collectMetricsOfNode(registry: Registry<OpenMetricsContentType>): void {
   collectDefaultMetrics({ register: registry });
   for (const what of ["resources", "handles", "requests"]) {
@@ -103,7 +87,6 @@ function collectMetricsOfNode(registry: Registry<OpenMetricsContentType>): void 
   }
 }
 
-/** A family of metrics, for the documentation. */
 export interface DescribedFamily {
   readonly name: string;
   readonly type: string;
@@ -111,7 +94,7 @@ export interface DescribedFamily {
   readonly help: string;
 }
 
-/** Returns all families of metrics, in the order in which they are printed. */
+/** All families, in the order in which they are printed. */
 export function describeMetrics(): readonly DescribedFamily[] {
   const { registry } = createRegistry();
   collectMetricsOfNode(registry);
