@@ -24,7 +24,6 @@ import type { TracingSettings } from "./settings.ts";
 
 interface TracingOptions {
   readonly settings: TracingSettings;
-  /** The version of Kibitz. */
   readonly version: string;
   readonly log: Pick<Log, "info" | "warn">;
   /** The exporter of spans; if undefined, OTLP with the settings of the environment. */
@@ -33,10 +32,7 @@ interface TracingOptions {
   readonly flushMaxMs?: number;
 }
 
-/**
- * Registers OpenTelemetry's SDK, so that the spans of this process are recorded and sent. Only a process that wants traces
- * imports this file. Disposing of the result sends the remaining spans, and gives up after a while.
- */
+/** Only a process that wants traces loads this file. Disposing of the result sends the last spans, or gives up in a while. */
 export function openTracing({
   settings,
   version,
@@ -93,10 +89,7 @@ function otlpExporter({ exportMaxMs }: TracingSettings): SpanExporter {
   return new OTLPTraceExporter(exportMaxMs === undefined ? {} : { timeoutMillis: exportMaxMs });
 }
 
-/**
- * Wraps an exporter. Logs once when spans cannot be sent, and once when they can be sent again. Reports success for all spans to
- * the SDK, because the SDK would log a line for every few failed ones.
- */
+/** Logs once when spans cannot be sent, and once when they can again. Reports success, or the SDK would log every few spans. */
 function reporting(exporter: SpanExporter, log: TracingOptions["log"]): SpanExporter {
   let failing = false;
   return {

@@ -39,7 +39,7 @@ const failures: ReadonlySet<string> = new Set([
 
 const verbs: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"]);
 
-/** The properties of request paths, which are given without their queries. */
+/** Paths are given without their queries. */
 export interface TracedPaths {
   /** True for the path of a call, and for the path of MCP. No span has any other path, because it may be a client's text. */
   isCall(path: string): boolean;
@@ -47,7 +47,6 @@ export interface TracedPaths {
   isLeftOut(path: string): boolean;
 }
 
-/** Creates the function that begins the spans of requests. */
 export function createBeginSpan({ isCall, isLeftOut }: TracedPaths): BeginSpan {
   return ({ method: sent = "", headers }, { protocol, path }) => {
     if (isLeftOut(path)) {
@@ -188,10 +187,7 @@ function rpcCodeOf(end: TracedEnd): string {
   return code ? errorKind(code).rpc : end.code;
 }
 
-/**
- * Returns the attributes of a call for which OpenTelemetry's conventions have no names. They contain no positions, keys or
- * addresses.
- */
+/** OpenTelemetry's conventions have no names for these attributes. They contain no positions, keys or addresses. */
 function factsOf(end: TracedEnd): Attributes {
   const { code, fields } = end;
   return {
@@ -202,10 +198,7 @@ function factsOf(end: TracedEnd): Attributes {
   };
 }
 
-/**
- * Adds the facts of a log line to the span of its request. An MCP request may make several calls, each with a span of its own,
- * which ends with the call's log line.
- */
+/** An MCP request may make several calls, each with a span of its own, which ends with the call's log line. */
 export function traceCallEnd({ span: own, protocol }: RequestContext, end: TracedEnd): void {
   if (own && protocol === "mcp" && isCall(end)) {
     const active = activeSpan();

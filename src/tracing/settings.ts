@@ -1,15 +1,9 @@
-/**
- * The settings that Kibitz reads from OpenTelemetry's standard variables. The exporter reads others by itself: address, headers,
- * compression.
- */
+/** The settings that Kibitz itself reads. The exporter reads others: address, headers, compression. */
 export interface TracingSettings {
   readonly sampler: SamplerName;
   /** The share of the traces that `traceidratio` keeps, from 0 to 1. */
   readonly ratio: number;
-  /**
-   * The time between two exports, in milliseconds; if undefined, the SDK's default. The same holds for `maxQueueSize` and
-   * `maxExportBatchSize`, which are numbers of spans.
-   */
+  /** If undefined, the SDK's default. The delay is in milliseconds, and the sizes are numbers of spans. */
   readonly scheduledDelayMillis: number | undefined;
   readonly maxQueueSize: number | undefined;
   readonly maxExportBatchSize: number | undefined;
@@ -17,10 +11,7 @@ export interface TracingSettings {
   readonly exportMaxMs: number | undefined;
 }
 
-/**
- * The tracing that the environment asks for. `warnings` are for the log, because by the specification an invalid variable must
- * not prevent a start.
- */
+/** `warnings` are for the log: by the specification, an invalid variable must not prevent a start. */
 type WantedTracing =
   | { readonly kind: "off"; readonly warnings: readonly string[] }
   | { readonly kind: "on"; readonly settings: TracingSettings; readonly warnings: readonly string[] };
@@ -36,15 +27,12 @@ const samplers = [
 
 export type SamplerName = (typeof samplers)[number];
 
-/**
- * The longest time that one export is tried, in milliseconds. It is less than the exporter's default of ten seconds, because a
- * stop waits for the last spans that long.
- */
+/** Less than the exporter's default of ten seconds, because a stop waits for the last spans that long. */
 const exportMaxMs = 3000;
 
 /**
- * Reads the settings of tracing. Traces are on if the environment names an exporter or the address of a collector, and
- * OTEL_SDK_DISABLED is not set. By the specification they would always be on, but most servers have no collector.
+ * Traces are on if the environment names an exporter or a collector's address, and OTEL_SDK_DISABLED is not set. By the
+ * specification they would always be on, but most servers have no collector.
  */
 export function tracingFrom(environment: Readonly<Record<string, string | undefined>>): WantedTracing {
   // By the specification an empty variable counts as not set.

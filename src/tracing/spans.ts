@@ -9,10 +9,7 @@ import {
 } from "@opentelemetry/api";
 import { KibitzError } from "../errors/errors.ts";
 
-/**
- * Returns the tracer of all spans, which does nothing unless `open.ts` has registered the SDK. Do not keep the tracer, because
- * tests register more than one SDK.
- */
+/** Does nothing unless `open.ts` has registered the SDK. Do not keep the tracer, because tests register more than one SDK. */
 export function tracer(): Tracer {
   return trace.getTracer("kibitz");
 }
@@ -23,10 +20,7 @@ export function activeSpan(): Span | undefined {
   return span?.isRecording() ? span : undefined;
 }
 
-/**
- * Begins a span below the active span. Undefined if there is none, because work that goes on after its request was answered is in
- * no trace.
- */
+/** Undefined if there is no active span: work that goes on after its request was answered is in no trace. */
 export function beginSpan(name: string, options?: SpanOptions): Span | undefined {
   return activeSpan() && tracer().startSpan(name, options);
 }
@@ -41,10 +35,7 @@ interface WorkOptions extends SpanOptions {
   readonly signal?: AbortSignal;
 }
 
-/**
- * Runs work in a new span below the active span. The span ends with the work. If there is no active span, runs the work without a
- * new one.
- */
+/** The new span is below the active span, and ends with the work. If no span is active, the work has none. */
 export async function inSpan<T>(
   name: string,
   { signal, ...options }: WorkOptions,
@@ -68,10 +59,7 @@ export async function inSpan<T>(
   }
 }
 
-/**
- * Marks a span as failed by OpenTelemetry's conventions, with a status and a word from a short list. The word replaces the error
- * message, which might quote the request.
- */
+/** `word` is from a short list. It replaces the error message, which might quote the request. */
 export function failSpan(span: Span, word: string): void {
   span.setAttribute("error.type", word);
   span.setStatus({ code: SpanStatusCode.ERROR });
