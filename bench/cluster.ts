@@ -1,7 +1,7 @@
 /**
- * Measures the cost of many nodes. First, three nodes with one slot each behind HAProxy are compared with three bare engines.
- * Then the waiting time of callers at three nodes with four slots each is compared with one node with twelve slots, at 70 % load,
- * with engines that only wait. Needs HAProxy, Redis and a native Stockfish. `bench/redis-cost.ts` measures Redis alone.
+ * Compares three nodes with one slot each behind HAProxy with three bare engines, and the waiting time at three nodes with four
+ * slots each with that at one node with twelve, at 70 % load, with engines that only wait. Needs HAProxy, Redis and a native
+ * Stockfish.
  *
  *     node bench/cluster.ts [engines,waiting, default both] [seconds of each turn, default 20] [rounds, default 3]
  */
@@ -24,7 +24,7 @@ const isAsked = (part: string) => parts.split(",").includes(part);
 
 const { KIBITZ_PORT: _, ...settings } = quickestSettings;
 
-/** Returns the number of answers per second, if each caller sends its next question as soon as it has an answer. */
+/** Answers per second, if each caller sends its next question as soon as it has an answer. */
 async function rateOf(ask: () => Promise<unknown>, callers: number): Promise<number> {
   const endsAt = performance.now() + seconds * 1000;
   let answered = 0;

@@ -48,9 +48,7 @@ for (const path of wanted.length > 0 ? wanted : Object.keys(engines)) {
   bare.forEach(({ stop }) => void stop());
 }
 
-/**
- * Returns positions. Half of them end the longest opening lines, where search trees are large; the others are from random games.
- */
+/** Half of the positions end the longest opening lines, where search trees are large; the others are from random games. */
 function positions(count: number): readonly string[] {
   const lines = ["a", "b", "c", "d", "e"].flatMap((eco) =>
     readFileSync(new URL(`../third_party/chess-openings/${eco}.tsv`, import.meta.url), "utf8")

@@ -10,11 +10,7 @@ export function writeMeasured(name: string, text: string): void {
   writeFileSync(page, pageWith(readFileSync(page, "utf8"), name, text));
 }
 
-/**
- * Returns the page with the text as the content of a block.
- *
- * @throws Error if the page does not have the block
- */
+/** @throws Error if the page does not have the block */
 export function pageWith(current: string, name: string, text: string): string {
   const [begin, end] = [`<!-- begin ${name} -->\n`, `<!-- end ${name} -->`];
   const from = current.indexOf(begin);
@@ -25,7 +21,7 @@ export function pageWith(current: string, name: string, text: string): string {
   return `${current.slice(0, from)}${begin}\n${text.trim()}\n\n${current.slice(to)}`;
 }
 
-/** Returns the day, the commit, the command and the machine of a measurement, as the start of a sentence. */
+/** The day, commit, command and machine of a measurement, as the start of a sentence. */
 export function describeRun(command: string): string {
   const dirty = printedBy("git", "status", "--porcelain", "--", "src", "proto") === "" ? "" : " and changes";
   const day = new Date().toISOString().slice(0, 10);
@@ -36,10 +32,7 @@ export function describeRun(command: string): string {
   return `${day}, commit ${commit}, \`${command}\`. ${processor}, ${memory}, ${system}`;
 }
 
-/**
- * Returns the output of a program, or an empty text if the program is missing. `wrk --version` prints its version and exits with
- * an error.
- */
+/** Empty if the program is missing. `wrk --version` prints its version and exits with an error. */
 export function printedBy(file: string, ...args: readonly string[]): string {
   try {
     return execFileSync(file, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();

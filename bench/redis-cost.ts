@@ -1,7 +1,6 @@
 /**
- * Measures the cost of a shared Redis for an answer, through the port. A node without Redis is compared with two nodes with
- * Redis, question by question, so that other work of the machine slows all of them. Callers have a key whose limits are counted.
- * The engine answers at once, so that nothing else is measured.
+ * Measures the cost of a shared Redis for an answer, through the port. One node without Redis and two with it get question by
+ * question, so that other work of the machine slows all. The limits of a key are counted, and the engine answers at once.
  *
  *     node bench/redis-cost.ts [questions, default 1000]
  */
@@ -34,7 +33,7 @@ const other = await startNode(shared);
 const agent = new Agent({ keepAlive: true });
 started.defer(() => agent.destroy());
 
-/** Sends a question, and returns the time until its answer, in milliseconds. */
+/** Returns the time until the answer, in milliseconds. */
 function ask({ server: { url }, headers }: StartedKibitz, number: number): Promise<number> {
   const positions = benchPositions();
   const { fen = "" } = positions[number % positions.length] ?? {};

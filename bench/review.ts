@@ -1,8 +1,6 @@
 /**
- * Measures the time for the review of a game of 80 plies, through the port. A new game is compared with bare engines, as many as
- * there are slots, which get `ucinewgame` before each position and have a hash table of the same size. Then the same game is
- * reviewed while its positions are known, from memory or from the store. All take turns, so that other work of the machine
- * favours none of them.
+ * Measures the review of a game of 80 plies, through the port, in turns with bare engines, as many as there are slots, which get
+ * `ucinewgame` before each position and as much hash. Then reviews the same game with answers from memory or from the store.
  *
  *     node bench/review.ts [rounds, default 5] [slots, default 2] [depth, default 12]
  */
@@ -32,7 +30,7 @@ const moves =
     .trim()
     .split(/\s+/);
 
-/** Returns the start position of a round. Each round has another move number, so that no cache knows its positions. */
+/** Each round has another move number, so that no cache knows its positions. */
 const startOf = (round: number) => standardStart.replace(/1$/, String(1 + round));
 
 interface Answer {
@@ -55,10 +53,7 @@ async function review({ url }: Server, { id, path }: BenchEngine, round: number)
   return { tookMs, search: (JSON.parse(text) as Answer).search };
 }
 
-/**
- * Returns the time to search all positions of the game with bare engines, in milliseconds. Each position is searched as soon as
- * an engine is free.
- */
+/** Searches each position as soon as an engine is free. Returns the time in milliseconds. */
 async function searchBare(
   engines: readonly { search(position: string, depth: number): Promise<string> }[],
   positions: readonly Position[],
@@ -102,8 +97,7 @@ async function measure(engine: BenchEngine): Promise<void> {
       knownMs.push(await reviewKnown(server, engine, round));
     }
   }
-  // From here on, only the store knows the positions. Do not count the first review, because V8 compiles the hot functions
-  // meanwhile.
+  // From here on, only the store knows the positions. The first review warms up V8.
   await server.stop();
   server = await startServer(env);
   const storedMs: number[] = [];
@@ -115,7 +109,6 @@ async function measure(engine: BenchEngine): Promise<void> {
   tell(engine, bareMs.slice(1), searchedMs.slice(1), knownMs.slice(knownAsked), storedMs.slice(1));
 }
 
-/** Returns the time for a review that needs no engine, in milliseconds. */
 async function reviewKnown(server: Server, engine: BenchEngine, round: number): Promise<number> {
   const { tookMs, search } = await review(server, engine, round);
   if (search.searched > 0) {

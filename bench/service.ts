@@ -1,7 +1,4 @@
-/**
- * Measures the service as its users start it, through its port, in turns with other services that do the same job. Prints
- * Markdown tables. A run of all cells also writes them to `docs/measured.md`. `npm run bench -- --help` shows the options.
- */
+/** Measures the service through its port, in turns with other services. A run of all cells also writes `docs/measured.md`. */
 import { makeDataFolder } from "./data-folder.ts";
 import { writeMeasured } from "./measured.ts";
 import { measureCached } from "./service/cached.ts";

@@ -1,7 +1,6 @@
 /**
- * Runs the service at 80 % of its capacity for some minutes, with all kinds of requests that callers send. Prints the resources
- * that the server takes over time. Exits with 1 if a request gets a wrong answer, if the server takes 200 MB or more, or if its
- * memory or descriptors grow in an hour or more.
+ * Runs the service at 80 % of its capacity with all kinds of requests. Exits with 1 if an answer is wrong, if the server takes
+ * 200 MB or more, or if its memory or descriptors grow in an hour or more.
  *
  *     npm run soak -- 60     an hour
  */
@@ -14,10 +13,7 @@ import { type VitalSigns, vitalSignsOf } from "./vital-signs.ts";
 const minutes = Number(process.argv[2] ?? 10);
 const load = 0.8;
 const slots = 1;
-/**
- * The time for which the capacity is measured, in milliseconds. Meanwhile there are as many callers as slots, each with one
- * request after the other.
- */
+/** The time in which as many callers as slots measure the capacity, each with one request after the other. */
 const measureMs = 20_000;
 /** The largest number of requests in flight. If there are more, the server does not keep up, and the run measures overload. */
 const underWayMax = 500;
@@ -135,7 +131,7 @@ function rowOf(sample: Sample): string[] {
   return [minute.toFixed(1), ...numbers.map((number) => number.toFixed(number < 10 ? 1 : 0))];
 }
 
-/** Returns how much a value grows per hour, by least squares. */
+/** The growth of a value per hour, by least squares. */
 function slopePerHour(samples: readonly Sample[], value: (sample: Sample) => number): number {
   const mean = (numbers: readonly number[]) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
   const x = mean(samples.map(({ minute }) => minute));

@@ -1,6 +1,5 @@
 /**
- * Measures the time from `npm start` until the service is ready, with a warm compile cache. Compares it in turns with the time
- * that the default engine by itself takes from its start to `readyok`.
+ * Measures the time from `npm start` to readiness with a warm compile cache, in turns with the default engine's to `readyok`.
  *
  *     node bench/startup.ts [rounds, default 9]
  */
@@ -15,10 +14,7 @@ import { quantile } from "./service/statistics.ts";
 const rounds = Number(process.argv[2] ?? 9);
 const readyGoalMs = 2000;
 
-/**
- * Returns the time from the start of a command until it prints a line that matches, in milliseconds. Then kills the command and
- * all processes that it has started.
- */
+/** Returns the milliseconds until a line matches. Then kills the command and all processes that it has started. */
 async function timeUntil(
   line: RegExp,
   file: string,

@@ -1,7 +1,6 @@
 /**
- * Measures the cost of metrics, traces and the log for a cached answer, through the port. Nodes that differ in nothing else are
- * loaded in turns. Each round of a node is compared with the same round of the node that has only the log. The node `the same
- * again` also has only the log, and shows how much of a difference is chance. Spans go to a receiver that accepts all of them.
+ * Measures the cost of metrics, traces and the log for a cached answer, through the port. Each round of a node is compared with
+ * the same round of the node that has only the log; the difference to `the same again` is chance.
  *
  *     node bench/telemetry.ts [seconds of a turn, default 4] [rounds, default 7]
  */
@@ -38,7 +37,7 @@ const traces = (ratio: string) => ({
   OTEL_TRACES_SAMPLER_ARG: ratio,
 });
 
-/** The nodes, each with its settings, and true if it has metrics. All are compared with the first. */
+/** Each node has its settings, and true if it has metrics. All are compared with the first. */
 const nodes: readonly (readonly [string, Readonly<Record<string, string>>, boolean?])[] = [
   ["the log alone", {}],
   ["the same again", {}],

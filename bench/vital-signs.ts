@@ -6,7 +6,6 @@ export interface VitalSigns {
   readonly rssMib: number;
   /** The resident memory of the server's engines, in MiB. */
   readonly enginesMib: number;
-  /** The number of open file descriptors of the server. */
   readonly descriptors: number;
   /** The number of child processes of the server, such as engines. */
   readonly processes: number;
@@ -67,7 +66,6 @@ function childrenOf(pid: number): readonly number[] {
   }
 }
 
-/** Returns the resident memory of one process, in MiB. */
 export function rssMib(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "latin1");

@@ -11,11 +11,10 @@ export interface Answered {
   readonly tookMs: number;
   /** The time until the answer, less the time of the search, in milliseconds. */
   readonly waitedMs: number;
-  /** The time at which the answer came, by `performance.now()`. */
+  /** By `performance.now()`. */
   readonly endedAt: number;
 }
 
-/** Creates a client that keeps its connections open between calls. */
 export function createClient(url: string): ((depth: number) => Promise<Answered>) & Disposable {
   const agent = new Agent({ keepAlive: true });
   const ask = async (depth: number): Promise<Answered> => {
@@ -36,11 +35,7 @@ export function createClient(url: string): ((depth: number) => Promise<Answered>
   return Object.assign(ask, { [Symbol.dispose]: () => agent.destroy() });
 }
 
-/**
- * Sends questions at random times, however slow the answers are, as many independent callers do.
- *
- * @param depthOf returns the depth of the next question, by chance
- */
+/** Sends questions at random times, however slow the answers are, as many independent callers do. */
 export async function offer(
   ask: (depth: number) => Promise<Answered>,
   perSecond: number,

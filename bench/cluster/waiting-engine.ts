@@ -7,14 +7,9 @@ import { makeDataFolder } from "../data-folder.ts";
 /** The time that a search takes for each depth but the first, in milliseconds. */
 export const iterationMs = 50;
 
-/** The id of the engine that only waits. */
 export const waitingEngine = "fake-1.0";
 
-/**
- * Returns the settings of a node whose engines only wait, so that many of them need no cores.
- *
- * @param everyMs the time that a search takes for each depth but the first, in milliseconds
- */
+/** Engines that only wait, `everyMs` for each depth but the first, so that many of them need no cores. */
 export function waitingEngineSettings(everyMs = iterationMs): NodeJS.ProcessEnv {
   const folder = makeDataFolder();
   chmodSync(folder, 0o755);

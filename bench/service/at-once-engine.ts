@@ -1,7 +1,4 @@
-/**
- * An engine that answers at once with the first legal move, so that only the service is measured. It passes the self-test of native
- * engines.
- */
+/** An engine that answers at once with the first legal move, so that only the service is measured. It passes the self-test. */
 import { Chess } from "chessops/chess";
 import { parseFen } from "chessops/fen";
 import { makeUci } from "chessops/util";

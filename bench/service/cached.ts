@@ -16,13 +16,12 @@ import { loadByWrk } from "./wrk.ts";
 const question = { fen: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", depth: 14 };
 const callers = 8;
 
-/** The number of questions per second for the load at a fixed rate. Every peer can answer as many, even on a small machine. */
+/** Every peer can answer as many questions per second, even on a small machine. */
 const perSecond = 2000;
 
 /**
- * Measures one question whose answer is cached: repeated as fast as possible (over JSON and gRPC) and at a fixed rate (over
- * JSON). One node has callers with a key, and another has no limits. Compares them with a bare `node:http` server that parses the
- * same body and sends the same bytes.
+ * Measures a cached answer, as fast as possible (JSON and gRPC) and at a fixed rate (JSON): with a key, without limits, and from
+ * a bare `node:http` server that parses the same body and sends the same bytes.
  */
 export async function measureCached(
   { rounds, warmSeconds, seconds, beside }: BenchOptions,
@@ -84,11 +83,7 @@ export async function measureCached(
   }
 }
 
-/**
- * Sends a question twice, and returns the second answer.
- *
- * @throws Error if the second answer is not cached
- */
+/** Returns the second answer. Throws Error if that is not cached. */
 export async function askedTwice(
   url: string,
   asked: object,
@@ -110,7 +105,7 @@ export async function askedTwice(
   return answer;
 }
 
-/** Returns a function that loads the service with the same question over gRPC. Its answer must be cached. */
+/** The answer must be cached. */
 async function grpcLoad(
   url: string,
   headers: Readonly<Record<string, string>>,

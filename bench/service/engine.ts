@@ -18,15 +18,12 @@ import { makeDataFolder } from "../data-folder.ts";
 /** The hash size of all peers in MiB, which is the default of Kibitz. */
 export const hashMb = settings.hashMb.default();
 
-/** An engine that Kibitz and its peers run. */
 export interface BenchEngine {
   readonly path: EnginePath;
-  /** The id of the engine in Kibitz. */
   readonly id: string;
   /** The name that the engine reports. */
   readonly name: string;
   readonly sha256: string;
-  /** The command by which peers start the engine. */
   readonly command: EngineCommand;
 }
 
@@ -54,10 +51,7 @@ export async function wasmEngine(): Promise<BenchEngine> {
   return { path: "wasm", id, name, sha256, command: commandOfWasm(build, noSandbox) };
 }
 
-/**
- * Returns an engine that answers at once. It is in a folder with its own Node, because engines run as another user, which may not
- * be able to read this checkout.
- */
+/** The engine is in a folder with its own Node, because engines run as a user who may not be able to read this checkout. */
 export async function atOnceEngine(): Promise<BenchEngine> {
   const folder = makeDataFolder();
   chmodSync(folder, 0o755);

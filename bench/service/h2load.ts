@@ -13,14 +13,13 @@ export interface H2Load {
   readonly bodyFile: string;
   /** The size of each answer in bytes, to notice errors: a gRPC error has status 200 and no message. */
   readonly answerBytes: number;
-  /** The number of connections, each with one call after the other. */
+  /** Each connection has one call after the other. */
   readonly callers: number;
   readonly seconds: number;
   /** The file to which the durations of all calls are written. */
   readonly timesFile: string;
 }
 
-/** Returns advice if `h2load` is missing; undefined otherwise. */
 export async function lackOfH2load(): Promise<string | undefined> {
   return run("h2load", ["--version"]).then(
     () => undefined,
@@ -29,22 +28,13 @@ export async function lackOfH2load(): Promise<string | undefined> {
   );
 }
 
-/**
- * Repeats one gRPC call as fast as possible.
- *
- * @throws Error if a call had another answer
- */
+/** Repeats one gRPC call as fast as possible. Throws Error if a call had another answer. */
 export function loadByH2load(load: H2Load): Promise<Loaded> {
   const headers = { "content-type": "application/grpc", te: "trailers", ...load.headers };
   return loadBy({ ...load, headers }, ["--max-concurrent-streams=1"]);
 }
 
-/**
- * Repeats one call over HTTP/1.1 at a fixed rate.
- *
- * @param perSecond the number of calls per second of all callers together
- * @throws Error if a call had another answer
- */
+/** Repeats one call over HTTP/1.1, `perSecond` times for all callers together. Throws Error if a call had another answer. */
 export function loadAtRate(load: H2Load, perSecond: number): Promise<Loaded> {
   const headers = { "content-type": "application/json", ...load.headers };
   return loadBy({ ...load, headers }, ["--h1", `--rps=${perSecond / load.callers}`]);
@@ -77,11 +67,7 @@ async function loadBy(load: H2Load, more: readonly string[]): Promise<Loaded> {
   };
 }
 
-/**
- * Reads the number of answered calls from the output of `h2load`.
- *
- * @throws Error if a call had another answer
- */
+/** @throws Error if a call had another answer */
 export function readH2load(stdout: string, answerBytes: number): number {
   const [, done, succeeded, failed, errored, timedOut] =
     /(\d+) done, (\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout/.exec(stdout)?.map(Number) ?? [];

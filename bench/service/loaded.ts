@@ -1,4 +1,3 @@
-/** The result of loading a server with requests. */
 export interface Loaded {
   readonly requests: number;
   readonly seconds: number;
@@ -19,11 +18,7 @@ interface Told {
   readonly errors: Readonly<Record<string, number>>;
 }
 
-/**
- * Reads the output of `wrk`.
- *
- * @throws Error if a request failed, or if a question that had to be new was asked twice
- */
+/** @throws Error if a request failed, or if a question that had to be new was asked twice */
 export function readLoaded(stdout: string, repeats: boolean): Loaded {
   const line = stdout.split("\n").find((each) => each.startsWith("{"));
   if (line === undefined) {

@@ -1,7 +1,6 @@
 import { describeRun, printedBy } from "../measured.ts";
 import type { BenchEngine } from "./engine.ts";
 
-/** Returns the day, command, commit, machine, engines and tools of a measurement, as one paragraph. */
 export function describeMachine(
   args: readonly string[],
   engines: readonly BenchEngine[],

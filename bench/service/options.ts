@@ -4,7 +4,7 @@ import type { Peer } from "./peer.ts";
 import { kibitz } from "./peers/kibitz.ts";
 import { least, pythonChess } from "./peers/programs.ts";
 
-/** The peers by the words of `--peers`, in the order of the tables. */
+/** In the order of the tables. */
 export const peers = { least, kibitz, python: pythonChess } satisfies Readonly<Record<string, Peer>>;
 
 export type PeerWord = keyof typeof peers;
@@ -49,11 +49,7 @@ export interface BenchOptions {
   readonly beside: string | undefined;
 }
 
-/**
- * Reads the options of the command line.
- *
- * @throws Error that explains the usage if an option is invalid
- */
+/** @throws Error that explains the usage if an option is invalid */
 export function readOptions(args: readonly string[]): BenchOptions {
   const { values } = parse(args);
   const { full } = values;

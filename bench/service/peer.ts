@@ -1,7 +1,6 @@
 import type { BenchEngine } from "./engine.ts";
 import type { Loaded } from "./loaded.ts";
 
-/** A load on a peer: questions, the number of callers, and a duration. */
 export interface Load {
   /** A file with a request body on each line. */
   readonly file: string;
@@ -11,26 +10,21 @@ export interface Load {
   readonly repeats: boolean;
 }
 
-/** The settings with which any peer is started. */
 export interface PeerSettings {
   readonly engine: BenchEngine;
   /** The number of searches that can run at a time. */
   readonly slots: number;
   /** The command of a Python that has chess, FastAPI and uvicorn. */
   readonly python: string;
-  /** The folder for the files that the peer writes. */
   readonly folder: string;
 }
 
 /** A service that answers the same questions as Kibitz. */
 export interface Peer {
   readonly name: string;
-  /** The description of the peer, which is shown after its name. */
+  /** Shown after the name of the peer. */
   readonly about: string;
-  /**
-   * True if the peer keeps its hash table between questions. Its answers then depend on earlier questions, and may differ from
-   * the answers of other peers.
-   */
+  /** True if the hash table is kept between questions, so that answers depend on earlier questions. */
   readonly keepsHash: boolean;
   /** Returns the reason why the peer cannot run here. */
   lack?(settings: PeerSettings): Promise<string | undefined>;

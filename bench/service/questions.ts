@@ -9,10 +9,7 @@ import { createRandom } from "../../test/support/random.ts";
 const pliesMin = 8;
 const pliesMax = 120;
 
-/**
- * Yields positions of random games without end. Each has a new board, and none is the end of a game. The same seed gives the same
- * positions.
- */
+/** Positions of random games, without end. Each has a new board; none ends its game. The same seed gives the same positions. */
 export function* newPositions(seed: number): Generator<string, never> {
   const random = createRandom(seed);
   const seen = new Set<string>();
@@ -41,11 +38,9 @@ export function mostPerSecond(depth: number): number {
   return depth < 4 ? 8000 : depth < 10 ? 2500 : 600;
 }
 
-/** Makes files of questions. They are deleted when the bench ends. */
+/** The files of questions are deleted when the bench ends. */
 export interface QuestionBook {
-  /**
-   * Writes `count` request bodies, one on each line, with positions that were in no file before. Returns the path of the file.
-   */
+  /** Writes `count` request bodies, one on each line, with positions that no file had before. Returns the path. */
   write(count: number, bodyOf: (nextFen: () => string) => object): string;
   nextFen(): string;
 }

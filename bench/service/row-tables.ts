@@ -2,7 +2,6 @@ import type { Row } from "./rows.ts";
 import { figures, ratioOf, type Spread, spreadOf } from "./statistics.ts";
 import { number, table, withSpread } from "./table.ts";
 
-/** Returns the heading of a row's table, which describes what the row measures. */
 export function headingOf({ kind, path, depth, callers, perSecond }: Row): string {
   const by = callers === 1 ? "one caller" : `${callers} callers`;
   switch (kind) {
@@ -17,7 +16,7 @@ export function headingOf({ kind, path, depth, callers, perSecond }: Row): strin
   }
 }
 
-/** Returns the table of a row, in which all peers are compared with the first. */
+/** All peers are compared with the first. */
 export function rowTable({ kind, measured }: Row): string {
   const [first] = measured;
   if (first === undefined) {

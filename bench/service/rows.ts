@@ -6,30 +6,22 @@ import { kibitzBeside } from "./peers/kibitz.ts";
 import { mostPerSecond, type QuestionBook } from "./questions.ts";
 import { type Measured, takeTurns } from "./turns.ts";
 
-/** A row of measurements: all peers, with the same kind of questions. */
 export interface Row {
   readonly kind: RowKind;
   readonly path: EnginePath;
   readonly depth: number;
   readonly callers: number;
-  /**
-   * The number of questions per second of all callers together; if undefined, each caller sends its next question as soon as it
-   * has an answer.
-   */
+  /** Questions per second of all callers together; if undefined, each caller asks again as soon as it has an answer. */
   readonly perSecond?: number;
-  /** The measurements of the peers. All are compared with the first. */
+  /** All peers are compared with the first. */
   readonly measured: readonly Measured[];
 }
 
-/** The number of questions that are repeated. */
 const repeatedCount = 100;
 
 type Running = StartedPeer & Pick<Peer, "name" | "keepsHash">;
 
-/**
- * Measures new questions, which are the same for all peers in a round. Then, if requested, measures the same questions again and
- * again.
- */
+/** New questions are the same for all peers in a round. If requested, they are repeated again and again afterwards. */
 export async function measureRows(
   engine: BenchEngine,
   options: BenchOptions,
@@ -115,10 +107,7 @@ async function compareMoves(running: readonly Running[], depth: number, book: Qu
 
 /** The depth from which a search takes some tenths of a second. */
 const deep = 12;
-/**
- * A turn of deep searches has this many seconds for each caller, so that each gets a few answers. It has at least
- * `deepSecondsMin`, which is enough for some dozens of answers.
- */
+/** Seconds of a turn of deep searches for each caller, so that each gets a few answers. `deepSecondsMin` gives some dozens. */
 const deepSecondsPerCaller = 0.5;
 const deepSecondsMin = 10;
 

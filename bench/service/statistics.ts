@@ -1,6 +1,5 @@
 import type { Loaded } from "./loaded.ts";
 
-/** The measurements of one peer in one turn. */
 export interface Turn extends Loaded {
   /** The processor time of the server alone for each request, in microseconds. */
   readonly serverUs: number;
@@ -10,14 +9,12 @@ export interface Turn extends Loaded {
   readonly rssMib: number;
 }
 
-/** The median, least and greatest value of a figure over all rounds. */
 export interface Spread {
   readonly median: number;
   readonly least: number;
   readonly most: number;
 }
 
-/** The figures of a turn that tables show. */
 export const figures = {
   perMinute: ({ requests, seconds }: Turn) => (requests / seconds) * 60,
   perSecond: ({ requests, seconds }: Turn) => requests / seconds,
@@ -34,12 +31,7 @@ export function spreadOf(turns: readonly Turn[], figure: Figure): Spread {
   return spread(turns.map(figure));
 }
 
-/**
- * Returns a figure divided by the same figure of another peer, round by round, because other work of the machine slows both in a
- * round.
- *
- * @param others the turns of the other peer, in the same rounds
- */
+/** Divides figures round by round, because other work of the machine slows both peers in a round. */
 export function ratioOf(turns: readonly Turn[], others: readonly Turn[], figure: Figure): Spread {
   return spread(
     turns.map((turn, round) => {
@@ -57,11 +49,7 @@ function spread(values: readonly number[]): Spread {
   return { median, least, most };
 }
 
-/**
- * Returns a quantile. Interpolates between the two nearest values.
- *
- * @param sorted the values, ascending and not empty
- */
+/** Interpolates between the two nearest values. `sorted` is ascending and not empty. */
 export function quantile(sorted: ArrayLike<number>, share: number): number {
   const place = (sorted.length - 1) * share;
   const below = sorted[Math.floor(place)] ?? Number.NaN;

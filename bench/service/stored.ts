@@ -11,17 +11,14 @@ import { takeTurns } from "./turns.ts";
 const questionCount = 100;
 const callers = 8;
 
-/** The settings of three nodes, by the source of their answers. A node without memory and store searches each answer. */
+/** By the source of the answers. A node without memory and store searches each answer. */
 const sources = {
   "Kibitz, searched": { KIBITZ_CACHE_MB: "0", KIBITZ_STORE_MB: "0" },
   "Kibitz, stored": { KIBITZ_CACHE_MB: "0" },
   "Kibitz, cached": { KIBITZ_STORE_MB: "0" },
 } as const;
 
-/**
- * Measures a hundred questions that are repeated, whose answers are searched, stored or cached. There is one row for each depth
- * whose answers are stored.
- */
+/** Repeats a hundred questions whose answers are searched, stored or cached, at each depth whose answers are stored. */
 export async function measureStored(
   { depths, rounds, warmSeconds, seconds }: BenchOptions,
   settings: PeerSettings,

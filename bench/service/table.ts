@@ -1,6 +1,6 @@
 import type { Spread } from "./statistics.ts";
 
-/** Writes a Markdown table with aligned columns, so that it is readable in a terminal, too. The first column is text. */
+/** A Markdown table with aligned columns, so that it is readable in a terminal, too. The first column is text. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) =>
     Math.max(3, ...[title, ...rows.map((row) => row[column] ?? "")].map(({ length }) => length)),

@@ -3,7 +3,6 @@ import { cpuTimesOf, rssMib } from "../vital-signs.ts";
 import type { Loaded } from "./loaded.ts";
 import type { Turn } from "./statistics.ts";
 
-/** A peer that is loaded in turns with others. */
 export interface Runner {
   readonly name: string;
   /** The id of the server's process, whose processor time and memory are measured. */
@@ -13,13 +12,13 @@ export interface Runner {
 
 export interface Measured {
   readonly name: string;
-  /** The measurements of the peer, one for each round. */
+  /** One turn for each round. */
   readonly turns: readonly Turn[];
 }
 
 /**
- * Loads the peers in turns, A B C and then C B A, so that other work of the machine favours none of them. Each turn begins when
- * all servers are idle, because a server that does not notice that its callers have disconnected goes on searching for them.
+ * Loads A B C and then C B A, so that other work of the machine favours none. A turn begins when all servers are idle: one that
+ * does not notice that its callers have disconnected goes on searching for them.
  */
 export async function takeTurns(runners: readonly Runner[], rounds: number): Promise<readonly Measured[]> {
   const turns = new Map(runners.map(({ name }): [string, Turn[]] => [name, []]));
@@ -45,13 +44,9 @@ async function measure(pid: number, load: () => Promise<Loaded>): Promise<Turn> 
   };
 }
 
-/**
- * The number of samples without processor time after which a server is idle. One sample is not enough, because the machine may
- * give the server no time meanwhile.
- */
+/** Samples without processor time after which a server is idle. One is not enough: the machine may give the server no time. */
 const quietLooks = 3;
 
-/** Waits until a server and its engines are idle. */
 async function untilIdle(pid: number): Promise<void> {
   const busyMs = () => {
     const { ownMs, startedMs } = cpuTimesOf(pid);

@@ -7,13 +7,12 @@ import type { Load } from "./peer.ts";
 const run = promisify(execFile);
 const script = fileURLToPath(new URL("questions.lua", import.meta.url));
 
-/** A load by `wrk`. Each caller is a connection with one request after the other. */
+/** Each caller is a connection with one request after the other. */
 interface WrkLoad extends Load {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Returns advice if `wrk` is missing; undefined otherwise. */
 export async function lackOfWrk(): Promise<string | undefined> {
   // Ignore the exit code, because `wrk` has no option that exits with 0.
   const missing = await run("wrk", ["--version"]).then(
@@ -23,11 +22,7 @@ export async function lackOfWrk(): Promise<string | undefined> {
   return missing ? "no wrk, which makes the load (Debian: apt-get install wrk)" : undefined;
 }
 
-/**
- * Runs `wrk` with one thread.
- *
- * @throws Error if a request failed, or if a question that had to be new was asked twice
- */
+/** @throws Error if a request failed, or if a question that had to be new was asked twice */
 export async function loadByWrk(load: WrkLoad): Promise<Loaded> {
   const headers = Object.entries({ "content-type": "application/json", ...load.headers });
   const { stdout } = await run("wrk", [

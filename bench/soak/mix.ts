@@ -4,19 +4,17 @@ import { Chess } from "chessops/chess";
 import { makeFen } from "chessops/fen";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 
-/**
- * The error for a request that the server rejected as overloaded, with a time to retry. This is allowed, and counted separately.
- */
+/** The server rejected a request as overloaded, with a time to retry. This is allowed, and counted separately. */
 export class Refused extends Error {}
 
-/** A kind of request, with its relative frequency. `run` throws for any answer that is not expected. */
+/** `run` throws for any answer that is not expected. */
 export interface Kind {
   readonly name: string;
   readonly weight: number;
   run(): Promise<void>;
 }
 
-/** Returns all kinds of requests that callers send, valid and invalid, each from one of many addresses. */
+/** Valid and invalid requests, each from one of many addresses. */
 export function mixOf(url: string): readonly Kind[] {
   const grpc = createClient(AnalysisService, createGrpcTransport({ baseUrl: url }));
   const post = (path: string, body: unknown, headers: Record<string, string> = {}, signal?: AbortSignal) =>
@@ -93,7 +91,7 @@ export function mixOf(url: string): readonly Kind[] {
 
 const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/** Sends a request and disconnects. Neither the disconnection nor an early answer is a failure. */
+/** Neither the disconnection nor an early answer is a failure. */
 async function leave(ask: (signal: AbortSignal) => Promise<Response>): Promise<void> {
   const leaving = new AbortController();
   const timer = setTimeout(() => leaving.abort(), 50);
@@ -138,10 +136,7 @@ async function leaveStream(grpc: Client<typeof AnalysisService>): Promise<void> 
   }
 }
 
-/**
- * Returns headers with a random address. There are so many addresses that none reaches its limits. They also show how much the
- * server stores for each address.
- */
+/** A random address, of so many that none reaches its limits. They also show how much the server stores for each. */
 function newAddress(): Record<string, string> {
   const part = () => Math.floor(Math.random() * 256);
   return { "X-Forwarded-For": `10.${part() % 4}.${part()}.${part()}` };
@@ -149,7 +144,7 @@ function newAddress(): Record<string, string> {
 
 let game = Chess.default();
 
-/** Returns the next position of a random game. A new game begins when one ends. */
+/** A new game begins when one ends. */
 export function newFen(): string {
   if (game.isEnd() || game.fullmoves > 80) {
     game = Chess.default();
@@ -166,7 +161,6 @@ export function newFen(): string {
   return game.isEnd() ? newFen() : makeFen(game.toSetup());
 }
 
-/** Returns one of the kinds by chance, as often as its weight says. */
 export function pick(mix: readonly Kind[]): Kind {
   const total = mix.reduce((sum, { weight }) => sum + weight, 0);
   let left = Math.random() * total;

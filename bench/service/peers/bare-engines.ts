@@ -1,22 +1,13 @@
 import { spawn } from "node:child_process";
 import { type BenchEngine, hashMb } from "../engine.ts";
 
-/** An engine without a service around it. */
 export interface BareEngine {
-  /**
-   * Runs a search, and returns the best move in UCI.
-   *
-   * @param position the position as UCI writes it: `fen … moves …`
-   */
+  /** `position` is as UCI writes it: `fen … moves …`. Returns the best move in UCI. */
   search(position: string, depth: number): Promise<string>;
   stop(): void;
 }
 
-/**
- * Starts an engine that gets `ucinewgame` before every search.
- *
- * @param hash the size of its hash table, in MiB
- */
+/** The engine gets `ucinewgame` before every search. `hash` is in MiB. */
 export async function startBareEngine({ command }: BenchEngine, hash = hashMb): Promise<BareEngine> {
   const child = spawn(command.file, command.args, { env: {}, stdio: ["pipe", "pipe", "ignore"] });
   const kill = () => void child.kill("SIGKILL");

@@ -1,6 +1,5 @@
 /**
- * A bare `node:http` server that parses a question and always sends the same answer, as the measure for cached answers. It reads the
- * answer from its standard input.
+ * A bare `node:http` server that parses a question and sends the answer that it read from its standard input.
  *
  *     node echo.ts <port>
  */

@@ -23,22 +23,18 @@ const plans = {
 };
 
 export interface KibitzOptions {
-  /** Environment variables of the server. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** The folder of another checkout, which is run by its own Node. */
+  /** The folder of another checkout, which its own Node runs. */
   readonly checkout?: string;
 }
 
 export interface StartedKibitz extends StartedPeer {
   readonly server: Server;
-  /** The headers of requests: the key, if callers have one. */
+  /** The key, if callers have one. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/**
- * Kibitz as users start it: with the log at the level `info`, written to a file. All callers have one key, whose limits are
- * counted.
- */
+/** Kibitz as users start it, with its log at `info` in a file. All callers have one key, whose limits are counted. */
 export const kibitz: Peer = {
   name: "Kibitz",
   about:
@@ -47,7 +43,7 @@ export const kibitz: Peer = {
   start: (settings) => startKibitz(settings),
 };
 
-/** Returns the Kibitz of another checkout, to show the effect of a change. */
+/** Shows the effect of a change. */
 export function kibitzBeside(checkout: string): Peer {
   return {
     ...kibitz,
@@ -105,7 +101,6 @@ export async function startKibitz(
   };
 }
 
-/** Returns the last lines of the log that report a failure. */
 function refusalsIn(log: string): string {
   const lines = readFileSync(log, "utf8").split("\n");
   return lines

@@ -32,7 +32,7 @@ export const pythonChess: Peer = {
   start: (settings) => startService(settings.python, "python_chess.py", settings),
 };
 
-/** Starts a service with its own engines. Resolves when the service has answered a question. */
+/** Resolves when the service has answered a question. */
 async function startService(
   interpreter: string,
   program: string,
@@ -62,11 +62,7 @@ export interface Program {
   stop(): Promise<unknown>;
 }
 
-/**
- * Starts a program of this folder on a free port. Resolves when the program has answered a question.
- *
- * @param input the text for its standard input
- */
+/** Runs a program of this folder on a free port. Resolves when it has answered a question. `input` is its standard input. */
 export async function startProgram(
   interpreter: string,
   program: string,
