@@ -1,7 +1,6 @@
 /**
- * Builds the page into `dist/web/`. Builds it in a temporary folder first, so that a server never reads half of it, and so that
- * two builds at the same time do not collide. This is part of `npm run build`; a server in a checkout also runs it if the page is
- * missing or older than its sources.
+ * Builds `dist/web/` in a temporary folder, so that no server reads half of it and two builds do not collide. Part of `npm run
+ * build`; a server in a checkout also runs it if the page is missing or older than its sources.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
@@ -17,9 +16,7 @@ const place = join(dist, "web");
 const begun = new Date();
 // Run with low priority, because a server may run at the same time.
 setPriority(10);
-/**
- * A temporary folder that is older than this, in milliseconds, was left by a build that was killed. A build takes far less time.
- */
+/** In milliseconds. An older temporary folder was left by a build that was killed: a build takes far less time. */
 const leftAfterMs = 10 * 60_000;
 
 await mkdir(dist, { recursive: true });
@@ -34,8 +31,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 }
 // With any other value, as in tests, Vite and libraries would add checks for developers.
 process.env.NODE_ENV = "production";
-// Make the folder beside its final place, because a folder can be renamed only within a file system. Make it synchronously, so
-// that the handler of signals always knows its name.
+// A folder can be renamed only within a file system. Made synchronously, so that the signal handler knows its name.
 folder = mkdtempSync(join(dist, ".web-"));
 try {
   await build({
@@ -55,7 +51,6 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** Removes the folders of builds that were killed. */
 async function removeLeft(): Promise<void> {
   for (const name of await readdir(dist)) {
     const path = join(dist, name);
@@ -72,7 +67,6 @@ async function removeLeft(): Promise<void> {
   }
 }
 
-/** Writes compressed copies of a text file beside it. */
 async function compress(path: string): Promise<void> {
   if (!/\.(css|html|js|svg|txt)$/.test(path)) {
     return;

@@ -13,9 +13,7 @@ import type { TestResult } from "../test/support/lane.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/**
- * Returns a line for each promise that has no test, and for each test that does not exist or that has not passed in the results.
- */
+/** A line for each promise without a test, and for each test that does not exist or has not passed in `results`. */
 export function brokenPromises(page: string, results?: readonly TestResult[], nightly = false): string[] {
   return [...page.matchAll(/^\| (?!promise \|)(.+?) \| (.+) \|$/gm)].flatMap(([, promise, cell = ""]) => {
     const tests = [...cell.matchAll(/`([^`]+\.ts)`(?: \((nightly)\))?: (.+?)(?=<br>|$)/g)];
@@ -42,10 +40,7 @@ export function brokenPromises(page: string, results?: readonly TestResult[], ni
   });
 }
 
-/**
- * Returns the text of a test file and of the files that it imports from `test/`, because the name of a test may be in a table or
- * a contract.
- */
+/** Includes imports from `test/`, because the name of a test may be in a table or a contract. */
 function sourcesOf(file: string, found = new Set<string>()): string {
   if (!file.startsWith("test/") || found.has(file) || !existsSync(root + file)) {
     return "";

@@ -1,6 +1,6 @@
 /**
- * Draws forty doc comments, twenty test names and twenty sentences of the documents at random, for readers who have not seen the
- * code. The hash of the commit is the seed, so that nobody can choose the result.
+ * Draws doc comments, test names and sentences for readers who have not seen the code. The hash of the commit is the seed, so
+ * that nobody can choose the result.
  *
  *     node tools/draw-words.ts
  */
@@ -8,7 +8,6 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 
-/** A piece of text and its file. */
 interface Drawn {
   readonly file: string;
   readonly text: string;

@@ -1,12 +1,11 @@
 /**
- * Lists the packages of an installed Kibitz with their licences, and fails if a licence is not compatible with GPL-3.0-or-later.
- * Reads the lock file, and the sources of the page, because the page contains packages that are not installed. The build writes
- * their licence texts beside the page.
+ * Lists the licences of all packages, and fails if one is not compatible with GPL-3.0-or-later. Reads the page's sources, too,
+ * because the page contains packages that are not installed.
  */
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** The licences that are compatible with the GPL, version 3 or later: https://www.gnu.org/licenses/license-list.html. */
+/** Compatible with the GPL, version 3 or later: https://www.gnu.org/licenses/license-list.html. */
 const compatible: ReadonlySet<string> = new Set([
   "0BSD",
   "Apache-2.0",

@@ -5,7 +5,6 @@ import { helpOption } from "../src/cli/command.ts";
 import { allCommands } from "../src/cli/commands.ts";
 import { describeSettings } from "../src/wiring/config.ts";
 
-/** Returns the manual in roff, for the program `man`. */
 export async function manual(): Promise<string> {
   const commands = await allCommands();
   const parts = commands.map(({ usage, about, options, notes }) =>

@@ -2,7 +2,6 @@
 import { writeFileSync } from "node:fs";
 import { type DescribedFamily, describeMetrics } from "../src/metrics/metrics.ts";
 
-/** Returns the content of the page. */
 export function metricsPage(): string {
   const all = describeMetrics();
   const isOurs = ({ name }: DescribedFamily) => name.startsWith("kibitz_");

@@ -1,12 +1,9 @@
 /**
- * Runs the steps that take long and that guard what changes rarely, one after another. A failed step does not stop the others.
+ * Runs the steps that take long and guard what changes rarely. A failed step does not stop the others. Exits with 1 if a step
+ * failed or, in CI, was not run. A run of all steps writes `docs/measured.md`, with output lines that begin with "measured: ".
  *
  *     npm run test:nightly                 all steps
  *     npm run test:nightly -- fuzz image   only these steps
- *
- * Exits with 1 if a step failed or, in CI, was not run. The output of each step is in `nightly/<step>.log`, and its test results
- * are in `nightly/<step>.jsonl`. A run of all steps writes the results to `docs/measured.md`, with each output line that begins
- * with "measured: ".
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -17,11 +14,10 @@ import { describeRun, writeMeasured } from "../bench/measured.ts";
 import type { TestResult } from "../test/support/lane.ts";
 
 interface Step {
-  /** The shell command of the step, which is run in the root of the checkout. */
+  /** A shell command, run in the root of the checkout. */
   readonly command: string;
   /** The promise that the step guards, in a few words. */
   readonly guards: string;
-  /** The programs that the step needs. */
   readonly programs?: readonly string[];
   readonly asRoot?: true;
 }
@@ -125,7 +121,7 @@ function measuredBy(name: string): readonly string[] {
   return lines.filter((line) => line.startsWith("measured: ")).map((line) => `  - ${line.slice(10)}`);
 }
 
-/** Runs a step. Returns how it ended, as a text that begins with `passed`, `failed` or `not run`. */
+/** The result is a text that begins with `passed`, `failed` or `not run`. */
 async function run(name: string, { command }: Step): Promise<string> {
   const log = join("nightly", `${name}.log`);
   const tests = join(folder, `${name}.jsonl`);

@@ -1,7 +1,4 @@
-/**
- * Writes `gen/openings.json`, the names of openings by position. Reads the rows of lichess-org/chess-openings in
- * `third_party/chess-openings/`. This is part of `npm run generate`.
- */
+/** Writes `gen/openings.json`, openings by position, from `third_party/chess-openings/`. Part of `npm run generate`. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { inOneGo } from "../src/chess/in-one-go.ts";
 import { gameFromPgn } from "../src/game/game.ts";

@@ -1,13 +1,10 @@
-/**
- * Asks npm's registry who owns the name of this package. Fails if it is another project: npm would then refuse to publish this
- * package, and our documents would install the code of the other project.
- */
+/** Fails if another project owns this package's name on npm: our documents would install that project's code. */
 import { spawnSync } from "node:child_process";
 import { styleText } from "node:util";
 import manifest from "../package.json" with { type: "json" };
 import { recordResult } from "../test/support/lane.ts";
 
-/** The output of `npm view --json`: the newest version's package.json, or an error. */
+/** The output of `npm view --json`: the newest package.json, or an error. */
 interface Viewed {
   readonly mcpName?: string;
   readonly version?: string;

@@ -1,6 +1,6 @@
 /**
- * Takes pictures of the page with real answers, in four sizes, light and dark, and writes them to `screenshots/`. Also takes the
- * picture of the README, `docs/page.png`. Needs Chromium.
+ * Takes pictures of the page with real answers, in four sizes, light and dark, into `screenshots/`, and `docs/page.png`. Needs
+ * Chromium.
  *
  *     npm run screenshots
  *     node tools/screenshots.ts --docs    only docs/page.png
@@ -40,8 +40,7 @@ const server = await startWith("unlimited", []);
 const limited = await startWith("limited", [{ name: "minute", quota: 1, window_s: 60, unit: "request" }]);
 const browser = await launchChromium();
 try {
-  // Take this picture first, because a cached answer has no scores by depth. Times are hidden, so that the same page gives the
-  // same picture.
+  // First, because a cached answer has no scores by depth. Times are hidden, so that the same page gives the same picture.
   const shown = join(root, "docs/page.png");
   const visit: Scene = {
     ...analysisScene,

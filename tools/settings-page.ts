@@ -1,7 +1,6 @@
 /**
- * Updates the table of `docs/settings.md` from the rows of `src/wiring/settings.ts`: the names of settings, their meanings and
- * their defaults. Keeps what is written by hand: the text after the first sentence, and the words for a default that depends on
- * the machine. This is part of `npm run update`.
+ * Updates the table of `docs/settings.md` from `src/wiring/settings.ts`, in `npm run update`. Keeps the text after the first
+ * sentence, and the words for a default that depends on the machine, because they are written by hand.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { describeSettings } from "../src/wiring/config.ts";
@@ -21,11 +20,6 @@ export function isFixed({
   return value !== "(unset)" && !ofTheMachine.includes(key);
 }
 
-/**
- * Returns the updated page.
- *
- * @param text the present page
- */
 export function settingsPage(text = readFileSync(file, "utf8")): string {
   const [before = "", ...rest] = text.split(/(?<=^\|---\|---\|---\|\n)/m);
   const [, after = ""] = /^(?:\| `.*\n)*([\s\S]*)$/.exec(rest.join("")) ?? [];

@@ -4,18 +4,12 @@ import { oldMessage, send } from "../test/protocols/mcp/messages.ts";
 import { compactJson } from "../test/support/compact-json.ts";
 import { withoutChance } from "../test/support/without-chance.ts";
 
-/**
- * Reads and updates the answers that documents show, in README.md, docs/api.md and docs/agents.md, and the examples of the
- * OpenAPI document in `docs/examples/`. Tests compare these with the answers of a service, and `npm run update` writes them.
- */
+/** Answers that documents show. Tests compare them with those of a service, and `npm run update` writes them. */
 const root = new URL("../", import.meta.url);
 export const documents = ["README.md", "docs/api.md", "docs/agents.md"] as const;
 export const examples = readdirSync(new URL("docs/examples/", root)).map((file) => `docs/examples/${file}`);
 
-/**
- * The settings of the service that gives the answers: without a native Stockfish, as on the machines of most readers, and without
- * cached answers.
- */
+/** Answers are without a native Stockfish, as on the machines of most readers, and not from a cache. */
 export const plainSettings = {
   KIBITZ_NATIVE_ENGINES: "none",
   KIBITZ_DEFAULT_ENGINE: "stockfish-19",
@@ -37,9 +31,7 @@ export const shownField = /```sh\n(curl [^`]+) \| jq -r '\.(\w+) \/\/ \.detail'\
 /** Matches a call of a tool by an agent, with the text that the agent reads. */
 const shownTool = /A call of `(\w+)` with `(\{.+\})`.*:\n\n```text\n([\s\S]+?)\n```/g;
 
-/**
- * Returns a document with the answers of the service at `url`. If only values such as ids and times differ, keeps the old answer.
- */
+/** If only values such as ids and times differ, keeps the old answer. */
 export async function documentWithAnswers(path: string, url: string): Promise<string> {
   const text = textOf(path);
   let renewed = text;
@@ -85,7 +77,6 @@ export function partsOf(command: string) {
 
 export interface RecordedExample {
   readonly summary: string;
-  /** The name of the RPC. */
   readonly method: string;
   /** The method and path of the request, such as `GET /price?depth=20`. */
   readonly call: string;
@@ -100,9 +91,7 @@ export interface RecordedExample {
 
 export const exampleIn = (path: string): RecordedExample => JSON.parse(textOf(path));
 
-/**
- * Returns an example with the answer of the service at `url`. If only values such as ids and times differ, keeps the old answer.
- */
+/** If only values such as ids and times differ, keeps the old answer. */
 export async function exampleWithAnswer(path: string, url: string): Promise<string> {
   const recorded = exampleIn(path);
   if (recorded.status === 429) {
@@ -135,7 +124,7 @@ async function newKey(url: string): Promise<string> {
   return key;
 }
 
-/** Replaces the time to wait, which depends on how long the first request took, so that two answers can be compared. */
+/** The time to wait depends on how long the first request took, so it is replaced before answers are compared. */
 function comparable({ status, answer }: RecordedExample): unknown {
   const text = JSON.stringify({ status, answer }).replace(/ in \d+ s\./, " in a moment.");
   return withoutChance(text.replace(/"retry_after_ms":\d+/, '"retry_after_ms":60000'));

@@ -1,7 +1,6 @@
 /**
- * Summarizes the file that `TEST_RESULTS` names after a run of `.ci/run`: the numbers of tests that passed, failed and were
- * skipped in each lane, what could not be checked, and which timed tests ran a second time. Exits with 1 if a test failed, was
- * skipped or did not end, if no test of a lane passed, or if more than two timed tests needed their second run.
+ * Summarizes the results of `.ci/run` by lane, with everything that could not be checked. Exits with 1 if a test failed, was
+ * skipped or did not end, if a lane passed none, or if more than two timed tests needed their second run.
  *
  *     node tools/test-summary.ts results.jsonl
  */

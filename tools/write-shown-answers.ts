@@ -1,7 +1,4 @@
-/**
- * Starts a service as the documents say, and writes its answers into README.md, docs/ and `docs/examples/`. This is part of `npm
- * run update`. For a new example, add a file without `status` and `answer` first.
- */
+/** Writes the answers of a service into the documents. For a new example, add a file without `status` and `answer` first. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

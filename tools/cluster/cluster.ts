@@ -1,10 +1,8 @@
 /**
- * Runs three nodes, their Redis and HAProxy on this machine, to try a service of several nodes. Ctrl-C ends it.
+ * Runs three nodes, Redis and HAProxy on this machine. Settings of the environment are for every node. There are no limits unless
+ * KIBITZ_ACCESS sets them, because those of keyless callers would reject most calls from one shell.
  *
  *     npm run cluster [-- --port 8080]
- *
- * Settings of the environment, such as KIBITZ_SLOTS=1, are for every node. There are no limits unless KIBITZ_ACCESS sets them,
- * because the limits of keyless callers would reject most calls from one shell.
  */
 import { once } from "node:events";
 import { parseArgs } from "node:util";
@@ -39,9 +37,7 @@ stopping.then(() => {
   process.on("SIGINT", () => process.exit(130));
 });
 
-/**
- * True if a line should be shown: a warning of a node, or a line of HAProxy about the nodes. HAProxy prints each such line twice.
- */
+/** True for warnings of a node and for HAProxy's lines about the nodes. HAProxy prints each such line twice. */
 function isWorthReading(name: string, line: string): boolean {
   return !isStopping && (name === "haproxy" ? !line.startsWith("[") : /"level":[456]0/.test(line));
 }

@@ -10,12 +10,11 @@ export interface HaproxyOptions {
   readonly bind: string;
   /** The path of a configuration file; if undefined, the file in `deploy/haproxy/`. */
   readonly config?: string;
-  /** The path of a socket for HAProxy's statistics. */
   readonly socket?: string;
   readonly onLine?: (line: string) => void;
 }
 
-/** Starts HAProxy with the configuration that operators copy. */
+/** Uses the configuration that operators copy. */
 export function startHaproxy({
   nodes: [NODE1, NODE2, NODE3],
   bind,
@@ -30,7 +29,6 @@ export function startHaproxy({
   });
 }
 
-/** True if a server listens on the address. */
 export async function accepts(address: string): Promise<boolean> {
   const at = address.lastIndexOf(":");
   const socket = connect(Number(address.slice(at + 1)), address.slice(0, at));

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A running program that nodes need, such as HAProxy. It is killed when this process exits. */
+/** A running program. It is killed when this process exits. */
 export interface Program extends AsyncDisposable {
   readonly pid: number;
   isRunning(): boolean;
@@ -22,11 +22,7 @@ export interface ProgramOptions {
 const startMaxMs = 10_000;
 const stopMaxMs = 3000;
 
-/**
- * Starts a program, and waits until it answers.
- *
- * @throws Error, with the last lines of the program, if it is not installed, ends, or does not answer within ten seconds
- */
+/** Waits for an answer. Throws Error, with the last lines, if the program is missing, ends, or is silent for ten seconds. */
 export async function startProgram(
   file: string,
   args: readonly string[],
@@ -66,7 +62,6 @@ export async function startProgram(
   };
 }
 
-/** Describes how a process ended, or why it could not be started. */
 async function endOf(child: ChildProcess): Promise<string> {
   try {
     const [code, signal] = await once(child, "exit");

@@ -7,7 +7,7 @@ import { type Server, startServer } from "../../test/support/start-server.ts";
 import { startHaproxy } from "./companions.ts";
 import type { Program } from "./programs.ts";
 
-/** A cluster of equal nodes with Redis and HAProxy, as processes of this machine. */
+/** Equal nodes with Redis and HAProxy, as processes of this machine. */
 export interface Cluster extends AsyncDisposable {
   /** The URL of the load balancer, such as `http://127.0.0.1:8080`. */
   readonly url: string;
@@ -15,11 +15,9 @@ export interface Cluster extends AsyncDisposable {
   readonly balancer: Program;
   /** The path of the socket for HAProxy's statistics. */
   readonly balancerSocket: string;
-  /** The URL of Redis, such as `redis://127.0.0.1:6379`. */
   readonly redisUrl: string;
 }
 
-/** A node that can be stopped and started again. */
 export interface ClusterNode {
   readonly name: string;
   readonly dataDir: string;
@@ -28,9 +26,9 @@ export interface ClusterNode {
   /** Resolves when the process of the node has ended, for any reason. */
   readonly ended: Promise<unknown>;
   isRunning(): boolean;
-  /** Stops the node. Resolves when its process has ended. */
+  /** Resolves when the process has ended. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
-  /** Starts the node again, on the same port with the same folder. */
+  /** Uses the same port and the same folder. */
   start(): Promise<void>;
 }
 
@@ -45,11 +43,7 @@ export interface ClusterOptions {
   readonly onLog?: (name: string, line: string) => void;
 }
 
-/**
- * Starts a cluster of three nodes.
- *
- * @throws Error if a node, Redis or HAProxy cannot be started
- */
+/** Starts three nodes. Throws Error if a node, Redis or HAProxy cannot be started. */
 export async function startCluster({
   env = {},
   port,

@@ -9,10 +9,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const cache = cacheFolder("image");
 
 /**
- * Makes the base image that `FROM node:26.10.0-trixie-slim` names, without a registry of images. It has mmdebstrap's minimal
- * Debian of that suite, the Node of this checkout, and npm. Each name is made once.
- *
- * @throws Error if this checkout has another version of Node than the name says
+ * Makes the base image that `FROM node:26.10.0-trixie-slim` names, once, without a registry of images: mmdebstrap's minimal
+ * Debian of that suite, the Node of this checkout, and npm. Throws Error if this checkout has another version of Node.
  */
 export function makeBaseImage({ podman, folder }: Containers, name: string): void {
   const [, version = "", suite = ""] = /^node:([\d.]+)-(\w+)-slim$/.exec(name) ?? [];

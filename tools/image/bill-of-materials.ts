@@ -23,11 +23,8 @@ interface BillOfMaterials {
 const programs = { node: "/usr/local/bin/node", stockfish: "/usr/games/stockfish" };
 
 /**
- * Makes the bill of materials of an image (CycloneDX): the npm packages from `npm sbom`, the Debian packages whose files are in
- * the image, Node, and the engines' files with their digests.
- *
+ * In CycloneDX: npm's packages, Debian's packages with files in the image, Node, and the engines' files with their digests.
  * @param image the mounted root of the image
- * @param nodeVersion the version of Node, such as 26.10.0
  */
 export function billOfMaterials(image: string, nodeVersion: string): BillOfMaterials {
   const npm = JSON.parse(
@@ -67,7 +64,7 @@ function debianPackages(image: string): readonly Component[] {
     });
 }
 
-/** Returns the files of the engines, with the digests that `GET /engines` shows. */
+/** With the digests that `GET /engines` shows. */
 function engineFiles(image: string): readonly Component[] {
   const bin = "app/node_modules/stockfish/bin";
   const files = readdirSync(join(image, bin)).map((file) => `/${bin}/${file}`);

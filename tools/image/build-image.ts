@@ -7,7 +7,7 @@ import type { Containers } from "./containers.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const dockerfile = join(root, "deploy/Dockerfile");
 
-/** Returns the base image of the Dockerfile's stages, with the default of its build argument. */
+/** The base image of the Dockerfile's stages, with the default of its build argument. */
 export function baseOfDockerfile(): string {
   const text = readFileSync(dockerfile, "utf8");
   const [, version = ""] = /^ARG NODE=(\S+)$/m.exec(text) ?? [];
@@ -19,7 +19,7 @@ export function baseOfDockerfile(): string {
   return [...bases].join("").replace(/\$\{NODE\}/, version);
 }
 
-/** Returns the time of the checked-out commit in seconds since 1970, unless the environment sets another time. */
+/** The time of the checked-out commit, in seconds since 1970, unless the environment sets another time. */
 export function sourceDateEpoch(): string {
   return (
     process.env.SOURCE_DATE_EPOCH ??
@@ -27,10 +27,7 @@ export function sourceDateEpoch(): string {
   );
 }
 
-/**
- * Builds the image, with every step of the Dockerfile anew. npm's downloads are cached between builds, because npm checks their
- * digests.
- */
+/** Runs every step of the Dockerfile anew. npm's downloads are cached between builds, because npm checks their digests. */
 export function buildImage({ podman, folder }: Containers, tag: string): void {
   const npmCache = join(folder, "npm");
   mkdirSync(npmCache, { recursive: true });
@@ -43,10 +40,7 @@ export function buildImage({ podman, folder }: Containers, tag: string): void {
   );
 }
 
-/**
- * Returns volumes with the registry and the certificates of this machine's npm. The build can read them, but no layer contains
- * them.
- */
+/** The build can read this machine's registry and certificates of npm from volumes, but no layer contains them. */
 function settingsOfNpm(folder: string): readonly string[] {
   const setting = (key: string) =>
     execFileSync("npm", ["config", "get", key], {
@@ -74,7 +68,7 @@ export interface Layer {
   readonly digest: string;
 }
 
-/** Returns the layers of an image, the lowest first. */
+/** The layers of an image, the lowest first. */
 export function layersOf({ podman }: Containers, tag: string): readonly Layer[] {
   const digests: readonly string[] = JSON.parse(
     podman("inspect", "--format", "{{json .RootFS.Layers}}", tag),
@@ -99,10 +93,7 @@ export function layersOf({ podman }: Containers, tag: string): readonly Layer[] 
   }));
 }
 
-/**
- * Returns the configuration of an image: user, command, environment, health check. It does not contain the time and the sources
- * of the build.
- */
+/** The user, command, environment and health check of an image, without the time and the sources of the build. */
 export function configOf({ podman }: Containers, tag: string): unknown {
   return JSON.parse(podman("inspect", "--format", "{{json .Config}}", tag));
 }

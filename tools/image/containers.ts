@@ -3,31 +3,23 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Podman without a daemon. It has its own store, separate from other stores on the machine, which is deleted at the end. */
+/** Podman without a daemon. Its own store, separate from others on the machine, is deleted at the end. */
 export interface Containers extends Disposable {
-  /** The folder for the files of Podman. */
   readonly folder: string;
-  /**
-   * Runs a Podman command, and returns its output.
-   *
-   * @throws Error with the error output of the command if it fails
-   */
+  /** Returns the output. Throws Error with the error output if the command fails. */
   podman(...args: readonly string[]): string;
 }
 
-/** The error of a command that fails or does not exist. */
 interface Failed {
   readonly code?: string;
   readonly stderr?: Buffer;
   readonly stdout?: Buffer;
 }
 
-/**
- * Matches Podman's warning that nothing will run the health check, because there is no systemd. `tryContainer` runs it instead.
- */
+/** Podman warns that nothing will run the health check, because there is no systemd. `tryContainer` runs it instead. */
 const noTimer = /systemd connection/;
 
-/** Opens Podman. It runs containers with runc, which works on most machines for root. */
+/** Runs containers with runc, which works on most machines for root. */
 export function openContainers(): Containers {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-image-"));
   const config = join(folder, "containers.conf");

@@ -15,10 +15,8 @@ export interface TriedImage {
 }
 
 /**
- * Starts the image as `deploy/README.md` says: with a read-only root, without capabilities, and without a way to gain any. Then
- * sends a position to every engine in it, runs its health check, and stops it.
- *
- * @throws Error if a step fails
+ * Starts the image as `deploy/README.md` says: read-only, and without capabilities or a way to gain any. Sends a position to
+ * every engine, runs the health check, and stops the container. Throws Error if a step fails.
  */
 export async function tryContainer({ podman }: Containers, tag: string): Promise<TriedImage> {
   const port = await freePort();

@@ -1,7 +1,6 @@
 /**
- * Builds the image of `deploy/Dockerfile` twice and compares the two. Starts the image as its documents say, calls it, and writes
- * its bill of materials and digests to `release/image/`. Run this by `npm run image`, as root, with Podman, runc and mmdebstrap.
- * It needs no registry of images and no daemon, because the base image is made from Debian's packages.
+ * Builds the image twice and compares the two, starts it as its documents say, and writes its bill of materials and digests to
+ * `release/image/`. Run by `npm run image`, as root, with Podman, runc and mmdebstrap, but without a registry of images.
  */
 import { strict as assert } from "node:assert";
 import { spawnSync } from "node:child_process";
@@ -61,7 +60,7 @@ report(`answers, ${readyMs} ms after it was started, read-only, without a capabi
 const [, nodeVersion = ""] = /^node:([\d.]+)/.exec(base) ?? [];
 const bill = billOfMaterials(image, nodeVersion);
 const debian = bill.components.filter(({ purl }) => purl?.startsWith("pkg:deb/"));
-// Check that Debian's packages were found: a library that belongs to no package would be missing in the bill.
+// A library that belongs to no package would be missing in the bill.
 assert.ok(debian.length >= 10, `only ${debian.length} packages of Debian`);
 mkdirSync(release, { recursive: true });
 writeFileSync(join(release, "kibitz-image.cdx.json"), `${JSON.stringify(bill, undefined, 2)}\n`);

@@ -6,7 +6,6 @@ import { type Panel, rows } from "./panels.ts";
 const [perLine, width, height] = [3, 8, 8];
 const datasource = { type: "prometheus", uid: "$datasource" };
 
-/** Returns the text of the dashboard file. */
 export function dashboardJson(): string {
   const dashboard = {
     title: "Kibitz",

@@ -1,4 +1,3 @@
-/** A panel of the dashboard. */
 export interface Panel {
   readonly title: string;
   /** The explanation of the panel for a newcomer. */
@@ -9,7 +8,7 @@ export interface Panel {
   readonly lines: Readonly<Record<string, string>>;
 }
 
-/** The labels that select the chosen node, or all nodes. */
+/** Selects the chosen node, or all nodes. */
 const node = 'job="kibitz", instance=~"$instance"';
 
 /** Returns the query for a rate per second, over an interval that fits the panel. */
@@ -19,7 +18,6 @@ const rate = (name: string, labels = "") =>
 const quantile = (share: number, name: string) =>
   `histogram_quantile(${share}, sum by (le) (${rate(`${name}_bucket`)}))`;
 
-/** The name of a line for an engine. */
 const engine = "{{instance}} {{engine}} {{path}}";
 
 /** The rows of the dashboard: first what callers notice, and last the resources of the process. */
@@ -276,7 +274,6 @@ export const rows: Readonly<Record<string, readonly Panel[]>> = {
   ],
 };
 
-/** All panels of the dashboard, by their titles. */
 export const panels: ReadonlyMap<string, Panel> = new Map(
   Object.values(rows)
     .flat()

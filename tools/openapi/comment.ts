@@ -1,7 +1,7 @@
 import type { AnyDesc, DescFile } from "@bufbuild/protobuf";
 import { getComments } from "@bufbuild/protoplugin";
 
-/** Returns the comment before a declaration, as CommonMark. Its lines are joined to paragraphs. */
+/** The leading comment as CommonMark, with its lines joined to paragraphs. */
 export function commentOf(desc: Exclude<AnyDesc, DescFile>): string {
   const text = getComments(desc).leading;
   if (text === undefined || text.trim() === "") {

@@ -1,10 +1,7 @@
 import type { ErrorCode } from "../../src/errors/catalogue.ts";
 import type { Route } from "../../src/protocols/json/routes.ts";
 
-/**
- * Returns the errors with which a call over plain JSON can end. This is the only list of errors by call, because many modules
- * report them. Tests compare it with a running service.
- */
+/** The only list of errors by call, because many modules report them. Tests compare it with a running service. */
 export function errorsOfRoute(route: Route): readonly ErrorCode[] {
   const { method, body } = route;
   return [
@@ -77,7 +74,6 @@ export function isCounted({ method }: Pick<Route, "method">): boolean {
   return byMethod[method.name]?.includes("upgrade_needed") ?? false;
 }
 
-/** True if the calls of a route always need a key. */
 export function needsKey({ method }: Pick<Route, "method">): boolean {
   return !isCounted({ method }) && (byMethod[method.name]?.includes("api_key_required") ?? false);
 }

@@ -8,21 +8,18 @@ export interface Example {
   /** The name of the file, and of the example in the document. */
   readonly name: string;
   readonly summary: string;
-  /** The name of the RPC that was called. */
   readonly method: string;
-  /** The body of the request; absent for calls without a body. */
+  /** Absent for calls without a body. */
   readonly request?: Json;
   readonly status: number;
   readonly answer: unknown;
 }
 
-/** The recorded examples, for each part of the document. */
 export interface Examples {
-  /** Returns the bodies of requests on this route that succeed. */
+  /** Only requests that succeed. */
   ofRequests(route: Route): Json;
   ofAnswers(method: DescMethod): Json;
   ofProblems(route: Route, codes: readonly ErrorCode[]): Json;
-  /** Returns all examples, as components of the document. */
   all(): Json;
 }
 

@@ -49,7 +49,6 @@ const fields: Readonly<Record<keyof typeof headers, string>> = {
   WwwAuthenticate: "WWW-Authenticate",
 };
 
-/** Returns the headers of an answer, by their field names. */
 export function headersNamed(...names: readonly (keyof typeof headers)[]): Json {
   return Object.fromEntries(names.map((name) => [fields[name], refTo("headers", name)]));
 }

@@ -1,7 +1,6 @@
 /** Any JSON object, such as a JSON Schema or a part of an OpenAPI document. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Returns a reference to a part of the document, such as `refTo("schemas", "Move")`. */
 export function refTo(kind: string, name: string): Json {
   return { $ref: `#/components/${kind}/${name}` };
 }

@@ -14,7 +14,6 @@ export interface OperationParts extends ProblemParts {
   readonly schemas: Schemas;
 }
 
-/** Makes the OpenAPI operation of a route. */
 export function operationOf(route: Route, parts: OperationParts): Json {
   const { method, body } = route;
   const { schemas, examples } = parts;
@@ -65,7 +64,6 @@ function isRevalidated(route: Route): boolean {
   return route.verb === "GET" && !needsKey(route);
 }
 
-/** Returns the tag of a service's calls: the name of the service without "Service". */
 export function tagOf({ name }: DescService): string {
   return name.replace(/Service$/, "");
 }
@@ -123,9 +121,7 @@ function contentOf(route: Route, { routes, schemas, examples, problem }: Operati
 }
 
 /**
- * Describes the events of a stream. OpenAPI 3.1 cannot describe the parts of a stream, so this is the schema of one event, like
- * `itemSchema` of OpenAPI 3.2.
- *
+ * OpenAPI 3.1 cannot describe the parts of a stream, so this is the schema of one event, like `itemSchema` of 3.2.
  * @param nameOfAnswer the name of the event with the answer, if the answer is sent once
  */
 function events(method: DescMethod, schemas: Schemas, problem: Json, nameOfAnswer?: string): Json {

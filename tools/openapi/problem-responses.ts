@@ -8,13 +8,12 @@ import type { Json } from "./json.ts";
 import type { ResponseComponents } from "./response-components.ts";
 
 export interface ProblemParts {
-  /** The reference to the schema of problems. */
   readonly problem: Json;
   readonly examples: Examples;
   readonly responses: ResponseComponents;
 }
 
-/** Returns the responses of a route that are problems, by status, each with its possible codes. */
+/** By status, each with its possible codes. */
 export function problemResponses(route: Route, parts: ProblemParts): Json {
   const byStatus = Map.groupBy(errorsOfRoute(route), (code) => errorKind(code).status);
   const entries = [...byStatus].map(([status, codes]) => {

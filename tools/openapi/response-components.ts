@@ -1,14 +1,8 @@
 import { STATUS_CODES } from "node:http";
 import { type Json, refTo } from "./json.ts";
 
-/** The responses that several calls have in common. */
 export interface ResponseComponents {
-  /**
-   * Adds a response once, however often it occurs, and returns a reference to it.
-   *
-   * @param codes the codes of the problem; if there is only one, the response is named after it
-   * @param operationId the id of the call, after which a response with several codes is named
-   */
+  /** Adds a response once, named after its only code, or after `operationId` if it has several. Returns a reference. */
   readonly share: (response: Json, status: number, codes: readonly string[], operationId: string) => Json;
   all(): Json;
 }

@@ -12,11 +12,7 @@ export function rulesOfField(field: DescField): FieldRules {
   return getOption(field, fieldOption);
 }
 
-/**
- * Writes the rules of a value of this field as keywords of JSON Schema.
- *
- * @throws Error for a rule without a keyword, because the document must not hide a rule of the service
- */
+/** @throws Error for a rule without a keyword, because the document must not hide a rule of the service */
 export function keywordsFromRules(rules: FieldRules, field: DescField): Json {
   checkAllSaid(rules);
   const { type, required } = rules;

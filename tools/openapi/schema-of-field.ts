@@ -28,11 +28,7 @@ export function schemaOfValue(field: DescField, refer: Refer): Json {
   }
 }
 
-/**
- * Returns the schema of a value, or of an item in a list.
- *
- * @param rules the rules of the value or the item
- */
+/** `rules` are those of the value, or of an item in a list. */
 function schemaOfItem(field: DescField, rules: FieldRules | undefined, refer: Refer): Json {
   const keywords = rules && rules.ignore !== Ignore.ALWAYS ? keywordsFromRules(rules, field) : {};
   if (field.enum) {
@@ -63,7 +59,7 @@ function schemaOfWellKnown({ typeName }: DescMessage): Json | undefined {
   }
 }
 
-/** Returns the schema of a scalar. 64-bit integers are numbers, too, because the gateway writes them so. */
+/** 64-bit integers are numbers, too, because the gateway writes them so. */
 function schemaOfScalar(type: ScalarType, field: DescField): Json {
   switch (type) {
     case ScalarType.STRING:
@@ -91,7 +87,6 @@ function schemaOfScalar(type: ScalarType, field: DescField): Json {
   }
 }
 
-/** Returns the same schema with `null` for an absent value. */
 export function orNull(schema: Json): Json {
   if (Array.isArray(schema.anyOf)) {
     // Do not write `oneOf` around `anyOf`, because oapi-codegen makes a type of it that cannot read the word.

@@ -11,9 +11,7 @@ import type { Json } from "./json.ts";
 import { rulesOfField } from "./rules-of-field.ts";
 import { orNull, type Refer, schemaOfValue } from "./schema-of-field.ts";
 
-/**
- * Returns the schema of a message that the gateway reads: only the fields of the proto, with `null` for an absent optional field.
- */
+/** A request has only the fields of the proto, with `null` for an absent optional field. */
 export function schemaOfRequest(desc: DescMessage, refer: Refer): Json {
   const required = desc.fields.filter(isNeeded).map(({ name }) => name);
   return {
@@ -31,10 +29,7 @@ function isNeeded(field: DescField): boolean {
   return rules.required || (rules.type.case === "repeated" && rules.type.value.minItems > 0n);
 }
 
-/**
- * Returns the schema of a field in a request. Only the description names the default: with the keyword `default`, generators
- * treat a field that may be null as one that is always there, and reject a request without it.
- */
+/** Only the description names a default: with the keyword `default`, generators reject a request without the field. */
 function requestProperty(field: DescField, refer: Refer): Json {
   const value = schemaOfValue(field, refer);
   // A plain scalar of proto3 cannot be absent, so the gateway rejects null there.
@@ -44,10 +39,7 @@ function requestProperty(field: DescField, refer: Refer): Json {
   return { ...(nullable ? orNull(value) : value), description: commentOf(field) };
 }
 
-/**
- * Returns the schema of a message that the gateway writes: every field is present, and `null` if it has no value. A newer service
- * may add fields.
- */
+/** In an answer, every field is present, and `null` if it has no value. A newer service may add fields. */
 export function schemaOfAnswer(desc: DescMessage, refer: Refer): Json {
   refuseRules(desc);
   return {
@@ -63,10 +55,7 @@ function answerProperty(field: DescField, refer: Refer): Json {
   return { ...(canBeNull(field) ? orNull(value) : value), description: commentOf(field) };
 }
 
-/**
- * Throws if a message of an answer has rules of buf.validate. An answer may gain new values, and a client that checks the rules
- * of the proto would reject them.
- */
+/** Throws if an answer has rules of buf.validate: it may gain values, which clients that check the rules would reject. */
 function refuseRules(desc: DescMessage): void {
   const ruled =
     desc.fields.find((field) => hasOption(field, fieldOption)) ??
@@ -77,16 +66,12 @@ function refuseRules(desc: DescMessage): void {
   }
 }
 
-/** True if a field may be null, because the proto says `optional`. Any other enum or message is always sent. */
+/** True if the proto says `optional`. Any other enum or message is always sent. */
 function canBeNull(field: DescField): boolean {
   return field.oneof !== undefined || field.proto.proto3Optional;
 }
 
-/**
- * Returns the description of a message: its comment, and for each `oneof` the fields that exclude each other. A `oneOf` beside
- * `properties` would mean the same to validators, but client generators make of it a type without fields, or code that does not
- * compile.
- */
+/** The description names the fields that exclude each other, because generators make broken types from `oneOf`. */
 function descriptionOf(desc: DescMessage): string {
   const choices = desc.oneofs.map((choice) => {
     const names = choice.fields.map(({ name }) => `\`${name}\``);
@@ -95,7 +80,7 @@ function descriptionOf(desc: DescMessage): string {
   return [commentOf(desc), ...choices].join("\n\n");
 }
 
-/** Returns the schema of an enum: lower-case words, each with its meaning. */
+/** An enum is lower-case words, each with its meaning. */
 export function schemaOfEnum(desc: DescEnum): Json {
   const words = wordsOfEnum(desc);
   const meanings = desc.values
@@ -108,7 +93,6 @@ export function schemaOfEnum(desc: DescEnum): Json {
   };
 }
 
-/** Returns a field of a request as a query parameter. */
 export function queryParameter(field: DescField, refer: Refer): Json {
   const comment = commentOf(field);
   const { required } = rulesOfField(field);

@@ -2,10 +2,7 @@ import { errorCodes, errorKind } from "../../src/errors/catalogue.ts";
 import { problemTypeOf } from "../../src/errors/problem.ts";
 import type { Json } from "./json.ts";
 
-/**
- * Returns the schema of problems, with the codes and actions of the error catalogue as examples. A newer service may have more of
- * both.
- */
+/** The codes and actions of the error catalogue are only examples, because a newer service may have more of both. */
 export function schemaOfProblem(schema: Json): Json {
   const properties = schema.properties as Readonly<Record<string, Json>>;
   const actions = new Set(errorCodes.map((code) => errorKind(code).nextAction));

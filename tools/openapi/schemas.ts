@@ -3,15 +3,12 @@ import { type Json, refTo } from "./json.ts";
 import type { Refer } from "./schema-of-field.ts";
 import { schemaOfAnswer, schemaOfEnum, schemaOfRequest } from "./schema-of-message.ts";
 
-/** The schemas of a document. Each schema is made at the first reference to it. */
+/** Each schema is made at the first reference to it. */
 export interface Schemas {
-  /** Returns a reference to a type that callers send. */
+  /** For a type that callers send. */
   readonly inRequest: Refer;
-  /**
-   * Returns a reference to a type that the service sends. An enum may gain words, so any text is allowed beside the known ones.
-   */
+  /** For a type that the service sends. An enum may gain words, so any text is allowed beside the known ones. */
   readonly inAnswer: Refer;
-  /** Returns all schemas that were referred to, by name. */
   all(): Json;
 }
 
@@ -21,10 +18,7 @@ interface Made {
   schema: Json;
 }
 
-/**
- * Returns the name of a type in the document. Names that end in `Response` are changed, because oapi-codegen gives such names to
- * its own types.
- */
+/** Names that end in `Response` are changed, because oapi-codegen gives such names to its own types. */
 export function schemaName({ name }: DescMessage | DescEnum): string {
   return name.replace(/Response$/, "Result");
 }
