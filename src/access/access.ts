@@ -16,7 +16,7 @@ type Origin = Pick<RequestContext, "address" | "forwardedFor" | "authorization">
   Partial<Pick<RequestContext, "hasXApiKey">>;
 
 export interface AccessOptions {
-  /** In `open` nothing is limited; in `keys` analyses require a key. */
+  /** In the mode `open`, nothing is limited; in `keys`, analyses require a key. */
   readonly mode: "public" | "keys" | "open";
   /** All plans, smallest first. The mode `open` ignores them. */
   readonly plans: readonly Plan[];

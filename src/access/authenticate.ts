@@ -137,7 +137,7 @@ function keyFromHeader(authorization: string): string {
   return key;
 }
 
-/** A single word is not another scheme, because it may be a key without its scheme. */
+/** A single word does not count as another scheme, because it may be a key without its scheme. */
 export function isOtherScheme(authorization: string): boolean {
   return !/^(?:bearer\b|\S+$)/i.test(authorization);
 }

@@ -71,7 +71,7 @@ export interface KeyExpiry {
   endedAtLast(): EndedKeys;
 }
 
-/** A key has expired only if it has by the local clock and by `sharedNow`, which all nodes share. */
+/** A key expires only when the local clock and `sharedNow`, the clock that all nodes share, agree. */
 export function createKeyExpiry(days: number, sharedNow?: () => number): KeyExpiry {
   const unusedMaxMs = days * dayMs;
   const startedAt = Date.now() - performance.now();

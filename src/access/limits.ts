@@ -16,7 +16,7 @@ import { type RateWindow, windowFrom } from "./rate-limit-fields.ts";
 interface EnterOptions {
   /** The number of requests; 0 for a part of a request that is already counted. Default: 1. */
   readonly requests?: number;
-  /** The request waits for a place until this signal aborts. If there is no signal, it is rejected. */
+  /** If no place is free, the request waits until this signal aborts; if there is no signal, it is rejected. */
   readonly waiting?: AbortSignal | undefined;
 }
 

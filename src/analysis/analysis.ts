@@ -94,7 +94,7 @@ export interface AnalysisLine {
   readonly san: readonly string[];
 }
 
-/** Follows from the rules of chess alone: this is the only state, and no engine searches the position. */
+/** Makes the only state of a finished game from the rules of chess alone. No engine searches the position. */
 export function analysisOfFinishedGame(request: ValidatedRequest, terminal: Terminal): Analysis {
   return {
     request,
@@ -114,7 +114,7 @@ export function analysisOfFinishedGame(request: ValidatedRequest, terminal: Term
   };
 }
 
-/** Plain data, equal for all clients with an equal search, so it is shared and cached. All scores are in White's view. */
+/** Plain data that is equal for all equal searches, so it is shared and cached. All scores are in White's view. */
 export interface SearchResult {
   readonly score: Score;
   readonly best: MoveDescription;
@@ -218,8 +218,8 @@ export function restrictionOf({ position, searchMoves }: ValidatedRequest): read
 }
 
 /**
- * Two requests have the same cache key if and only if depth and nodes alone define the same answer to both. Undefined for a
- * weakened engine, because it plays at random. The key leaves out the client's FEN text and options that have their default.
+ * Two requests have the same cache key if and only if depth and nodes alone define the same answer to both. Returns undefined
+ * for a weakened engine, because it plays at random. The key leaves out the client's FEN text and options with their default.
  *
  * **The key does not contain `movetime_ms`.** Only results that depth or nodes ended are cached, and another movetime would not
  * change those. So a request with `movetime_ms: 50` may at once get an answer that once took seconds.
@@ -253,7 +253,7 @@ export function isWorthStoring(limits: DepthAndNodes): boolean {
 
 type DepthAndNodes = Pick<ValidatedRequest, "depth" | "nodes">;
 
-/** The limits decide, not the load or the result, so that the store has all positions of a game or none. */
+/** Only the limits decide, not the load or the result, so that the store has all positions of a game or none. */
 function isAtLeast({ depth, nodes }: DepthAndNodes, leastDepth: number, leastNodes: number): boolean {
   return (depth ?? leastDepth) >= leastDepth && (nodes ?? leastNodes) >= leastNodes;
 }

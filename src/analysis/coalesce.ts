@@ -18,7 +18,7 @@ export type SharedWork<T, W> = (
   watch: (onJoin: (who: W) => void) => void,
 ) => Promise<T>;
 
-/** Waiters since the start that started a run, or joined one. */
+/** Counts the waiters that started a run or joined one, since the process started. */
 export interface CoalescerCounters {
   readonly started: number;
   readonly joined: number;

@@ -3,7 +3,7 @@ export interface Waiting<T> {
   readonly flow: string;
   /** Returns the expected time at this moment, so that estimates of waiting work improve with what is learnt meanwhile. */
   costMs(): number;
-  /** The arrival plus the cost. In a flow, the least comes first: short work overtakes long work, but does not starve it. */
+  /** The time of arrival plus the cost. The least comes first: short work overtakes long work, but does not starve it. */
   readonly dueMs: number;
   readonly value: T;
 }
@@ -44,7 +44,7 @@ export function createFairQueue<T>(): FairQueue<T> {
   const flows = new Map<string, Flow<T>>();
   let virtualMs = 0;
 
-  /** Takes the least tag; if equal, a flow not yet served, so that a new client waits only for the running search. */
+  /** Takes the flow with the least tag; if equal, one not yet served: a new client waits only for the running search. */
   function nextFlow(): readonly [flow: Flow<T>, first: Waiting<T>, tagMs: number] | undefined {
     let next: readonly [Flow<T>, Waiting<T>, number] | undefined;
     for (const flow of flows.values()) {

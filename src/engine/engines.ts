@@ -20,7 +20,7 @@ export interface EnginesOptions {
   readonly backends: readonly EngineBackend[];
   /** The id that `latest` means; if undefined, the newest stable version. */
   readonly defaultEngine: string | undefined;
-  /** The limit for all engines together. */
+  /** The memory limit for all engines together. */
   readonly memoryMaxBytes: number;
   readonly log: Log;
   /** The engine to keep warm; if undefined, the default engine. */

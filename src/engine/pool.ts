@@ -33,7 +33,7 @@ export interface EngineStatus {
 
 interface EnginePoolOptions {
   readonly backends: readonly EngineBackend[];
-  /** The limit for all engines together. Busy engines are never ended to save memory. */
+  /** The memory limit for all engines together. Busy engines are never ended to save memory. */
   readonly memoryMaxBytes: number;
   readonly log: Log;
 }
@@ -44,7 +44,7 @@ const failuresMax = 3;
 /** The pause is 0.1 s after a failed start, four times as long after each further failure in a row, and at most 30 s. */
 const pauseMs = (failures: number) => Math.min(30_000, 100 * 4 ** (failures - 1));
 
-/** Measured after a search of Stockfish 19 in WebAssembly with 16 MiB of hash; a native engine takes less. */
+/** Memory measured after a search of Stockfish 19 in WebAssembly with 16 MiB of hash; a native engine takes less. */
 const typicalBytes = { full: 490e6, lite: 130e6 } as const;
 
 interface Entry {
@@ -227,7 +227,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     return inUse.length === 0 || sum(inUse.map(bytesOf)) + expectedBytes(build) <= memoryMaxBytes;
   }
 
-  /** Closes idle engines until one of the build fits into memory: the longest idle first, engines of the warm build last. */
+  /** Closes idle engines until a new one fits into memory: the longest idle first, engines of the warm build last. */
   function makeRoomFor(build: EngineBuild): void {
     let bytes = sum([...entries].map(bytesOf)) + expectedBytes(build);
     const isWarm = ({ build }: Entry) => Number(build === warm);

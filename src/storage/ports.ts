@@ -1,11 +1,11 @@
-/** Values never change, and are plain data, because a store may write them as JSON. Callers must not change them. */
+/** Cached values never change, and are plain data, because a store may write them as JSON. Callers must not change them. */
 export interface AnswerCache<T> {
   get(key: string): T | undefined;
   /** Keeps a value if there is room for it. */
   set(key: string, value: T): void;
 }
 
-/** Outlives the process, and never throws: a failed read is a miss, a failed write or one just before a kill is lost. */
+/** The store outlives the process, and never throws: a failed read is a miss, and a failed write is lost. */
 export type AnswerStore<T> = AnswerCache<T> & Disposable;
 
 /** Answers that all nodes share. No method rejects or waits long: if the store is not available, every read is a miss. */
@@ -189,7 +189,7 @@ export interface RunningSearch {
 export interface TakenPlace {
   /** Frees the place. The request continues without it. */
   free(): void;
-  /** Frees the place, counts engine time, and `givesBack` requests to the windows that have not ended. Call this once. */
+  /** Frees the place and counts engine time. If `givesBack`, returns the requests to windows that last. Call this once. */
   leave(engineMs: number, givesBack: boolean): void;
 }
 

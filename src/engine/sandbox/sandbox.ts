@@ -33,7 +33,7 @@ interface SandboxOptions {
   readonly cache?: string;
 }
 
-/** For tests and measurements. */
+/** A sandbox that protects nothing, for tests and measurements. */
 export const noSandbox: Sandbox = {
   wrap: (command) => command,
   node: process.execPath,

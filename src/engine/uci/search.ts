@@ -95,7 +95,7 @@ export function startSearch(
     kill(new EngineFailure("protocol_error", message));
   }
 
-  /** Moves checked before, because an engine prints the same few moves many times. */
+  /** Moves are checked once, because an engine prints the same few moves many times. */
   const checked = new Set<string>();
 
   /** True if the search may report all of these moves. Kills the engine otherwise. */

@@ -76,8 +76,8 @@ export const defaultWatchTimes: WatchTimes = {
 };
 
 /**
- * Counted from the start of a search. Ten lines of 30 plies at 30 depths are 0.1 million characters; if a mate is near, ten lines
- * at 245 depths are 0.4 million within milliseconds.
+ * The output limit counts from the start of a search. Ten lines of 30 plies at 30 depths are 0.1 million characters; if a mate is
+ * near, ten lines at 245 depths are 0.4 million within milliseconds.
  */
 const burstChars = 1_000_000;
 const charsPerSecond = 250_000;

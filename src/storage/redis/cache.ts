@@ -16,8 +16,8 @@ const charactersMax = 32_768;
 const dayMs = 86_400_000;
 
 /**
- * Has a fixed number of places, like an engine's hash table, which bounds the memory without a list of answers. The hash of a key
- * selects its place, and a new answer replaces the old one there. A place also stores the hash, so another key is a miss.
+ * The cache has a fixed number of places, like an engine's hash table, which bounds the memory without a list of answers. The
+ * hash of a key selects its place, and a new answer replaces the old one. A place stores the hash, so another key is a miss.
  */
 export function createRedisCache<T>(redis: Redis, { bytes, format }: RedisCacheOptions<T>): SharedAnswers<T> {
   const places = Math.floor(bytes / bytesPerAnswer);

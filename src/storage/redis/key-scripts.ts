@@ -58,7 +58,7 @@ local function forgetEnded(revokedBefore, unusedSince, max)
 end
 `;
 
-/** The ended keys that are deleted to make room for a new one. The next requests find room too. */
+/** More than one ended key is deleted to make room for a new one, so that the next requests find room too. */
 const roomFor = 20;
 
 /** Argument: JSON with the record and the terms. Returns a kind of `Issued`, or `taken` if the id or hash exists. */

@@ -235,7 +235,7 @@ export function isBusy(error: unknown): boolean {
   return resultCodeOf(error) === 5;
 }
 
-/** Not mistakes in a statement: busy, locked, memory, read-only, disk, corrupt, full, cannot open, lock protocol, no database. */
+/** SQLite's codes for busy, locked, no memory, read-only, disk error, corrupt, full, cannot open, lock protocol, no database. */
 const unavailable: ReadonlySet<number> = new Set([5, 6, 7, 8, 10, 11, 13, 14, 15, 26]);
 
 function isUnavailable(error: unknown): boolean {

@@ -90,7 +90,7 @@ interface NativeIdentity {
   readonly license: string | undefined;
 }
 
-/** Keeps the whole version of a development build (`stockfish-dev-20260110-3a1b2c4d`), so no two builds share an id. */
+/** Keeps the whole version of a development build (`stockfish-dev-20260110-3a1b2c4d`), so two of them never share an id. */
 export function identityFromName(name: string): NativeIdentity | undefined {
   const words = name
     .toLowerCase()

@@ -8,7 +8,7 @@ import { type WasmBuild, wasmBuilds } from "./builds.ts";
 
 const require = createRequire(import.meta.url);
 
-/** With 2047 MiB, Stockfish 19 never prints `readyok`; 4096 MiB is 0 in its 32-bit addresses, so its answers change (2026-11). */
+/** With a hash of 2047 MiB, Stockfish 19 never prints `readyok`; 4096 MiB is 0 in its 32-bit addresses, so answers change. */
 const hashMaxMb = 1024;
 
 /** Finds the builds whose npm package is installed. Throws EngineUserUnusable if the engines' user cannot read the files. */
