@@ -40,7 +40,7 @@ const server = await startWith("unlimited", []);
 const limited = await startWith("limited", [{ name: "minute", quota: 1, window_s: 60, unit: "request" }]);
 const browser = await launchChromium();
 try {
-  // First, because a cached answer has no scores by depth. Times are hidden, so that the same page gives the same picture.
+  // Times are hidden, so that the same page gives the same picture.
   const shown = join(root, "docs/page.png");
   const visit: Scene = {
     ...analysisScene,
@@ -77,6 +77,9 @@ function startWith(name: string, rates: readonly object[]): Promise<Server> {
     KIBITZ_PLANS: plans,
     KIBITZ_DEFAULT_ENGINE: "stockfish-19",
     KIBITZ_DATA_DIR: folder,
+    // From the cache, the review of the next picture would not be seen running.
+    KIBITZ_CACHE_MB: "0",
+    KIBITZ_STORE_MB: "0",
   });
 }
 

@@ -124,7 +124,7 @@ function rateInWords(headers: Headers, limits: PlanLimits | undefined): string {
     return "Too many requests";
   }
   const time = used.windowS === 60 ? "a minute" : `in ${duration(used.windowS * 1000)}`;
-  return `Too fast: ${grouped(used.quota)} positions ${time}`;
+  return `Too fast: ${grouped(used.quota)} ${used.quota === 1 ? "position" : "positions"} ${time}`;
 }
 
 function searchesInWords(count: number | undefined): string {
