@@ -100,8 +100,6 @@ async function shoot(
   const page = await browser.newPage({ viewport, colorScheme, reducedMotion: "reduce" });
   await page.goto(`${(isLimited ? limited : server).url}/${address}`);
   await reach(page);
-  // Wait until the pieces are drawn.
-  await page.waitForLoadState("networkidle");
   await page.screenshot({ path, fullPage });
   await page.close();
 }
