@@ -1,7 +1,4 @@
-/**
- * Bounds the work of decoding a request. One scan counts the parts of the request, and a request with too many is rejected before
- * it is decoded.
- */
+/** One scan counts the parts of a request, and rejects too many before they are decoded. */
 
 import { type DescField, type DescMessage, type DescMethod, ScalarType } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
@@ -11,18 +8,15 @@ import { countJson, type JsonCount, membersMax, nestingMax } from "../text/json-
 import { batchMethods, requestMaxBytes } from "./policy.ts";
 import { boundsOfList } from "./rules.ts";
 
-/** The maximum size of one request in a batch, in bytes: five times the longest useful request. */
+/** The maximum size of one request in a batch: five times the longest useful request. */
 const itemMaxBytes = 32 * 1024;
 
-/**
- * The maximum number of parts of a request: as many as 64 KiB can have. Longer requests need no more. A useful review has about
- * 600 parts, and a batch of 256 KiB has fewer moves than this maximum.
- */
+/** As many parts as 64 KiB can have. A useful review has about 600, and a batch of 256 KiB has fewer moves than this. */
 const partsMax = requestMaxBytes;
 
 type MessageList = Extract<DescField, { fieldKind: "list"; listKind: "message" }>;
 
-/** Returns the field with the list of requests in the request of a batch. */
+/** The list of requests in the request of a batch. */
 export function listOfBatch({ input }: DescMethod): MessageList {
   const lists = input.fields.filter((field) => field.fieldKind === "list" && field.listKind === "message");
   const [list] = lists;
@@ -33,11 +27,9 @@ export function listOfBatch({ input }: DescMethod): MessageList {
 }
 
 /**
- * Counts the parts of a JSON text, and rejects a text that would take long to parse or decode.
- *
- * @param method method of the request, which bounds the items of a batch
- * @param maximum maximum number of parts, which are keys, values and lists together
- * @throws KibitzError
+ * Throws a KibitzError for a JSON text that would take long to parse or decode.
+ * @param method bounds the items of a batch
+ * @param maximum keys, values and lists together
  */
 export function boundJson(text: string, method?: DescMethod, maximum = partsMax): JsonCount {
   const count = countJson(text);
@@ -57,11 +49,8 @@ export function boundJson(text: string, method?: DescMethod, maximum = partsMax)
 }
 
 /**
- * Counts the fields of a binary message and of all messages in it. Rejects bytes that protobuf-es would decode differently from
- * how they are counted. protobuf-es reads a field of the wrong wire type, continues to read after the end of a nested message,
- * and converts a `Struct` again for each repetition of its field, which took 5 s for 22 kB.
- *
- * @throws KibitzError for too many fields, and `invalid_type` for such bytes
+ * Throws a KibitzError for too many fields, and `invalid_type` for bytes that protobuf-es decodes differently from the count: it
+ * reads fields of the wrong wire type and beyond a nested message, and converts each repeated `Struct` (22 kB took 5 s).
  */
 export function boundBinary(bytes: Uint8Array, method: DescMethod): void {
   const list = batchMethods.includes(method) ? listOfBatch(method) : undefined;
@@ -107,7 +96,7 @@ export function boundBinary(bytes: Uint8Array, method: DescMethod): void {
     }
   }
 
-  /** Scans an entry of a map. The entry is a message with a key (1) and a value (2), for which protobuf-es has no descriptor. */
+  /** A map's entry is a message of key (1) and value (2) without a descriptor in protobuf-es. */
   function scanEntry(entry: Uint8Array, desc: DescMessage, levels: number): void {
     const reader = new BinaryReader(entry);
     while (reader.pos < reader.len) {
@@ -146,7 +135,7 @@ function fieldsByNumber(desc: DescMessage): ReadonlyMap<number, DescField> {
   return known;
 }
 
-/** The wire types of scalars. Scalars that are not listed here are varints. */
+/** Scalars that are not listed here are varints. */
 const wireTypes: ReadonlyMap<ScalarType | undefined, WireType> = new Map([
   [ScalarType.STRING, WireType.LengthDelimited],
   [ScalarType.BYTES, WireType.LengthDelimited],
@@ -163,11 +152,6 @@ function wireTypeOf({ message, fieldKind, scalar }: DescField): WireType {
   return isMessage ? WireType.LengthDelimited : (wireTypes.get(scalar) ?? WireType.Varint);
 }
 
-/**
- * Rejects a request with too many parts.
- *
- * @throws KibitzError `body_too_large`
- */
 function boundParts({ parts }: Pick<JsonCount, "parts">, bytes: number, maximum = partsMax): void {
   if (parts > maximum) {
     const detail = `The request has more than ${maximum} keys, values and lists together, the maximum for this call.`;

@@ -11,30 +11,24 @@ import type {
 import { type Account, localAccount } from "../access/account.ts";
 import { createOutcome, localContext, type RequestContext, type RequestOutcome } from "../request/context.ts";
 
-/** One call of a method, in any protocol. */
 export interface Call {
   readonly method: DescMethod;
   readonly request: RequestContext;
-  /** Headers and the error code of the answer. Handlers write them; the protocol and the log read them. */
+  /** Handlers write it; the protocol and the log read it. */
   readonly outcome: RequestOutcome;
   readonly account: Account;
-  /**
-   * Aborted when nobody waits for the answer any more. The abort reason is a `CallerLeft` if the client has disconnected, or a
-   * KibitzError `deadline_exceeded` if the caller's deadline has passed.
-   */
+  /** Aborted when nobody waits for the answer: with CallerLeft, or `deadline_exceeded` if the caller's deadline has passed. */
   readonly signal: AbortSignal;
   /** True if the call came by HTTP GET, so that caches may keep its answer. */
   readonly isGet?: boolean;
-  /**
-   * The JSON texts of batch items that could not be read, by index. In the message, an empty item stands in the place of each.
-   */
+  /** The JSON of batch items that could not be read, by index. The message has empty items in their place. */
   readonly unreadable?: ReadonlyMap<number, string>;
 }
 
-/** Answers calls of one method. The work begins when the answer is first read. The answer of a unary method has one message. */
+/** The work begins when the answer is first read. The answer of a unary method has one message. */
 export type Handler = (request: Message, call: Call) => AsyncIterable<Message>;
 
-/** The handlers of a service. Their answers may omit fields that have their default value. */
+/** Answers may omit fields that have their default value. */
 export interface Implementation<S extends DescService = DescService> {
   readonly service: S;
   readonly methods: { readonly [Name in keyof S["method"]]: MethodHandler<S["method"][Name]> };
@@ -49,12 +43,11 @@ type MethodHandler<M extends DescMethod> =
         ? (requests: AsyncIterable<MessageShape<I>>, call: Call) => AsyncIterable<MessageInitShape<O>>
         : never;
 
-/** Returns a call that comes from this process and has no limits. */
+/** A call that comes from this process and has no limits. */
 export function localCall(method: DescMethod, signal?: AbortSignal): Call {
   return { method, ...fromThisProcess(signal) };
 }
 
-/** Returns a call that comes from this process, without its method. */
 export function fromThisProcess(signal = new AbortController().signal): Omit<Call, "method"> {
   return { request: localContext(), outcome: createOutcome(), account: localAccount, signal };
 }

@@ -60,7 +60,7 @@ export function messageFromKey(
   };
 }
 
-/** Returns the plan that a message describes. Numbers that the message omits are 0, and lists are empty. */
+/** Numbers that the message omits are 0, and lists are empty. */
 export function planFromMessage(message: Message): Plan {
   if (!isMessage(message, pb.PlanSchema)) {
     throw new TypeError(`${message.$typeName} is no plan`);

@@ -8,11 +8,7 @@ import type { Catalog, EngineVersion } from "../engine/catalog.ts";
 import type { EngineBuild, EngineOption } from "../engine/engine.ts";
 import { enumValue } from "./convert.ts";
 
-/**
- * Returns the message that lists the engine versions.
- *
- * @param available returns true if engines of a build can be started
- */
+/** `available` is true if engines of a build can be started. */
 export function messageFromVersions(
   { versions, latest }: Catalog,
   available: (build: EngineBuild) => boolean,
@@ -53,7 +49,7 @@ function messageFromVersion(
   };
 }
 
-/** Returns the options that callers may set for an engine, as a JSON Schema. */
+/** Returns the options that callers may set as a JSON Schema. */
 export function schemaOfOptions(options: readonly EngineOption[]): JsonObject {
   const properties = Object.fromEntries(options.map((option) => [option.name, schemaOfOption(option)]));
   return {
@@ -64,7 +60,6 @@ export function schemaOfOptions(options: readonly EngineOption[]): JsonObject {
   };
 }
 
-/** Returns the default value of each option. */
 export function defaultsOfOptions(options: readonly EngineOption[]): JsonObject {
   return Object.fromEntries(options.map((option) => [option.name, option.default]));
 }
@@ -76,7 +71,6 @@ function schemaOfOption(option: EngineOption): JsonObject {
     : { type: "integer", minimum: option.minimum, maximum: option.maximum, ...common };
 }
 
-/** Returns the title of an option, for people. */
 function titleOf({ name, engineName }: EngineOption): string {
   return titles.get(name) ?? engineName;
 }

@@ -6,10 +6,6 @@ import { problemFromError } from "../errors/problem.ts";
 /** The descriptor of {@link problemMessage}, for the details of RPC errors, which may have any type. */
 export const problemDesc = ProblemSchema;
 
-/**
- * Returns a problem document as a message, for an answer or for the details of an RPC error. Its fields have the names of the
- * proto.
- */
 export function problemMessage(error: KibitzError, requestId: string): Problem {
   const problem = problemFromError(error, requestId);
   const retryAfterMs = problem.retry_after_ms;

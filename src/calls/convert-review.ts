@@ -16,19 +16,16 @@ import {
   scoreMessage,
 } from "./convert.ts";
 
-/** A game with its review, analyses and annotated PGN. */
 export interface ReviewedGame {
   readonly game: Game;
   readonly review: GameReview;
   /** The analyses, one for each position of the game, beginning with the start. */
   readonly analyses: readonly Analysis[];
-  /** The annotated game as PGN. */
   readonly pgn: string;
 }
 
 export type MoveReviewMessage = MessageInitShape<typeof pb.MoveReviewSchema>;
 
-/** Returns the search settings for each position of a review. */
 export function searchOfReview({
   depth,
   nodes,
@@ -50,11 +47,6 @@ export function searchOfReview({
   };
 }
 
-/**
- * Returns the message of a finished review.
- *
- * @param moves moves of the review, as {@link messageFromMoveReview} has returned them
- */
 export function messageFromReview(
   { game, review, analyses, pgn }: ReviewedGame,
   moves: readonly MoveReviewMessage[],
@@ -155,7 +147,7 @@ function playFields({ accuracy, averageCentipawnLoss, inaccuracies, mistakes, bl
   };
 }
 
-/** Returns the totals of the searches of a review. Finished positions need no search. */
+/** Finished positions need no search, so they do not count. */
 export function searchMessage(analyses: readonly Analysis[]): MessageInitShape<typeof pb.ReviewSearchSchema> {
   const evaluated = analyses.filter(({ stopReason }) => stopReason !== "terminal");
   const searched = evaluated.filter(({ cached }) => !cached);

@@ -31,16 +31,12 @@ export function requestFromMessage(message: pb.AnalysisRequest): AnalysisRequest
   };
 }
 
-/** Converts a 64-bit integer of a valid request to a number. This is exact, because no bound in the rules is beyond 2^53. */
+/** Exact, because no bound in the rules is beyond 2^53. */
 export function numberFromLong(value: bigint | undefined): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
 
-/**
- * Converts the path of a request.
- *
- * @throws RangeError if the number is not a path, which the rules of the proto exclude
- */
+/** Throws a RangeError for a number that is no path, which the rules of the proto exclude. */
 export function pathFromMessage(path: pb.Path): AnalysisRequest["path"] {
   switch (path) {
     case pb.Path.UNSPECIFIED:
@@ -58,10 +54,7 @@ export function pathFromMessage(path: pb.Path): AnalysisRequest["path"] {
 
 type Answer = MessageInitShape<typeof EvaluateResponseSchema>;
 
-/**
- * Returns the message of an analysis. It serves as EvaluateResponse and as FindBestMoveResponse, because both have the same
- * fields.
- */
+/** Serves as EvaluateResponse and as FindBestMoveResponse, which have the same fields. */
 export function messageFromAnalysis(analysis: Analysis): Answer {
   const { request, best, ponder } = analysis;
   const { position, build } = request;
@@ -95,10 +88,7 @@ export function messageFromAnalysis(analysis: Analysis): Answer {
   };
 }
 
-/**
- * Returns the part of an answer that the contract promises to be the same on every instance. Returns undefined for an analysis
- * for which nothing is promised.
- */
+/** Returns the part that every instance answers the same, or undefined if nothing is promised. */
 export function repeatablePart(message: Message): Message | undefined {
   if (!isMessage(message, EvaluateResponseSchema) && !isMessage(message, FindBestMoveResponseSchema)) {
     return message;
@@ -112,10 +102,7 @@ export function repeatablePart(message: Message): Message | undefined {
   return part;
 }
 
-/**
- * Returns the log fields of the search behind an answer, or behind the last message of a stream. Returns an empty object for
- * other answers.
- */
+/** Returns the log fields of the search behind an answer, or behind the last message of a stream. Empty for other answers. */
 export function searchFactsOf(answer: unknown): CallFields {
   if (isMessage(answer, StreamEvaluateResponseSchema)) {
     return searchFactsOf(answer.event.value);
@@ -169,11 +156,7 @@ function messageFromSearch(analysis: Analysis): MessageInitShape<typeof pb.Searc
   };
 }
 
-/**
- * Returns the message of a score.
- *
- * @param winner winner of a game that is over
- */
+/** `winner` is set if the game is over. */
 export function scoreMessage(
   score: Score,
   winner?: "white" | "black",
@@ -213,7 +196,7 @@ function messageFromLine(line: AnalysisLine, index: number): MessageInitShape<ty
   return { rank: index + 1, depth, seldepth, score: scoreMessage(score), moves: [...moves], san: [...san] };
 }
 
-/** Returns the value of an enum for its word in lower case: STOP_REASON_SERVER_LIMIT for `server_limit`. */
+/** Converts `server_limit` to STOP_REASON_SERVER_LIMIT. */
 export function enumValue<E extends Readonly<Record<string, number | string>>>(
   values: E,
   word: Lowercase<keyof E & string>,

@@ -15,13 +15,9 @@ import type { Rules } from "./rules.ts";
 import { createSuggest, type PreflightMessage } from "./suggest.ts";
 import { inOwnSpan } from "./trace-call.ts";
 
-/** Wraps the handler of a method in a handler with an additional duty, such as logging. */
 export type Middleware = (handler: Handler, method: DescMethod) => Handler;
 
-/**
- * Returns the middleware of every method of the API, outermost first. `access/admit-call` has already authenticated the caller by
- * the request's headers, before the body was read.
- */
+/** Middleware of every method, outermost first. `access/admit-call` has authenticated the caller before the body was read. */
 export function apiMiddleware(
   { limits }: Pick<Access, "limits">,
   rules: Rules,
@@ -38,16 +34,13 @@ export function apiMiddleware(
   ];
 }
 
-/**
- * Logs a call when it has ended: its method, caller, error code, duration and search. A call for which nobody waits any more
- * fails with the abort reason of its signal.
- */
+/** Logs a call when it has ended. A call for which nobody waits any more fails with the abort reason of its signal. */
 export function withLog(write: CallLine): Middleware {
   return around(async function* (messages, _, call) {
     const { method, request, outcome, account } = call;
     const startedAt = performance.now();
     let last: Message | undefined;
-    // The code stays `canceled` if the reader stops early, because the generator then sees neither the end nor an error.
+    // If the reader stops early, the generator sees neither the end nor an error.
     let end: { readonly code: string; readonly thrown?: unknown } = { code: "canceled" };
     let isDelivering = false;
     outcome.hasLine = true;
@@ -61,7 +54,7 @@ export function withLog(write: CallLine): Middleware {
       end = { code: "ok" };
     } catch (thrown) {
       const error = withReason(thrown, call);
-      // An error while a message is delivered comes from the connection: the reader has left.
+      // An error during delivery means that the reader has left.
       if (!isDelivering) {
         end = { code: codeOf(error, call), thrown };
         outcome.code ??= end.code;
@@ -80,22 +73,19 @@ export function withLog(write: CallLine): Middleware {
   });
 }
 
-/**
- * Returns the error with which a call fails. If the call was aborted, and the error is only the AbortError of a Node timer or
- * event, returns the abort reason instead.
- */
+/** If the call was aborted, replaces the AbortError of a Node timer or event by the abort reason. */
 function withReason(thrown: unknown, { signal }: Call): unknown {
   return signal.aborted && thrown instanceof Error && thrown.name === "AbortError" ? signal.reason : thrown;
 }
 
-/** Returns the error code of a call. If nobody waits for the call any more, its abort reason is not an error of the server. */
+/** The abort reason of a call for which nobody waits is not an error of the server. */
 function codeOf(error: unknown, { signal }: Call): string {
   const isOver = signal.aborted && error === signal.reason;
   const hasLeft = error instanceof CallerLeft || (isOver && !(error instanceof KibitzError));
   return hasLeft ? "canceled" : errorFromUnknown(error).code;
 }
 
-/** Extends the error of a request with a suggestion: the nearest request that would be answered, if there is one. */
+/** Adds the nearest request that would be answered, if there is one, to errors. */
 export function withSuggestions(preflight: PreflightMessage): Middleware {
   return (handler, method) => {
     const suggest = createSuggest(method, preflight);
@@ -112,12 +102,12 @@ export function withSuggestions(preflight: PreflightMessage): Middleware {
   };
 }
 
-/** True if a request is short enough for a suggestion. A long batch, or a batch with items that could not be read, is not. */
+/** A long batch, or a batch with items that could not be read, gets no suggestion. */
 function isShort({ method, outcome, unreadable }: Call): boolean {
   return !batchMethods.includes(method) || (outcome.readBytes <= requestMaxBytes && !unreadable?.size);
 }
 
-/** Counts calls that fail because of their caller, and reports the caller's remaining quota in each answer. */
+/** Counts calls that fail because of their caller, and reports the remaining quota in each answer. */
 function withLimits(limits: Limits): Middleware {
   const limited = around(async function* (messages, _, { account, outcome }) {
     try {
@@ -137,7 +127,6 @@ function withLimits(limits: Limits): Middleware {
   return (handler, method) => (isCounted(method) ? limited(handler, method) : handler);
 }
 
-/** Rejects a request that breaks the rules of its proto, before the request reaches its method. */
 export function withRules(rules: Rules): Middleware {
   return around(async function* (messages, request, { method }) {
     refuseViolations(rules(request, method.input));
@@ -145,10 +134,7 @@ export function withRules(rules: Rules): Middleware {
   });
 }
 
-/**
- * Gives an answer to GET a weak ETag over the part of the answer that an identical request gets again. If there is no such part,
- * the next answer may differ, so the answer must not be cached.
- */
+/** Gives the answer to a GET a weak ETag over its repeatable part. Without such a part, forbids caching. */
 export function withEtag(): Middleware {
   return around(async function* (messages, _, { method, isGet, outcome: { answerHeaders } }) {
     for await (const message of messages()) {
@@ -165,11 +151,7 @@ export function withEtag(): Middleware {
   });
 }
 
-/**
- * Yields the messages of an answer, from the point of view of a middleware.
- *
- * @param messages calls the wrapped handler
- */
+/** `messages` calls the wrapped handler. */
 type Around = (
   messages: () => AsyncIterable<Message>,
   request: Message,

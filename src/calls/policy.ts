@@ -14,13 +14,12 @@ const counted: ReadonlySet<DescMethod> = new Set<DescMethod>([
   reviewGame,
 ]);
 
-/** The methods whose requests contain a list of requests. */
+/** Methods whose requests contain a list of requests. */
 export const batchMethods: readonly DescMethod[] = [evaluateBatch];
 
-/** The methods that need many searches. */
 const long: ReadonlySet<DescMethod> = new Set<DescMethod>([evaluateBatch, reviewGame]);
 
-/** True if calls of a method count against limits. Analyses count; information about the service does not. */
+/** Analyses count against limits, and information about the service does not. */
 export function isCounted(method: DescMethod): boolean {
   return counted.has(method);
 }
@@ -32,14 +31,13 @@ export function kindOfCall(method: DescMethod): CallKind {
   return isCounted(method) ? "limited" : "call";
 }
 
-/** Returns the maximum size of a method's request in plain JSON, in bytes, both before and after decompression. */
+/** The maximum request size in plain JSON, both before and after decompression. */
 export function readMaxBytesOf(method: DescMethod): number {
   return maxBytesOf.get(method) ?? (isCounted(method) ? requestMaxBytes : smallMaxBytes);
 }
 
 /**
- * Returns the maximum size of a method's request over Connect, gRPC and gRPC-Web, in bytes. A batch must be smaller than in plain
- * JSON, because Connect decodes a message without a pause, which takes up to 30 ms for 256 KiB.
+ * The maximum request size over Connect and gRPC. Batches are smaller than in JSON: Connect decodes 256 KiB for 30 ms at a time.
  */
 export function rpcMaxBytesOf(method: DescMethod): number {
   return batchMethods.includes(method) ? batchMessageMaxBytes : readMaxBytesOf(method);
@@ -47,26 +45,20 @@ export function rpcMaxBytesOf(method: DescMethod): number {
 
 const batchMessageMaxBytes = 256 * 1024;
 
-/**
- * The maximum size in bytes of a request that is not an analysis, such as a name, a query or a tool's question. Decoding 64 KiB
- * takes 7 ms.
- */
+/** The maximum size of names, queries and tools' questions. Decoding 64 KiB takes 7 ms. */
 const smallMaxBytes = 4 * 1024;
 
-/** The maximum size in bytes of an analysis request, unless its method permits more. */
+/** The maximum size of an analysis request, unless its method permits more. */
 export const requestMaxBytes = 64 * 1024;
 
 const maxBytesOf: ReadonlyMap<DescMethod, number> = new Map<DescMethod, number>([
-  // A batch may have 200 requests of 5 KiB, each with a long game.
+  // 200 requests of 5 KiB, each with a long game.
   [evaluateBatch, 1024 * 1024],
   // A PGN may have 256 KiB, and JSON adds escapes to it.
   [reviewGame, 512 * 1024],
 ]);
 
-/**
- * Returns the number of times that rejecting a request counts in the error quota. It is higher if a game had to be played to find
- * the violation.
- */
+/** The cost of a rejection in the error quota, higher if a game had to be played to find the violation. */
 export function costOf(message: Message): number {
   return isMessage(message, evaluate.input)
     ? costOfMoves(message.moves.length + message.searchMoves.length)

@@ -4,22 +4,14 @@ import type { Middleware } from "./middleware.ts";
 
 export type UnaryHandler = (request: Message, call: Call) => Promise<Message>;
 
-/**
- * The methods of all services with their middleware.
- *
- * @throws TypeError for a method that has no handler, or no unary answer
- */
+/** The methods of all services with their middleware. A method with no handler, or with no unary answer, throws a TypeError. */
 export interface Calls {
   unary(method: DescMethod): UnaryHandler;
   /** Returns the handler of any method. The answer of a unary method is a stream of one message. */
   stream(method: DescMethod): Handler;
 }
 
-/**
- * Wraps each method in the middleware once. Every protocol and the command line call the same handlers.
- *
- * @param middleware middleware, outermost first
- */
+/** Wraps each method in the middleware, outermost first. All protocols and the command line call the same handlers. */
 export function createCalls(
   implementations: readonly Implementation[],
   middleware: readonly Middleware[],
@@ -55,7 +47,7 @@ export function createCalls(
 
 type Implemented = (request: Message, call: Call) => Promise<Message> | AsyncIterable<Message>;
 
-/** Returns a handler that fills in the default values of the answers. */
+/** Fills in the default values of the answers. */
 function completed({ output }: DescMethod, method: Implemented): Handler {
   return async function* (request, call) {
     const answer = method(request, call);
@@ -65,7 +57,7 @@ function completed({ output }: DescMethod, method: Implemented): Handler {
   };
 }
 
-/** Returns the only message of an answer. It reads the answer to its end, because middleware finishes its work there. */
+/** Reads the answer to its end, because middleware finishes its work there. */
 export async function onlyOf(messages: AsyncIterable<Message>): Promise<Message> {
   let only: Message | undefined;
   for await (const message of messages) {

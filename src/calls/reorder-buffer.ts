@@ -1,7 +1,4 @@
-/**
- * Creates a function that puts values back into order. It returns the values that are due now, and keeps values that came too
- * early.
- */
+/** Returns the values that are due now, and keeps those that came too early. */
 export function createReorderBuffer<T>(): (index: number, value: T) => readonly T[] {
   const early = new Map<number, T>();
   let next = 0;

@@ -20,7 +20,6 @@ export interface PlayedMoves {
   readonly moves: readonly string[];
 }
 
-/** The moves of a game in PGN. */
 export interface MovesOfPgn extends PlayedMoves {
   /** Warnings about corrections of the PGN. */
   readonly warnings: readonly string[];
@@ -38,7 +37,6 @@ export interface PlayedPosition
   readonly warnings: readonly string[];
 }
 
-/** The part of a call that is necessary to count a request. */
 type Counted = Pick<Call, "account" | "outcome">;
 
 interface RulebookOptions {
@@ -51,19 +49,14 @@ interface RulebookOptions {
   };
 }
 
-/** Answers questions that need only the rules of chess. */
 export type Rulebook = ReturnType<typeof createRulebook>;
 
 export function createRulebook({ beginWork, gate }: RulebookOptions) {
   return {
     /**
-     * Plays moves from a position.
-     *
-     * @param check as in `BeginWork`
-     * @param counted call that counts the moves as one request of its caller; if the window of the caller is used up, nothing is
-     * played. Undefined if the moves belong to a call that is counted elsewhere.
-     * @throws KibitzError `invalid_fen`, `illegal_position`, `illegal_move` for the fields `fen` and `moves`; the errors of the
-     * caller's limits
+     * Plays moves. With `counted`, they are one request of its caller, which is rejected unplayed if the window is used up.
+     * @throws KibitzError `invalid_fen`, `illegal_position`, `illegal_move` for `fen` and `moves`; the errors of the caller's
+     * limits
      */
     async play({ fen, moves }: PlayedMoves, check?: () => void, counted?: Counted): Promise<PlayedPosition> {
       await (counted && gate.refuseUsedUp(counted.account));
@@ -78,10 +71,8 @@ export function createRulebook({ beginWork, gate }: RulebookOptions) {
       }
     },
     /**
-     * Returns the moves of one game in PGN.
-     *
-     * @param ply number of moves to return, from 0; all if undefined
-     * @param counted the call that is counted later; if the window of its caller is used up, nothing is read
+     * Returns the first `ply` moves, or all, of one game in PGN. `counted` is a call that is counted later: if the window of its
+     * caller is used up, nothing is read.
      * @throws KibitzError for the fields `pgn` and `ply`; the errors of the caller's limits
      */
     async readGame(

@@ -8,11 +8,7 @@ import { wordsOfEnum } from "./plain/enum-words.ts";
 
 type Members = Readonly<Record<string | number, unknown>>;
 
-/**
- * Returns the violations of a message according to the rules of its proto.
- *
- * @param found violations in the JSON of the message; they come first, and no violation is reported twice
- */
+/** Returns the violations of the proto's rules, after those of the JSON (`found`). None is reported twice. */
 export type Rules = (
   message: Message,
   desc: DescMessage,
@@ -37,10 +33,7 @@ export function createRules(): Rules {
   };
 }
 
-/**
- * The maximum number of items of a list that are checked, which is more than any list may have. protovalidate reports every item
- * of a list that is too long: 32,000 empty moves held the thread for 60 ms.
- */
+/** The maximum number of checked items: more than any list may have. protovalidate would report 32,000 empty moves for 60 ms. */
 const checkedItemsMax = 1000;
 
 function withoutExcess(message: Message, { fields }: DescMessage): Message {
@@ -79,8 +72,7 @@ function violationFromRule(violation: RuleViolation, message: Message): Violatio
 }
 
 function codeOf(field: DescField | undefined, ruleId: string): Violation["code"] {
-  // A FEN that is missing or too long is `invalid_fen`, and a move that is too long is `illegal_move`: neither is a number out of
-  // range.
+  // These have their own codes: they are no numbers out of range.
   if (field?.name === "fen") {
     return "invalid_fen";
   }
@@ -120,7 +112,6 @@ function complaintOf(
   }
 }
 
-/** The patterns of the proto, explained for people. */
 const patterns: ReadonlyMap<string, string> = new Map([
   ["^[^\\x00-\\x1f\\x7f-\\x9f]*$", "must not contain control characters"],
   ["^[!-~]*$", "must consist of printable ASCII characters without spaces"],
@@ -132,7 +123,7 @@ function wordsOfPattern(field: DescField | undefined): string {
   return patterns.get(pattern) ?? `must match ${pattern}`;
 }
 
-/** Returns one step of the path to a value: its key in the message, and its key in JSON. */
+/** The key of one step in the message, and its key in JSON. */
 function stepOf(segment: RuleViolation["field"][number]): {
   readonly local: string | number;
   readonly name: string | number;
@@ -153,10 +144,7 @@ export interface IntegerBounds {
   readonly maximum: number;
 }
 
-/**
- * Returns the bounds of a field according to its buf.validate rule, within the bounds of its type. For a list, they are the
- * bounds of its items.
- */
+/** Bounds by the field's buf.validate rule within those of its type. For a list, the bounds of its items. */
 export function boundsOfField(field: DescField, ofType: IntegerBounds): IntegerBounds {
   const { type } = getOption(field, fieldRules);
   const rules = (type.case === "repeated" ? type.value.items?.type : type)?.value;
@@ -173,6 +161,6 @@ export function boundsOfField(field: DescField, ofType: IntegerBounds): IntegerB
 export function boundsOfList(field: DescField): IntegerBounds {
   const { type } = getOption(field, fieldRules);
   const { minItems = 0n, maxItems } = type.case === "repeated" ? type.value : {};
-  // Absent and zero are the same here: a list that may have no items needs no rule.
+  // Absent and zero are the same: a list that may have no items needs no rule.
   return { minimum: Number(minItems), maximum: maxItems ? Number(maxItems) : Number.MAX_SAFE_INTEGER };
 }

@@ -5,20 +5,11 @@ import { keysOfPointer } from "../text/json-pointer.ts";
 import { holdsKey, type Plain } from "../text/plain-text.ts";
 import { createMessageReader, type MessageReading } from "./plain/read-message.ts";
 
-/**
- * Validates a request of a method, or an item of its batch, exactly as a call is validated before it is counted. Rejects with the
- * KibitzError that such a call would end with.
- */
+/** Validates a request of a method, or an item of its batch, as a call is validated before it is counted. */
 export type PreflightMessage = (message: Message, method: DescMethod, account: Account) => Promise<unknown>;
 
-/** Extends an error with a suggestion: the nearest request that would be answered, if there is one. */
 type Suggest = (error: KibitzError, sent: Plain, account: Account) => Promise<KibitzError>;
 
-/**
- * Creates the function that adds suggestions to errors.
- *
- * @param read reads requests of the method
- */
 export function createSuggest(
   method: DescMethod,
   preflight: PreflightMessage,
@@ -33,13 +24,8 @@ export function createSuggest(
 }
 
 /**
- * Extends an error with a suggestion: the nearest request that would be answered, if there is one. In the suggestion, misspelt
- * keys are corrected, numbers and booleans in strings are converted, numbers are moved into their range, a list is cut to the
- * length of the plan, a FEN is completed or freed from other pasted text, moves are spelled correctly, and the game of a review
- * ends before its illegal move. Nothing is suggested if a violation cannot be corrected, or if the corrected request has other
- * violations.
- *
- * @param preflight rejects with a KibitzError if a request would be rejected
+ * Adds the nearest request that would be answered. It corrects keys, spelt values, ranges, long lists, FENs and moves, and ends a
+ * game before its illegal move. Nothing is suggested unless every violation can be corrected and `preflight` accepts the result.
  */
 export async function withSuggestion(
   error: KibitzError,
@@ -63,14 +49,14 @@ export async function withSuggestion(
     violations,
     suggestedRequest,
     ...(upgrade && { upgrade }),
-    // Getting a key is the better way than the suggested request.
+    // A key is better than the suggested request.
     ...(nextAction === "get_api_key" && { nextAction }),
     cause: error,
   });
   return withCost(suggesting, cost);
 }
 
-/** Returns a copy of the request without these violations. Returns undefined unless all of them can be corrected. */
+/** Returns a corrected copy, or undefined if any violation cannot be corrected. */
 function fix(sent: Plain, violations: readonly Violation[]): Plain | undefined {
   if (violations.length === 0) {
     return undefined;
@@ -114,10 +100,7 @@ function set(request: unknown, { pointer, allowed, instead }: Violation): boolea
   return nearest !== undefined;
 }
 
-/**
- * Returns the object or list that contains the value of a pointer, and the last key of the pointer. For the request itself, the
- * key is undefined.
- */
+/** Returns the object or list that contains the value of a pointer, and the last key. The request itself has no key. */
 function placeOf(
   request: unknown,
   pointer: string,
@@ -148,7 +131,7 @@ function nearestTo(value: unknown, allowed: Violation["allowed"] & {}): unknown 
     : undefined;
 }
 
-/** Returns the number or boolean that a string spells. Returns undefined if it spells neither. */
+/** Returns undefined if the text spells neither a number nor a boolean. */
 function valueFromText(text: string): number | boolean | undefined {
   const spelt = text.trim().toLowerCase();
   if (spelt === "true" || spelt === "false") {

@@ -4,9 +4,8 @@ import { beginSpan, withSpan } from "../tracing/spans.ts";
 import type { Handler } from "./call.ts";
 
 /**
- * Middleware that runs a call in the span of its request. The body of a request arrives in events of the connection, in which no
- * span is active. One request of an agent may make several calls, so each call gets its own span below the span of the request,
- * and the log line of the call ends it.
+ * Runs a call in the span of its request, which is not active in the connection's events. An agent's request may make several
+ * calls, so each gets its own span below it.
  */
 export function inOwnSpan(handler: Handler): Handler {
   return (request, call) => {
@@ -20,7 +19,7 @@ export function inOwnSpan(handler: Handler): Handler {
   };
 }
 
-/** Enters the span for each message, because the work on an answer is done while the answer is read. */
+/** Enters the span for each message, because the work is done while the answer is read. */
 function inSpan(span: Span | undefined, messages: AsyncIterable<Message>): AsyncIterable<Message> {
   return {
     [Symbol.asyncIterator]() {

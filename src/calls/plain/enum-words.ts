@@ -1,9 +1,6 @@
 import type { DescEnum } from "@bufbuild/protobuf";
 
-/**
- * Returns the words of plain JSON for the values of an enum: `auto` for `PATH_AUTO`. The value 0 has no word, because it means
- * unset and is `null`.
- */
+/** Maps an enum's values to their words: `auto` for `PATH_AUTO`. 0 has no word, because it means unset and is `null`. */
 export function wordsOfEnum(desc: DescEnum): ReadonlyMap<number, string> {
   const prefix = desc.sharedPrefix ?? "";
   return new Map(

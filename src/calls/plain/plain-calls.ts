@@ -6,7 +6,7 @@ import type { Calls } from "../register.ts";
 import { createPlainReader, type PlainReaderOptions } from "./read-plain.ts";
 import { createPlainWriter } from "./write-message.ts";
 
-/** Makes calls whose requests and answers are plain JSON, as in `/v1`, but without HTTP. All methods reject with KibitzErrors. */
+/** Calls in plain JSON as in `/v1`, but without HTTP. All methods reject with KibitzErrors. */
 export type PlainCalls = ReturnType<typeof createPlainCalls>;
 
 export function createPlainCalls({ calls, ...options }: PlainReaderOptions & { readonly calls: Calls }) {
@@ -20,27 +20,14 @@ export function createPlainCalls({ calls, ...options }: PlainReaderOptions & { r
     codecs.set(method, codec);
     return codec;
   };
-  /**
-   * Returns the functions that make calls.
-   *
-   * @param context part that all these calls have in common
-   */
+  /** `context` is the same for all these calls. */
   return (context: Omit<Call, "method">) => ({
-    /**
-     * Makes a call with one answer.
-     *
-     * @returns the answer as parsed JSON
-     */
     async once(method: DescMethod, request: Plain): Promise<unknown> {
       const { read, write } = codecOf(method);
       const message = await read(request, context.account);
       return write(await calls.unary(method)(message, { ...context, method }));
     },
-    /**
-     * Makes a call with a stream of answers.
-     *
-     * @returns the messages as parsed JSON; a field of a oneof that is not set is null
-     */
+    /** A field of a oneof that is not set is null. */
     async *stream(method: DescMethod, request: Plain): AsyncGenerator<unknown> {
       const { read, write } = codecOf(method);
       const message = await read(request, context.account);

@@ -16,7 +16,6 @@ import { echo, isJsonObject, nameOfJson } from "../../text/plain-text.ts";
 import { boundsOfField } from "../rules.ts";
 import { wordsOfEnum } from "./enum-words.ts";
 
-/** A message, and the violations of the JSON from which it was read. */
 export interface MessageReading {
   /** The message without its invalid fields. An invalid item of a list is empty. */
   readonly message: Message;
@@ -25,10 +24,8 @@ export interface MessageReading {
 }
 
 /**
- * Creates the reader of plain JSON for a type of request, from the type's descriptor. It accepts only the field names of the
- * proto and only JSON's own types. `null` means absent, if the field can be absent. The reader does not check the rules of the
- * fields: the middleware does that for every protocol.
- *
+ * Reads plain JSON: only field names of the proto and JSON's own types. `null` means absent, if the field can be absent. The
+ * middleware checks the rules of the fields, for every protocol.
  * @throws Error for kinds of fields that no request of the API has, such as maps, oneofs and signed integers
  */
 export function createMessageReader(desc: DescMessage): (json: unknown) => MessageReading {
@@ -40,7 +37,7 @@ export function createMessageReader(desc: DescMessage): (json: unknown) => Messa
   };
 }
 
-/** Converts a JSON value to the value of a field. Returns undefined if the JSON value is invalid. */
+/** Returns undefined if the JSON value is invalid. */
 type ReadValue = (json: unknown, violations: Violation[]) => unknown;
 
 function createObjectReader(name: string, desc: DescMessage): ReadValue {
@@ -104,7 +101,7 @@ function createListReader(
     const items: unknown[] = [];
     for (let index = 0; index < json.length && violations.length < violationsMax; index++) {
       const before = violations.length;
-      // An invalid item keeps its place, so that the rules report the right index for the other items.
+      // An invalid item keeps its place, for the index in other errors.
       items.push(readItem(json[index], violations) ?? emptyItem(field));
       prefixViolations(violations, before, index);
     }
@@ -123,11 +120,7 @@ function emptyItem(field: DescField & { fieldKind: "list" }): unknown {
   }
 }
 
-/**
- * Creates the reader of the value of a field, or of one item of a list.
- *
- * @param name beginning of the error messages
- */
+/** Reads the value of a field, or one item of a list. `name` begins the error messages. */
 function createValueReader(name: string, field: DescField): ReadValue {
   if (field.enum) {
     return createWordReader(name, field.enum);
@@ -150,7 +143,7 @@ function createValueReader(name: string, field: DescField): ReadValue {
     case ScalarType.UINT32:
       return createIntegerReader(name, field, 2 ** 32 - 1);
     case ScalarType.UINT64: {
-      // JSON.parse has rounded larger numbers, so they are not what the client sent.
+      // JSON.parse has rounded larger numbers.
       const readInteger = createIntegerReader(name, field, Number.MAX_SAFE_INTEGER);
       return (json, violations) => {
         const value = readInteger(json, violations);
@@ -191,10 +184,7 @@ function createWordReader(name: string, desc: DescEnum): ReadValue {
   };
 }
 
-/**
- * Creates the reader of an integer. It rejects only numbers that the type cannot hold. The error shows the bounds of the field's
- * rule, which the middleware checks.
- */
+/** Rejects only numbers that the type cannot hold; the middleware checks the field's rule, whose bounds the error shows. */
 function createIntegerReader(name: string, field: DescField, maximum: number): ReadValue {
   const allowed = boundsOfField(field, { minimum: 0, maximum });
   const must = `${name} must be an integer from ${allowed.minimum} to ${allowed.maximum}`;
@@ -209,7 +199,7 @@ function createIntegerReader(name: string, field: DescField, maximum: number): R
   };
 }
 
-/** Creates the reader of a google.protobuf.Struct, which is any JSON object, unchanged. */
+/** Reads a google.protobuf.Struct, which is any JSON object, unchanged. */
 function createStructReader(name: string): ReadValue {
   const must = `${name} must be an object`;
   return (json, violations) => {
@@ -222,9 +212,7 @@ function createStructReader(name: string): ReadValue {
   };
 }
 
-/**
- * Reports values that are valid in JSON but not in protobuf: numbers beyond the range of a double, and text that is not Unicode.
- */
+/** Reports JSON values that protobuf lacks: numbers beyond the range of a double, and text that is not Unicode. */
 function checkPortable(json: unknown, name: string, violations: Violation[]): void {
   if (typeof json === "number" && !Number.isFinite(json)) {
     refuse(violations, "out_of_range", `A number in ${name} must be finite`, json);
@@ -251,11 +239,8 @@ function notSupported(field: DescField): Error {
 }
 
 /**
- * Reports an invalid JSON value: "`depth` must be an integer from 1 to 30, not true.". Returns undefined, which is the value of
- * an unset field.
- *
- * The pointer is relative to the value. The reader of the object or list around the value adds its own step with {@link
- * prefixFaults}, so that pointers cost nothing if the request is valid.
+ * Reports an invalid value: "`depth` must be an integer from 1 to 30, not true.". The pointer is relative to the value: readers
+ * around it add their steps with {@link prefixViolations}, so that valid requests create no pointers.
  */
 function refuse(
   violations: Violation[],
@@ -272,7 +257,7 @@ function refuse(
   });
 }
 
-/** Reports half of a surrogate pair. JSON can contain it as `"\ud800"`, but the UTF-8 of protobuf cannot. */
+/** JSON can contain half of a surrogate pair as `"\ud800"`, but the UTF-8 of protobuf cannot. */
 function refuseHalfPair(violations: Violation[], name: string): undefined {
   violations.push({ pointer: "", code: "invalid_type", message: `${name} contains an unpaired surrogate.` });
 }
@@ -286,7 +271,7 @@ function prefixViolations(violations: Violation[], from: number, key: string | n
   }
 }
 
-/** Returns the violation of an unknown key, relative to its object, with the field that was probably meant. */
+/** The pointer is relative to the object. Names the field that was probably meant. */
 export function unknownFieldViolation(key: string, names: readonly string[]): Violation {
   const known = `the fields are ${names.map((name) => `\`${name}\``).join(", ")}.`;
   const hint = names.length > 0 ? `: ${didYouMean(key, names, known)}` : ".";

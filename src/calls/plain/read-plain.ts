@@ -7,29 +7,19 @@ import { createSuggest, type PreflightMessage } from "../suggest.ts";
 import { createMessageReader } from "./read-message.ts";
 
 export interface PlainReaderOptions {
-  /** Called only if a request cannot be read, to report all its violations at once. The middleware checks every other message. */
+  /** Reports all violations of an unreadable request. The middleware checks every other one. */
   readonly violationsOf: Rules;
-  /** Called only if a request cannot be read. It prevents the suggestion of a request that would be rejected too. */
+  /** Prevents the suggestion of a request that would be rejected too. */
   readonly preflight: PreflightMessage;
 }
 
-/**
- * Reads a request from a plain JSON object.
- *
- * @param suggests true if errors suggest a request that would be answered
- * @throws KibitzError with all violations
- */
+/** Rejects with a KibitzError of all violations, which suggests a request if `suggests`. */
 type ReadPlain = (
   sent: Readonly<Record<string, unknown>>,
   account: Account,
   suggests?: boolean,
 ) => Promise<Message>;
 
-/**
- * Creates the reader of plain JSON for the requests of a method.
- *
- * @param readMessage reads such requests
- */
 export function createPlainReader(
   method: DescMethod,
   { violationsOf, preflight }: PlainReaderOptions,

@@ -13,26 +13,21 @@ import { wordsOfEnum } from "./enum-words.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Converts the value of a field to JSON. */
 type Write = (value: unknown) => JsonValue;
 
-/** Creates the writer of JSON text for a type of message. See {@link createPlainWriter}. */
 export function createMessageWriter(desc: DescMessage): (message: Message) => string {
   const write = createPlainWriter(desc);
   return (message) => JSON.stringify(write(message));
 }
 
-/** Creates the writer of requests in plain JSON, as clients send them: only the fields that are set. */
+/** Writes requests as clients send them: only the fields that are set. */
 export function createRequestWriter(desc: DescMessage): (message: Message) => JsonObject {
   return createWriter(desc, true);
 }
 
 /**
- * Creates the writer of plain JSON for a type of message, from the type's descriptor. It writes every field under its proto name,
- * in the order of the proto, and `null` for a field that is not set. 64-bit integers become numbers, which are exact up to 2^53.
- * The counters of a search never reach it.
- *
- * @throws Error for types that the API does not use
+ * Writes every field under its proto name in the order of the proto, and `null` for an unset field. 64-bit integers become
+ * numbers, exact up to 2^53: enough for the counters of a search. Throws an Error for types that the API does not use.
  */
 export function createPlainWriter(desc: DescMessage): (message: Message) => JsonObject {
   return createWriter(desc, false);
@@ -75,7 +70,6 @@ function createFieldWriter(field: DescField, onlySet: boolean): Write {
   }
 }
 
-/** Creates the writer of the value of a field, or of one item of a list or map. */
 function createValueWriter(field: DescField, onlySet: boolean): Write {
   if (field.enum) {
     const words = wordsOfEnum(field.enum);
