@@ -1,8 +1,6 @@
 /**
- * Passes requests from Node to Connect's `handlers`, and sends their answers. `admittance` authenticates the caller before the
- * body is read. `read-body` reads bodies, and `check-message` rejects messages that would take long to decode. `errors` and
- * `error-details` write errors, and `refuse-call` writes the errors of requests that no handler takes. `workarounds` contains
- * fixes for bugs in Connect.
+ * Passes requests from Node to Connect's `handlers`. Before that, `admittance` authenticates the caller by the headers,
+ * `read-body` reads the body, and `check-message` bounds it. `refuse-call` rejects the requests that no handler takes.
  */
 
 import type { DescMethod } from "@bufbuild/protobuf";
@@ -33,23 +31,15 @@ interface ConnectAdapterOptions {
   readonly handlers: readonly UniversalHandler[];
   /** Called with each decompressed message before Connect decodes it. Rejects if Connect must not decode the message. */
   readonly checkMessage?: CheckMessage;
-  /**
-   * Called before a request is rejected for its HTTP method or media type. Rejects with a KibitzError if the caller must be
-   * rejected instead.
-   */
+  /** Called before a wrong HTTP method or media type is rejected. Rejects if the caller must be rejected instead. */
   readonly refusing?: (req: NodeRequest, method: DescMethod, error: KibitzError) => Promise<void>;
-  /** The memory budget for all bodies until their calls end. */
   readonly bodies: BodyBudget;
 }
 
 /** Answers a request for the path of an RPC. Returns false for other paths. Rejects if Connect fails outside of a handler. */
 export type ConnectAdapter = (req: NodeRequest, res: NodeResponse) => false | Promise<true>;
 
-/**
- * Serves Connect, gRPC and gRPC-Web: passes requests for the paths of RPCs to Connect's handlers.
- *
- * It replaces `connectNodeAdapter` because of the bugs that the comments below name, and keeps its conversion of answers.
- */
+/** Replaces `connectNodeAdapter` because of the bugs that the comments below name, and keeps its conversion of answers. */
 export function createConnectAdapter({
   handlers,
   checkMessage = async () => {},
@@ -61,7 +51,7 @@ export function createConnectAdapter({
   async function answer(handler: UniversalHandler, req: NodeRequest, res: NodeResponse): Promise<void> {
     cancelOnLeave(res, outcomeOf(req));
     if (contextOf(req).protocol === "grpc" && req.httpVersionMajor < 2) {
-      // Connect would answer this request, although gRPC's specification and its clients require HTTP/2.
+      // Connect would answer, although gRPC's specification and its clients require HTTP/2.
       const error = new KibitzError(
         "unsupported_media_type",
         "gRPC needs HTTP/2. Over HTTP/1.1, use gRPC-Web or Connect: Content-Type: application/json.",
@@ -82,7 +72,7 @@ export function createConnectAdapter({
     const check = (message: Uint8Array) => checkMessage(message, method, header, values);
     let reply = await handler({
       httpVersion: req.httpVersion,
-      // A message in a query is read as if it had been posted, so that it is decompressed and checked only once.
+      // A message in a query is read as if posted, so that it is decompressed and checked only once.
       method: query ? "POST" : (req.method ?? ""),
       url: `http://localhost${handler.requestPath}`,
       header,
@@ -104,15 +94,12 @@ export function createConnectAdapter({
         reply = notModified(reply);
       }
     }
-    // If a body was not read to its end, its rest must be discarded, because the connection is used again.
+    // The unread rest of a body must be discarded, because the connection is used again.
     discardAfterAnswer(req, res);
     await universalResponseToNodeResponse(cancelOnDisconnect(reply, res), res);
   }
 
-  /**
-   * Rejects a request. The caller is authenticated first, because Connect rejects a wrong method or media type without calling
-   * the request gate.
-   */
+  /** Authenticates first: Connect rejects a wrong method or media type without calling the request gate. */
   async function refuse(
     { method }: UniversalHandler,
     req: NodeRequest,
@@ -135,7 +122,7 @@ export function createConnectAdapter({
     return answer(handler, req, res).then(
       () => true,
       (thrown: unknown) => {
-        // Writing fails if the client disconnects in the middle of an answer. This is not an error, and nobody reads an answer.
+        // Writing fails if the client disconnects, which is not an error.
         if (isGone(res)) {
           return true;
         }
@@ -145,9 +132,7 @@ export function createConnectAdapter({
   };
 }
 
-/**
- * Returns the 304 for an answer. It has the headers of the answer, except those that describe the body (RFC 9110 section 15.4.5).
- */
+/** The 304 lacks the headers that describe the body (RFC 9110 section 15.4.5). */
 function notModified({ header }: UniversalServerResponse): UniversalServerResponse {
   const kept = new Headers(header);
   for (const name of ["Content-Type", "Content-Length", "Content-Encoding"]) {
@@ -156,7 +141,6 @@ function notModified({ header }: UniversalServerResponse): UniversalServerRespon
   return { status: 304, header: kept };
 }
 
-/** Returns the headers of a request for Connect. */
 function headersOf(req: NodeRequest): Headers {
   dropLongTimeout(req);
   const header = new Headers();
@@ -168,7 +152,6 @@ function headersOf(req: NodeRequest): Headers {
   return header;
 }
 
-/** Returns a signal that is aborted if the client disconnects. */
 function signalOf(res: NodeResponse): AbortSignal {
   const controller = new AbortController();
   onLeave(res, () => controller.abort(new CallerLeft()));

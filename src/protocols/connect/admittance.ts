@@ -10,16 +10,11 @@ import { connectErrorFrom } from "./errors.ts";
 import { stateKey } from "./state.ts";
 
 /**
- * Creates the functions that admit calls before Connect reads their bodies. Connect rejects a message that is broken, too large
- * or unknown before it calls a handler. Such a call still needs its account and RateLimit headers, and must count in the error
- * quota.
+ * Admits calls before Connect reads their bodies: messages that Connect rejects before it calls a handler also need an account
+ * and RateLimit headers, and count in the error quota.
  */
 export function createAdmittance(admitCall: AdmitCall, limits: Limits) {
-  /**
-   * Authenticates the caller by the request's headers, and checks the caller's error quota.
-   *
-   * @throws ConnectError
-   */
+  /** Authenticates the caller by its headers, and checks its error quota. Rejects with a ConnectError. */
   async function admit({ values, method, responseHeader }: HandlerContext): Promise<void> {
     const state = values.get(stateKey);
     const { request, outcome } = state;
@@ -43,9 +38,8 @@ export function createAdmittance(admitCall: AdmitCall, limits: Limits) {
   return {
     admit,
     /**
-     * Called before Connect rejects a wrong HTTP method or media type, because Connect then skips the request gate. Rejects if
-     * the API key is invalid, or if the caller has used up its error quota. The method is undefined if no method has the
-     * requested name.
+     * Called before Connect rejects a wrong HTTP method or media type, which skips the request gate. Rejects if the key is
+     * invalid or the error quota exceeded. `method` is undefined if there is none of the requested name.
      */
     async refusing(req: NodeRequest, method: DescMethod | undefined, error: KibitzError): Promise<void> {
       const kind = method === undefined || isCounted(method) ? "limited" : "call";

@@ -1,5 +1,3 @@
-/** Rejects messages that would take long to decode, before Connect decodes them. */
-
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ContextValues } from "@connectrpc/connect";
 import type { Limits } from "../../access/limits.ts";
@@ -9,7 +7,7 @@ import { refuseLeft } from "../../request/context.ts";
 import type { BeginWork } from "../../thread/event-loop.ts";
 import { stateKey } from "./state.ts";
 
-/** Rejects with a KibitzError or `CallerLeft` if a message must not be decoded. */
+/** Rejects with a KibitzError or CallerLeft if a message must not be decoded. */
 export type CheckMessage = (
   message: Uint8Array,
   method: DescMethod,
@@ -22,7 +20,7 @@ export function createMessageCheck(beginWork: BeginWork, limits: Limits): CheckM
     const { account, outcome } = values.get(stateKey);
     outcome.readBytes = Math.max(outcome.readBytes, message.length);
     if (message.length > requestMaxBytes) {
-      // Connect decodes a message without a pause, so only one long message is decoded in each turn of the event loop.
+      // Connect decodes without a pause, so only one long message is decoded in each turn of the event loop.
       const turn = beginWork(() => {
         refuseLeft(outcome);
         limits.errorQuota.check(account);

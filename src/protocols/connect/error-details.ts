@@ -14,7 +14,6 @@ import type { KibitzError } from "../../errors/errors.ts";
 import { fieldPathOf } from "../../text/json-pointer.ts";
 import { grpcMessage } from "../../text/plain-text.ts";
 
-/** The message and the typed details of an RPC error. */
 interface ErrorContent {
   readonly message: string;
   readonly details: Detail[];
@@ -23,8 +22,8 @@ interface ErrorContent {
 type Detail = Extract<ConnectError["details"][number], { readonly desc: DescMessage }>;
 
 /**
- * The maximum length of `grpc-message` and `grpc-status-details-bin` together. By default, grpcio and grpc-java accept 8192 bytes
- * of metadata, and report RESOURCE_EXHAUSTED for more, whatever the error was. The rest is for headers that proxies add.
+ * The maximum length of `grpc-message` and `grpc-status-details-bin`: grpcio and grpc-java report RESOURCE_EXHAUSTED beyond 8192
+ * bytes of metadata, whatever the error was. The rest is for headers that proxies add.
  */
 const encodedMaxBytes = 6 * 1024;
 
@@ -32,8 +31,8 @@ const encodedMaxBytes = 6 * 1024;
 const messageMaxBytes = 1024;
 
 /**
- * Returns the content of an error, or its most important parts if the whole content would be too long. The suggested request and
- * the allowed values are left out first, then the errors of the Problem, which BadRequest repeats, then violations.
+ * If the content is too long, leaves out the suggested request and the allowed values, then the errors of the Problem, which
+ * BadRequest repeats, then violations.
  */
 export function contentOfError(error: KibitzError, requestId: string): ErrorContent {
   const violations = error.violations.map(({ pointer, code, message: description }) =>
@@ -103,7 +102,6 @@ function fits({ message, details }: ErrorContent): boolean {
   return grpcMessage(message).length + statusLength <= encodedMaxBytes;
 }
 
-/** Returns the message, or its beginning if it is too long for a header. */
 function shortened(message: string): string {
   const characters = [...message];
   while (grpcMessage(characters.join("")).length > messageMaxBytes) {

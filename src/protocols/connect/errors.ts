@@ -1,5 +1,3 @@
-/** Converts Kibitz's errors to Connect's, and Connect's own errors to Kibitz's. */
-
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { codeFromString } from "@connectrpc/connect/protocol-connect";
@@ -13,8 +11,8 @@ import { echo, withoutControls } from "../../text/plain-text.ts";
 import { contentOfError } from "./error-details.ts";
 
 /**
- * Returns an error for Connect, gRPC and gRPC-Web. Typed details have the content of the problem document: always ErrorInfo and
- * the Problem itself, QuotaFailure for limits, RetryInfo if waiting helps, and BadRequest for violations.
+ * Adds typed details to an error for Connect and gRPC: ErrorInfo and Problem, QuotaFailure for limits, RetryInfo if waiting
+ * helps, and BadRequest for violations.
  */
 export function connectErrorFrom(thrown: unknown, requestId: string): ConnectError {
   if (thrown instanceof ConnectError) {
@@ -36,9 +34,7 @@ export function connectErrorFrom(thrown: unknown, requestId: string): ConnectErr
 }
 
 /**
- * Returns the error of Kibitz's catalogue for an error of Connect. Most errors of Connect and protobuf-es differ only in their
- * texts. If a text is unknown, the code decides.
- *
+ * Finds the catalogue's error for one of Connect by its text, because most differ only in that; otherwise by its code.
  * @param input type of the message that could not be read
  */
 export function errorFromConnect(error: ConnectError, input: DescMessage): KibitzError {
@@ -55,11 +51,11 @@ export function errorFromConnect(error: ConnectError, input: DescMessage): Kibit
   }
   const known = codesByText.find(([pattern]) => pattern.test(text));
   if (known) {
-    // Connect repeats a header or a name in the full length that the client sent.
+    // Connect repeats headers and names in full length.
     const cut = text.replace(/\S{65,}/g, (word) => `${word.slice(0, 63)}…`);
     return new KibitzError(known[1], `The call cannot be read: ${shortened(cut, 160)}.`);
   }
-  // The text must be well formed, because Connect throws if it writes half a surrogate pair into a header of gRPC.
+  // Connect throws if it writes half a surrogate pair into a header of gRPC.
   return new KibitzError(codes.get(code) ?? "internal", withoutControls(text.toWellFormed()));
 }
 
@@ -129,10 +125,7 @@ const codes: ReadonlyMap<Code, ErrorCode> = new Map([
   [Code.Unavailable, "overloaded"],
 ]);
 
-/**
- * Returns an error, with a violation only if the field is certain: the text names a field, but not the message that contains the
- * field.
- */
+/** Adds a violation only for a field that is certain: the text names it, but not its message. */
 function refused(code: ErrorCode, message: string, field: string | undefined): KibitzError {
   if (field === undefined) {
     return new KibitzError(code, message);

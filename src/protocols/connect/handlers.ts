@@ -1,4 +1,4 @@
-/** Connect's handlers for all methods. Each handler serves gRPC, gRPC-Web and Connect. */
+/** Connect's handlers for all methods, each for gRPC, gRPC-Web and Connect. */
 
 import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, createConnectRouter, type HandlerContext } from "@connectrpc/connect";
@@ -15,15 +15,12 @@ import { connectErrorFrom, errorFromConnect } from "./errors.ts";
 import { stateKey } from "./state.ts";
 import { completeErrors, fixGrpcMessageEncoding } from "./workarounds.ts";
 
-/**
- * Options for decoding binary messages. Unknown fields are ignored, as protobuf requires, but not kept: each would be an object,
- * and 32,000 of them held the thread for 15 ms.
- */
+/** Unknown fields are not kept, because each would be an object, and 32,000 held the thread for 15 ms. */
 const binaryOptions = { readUnknownFields: false } as const;
 
 type Admittance = Pick<ReturnType<typeof createAdmittance>, "admit" | "countRefusal">;
 
-/** Admits every call. It is for health checks and reflection, which need no account. */
+/** Admits every call, for health checks and reflection, which need no account. */
 const openToAll: Admittance = { async admit() {}, countRefusal() {} };
 
 interface HandlersOptions {
@@ -40,19 +37,19 @@ export function createHandlers({
   admittance: { admit, countRefusal } = openToAll,
 }: HandlersOptions): readonly UniversalHandler[] {
   const router = createConnectRouter({
-    // By default, Connect ignores unknown fields, so that a typing error would go unnoticed.
+    // By default, Connect ignores unknown fields, so that typing errors would go unnoticed.
     jsonOptions: { ignoreUnknownFields: false },
     binaryOptions,
     // Brotli is not accepted: 39 bytes of it make the decoder allocate 16 MB.
     acceptCompression: [
       {
         ...compressionGzip,
-        // The messages of calls are already decompressed, so only requests of reflection still need this.
+        // Only for reflection: the messages of calls are already decompressed.
         decompress: (bytes, maxBytes) =>
           bodies.inflate(bytes, () => compressionGzip.decompress(bytes, maxBytes)),
       },
     ],
-    // This runs before anything is read, so that Connect's own errors also have the request id and the details.
+    // Runs before anything is read, so that Connect's own errors also have the request id and the details.
     async requestGate(context) {
       context.responseHeader.set("X-Request-Id", context.values.get(stateKey).request.id);
       completeErrors(context, countRefusal);
@@ -89,7 +86,7 @@ export function createHandlers({
   return router.handlers;
 }
 
-/** Returns the messages of a client with Kibitz's errors in place of Connect's. They are read within the handler. */
+/** Yields a client's messages, with Kibitz's errors in place of Connect's. */
 function readable(messages: unknown, { input }: DescMethod): Message {
   async function* read() {
     try {
@@ -109,10 +106,7 @@ function callOf({ method, values, signal }: HandlerContext): Call {
   return { method, request, outcome, account, signal: withOwnReason(signal), isGet };
 }
 
-/**
- * Returns a copy of the signal of a call. Its abort reasons are those that handlers know, in place of Connect's own errors for
- * the deadline and for the end of a call.
- */
+/** Replaces Connect's own abort reasons, for the deadline and the end of a call, by those that handlers know. */
 function withOwnReason(signal: AbortSignal): AbortSignal {
   const controller = new AbortController();
   const abort = () => {

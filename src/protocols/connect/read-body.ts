@@ -14,12 +14,9 @@ import { connectErrorFrom } from "./errors.ts";
 const headBytes = 5;
 
 /**
- * Returns the body of a call for Connect, which decodes each message without a pause. A call has one message. The message is
- * decompressed and checked here, and the headers are then changed to say that nothing is compressed. Only reflection streams its
- * requests. They are short, and Connect decompresses them.
- *
- * @param check called with the message before Connect decodes it
- * @param query query of a GET, which contains the message; the headers are then changed to name its encoding and compression
+ * Returns the body of a call for Connect, decompressed and checked: Connect decodes without a pause. The headers are changed to
+ * say so. Only reflection streams its requests, which are short, and Connect decompresses them.
+ * @param query query of a GET, which contains the message; the headers then get its encoding and compression
  */
 export function readBody(
   req: NodeRequest,
@@ -55,7 +52,7 @@ export function readBody(
   async function readAll(limit: number): Promise<Buffer> {
     const sent = sentBytes > limit ? undefined : await readBytes(req, limit, count);
     if (sent === undefined) {
-      // This is Connect's own text for the error.
+      // Connect's own text for this error.
       const text = `message is larger than configured readMaxBytes ${maxBytes}`;
       throw new ConnectError(text, Code.ResourceExhausted);
     }
@@ -73,14 +70,13 @@ export function readBody(
     const sent = await readAll(maxBytes + headBytes);
     const end = sent.length < headBytes ? Number.POSITIVE_INFINITY : headBytes + sent.readUInt32BE(1);
     if (sent.length > end) {
-      // This is Connect's own text for the error. Connect itself would decode the second message first.
+      // Connect's own text for this error. Connect itself would decode the second message first.
       const text = `protocol error: received extra input message for ${method.name} method`;
       throw new ConnectError(text, Code.Unimplemented);
     }
     const flags = sent[0] ?? 0;
     const isCompressed = (flags & compressedFlag) !== 0;
     if (sent.length < end || (isCompressed && !isPacked)) {
-      // Connect rejects this without decoding it.
       yield sent;
       return;
     }
@@ -102,11 +98,7 @@ export function readBody(
   return withOwnErrors(readMessage(), id);
 }
 
-/**
- * Returns the message in the query of a GET.
- *
- * @throws KibitzError for invalid base64, which Connect would report as a failure of the server
- */
+/** Throws a KibitzError for invalid base64, which Connect would report as a failure of the server. */
 function messageOfQuery(query: URLSearchParams): Uint8Array {
   const message = query.get("message") ?? "";
   if (query.get("base64") !== "1") {
@@ -128,9 +120,7 @@ function encodingHeaderOf(type: string): string {
   return /^application\/connect\b/i.test(type) ? "connect-content-encoding" : "content-encoding";
 }
 
-/**
- * Gives errors their codes and details. Without this, Connect would report a client that disconnects as a failure of the server.
- */
+/** Converts errors, because Connect would report a client that disconnects as a failure of the server. */
 async function* withOwnErrors(body: AsyncIterable<Uint8Array>, requestId: string): AsyncIterable<Uint8Array> {
   try {
     yield* body;
@@ -139,15 +129,10 @@ async function* withOwnErrors(body: AsyncIterable<Uint8Array>, requestId: string
   }
 }
 
-/**
- * Yields the parts of a body.
- *
- * @throws CallerLeft if the body does not arrive completely; the error of `count`
- */
+/** Throws CallerLeft if the body does not arrive completely, and the error of `count`. */
 async function* partsOf(req: NodeRequest, count: CountBytes): AsyncIterable<Uint8Array> {
   try {
-    // By default, the iterator destroys the request. After a message that is too large, the connection would then never answer
-    // again.
+    // By default, a message that is too large destroys the request, and its connection never answers again.
     for await (const part of req.iterator({ destroyOnReturn: false })) {
       count(part.length);
       yield part;

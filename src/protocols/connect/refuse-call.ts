@@ -1,7 +1,4 @@
-/**
- * Rejects requests outside of Connect's handlers, and requests to which the handlers give an empty error. Calls are rejected in
- * their own protocol, and other requests with a problem document.
- */
+/** Rejects requests outside of Connect's handlers, and those to which the handlers give an empty error. */
 
 import type { ConnectError } from "@connectrpc/connect";
 import {
@@ -18,10 +15,7 @@ import { contextOf, mediaTypeOf, outcomeOf, rpcType } from "../../request/contex
 import { echo, grpcMessage } from "../../text/plain-text.ts";
 import { connectErrorFrom } from "./errors.ts";
 
-/**
- * Rejects a call in its own protocol, so that the client's library shows the error instead of failing to read the answer. Returns
- * false if the request is not an RPC.
- */
+/** Rejects a call in its own protocol, so that the client's library shows the error. Returns false if it is not an RPC. */
 export function refuseCall(req: NodeRequest, res: NodeResponse, error: KibitzError): boolean {
   const { id: requestId, protocol } = contextOf(req);
   const type = mediaTypeOf(req.headers);
@@ -46,7 +40,7 @@ export function refuseCall(req: NodeRequest, res: NodeResponse, error: KibitzErr
   return true;
 }
 
-/** Returns the error for a call of an unknown method. Connect would answer with an empty 404. */
+/** Connect would answer a call of an unknown method with an empty 404. */
 export function unknownMethod(req: NodeRequest): KibitzError {
   return new KibitzError(
     "unimplemented",
@@ -60,7 +54,7 @@ interface RefusalResponse {
   readonly body?: Buffer;
 }
 
-/** Returns a response in gRPC's Trailers-Only form, in which the headers end the stream. */
+/** Returns gRPC's Trailers-Only form, in which the headers end the stream. */
 function grpcResponse(type: string, error: ConnectError): RefusalResponse {
   const trailers = setTrailerStatus(new Headers(), error);
   // Connect would escape the message as a URI component.
@@ -68,10 +62,7 @@ function grpcResponse(type: string, error: ConnectError): RefusalResponse {
   return { status: 200, headers: { "Content-Type": type, ...Object.fromEntries(trailers) } };
 }
 
-/**
- * Returns a response of the Connect protocol. A unary call gets the HTTP status of its error code. A stream always gets 200, and
- * ends with the error.
- */
+/** A unary call gets the HTTP status of its error code. A stream gets 200, and ends with the error. */
 function connectResponse(type: string, refusal: ConnectError): RefusalResponse {
   const error = errorToJson(refusal, undefined);
   if (!type.startsWith("application/connect+")) {
@@ -91,13 +82,12 @@ const streamTypes = ["application/connect+json", "application/connect+proto"];
 const grpcWebTypes = ["application/grpc-web", "application/grpc-web+proto", "application/grpc-web+json"];
 const grpcTypes = ["application/grpc-web", "application/grpc"];
 
-/** An error, and the additional headers of its answer. */
 export interface Refusal {
   readonly error: KibitzError;
   readonly headers: readonly (readonly [string, string])[];
 }
 
-/** Returns the error of a call that Connect's handler has rejected with an empty body. Returns undefined for other answers. */
+/** Returns undefined unless Connect's handler has rejected the call with an empty body. */
 export function refusalFromReply(
   reply: UniversalServerResponse,
   handler: UniversalHandler,
@@ -137,15 +127,12 @@ export function refusalFromReply(
   return undefined;
 }
 
-/**
- * Returns the HTTP methods that a call supports. Connect claims to allow GET for streams without side effects, but then rejects
- * it.
- */
+/** Returns the supported HTTP methods. Connect claims GET for streams without side effects, but then rejects it. */
 export function methodsOf({ method, allowedMethods }: UniversalHandler): readonly string[] {
   return method.methodKind === "unary" ? allowedMethods : ["POST"];
 }
 
-/** Returns the error of a GET whose query does not name the encoding of its message. Returns undefined for other queries. */
+/** Returns undefined if the query names the encoding of its message. */
 export function refusalOfQuery({ method }: UniversalHandler, query: URLSearchParams): Refusal | undefined {
   const isReadable = ["json", "proto"].includes(query.get("encoding") ?? "");
   return isReadable
@@ -153,7 +140,6 @@ export function refusalOfQuery({ method }: UniversalHandler, query: URLSearchPar
     : { error: new KibitzError("malformed_http", unreadableQuery(method.name, query)), headers: [] };
 }
 
-/** Describes the problem with the query of a GET. */
 function unreadableQuery(name: string, query: URLSearchParams): string {
   const missing = ["encoding", "message"].filter((parameter) => !query.has(parameter));
   const needed = `${name} by GET needs the query ?encoding=json&message={…}, with the JSON URL-encoded`;

@@ -3,7 +3,6 @@ import { type Account, localAccount } from "../../access/account.ts";
 import type { NodeRequest } from "../../http/message.ts";
 import { contextOf, outcomeOf, type RequestContext, type RequestOutcome } from "../../request/context.ts";
 
-/** The state of one request on its way through Connect's handlers. */
 interface RpcState {
   readonly request: RequestContext;
   readonly outcome: RequestOutcome;
@@ -12,9 +11,7 @@ interface RpcState {
   account: Account;
 }
 
-/**
- * The key of the state in Connect's context values. It has no default value, so that one request never gets the state of another.
- */
+/** The key has no default value, so that one request never gets the state of another. */
 export const stateKey: ContextKey<RpcState> = {
   id: Symbol("state"),
   get defaultValue(): RpcState {

@@ -8,14 +8,14 @@ import { CallerLeft } from "../../request/context.ts";
 import { connectErrorFrom, errorFromConnect } from "./errors.ts";
 import { stateKey } from "./state.ts";
 
-/** The longest timer of Node in milliseconds, which is 24 days. A longer timer would fire after a millisecond. */
+/** The longest timer of Node in milliseconds: 24 days. A longer timer would fire after a millisecond. */
 const timerMaxMs = 2 ** 31 - 1;
 
 const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 
 /**
- * Removes a deadline that exceeds the range of timers from the headers of an RPC. Connect would still start a timer for it. A
- * deadline of `grpc-timeout: 99999999H`, which some clients send for "none", would then pass at once.
+ * Removes a deadline beyond the range of timers, such as `grpc-timeout: 99999999H`, sent by some clients for "none". Connect
+ * would start a timer for it, which would fire at once.
  */
 export function dropLongTimeout({ headers }: NodeRequest): void {
   for (const name of ["connect-timeout-ms", "grpc-timeout"]) {
@@ -26,10 +26,7 @@ export function dropLongTimeout({ headers }: NodeRequest): void {
   }
 }
 
-/**
- * Ends the messages of an answer when the client disconnects. Over HTTP/2, Connect's writer waits forever if the client
- * disconnects while its flow-control window is full.
- */
+/** Ends an answer at a disconnect: over HTTP/2, Connect's writer would wait forever if the flow-control window is full. */
 export function cancelOnDisconnect(
   reply: UniversalServerResponse,
   res: NodeResponse,
@@ -41,7 +38,7 @@ export function cancelOnDisconnect(
     yield* messages;
   }
   const body = bound(reply.body);
-  // The client has disconnected, so an error at the end has no reader.
+  // Nobody reads an error after the disconnect.
   res.once("close", () => void body.return().catch(() => {}));
   return { ...reply, body };
 }
@@ -49,7 +46,7 @@ export function cancelOnDisconnect(
 /** Escape sequences that `grpc-message` does not need: those of printable ASCII characters except `%`. */
 const needlessEscapes = /%(2[0-46-9A-F]|[3-6][0-9A-F]|7[0-9A-E])/g;
 
-/** Makes Connect encode `grpc-message` according to gRPC's specification. By default, Connect escapes it as a URI component. */
+/** By default, Connect escapes `grpc-message` as a URI component, against gRPC's specification. */
 export function fixGrpcMessageEncoding(trailer: Headers): void {
   const set = trailer.set.bind(trailer);
   const unescaped = (value: string) =>
@@ -60,13 +57,12 @@ export function fixGrpcMessageEncoding(trailer: Headers): void {
   });
 }
 
-/** A context of Connect's handlers. They call `abort`, which the public type lacks, with every error before they write it. */
+/** Connect's handlers call `abort`, which the public type lacks, with every error before they write it. */
 type AbortableContext = HandlerContext & { abort(reason?: unknown): void };
 
 /**
- * Gives Connect's own errors the details that every error of Kibitz has. These errors bypass all interceptors, but each protocol
- * aborts the call with the error before it writes it. The signal is not enough: after the deadline, its reason stays the
- * deadline, even if another error is written.
+ * Gives Connect's own errors details. They bypass interceptors, but each protocol calls `abort` with them before it writes. The
+ * signal is not enough: after the deadline, its reason stays the deadline, even if another error is written.
  */
 export function completeErrors(
   context: HandlerContext,
@@ -93,9 +89,7 @@ export function completeErrors(
 
 const callEnded = new CallerLeft();
 
-/**
- * Sets the header with the codings that Connect accepts. Connect names them in the metadata of its error, but does not send them.
- */
+/** Connect names the codings that it accepts in its error's metadata, but does not send them. */
 function setAcceptEncoding(header: Headers, error: unknown): void {
   for (const [name, value] of error instanceof ConnectError ? error.metadata : []) {
     if (name.endsWith("accept-encoding")) {
@@ -106,7 +100,6 @@ function setAcceptEncoding(header: Headers, error: unknown): void {
 
 /** Adds details to an error of Connect. Returns the error of Kibitz's catalogue, or undefined if nothing had to be added. */
 function complete(error: unknown, input: DescMessage, requestId: string): KibitzError | undefined {
-  // Nobody reads the answer to a cancelled call.
   if (!(error instanceof ConnectError) || error.code === Code.Canceled || hasErrorInfo(error)) {
     return undefined;
   }

@@ -17,15 +17,11 @@ import { createRequestReader, type RequestReaderOptions } from "./read-request.t
 import { type Route, streamOfRoute } from "./routes.ts";
 import { sendAnswer, sendEmpty } from "./send-answer.ts";
 
-/** Answers the requests of one route. Rejects with the error for the client. */
 export type RouteHandler = (req: NodeRequest, res: NodeResponse, admitted: AdmittedCall) => Promise<void>;
 
 export interface AnswerOptions extends RequestReaderOptions {
   readonly calls: Calls;
-  /**
-   * The longest time without a byte in an answer that has begun, in milliseconds. Default: 10 s, because most proxies close a
-   * connection on which nothing moves for 30 to 60 s.
-   */
+  /** The longest time without a byte in an answer that has begun. Most proxies close after 30 to 60 s. Default: 10 s. */
   readonly heartbeatMs?: number;
 }
 
@@ -40,10 +36,8 @@ interface Way {
 }
 
 /**
- * Creates the handler of a route. It answers in the media type that Accept prefers. An error before the answer begins is a normal
- * problem document with its own status.
- *
- * @param routes all routes, which may include the stream of a unary call
+ * Answers in the media type that Accept prefers. An error before the answer begins is a problem document with its own status.
+ * @param routes may include the stream of a unary call
  */
 export function createRouteHandler(
   route: Route,
@@ -89,11 +83,7 @@ function waysOf(route: Route, routes: readonly Route[], options: AnswerOptions):
   return stream ? [...ways, ...waysOf(stream, routes, options)] : ways;
 }
 
-/**
- * Waits until an answer begins. If the reader stops reading the messages, the call ends.
- *
- * @throws the error that ends the call before its answer begins
- */
+/** Waits until an answer begins. If the reader then stops reading, the call ends. Throws the call's error before that. */
 async function begin(
   answer: AsyncIterable<Message>,
   isWaiting: Framer["isWaiting"] = () => false,

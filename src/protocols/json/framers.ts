@@ -7,25 +7,17 @@ import { problemFromError } from "../../errors/problem.ts";
 import { eventsOf, kindOfRoute, type Route } from "./routes.ts";
 import type { AnswerForm } from "./send-answer.ts";
 
-/** Media type of JSON. */
 const json = "application/json";
 
-/** Media type of server-sent events. */
 export const eventStream = "text/event-stream";
 
-/** Media type of JSON values, one per line (NDJSON). */
 export const jsonLines = "application/x-ndjson";
 
-/** Writes the messages of a call as text of one media type. */
 export interface Framer extends AnswerForm {
   readonly mediaType: string;
   /** Returns true for a message that reports only that the call waits. Such messages are left out before the answer begins. */
   readonly isWaiting?: (message: Message) => boolean;
-  /**
-   * Returns the parts of the answer. An error becomes part of the answer if the media type has a place for errors.
-   *
-   * @throws the error of `messages` if the media type has no place for errors
-   */
+  /** An error becomes part of the answer if the media type has a place for errors; otherwise it is thrown. */
   frame(messages: AsyncIterable<Message>, request: Message, requestId: string): AsyncIterable<string>;
 }
 
@@ -39,7 +31,7 @@ const asEvents = {
   headWaits: false,
 };
 
-/** Returns the framers of a route, one for each media type, beginning with the default. */
+/** One framer for each media type, the default first. */
 export function framersOf(route: Pick<Route, "method">): readonly Framer[] {
   const { method } = route;
   switch (kindOfRoute(route)) {
@@ -54,7 +46,6 @@ export function framersOf(route: Pick<Route, "method">): readonly Framer[] {
   }
 }
 
-/** Creates the framer of a unary call, whose answer is one JSON object. */
 function messageFramer({ output }: DescMethod): Framer {
   const write = createMessageWriter(output);
   return {
@@ -67,7 +58,6 @@ function messageFramer({ output }: DescMethod): Framer {
   };
 }
 
-/** Creates the framer that sends only the last message of a stream, as one JSON object. */
 function answerFramer(method: DescMethod): Framer {
   const write = createEventWriter(method);
   return {
@@ -87,13 +77,10 @@ function answerFramer(method: DescMethod): Framer {
   };
 }
 
-/** The event that reports that a call waits for an engine. */
 const waitingEvent = "queued";
 
 /**
- * Creates the framer of server-sent events. Each event is named after the field that is set in its message. After the messages
- * comes `done` with the last answer, or `error` with a problem document.
- *
+ * Sends events named after the field that is set in the message, then `done` with the last answer, or `error` with a problem.
  * @param isAnsweredOnce true if `done` is the only event with the answer
  */
 function eventFramer(method: DescMethod, isAnsweredOnce: boolean): Framer {
@@ -121,7 +108,7 @@ function eventFramer(method: DescMethod, isAnsweredOnce: boolean): Framer {
   };
 }
 
-/** Creates the framer of events as JSON lines, such as `{"move": {…}}`. The last line is the answer or `{"problem": {…}}`. */
+/** Sends events as JSON lines, such as `{"move": {…}}`. The last line is the answer or `{"problem": {…}}`. */
 function lineFramer(method: DescMethod): Framer {
   const write = createEventWriter(method);
   return {
@@ -141,10 +128,7 @@ function lineFramer(method: DescMethod): Framer {
   };
 }
 
-/**
- * Creates the framers of a batch. They send the answers to its items as a JSON array in the order of the items, or each as a line
- * when it is ready.
- */
+/** Sends the answers to a batch as a JSON array in the order of the items, or each as a line when it is ready. */
 function batchFramers(method: DescMethod): readonly Framer[] {
   const answersOf = createItemWriter(method);
   return [
@@ -174,16 +158,12 @@ function batchFramers(method: DescMethod): readonly Framer[] {
   ];
 }
 
-/** The answer to one item of a batch, as JSON. */
 interface ItemAnswer {
   readonly index: number;
   readonly text: string;
 }
 
-/**
- * Creates the writer of the answers to a batch. Every item gets an answer: if an error ends the batch, each unanswered item gets
- * that error as its problem.
- */
+/** If an error ends the batch, each unanswered item gets that error as its problem. */
 function createItemWriter(method: DescMethod) {
   const { output } = method;
   const write = createMessageWriter(output);
@@ -213,17 +193,13 @@ function createItemWriter(method: DescMethod) {
   };
 }
 
-/** A message of a stream as a server-sent event. */
 interface StreamEvent {
   readonly name: string;
   readonly data: string;
   readonly isAnswer: boolean;
 }
 
-/**
- * Creates the writer of a stream's messages as events. It returns undefined for a message that sets no field known to this
- * version.
- */
+/** Creates a writer that returns undefined for a message that sets no field known to this version. */
 function createEventWriter(method: DescMethod): (message: Message) => StreamEvent | undefined {
   const { choice, answer } = eventsOf(method);
   const writers = new Map(
@@ -247,7 +223,6 @@ function createEventWriter(method: DescMethod): (message: Message) => StreamEven
 
 type Chosen = { readonly case?: string; readonly value?: unknown };
 
-/** Returns an error as a problem document on one line. */
 function problemText(thrown: unknown, requestId: string): string {
   return JSON.stringify(problemFromError(errorFromUnknown(thrown), requestId));
 }

@@ -19,11 +19,7 @@ import { exampleOf } from "./read-request.ts";
 import { kindOfRoute, type Route, routesFromServices } from "./routes.ts";
 import { sendEmpty } from "./send-answer.ts";
 
-/**
- * Authenticates and admits a call of a method before its body is read. The method is undefined for a request that is not a call.
- *
- * @throws KibitzError
- */
+/** Admits a call before its body is read, or throws a KibitzError. The method is undefined if the request is not a call. */
 type Admit = (req: NodeRequest, method: DescMethod | undefined) => Promise<AdmittedCall>;
 
 interface GatewayOptions extends AnswerOptions {
@@ -32,16 +28,12 @@ interface GatewayOptions extends AnswerOptions {
   readonly log: Pick<Log, "error">;
 }
 
-/** A route with its handler. */
 interface Answering {
   readonly route: Route;
   readonly answer: RouteHandler;
 }
 
-/**
- * Creates the gateway, which serves the methods of the services as plain JSON over HTTP, at the paths that their proto sets. It
- * is one more protocol for the same calls. All work that depends only on descriptors is done once, when the gateway is created.
- */
+/** Serves the methods as plain JSON over HTTP, at the paths that their proto sets. Work on descriptors is done once. */
 export function createGateway(options: GatewayOptions): RequestHandler {
   const routes = routesFromServices(options.services);
   /** The routes of each path, by HTTP method. */
@@ -61,7 +53,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     let admitted: AdmittedCall | undefined;
     try {
       admitted = await options.admit(req, route.method);
-      // If a request is closed before anybody reads it, it emits no event.
+      // A request closed before anybody reads it emits no event.
       if (isGone(res)) {
         return true;
       }
@@ -71,7 +63,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
         return true;
       }
       const error = errorFromUnknown(thrown);
-      // The log middleware has logged the errors of calls, but not errors while an answer was written.
+      // The log middleware logs errors of calls, but not those of writing an answer.
       if (error.code === "internal" && outcomeOf(req).code !== "internal") {
         const { id: requestId, path } = contextOf(req);
         const err = thrown instanceof KibitzError ? thrown.cause : thrown;
@@ -81,7 +73,6 @@ export function createGateway(options: GatewayOptions): RequestHandler {
         cutShort(res);
         return true;
       }
-      // The middleware counts the errors of calls.
       const { hasLine, answerHeaders } = outcomeOf(req);
       if (admitted && !hasLine) {
         await admitted.refused(error);
@@ -135,10 +126,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
   };
 }
 
-/**
- * Returns the hint for a GET to a path that needs POST: a request that works. Most of these requests come from the address bar of
- * a browser or from an EventSource.
- */
+/** Hint for a GET to a path that needs POST: a request that works. Most come from the address bar or an EventSource. */
 function hintFor(route: Route, { headers }: NodeRequest): string {
   const example = JSON.stringify(exampleOf(route.method.input));
   const command = `curl ${shownBase(headers.host)}${route.path} -H 'Content-Type: application/json' -d '${example}'`;

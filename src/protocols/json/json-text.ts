@@ -13,28 +13,22 @@ import type { JsonCount } from "../../text/json-scan.ts";
 import { echo, isJsonObject, nameOfJson, type Plain } from "../../text/plain-text.ts";
 
 /**
- * Reads a JSON object more strictly than `JSON.parse`: it also rejects repeated keys, more than 1000 keys, more than 32 levels,
- * and more than 65,536 keys, values and lists together. The time is linear in the length of the text.
- *
+ * Stricter than `JSON.parse`: it rejects repeated keys, more than 1000 keys, 32 levels or 65,536 keys, values and lists together.
+ * The time is linear. Throws a KibitzError with all violations, whose cost rises with the length.
  * @param wanted text to send instead, for the error of a body that is not an object
- * @throws KibitzError with all violations; the longer the text, the higher its cost
  */
 export function readJsonObject(text: string, wanted = "a JSON object"): Plain {
   return parseJsonObject(text, boundJson(text), wanted);
 }
 
-/**
- * Reads a JSON object whose size has already been checked.
- *
- * @param members number of members of all objects, as counted in the text
- */
+/** Reads a text whose size has been checked. `members` is the number of members of all its objects. */
 export function parseJsonObject(
   text: string,
   { members }: Pick<JsonCount, "members">,
   wanted: string,
 ): Plain {
   const value = parse(text);
-  // An object that repeats a key has fewer keys than the text has members.
+  // A repeated key makes fewer keys than members.
   if (value === undefined || members !== countKeys(value)) {
     throw errorFromText(violationsOfText(text, wanted), Buffer.byteLength(text));
   }
@@ -45,11 +39,7 @@ export function parseJsonObject(
   return value;
 }
 
-/**
- * Returns the text of a body, without a byte order mark.
- *
- * @throws KibitzError if the body is not UTF-8
- */
+/** Returns a body without a byte order mark. Throws a KibitzError if it is not UTF-8. */
 export function textFromBytes(body: Uint8Array): string {
   try {
     return utf8.decode(body);
@@ -62,13 +52,9 @@ function errorFromText(violations: readonly Violation[], bytes: number): KibitzE
   return withCost(errorFromViolations(violations), costOfBytes(bytes));
 }
 
-/**
- * The maximum number of characters in which violations are looked for, because jsonc-parser takes up to a tenth of a microsecond
- * for each.
- */
+/** The maximum length of text in which violations are looked for: jsonc-parser takes up to 0.1 µs for each character. */
 const explainedMaxLength = 64 * 1024;
 
-/** Thrown to end the visit of a text at its first syntax error. */
 const isBroken = new Error("a syntax error");
 
 function violationsOfText(text: string, wanted: string): readonly Violation[] {
@@ -81,16 +67,12 @@ function violationsOfText(text: string, wanted: string): readonly Violation[] {
 }
 
 /**
- * Finds the place where a text stops being JSON, and each repeated key before that place. Finds nothing if they come late in a
- * long text.
- *
- * @param text text with at most 32 levels according to `countJson`, because the parser calls itself for each level; before the
- * first syntax error, it finds no more levels than `countJson`
+ * Finds the first syntax error and each repeated key before it. Finds nothing if they come late in a long text.
+ * @param text at most 32 levels according to `countJson`, because the parser is recursive
  */
 export function explainJson(text: string): readonly Violation[] {
   const start = text.slice(0, explainedMaxLength);
   const violations: Violation[] = [];
-  /** The keys that were found in each open object. */
   const open: Set<string>[] = [];
   const visitor: JSONVisitor = {
     onObjectBegin: () => void open.push(new Set()),
@@ -122,7 +104,6 @@ export function explainJson(text: string): readonly Violation[] {
   return violations;
 }
 
-/** The expected text for each error name of the parser. */
 const expectations: Readonly<Record<string, string>> = {
   ValueExpected: "a value",
   PropertyNameExpected: "a key in double quotes",
@@ -176,7 +157,6 @@ function parse(text: string): unknown {
   }
 }
 
-/** Returns the number of keys of all objects in a value. */
 function countKeys(value: unknown): number {
   if (typeof value !== "object" || value === null) {
     return 0;

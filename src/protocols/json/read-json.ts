@@ -10,11 +10,7 @@ import { pointerStep } from "../../text/json-pointer.ts";
 import { echo } from "../../text/plain-text.ts";
 import { textFromBytes } from "./json-text.ts";
 
-/**
- * Reads the text of a body that claims to be JSON.
- *
- * @throws KibitzError; CallerLeft if the client disconnects before the end of the body
- */
+/** Reads a body that claims to be JSON. Throws a KibitzError, or CallerLeft if the client disconnects before its end. */
 export async function readJsonText(
   req: NodeRequest,
   admitted: Pick<AdmittedCall, "check">,
@@ -26,7 +22,7 @@ export async function readJsonText(
     throw notJson(req.headers["content-type"]);
   }
   const bytes = await readBody(req, maxBytes, bodies);
-  // Other requests of the same caller may have been rejected while the body was sent.
+  // Other requests of the same caller may have been rejected in the meantime.
   admitted.check();
   return textFromBytes(bytes);
 }
@@ -42,16 +38,13 @@ function notJson(contentType: string | undefined): KibitzError {
   );
 }
 
-/**
- * Reads a body to its end and decompresses it. A body larger than `maxBytes`, before or after decompression, is rejected: before
- * it is read if Content-Length shows its size, otherwise as soon as it exceeds the limit.
- */
+/** Rejects a body larger than `maxBytes`, before or after decompression: by Content-Length, or as soon as it exceeds them. */
 async function readBody(req: NodeRequest, maxBytes: number, budget: BodyBudget): Promise<Uint8Array> {
   const outcome = outcomeOf(req);
   const encoding = req.headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
   const inflateBytes = inflators.get(encoding);
   if (encoding !== "identity" && !inflateBytes) {
-    // RFC 9110 section 15.5.16 requires this header.
+    // RFC 9110 section 15.5.16.
     outcome.answerHeaders.set("accept-encoding", "gzip, deflate");
     throw new KibitzError(
       "unsupported_media_type",
@@ -117,10 +110,7 @@ export function isJson(contentType: string | undefined): boolean {
   return type === "application/json" && /^utf-?8$/i.test(parameters.charset ?? "utf-8");
 }
 
-/**
- * Rejects any field in the query of a URL, for calls that read only their body. If it were ignored, `?depth=5` would be answered
- * at a depth that the client did not want.
- */
+/** Rejects fields in a query: an ignored `?depth=5` would be answered at a depth that the client did not want. */
 function refuseQuery(url = ""): void {
   const names = new Set(new URLSearchParams(queryOf(url)).keys());
   const violations = [...names].map(violationOfParameter);
@@ -136,7 +126,6 @@ function violationOfParameter(name: string): Violation {
   return { pointer, code: "unknown_field", message };
 }
 
-/** Returns the query of a URL, without its question mark. */
 export function queryOf(url: string): string {
   const start = url.indexOf("?");
   return start === -1 ? "" : url.slice(start + 1);

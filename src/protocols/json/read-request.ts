@@ -15,7 +15,6 @@ import { parseJsonObject, readJsonObject } from "./json-text.ts";
 import { queryOf, readJsonText } from "./read-json.ts";
 import { kindOfRoute, type Route } from "./routes.ts";
 
-/** A request whose body or query has been read. */
 interface ReadRequest extends Pick<Call, "unreadable"> {
   readonly message: Message;
 }
@@ -23,11 +22,10 @@ interface ReadRequest extends Pick<Call, "unreadable"> {
 export interface RequestReaderOptions extends PlainReaderOptions {
   /** Starts tasks in time slices, for requests that take long to read. */
   readonly beginWork: BeginWork;
-  /** The memory budget for all bodies while they are read. */
   readonly bodies: BodyBudget;
 }
 
-/** Creates the reader of the requests of a route. It rejects with a KibitzError, or with CallerLeft if the client disconnects. */
+/** Creates a reader that rejects with a KibitzError, or with CallerLeft if the client disconnects. */
 export function createRequestReader(
   route: Route,
   options: RequestReaderOptions,
@@ -56,7 +54,7 @@ export function createRequestReader(
   const readBatch = createBatchReader(method, options, wanted);
   return async (req, admitted) => {
     const text = await textOf(req, admitted);
-    // Other requests of the same caller may be rejected while the batch is read.
+    // Other requests of the same caller may be rejected meanwhile.
     const turn = options.beginWork(() => {
       refuseLeft(outcomeOf(req));
       admitted.check();
@@ -65,16 +63,12 @@ export function createRequestReader(
   };
 }
 
-/**
- * The maximum number of keys, values and lists in a batch. 200 requests with 600 moves and 218 `search_moves` each have 170,000.
- */
+/** The maximum number of keys, values and lists in a batch: 200 requests with 600 moves and 218 `search_moves` have 170,000. */
 const partsMax = 200_000;
 
 /**
- * Creates the reader of requests that are a list of requests. It throws a KibitzError if the batch as a whole is invalid. An
- * invalid item has its own error, whose pointers begin at the item. In the message, an empty request stands in its place.
- *
- * @param wanted text to send instead, for the error of a body that is not an object
+ * Reads a list of requests. Throws a KibitzError if the batch as a whole is invalid. An invalid item gets its own error, with
+ * pointers from the item, and an empty request in its place.
  */
 function createBatchReader(
   method: DescMethod,
@@ -90,7 +84,7 @@ function createBatchReader(
     const given = sent[list.name];
     return Array.isArray(given) ? given : [];
   };
-  /** Reads a batch in which empty items replace the sent ones, to find the violations of the batch itself. */
+  /** Reads a batch of empty items to find the violations of the batch itself. */
   const readWhole = createPlainReader(method, options, (json) => {
     const sent = json as Plain;
     const items = itemsOf(sent);
@@ -104,7 +98,7 @@ function createBatchReader(
     const count = boundJson(text, method, partsMax);
     await turn();
     const sent = parseJsonObject(text, count, wanted);
-    // For a longer batch, no other batch is suggested. Its error describes the excess.
+    // A longer batch gets no suggestion, because its error describes the excess.
     const message = await readWhole(sent, account, text.length <= requestMaxBytes);
     const messages: Message[] = [];
     const unreadable = new Map<number, string>();
@@ -122,15 +116,12 @@ function createBatchReader(
     return { message, unreadable };
   }
 
-  /**
-   * Resolves when the last batch has been read. Batches are read one at a time, because a parsed batch may take 22 times as much
-   * memory as its text.
-   */
+  /** Resolves when the last batch has been read: one at a time, because a parsed batch takes up to 22 times its text's memory. */
   let lastReading: Promise<unknown> = Promise.resolve();
 
   return (text, account, turn) => {
     const reading = lastReading.then(() => read(text, account, turn));
-    // Drop the result: otherwise the last batch would stay in memory until the next one.
+    // Keeps no result, which would stay in memory until the next batch.
     lastReading = reading.then(
       () => {},
       () => {},
@@ -156,9 +147,8 @@ export function exampleOf({ fields }: DescMessage): Plain {
 }
 
 /**
- * Creates the reader of a query string. It returns plain JSON for the message reader: text becomes a number or a boolean if the
- * field has that type. Text that is neither stays text, and a repeated parameter becomes an array, so that the message reader
- * rejects them like the same JSON.
+ * Converts a query to plain JSON: numbers and booleans by the field's type. Other text and repeated parameters (arrays) are left
+ * to the message reader, which rejects them as in JSON.
  */
 export function createQueryReader(desc: DescMessage): (query: string) => Plain {
   const fields = new Map(desc.fields.map((field) => [field.name, field]));

@@ -3,17 +3,15 @@ import { http } from "../../../gen/google/api/annotations_pb.ts";
 import type { HttpRule } from "../../../gen/google/api/http_pb.ts";
 import { answer, answer_at_end, batch } from "../../../gen/kibitz/json/v1/options_pb.ts";
 
-/** The HTTP method and path of a method of the service. */
 export interface Route {
   readonly verb: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** The whole path. Requests must match it exactly. */
+  /** Requests must match the whole path exactly. */
   readonly path: string;
   readonly method: DescMethod;
   /** True if the request is the JSON body; false if it is the query. */
   readonly body: boolean;
 }
 
-/** Returns the routes that the `google.api.http` options of the services declare. */
 export function routesFromServices(services: readonly DescService[]): Route[] {
   return services
     .flatMap((service) => service.methods)
@@ -33,10 +31,7 @@ function routeFromRule(method: DescMethod, { pattern, body }: HttpRule): Route {
 
 const verbs = { get: "GET", put: "PUT", post: "POST", delete: "DELETE", patch: "PATCH" } as const;
 
-/**
- * The form of a route's answer: one object, server-sent events, an answer for each item of a list, or the last message of a
- * stream.
- */
+/** The form of an answer: one object, server-sent events, one answer for each item of a list, or the last message of a stream. */
 type RouteKind = "unary" | "stream" | "batch" | "answer_at_end";
 
 /** Returns the form of a route's answer. A stream is sent as events unless its proto option sets another form. */
@@ -50,7 +45,7 @@ export function kindOfRoute({ method }: Pick<Route, "method">): RouteKind {
   return getOption(method, answer_at_end) ? "answer_at_end" : "stream";
 }
 
-/** Returns the route that streams the same answer as the given route, if there is one. Its path ends with `/stream`. */
+/** Returns the route that streams the same answer, if there is one, at the same path with `/stream` at its end. */
 export function streamOfRoute({ verb, path }: Route, routes: readonly Route[]): Route | undefined {
   return routes.find(
     (stream) => kindOfRoute(stream) === "stream" && stream.verb === verb && stream.path === `${path}/stream`,
@@ -63,10 +58,7 @@ interface StreamEvents {
   readonly answer: DescOneof["fields"][number];
 }
 
-/**
- * Returns the events of a stream according to its proto. The output must be one choice of messages, one of which is marked as the
- * answer.
- */
+/** The output of a stream must be one choice of messages, one of which is marked as the answer. */
 export function eventsOf({ output }: DescMethod): StreamEvents {
   const [choice] = output.oneofs;
   const marked = choice?.fields.find((field) => getOption(field, answer));

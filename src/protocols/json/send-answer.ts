@@ -5,31 +5,27 @@ import { problemFromError } from "../../errors/problem.ts";
 import { isGone, type NodeResponse, writePart } from "../../http/message.ts";
 import type { RequestOutcome } from "../../request/context.ts";
 
-/** The properties of an answer on the wire that do not depend on its parts. */
 export interface AnswerForm {
   /** The value of the Content-Type header. */
   readonly contentType: string;
   /** Text that is sent between two parts if nothing else was sent for a while. Readers skip this text. */
   readonly heartbeat: string;
   /**
-   * True if the status and headers wait until the answer is complete, or until the first heartbeat at most. Until then, an error
-   * still gets its own status, and the RateLimit fields are exact.
+   * True if status and headers wait for the complete answer, or the first heartbeat: until then, an error has its own status, and
+   * the RateLimit fields are exact.
    */
   readonly headWaits: boolean;
 }
 
 interface AnswerTimes {
-  /** The longest period in which no byte is sent, in milliseconds. */
   readonly heartbeatMs: number;
   /** Start of the first period without a byte, as `performance.now()`. */
   readonly startedAt: number;
 }
 
 /**
- * Sends an answer to its end, with a heartbeat whenever nothing was sent for a while. Stops if the client disconnects.
- *
- * @throws the error of `parts`. If the status has already been sent, the body contains the error. The response must then be
- * aborted, so that no client takes the error for the answer.
+ * Sends an answer with heartbeats. Stops if the client disconnects. Throws the error of `parts`: if the status has been sent, the
+ * response must be aborted, so that no client takes the error in its body for the answer.
  */
 export async function sendAnswer(
   response: NodeResponse,
@@ -38,7 +34,7 @@ export async function sendAnswer(
   { request, outcome }: Pick<Call, "request" | "outcome">,
   { heartbeatMs, startedAt }: AnswerTimes,
 ): Promise<void> {
-  // Both kinds of responses have the same methods, but their overloads do not agree.
+  // Both kinds of responses have the same methods, but their overloads disagree.
   const res = response as ServerResponse;
   /** The text that waits until the status and headers are sent; undefined after that. */
   let held: string | undefined = "";
@@ -112,7 +108,6 @@ export async function sendAnswer(
   }
 }
 
-/** Sends an answer without a body. */
 export function sendEmpty(
   response: NodeResponse,
   status: number,

@@ -9,10 +9,8 @@ import { movesMax, type ObjectSchema } from "./schema.ts";
 import { jsonIn } from "./tidy-message.ts";
 
 /**
- * Returns the arguments of a call without absent ones: null, and optional arguments that are an empty text or list. A list,
- * integer or boolean that was sent as JSON in a string is parsed. The service validates the values.
- *
- * @throws KibitzError
+ * Drops absent arguments: null, and optional ones that are an empty text or list. Parses a list, integer or boolean that was sent
+ * as JSON in a string. The service validates the values. Throws a KibitzError.
  */
 export function readArguments(sent: Plain, { properties, required }: ObjectSchema): Plain {
   const names = Object.keys(properties);
@@ -50,10 +48,7 @@ function isEmpty(value: unknown, type: unknown): boolean {
     : Array.isArray(value) && value.length === 0 && type !== "string";
 }
 
-/**
- * Corrects misspelt moves, and a FEN that was pasted with other text, if their meaning is certain. The returned `notes` describe
- * the changes.
- */
+/** Corrects misspelt moves, and a FEN pasted with other text, if their meaning is certain. `notes` describe the changes. */
 export async function correctArguments(
   sent: Plain,
   caller: Caller,
@@ -111,7 +106,7 @@ async function spell(from: PlayedMoves, caller: Caller): Promise<readonly string
     await caller.look(from);
     return from.moves;
   } catch (thrown) {
-    // The call itself will meet every other error again.
+    // The call itself meets every other error again.
     const meant = errorFromUnknown(thrown).violations[0]?.instead?.moves;
     return Array.isArray(meant) && meant.length === from.moves.length ? meant.map(String) : from.moves;
   }
@@ -123,11 +118,7 @@ function unknownArgument(name: string, names: readonly string[]): Violation {
   return { pointer: pointerStep(name), code: "unknown_field", message };
 }
 
-/**
- * Returns the game that the arguments `pgn` and `ply` name. Returns undefined if there is no `pgn`.
- *
- * @throws KibitzError
- */
+/** Returns the game of `pgn` and `ply`, or undefined if there is no `pgn`. Throws a KibitzError. */
 export async function readGameArguments(
   { pgn, ply, fen, moves }: Plain,
   caller: Caller,
@@ -156,7 +147,7 @@ export async function readGameArguments(
     if (violation?.code !== "invalid_pgn" || typeof english !== "string") {
       throw thrown;
     }
-    // An unreadable game has a suggestion only if its pieces have the letters of exactly one other language.
+    // There is a suggestion only if the pieces have the letters of exactly one other language.
     const { warnings = [], ...game } = await caller.readGame(english, ply);
     return { ...game, warnings: ["The pieces of `pgn` have letters of another language.", ...warnings] };
   }
@@ -167,7 +158,6 @@ export function wrongType(name: string, must: string, value: unknown) {
   return errorFromViolations([{ pointer: `/${name}`, code: "invalid_type", message }]);
 }
 
-/** Returns the position that the arguments `fen` and `moves` name. Their values have already been validated. */
 export function playedMovesOf({ fen, moves }: Plain): PlayedMoves {
   return {
     fen: typeof fen === "string" ? fen : "startpos",

@@ -28,10 +28,7 @@ interface CallToolOptions {
   readonly refused: (error: KibitzError) => Promise<void>;
 }
 
-/**
- * Calls a tool. An error that the client can fix is a result and not an error of the protocol, because clients show results to
- * their models, but often only the fact that an error occurred.
- */
+/** An error that the client can fix is a result: clients often show models only the fact that a protocol error occurred. */
 export async function callTool(tool: Tool, sent: Plain, options: CallToolOptions): Promise<CallToolResult> {
   let args = sent;
   try {
@@ -52,10 +49,7 @@ export async function callTool(tool: Tool, sent: Plain, options: CallToolOptions
   }
 }
 
-/**
- * Explains an error so that the model can fix its call. The result contains the problem, the position, the nearest legal moves,
- * and a call that would be answered.
- */
+/** Explains an error: gives the model the problem, the position, the nearest legal moves, and a call that would be answered. */
 async function explain(
   error: KibitzError,
   tool: Tool,
@@ -113,7 +107,7 @@ function messageOf({ message, violations }: KibitzError): string {
   const listed = violations.slice(0, violationsMax).map((violation) => `- ${violation.message}`);
   const rest = violations.length - listed.length;
   const lines = ["several things are wrong.", ...listed, ...(rest > 0 ? [`- and ${rest} more`] : [])];
-  // The service has a different name for the candidates of compare_moves.
+  // The service's name for the candidates of compare_moves.
   return (violations.length > 1 ? lines.join("\n") : message).replaceAll("search_moves", "candidates");
 }
 
@@ -122,7 +116,6 @@ interface IllegalMove {
   readonly written: string;
   /** The number of half-moves of the game before the move. */
   readonly plies: number;
-  /** The position in which the move was to be played. */
   readonly from: PlayedMoves;
 }
 
@@ -134,7 +127,7 @@ function findIllegalMove({ violations }: KibitzError, args: Plain): IllegalMove 
   const { pointer, place } = violation;
   const [name, index] = keysOfPointer(pointer);
   if (name === "pgn") {
-    // Reading and playing a long game again would take longer than finding its error.
+    // Playing a long game again would take longer than finding its error.
     return place?.fen === undefined
       ? undefined
       : { written: place.token, plies: (place.ply ?? 1) - 1, from: { fen: place.fen, moves: [] } };

@@ -2,7 +2,6 @@ import type { Call } from "../../calls/call.ts";
 import type { PlainCalls } from "../../calls/plain/plain-calls.ts";
 import type { PlayedMoves, Rulebook } from "../../calls/rulebook.ts";
 
-/** The functions that answer tools: calls of the service in plain JSON, and the rules of chess. */
 export interface Answerers {
   readonly plain: PlainCalls;
   readonly rulebook: Rulebook;
@@ -13,14 +12,10 @@ interface CallerOptions extends Answerers {
   readonly context: Omit<Call, "method">;
   /** Called before each time slice of a long task; throws to end the task. */
   readonly check?: () => void;
-  /** Called when a tool has played moves. */
   readonly hasPlayed?: () => void;
 }
 
-/**
- * The service for one call of a tool. It answers in the same way as over every other protocol. Requests and answers are plain
- * JSON, as in `/v1`. All methods reject with KibitzErrors.
- */
+/** The service for one call of a tool, in plain JSON as in `/v1`. All methods reject with KibitzErrors. */
 export type Caller = ReturnType<typeof createCaller>;
 
 export function createCaller({ plain, rulebook, context, check, hasPlayed }: CallerOptions) {
@@ -38,10 +33,7 @@ export function createCaller({ plain, rulebook, context, check, hasPlayed }: Cal
     },
     /** Plays moves like {@link play}, as a part of a call that is itself counted or rejected. */
     look: (from: PlayedMoves) => rulebook.play(from, goOn),
-    /**
-     * Returns the first `ply` moves of a game in PGN, or all, for a call that is counted later. If the caller's window is used
-     * up, nothing is read.
-     */
+    /** Returns the first `ply` moves of a game, or all, for a call counted later. Rejects if the caller's window is used up. */
     readGame: (pgn: string, ply: number | undefined) => rulebook.readGame(pgn, ply, goOn, context),
     /** Returns all moves of a game in PGN, as a part of a call that is itself counted or rejected. */
     lookThrough: (pgn: string) => rulebook.readGame(pgn, undefined, goOn),

@@ -23,17 +23,11 @@ import type { Peer } from "./server.ts";
 import { tidyMessage } from "./tidy-message.ts";
 
 export interface McpEndpointOptions extends SendersOptions, Answerers {
-  /** Admits a request before its body is read. */
   readonly admit: (req: NodeRequest, kind: CallKind) => Promise<AdmittedCall>;
   /** Returns the scheme with which the client reads pages of this server. */
   readonly schemeOf: (req: NodeRequest) => Scheme;
-  /**
-   * Reads a body that is one JSON object.
-   *
-   * @throws KibitzError; CallerLeft if the client disconnects before the end of the body
-   */
+  /** Reads one JSON object. Throws a KibitzError, or CallerLeft if the client disconnects before its end. */
   readonly readBody: (req: NodeRequest, admitted: AdmittedCall) => Promise<Plain>;
-  /** The version of Kibitz. */
   readonly version: string;
   readonly writeLine: CallLine;
   readonly log: Pick<Log, "error">;
@@ -47,10 +41,7 @@ const allow = "POST, OPTIONS";
 /** Error codes of bodies that are not messages. JSON-RPC has its own errors for them. */
 const unreadable: readonly ErrorCode[] = ["malformed_json", "invalid_type", "out_of_range"];
 
-/**
- * Creates the endpoint of the Model Context Protocol at `POST /mcp`: one more protocol for the same calls, without sessions. The
- * SDK is loaded with the first message.
- */
+/** Serves the Model Context Protocol at `POST /mcp`, without sessions. The SDK is loaded with the first message. */
 export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
   const { admit, schemeOf, readBody, version } = options;
   const checkSender = createSenderCheck(options);
@@ -66,7 +57,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
         return;
       }
       admitted = await admit(req, "message");
-      // If a request is closed before its body is read, it emits no event.
+      // A request closed before its body is read emits no event.
       if (isGone(res)) {
         return;
       }
@@ -79,12 +70,11 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
         return;
       }
       if (sent.method === "tools/call" && sent.id !== undefined) {
-        // Each call of a tool counts as a request. A message without an id is a notification, which calls no tool.
+        // Each call of a tool counts. A message without an id is a notification, which calls no tool.
         admitted.countAsAnalysis();
       }
       await answerMessage(req, res, sent, admitted);
     } catch (thrown) {
-      // If the client has disconnected, nobody reads an answer.
       if (thrown instanceof CallerLeft || isGone(res)) {
         return;
       }
@@ -120,7 +110,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
       const { exchange } = await import("./exchange.ts");
       const peer = peerOf(req, admitted, leaving.signal, options);
       const response = await exchange(req, sent, peer, version);
-      // A call whose client has disconnected also ends with an error status, but that is not a mistake of the client.
+      // A call whose client has disconnected has an error status, but made no mistake.
       if (response.status >= 400 && !isGone(res)) {
         await peer.refused(noMessage(response.status));
       }
@@ -149,7 +139,6 @@ function refuseMethod(req: NodeRequest, res: NodeResponse): void {
   sendProblem(req, res, new KibitzError("method_not_allowed", detail), [["Allow", allow]]);
 }
 
-/** Returns the client of one request. */
 function peerOf(
   req: NodeRequest,
   admitted: AdmittedCall,
@@ -177,11 +166,11 @@ function peerOf(
       });
     },
     async refused(error: KibitzError) {
-      // If a call has failed, its middleware has already logged the error.
+      // The middleware of a failed call has already logged the error.
       if (error.code === "internal" && outcome.code !== "internal") {
         log.error({ err: error.cause, requestId: request.id }, "a tool failed");
       }
-      // The middleware of a call has counted the error of the call. Any other error of a message counts once.
+      // The middleware has counted errors of calls. Any other error of a message counts once.
       if (!outcome.hasLine && counting === undefined) {
         outcome.code ??= error.code;
         counting = admitted.refused(error);
@@ -195,7 +184,6 @@ function peerOf(
   } satisfies Peer & { counted(): Promise<void> };
 }
 
-/** Sends a response of the Fetch API, either at once or in parts as they arrive. Waits for a slow reader. */
 async function sendResponse(
   res: NodeResponse,
   { status, headers, body }: Response,
@@ -207,16 +195,13 @@ async function sendResponse(
   }
   res.statusCode = status;
   for (const [name, value] of headers) {
-    // HTTP/2 has no Connection header, and Node sets it by itself over HTTP/1.1.
+    // HTTP/2 has no Connection header, and Node sets it over HTTP/1.1.
     if (name !== "connection") {
       res.setHeader(name, value);
     }
   }
   res.setHeader("Cache-Control", "no-store");
-  /**
-   * Sets the headers that the call has added. This must wait for the first part: the SDK returns a stream at once, and its call
-   * sets the RateLimit headers later.
-   */
+  /** Waits for the first part: the SDK returns a stream at once, and its call sets the RateLimit headers later. */
   const completeHeaders = () => {
     for (const [name, value] of res.headersSent ? [] : answerHeaders) {
       res.setHeader(name, value);

@@ -6,7 +6,6 @@ import type { Caller } from "./caller.ts";
 import { type PlainScore, scoreText } from "./text.ts";
 import type { Report } from "./tool.ts";
 
-/** The fields of an evaluation in plain JSON that the tools read. */
 export interface PlainEvaluation {
   readonly fen: string;
   readonly engine: { readonly name: string } | null;
@@ -40,17 +39,13 @@ interface EvaluateEvent extends QueuedEvent {
   readonly evaluation: PlainEvaluation | null;
 }
 
-/** Evaluates a position. If `report` is given, reports each depth. */
 export async function evaluate(request: Plain, caller: Caller, report?: Report): Promise<PlainEvaluation> {
   if (report === undefined) {
     // Plain JSON has every field of the message.
     return (await caller.once(AnalysisService.method.evaluate, request)) as PlainEvaluation;
   }
   let last: PlainEvaluation | undefined;
-  /**
-   * The last reported progress. The specification requires that progress rises, but a depth comes twice if the search ends during
-   * the next depth.
-   */
+  /** The last reported progress. It must rise, but a depth comes twice if the search ends during the next depth. */
   let reported = -1;
   for await (const event of follow<EvaluateEvent>(
     AnalysisService.method.streamEvaluate,
@@ -100,7 +95,6 @@ export async function* follow<Event extends QueuedEvent>(
   }
 }
 
-/** Returns a score as fields for programs, together with its text. */
 export function shownScore(score: PlainScore): Plain {
   return { ...score, text: scoreText(score) };
 }

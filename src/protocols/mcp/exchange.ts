@@ -5,17 +5,14 @@ import { echo, type Plain } from "../../text/plain-text.ts";
 import { refusedAnswer } from "./refusals.ts";
 import { createServer, type Peer } from "./server.ts";
 
-/** The headers that the SDK needs. It gets no other header, so that it never sees an API key. */
+/** The headers that the SDK needs. It gets no other, so that it never sees an API key. */
 const passed = ["mcp-protocol-version", "mcp-method", "mcp-name"];
 
 const json = "application/json";
 const events = "text/event-stream";
 
 /**
- * Lets the SDK answer one message over HTTP, in the message's version of the protocol, with a new server. Rejects if the SDK
- * fails.
- *
- * @param version version of Kibitz
+ * Lets a new server of the SDK answer one message, in the message's version of the protocol. Rejects if the SDK fails.
  * @throws KibitzError `not_acceptable`
  */
 export async function exchange(
@@ -39,7 +36,7 @@ export async function exchange(
     },
     ...(form === "events" && { responseMode: "sse" }),
   });
-  // The type of the body is already validated, and the SDK rejects a client that does not name both types of answers.
+  // The body's type is validated, and the SDK rejects a client that does not name both types of answers.
   const shown = new Headers({ Accept: `${json}, ${events}`, "Content-Type": json });
   for (const name of passed.filter((name) => name in headers)) {
     shown.set(name, String(headers[name]));
@@ -56,14 +53,12 @@ export async function exchange(
 /** The supported protocol versions: those that begin with `initialize`, and those that do not. */
 const versions: readonly string[] = [...SUPPORTED_PROTOCOL_VERSIONS, "2026-07-28"];
 
-/** The error code with which the SDK rejects an unknown version of the older protocol. */
+/** The SDK's error code for an unknown version of the older protocol. */
 const unsupportedVersion = -32_000;
 
 /**
- * Returns the form of the answer. If a client accepts both types, it gets events only if it names the type of events or asks for
- * progress, because most clients that accept everything read only JSON.
- *
- * @throws KibitzError if the client accepts neither type
+ * Returns the form of the answer. A client that accepts both types gets events only if it names them or asks for progress: most
+ * of those that accept everything read only JSON. Throws a KibitzError if the client accepts neither type.
  */
 function formOf(accept: string | undefined, { params }: Plain): "json" | "events" | "either" {
   const takesJson = preferredType(accept, [json]) !== undefined;

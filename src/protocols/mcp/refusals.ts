@@ -12,15 +12,12 @@ export function noMessage(status: number): KibitzError {
   return new KibitzError(code, "The message is none that the protocol knows.");
 }
 
-/** Returns the answer to a rejected message. JSON-RPC requires the id null if no id was read. */
+/** Answers a rejected message. JSON-RPC requires the id null if no id was read. */
 export function refusedAnswer(code: number, message: string, id: string | number | null = null) {
   return { jsonrpc: "2.0", id, error: { code, message } };
 }
 
-/**
- * The maximum length of an id or progress token, in characters. An answer repeats the id once, and the token with each progress
- * report.
- */
+/** The maximum length of an id or progress token: answers repeat the id once, and the token with each progress report. */
 const echoedMaxCharacters = 256;
 
 /** Returns the answer to a message whose id or progress token is too long. Returns undefined for any other message. */
@@ -37,10 +34,7 @@ export function refusalOfLongId({ id, params }: Plain) {
   return undefined;
 }
 
-/**
- * Returns the id of a message, to repeat in the answer that rejects it. Returns null if the message has no id that may be
- * repeated.
- */
+/** Returns the id to repeat in the answer that rejects a message, or null if it has none that may be repeated. */
 export function idOf(message: unknown): string | number | null {
   const { id } = Object(message) as Plain;
   return typeof id === "number" || (typeof id === "string" && !isTooLong(id)) ? id : null;

@@ -7,16 +7,11 @@ type Schema = JsonObject;
 
 export type ObjectSchema = ReturnType<typeof objectSchema>;
 
-/**
- * Creates the schema of an object that has these properties and no others.
- *
- * @param required names of the properties that must not be missing
- */
+/** Creates a schema that allows no other properties. By default, all are required. */
 export function objectSchema(properties: Record<string, Schema>, required = Object.keys(properties)) {
   return { type: "object" as const, properties, required, additionalProperties: false };
 }
 
-/** Returns a schema that also allows null. */
 export function nullable({ type = "object", ...schema }: Schema): Schema {
   return { ...schema, type: [type, "null"] };
 }
@@ -56,7 +51,6 @@ export function shaped(value: unknown, schema: Schema): unknown {
 
 const text = { type: "string" };
 
-/** The schemas of results that several tools share. */
 export const result = {
   text,
   integer: { type: "integer" },
@@ -72,15 +66,12 @@ export const result = {
 
 const { field: fields } = AnalysisService.method.evaluate.input;
 
-/** Returns the bounds of a request field according to its proto. */
 export function boundsOf(name: "depth" | "multipv" | "nodes"): IntegerBounds {
   return boundsOfField(fields[name], { minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 }
 
-/** The maximum number of moves in a request. */
 export const { maximum: movesMax } = boundsOfList(fields.moves);
 
-/** The schemas of arguments that several tools share. */
 export const argument = {
   fen: {
     type: "string",

@@ -10,12 +10,9 @@ export interface SendersOptions {
 }
 
 /**
- * Rejects requests of web pages that the operator has not allowed, according to the Host and Origin headers. Without this check,
- * a page that a user of this network visits could reach a server that is meant for this network only, even through a host name
- * that resolves to the server (DNS rebinding). The MCP specification requires the check.
- *
- * The scheme is an argument because this server speaks HTTP, but a proxy before it may speak HTTPS.
- *
+ * Rejects requests of web pages that the operator has not allowed, as the MCP specification requires: a page could otherwise
+ * reach a server of its visitor's network, even through a host name that resolves to it (DNS rebinding). `scheme` is an argument
+ * because a proxy before this server may speak HTTPS.
  * @throws KibitzError `host_not_allowed`, `origin_not_allowed`
  */
 export function createSenderCheck({ origins, hosts }: SendersOptions) {
@@ -45,15 +42,9 @@ export function createSenderCheck({ origins, hosts }: SendersOptions) {
 /** The scheme with which clients read pages of this server. It is part of the origin of these pages. */
 export type Scheme = "http" | "https";
 
-/** The names of a machine for its own loopback address. */
 const loopbackNames: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
-/**
- * Returns the allowed hosts. If the server listens on loopback, they are the loopback names and the names that the operator adds.
- * Otherwise they are the names that the operator lists, or all names.
- *
- * @param address address on which the server listens
- */
+/** Returns the allowed hosts: on loopback, its names and the operator's; otherwise the operator's, or all if there are none. */
 export function allowedHosts(
   address: string,
   named: readonly string[] | undefined,

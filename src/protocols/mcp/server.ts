@@ -7,24 +7,16 @@ import { noMessage } from "./refusals.ts";
 import type { Report } from "./tool.ts";
 import { annotations, instructions, tools } from "./tools.ts";
 
-/** The client that a server of the Model Context Protocol serves. */
 export interface Peer {
   /** Aborted when the client disconnects, which cancels the calls of the client. */
   readonly left: AbortSignal;
-  /**
-   * Returns the service for one call of a tool.
-   *
-   * @param signal aborted if the call is cancelled or the client disconnects
-   */
+  /** The service for one call of a tool. `signal`: aborted if the call is cancelled or the client disconnects. */
   callerFor(signal: AbortSignal): Caller;
   /** Logs and counts the error of a message or a tool. */
   refused(error: KibitzError): Promise<void>;
 }
 
-/**
- * The time for which clients may cache the list of tools, in milliseconds: a day. The tools change only with the version of this
- * service.
- */
+/** The time for which clients may cache the list of tools: a day. The tools change only with the version of this service. */
 const listTtlMs = 86_400_000;
 
 /** The tools in the form of the MCP method `tools/list`. */
@@ -37,11 +29,7 @@ const listed = tools.map(({ name, title, description, inputSchema, outputSchema 
   annotations: { title, ...annotations },
 }));
 
-/**
- * Creates the server with the tools for one client: for one request over HTTP, or one connection over standard input and output.
- *
- * @param version version of Kibitz
- */
+/** The server is for one request over HTTP, or one connection over standard input and output. */
 export function createServer(peer: Peer, version: string): Server {
   const server = new Server(
     { name: "kibitz", title: "Kibitz", version },
@@ -82,7 +70,7 @@ export function createServer(peer: Peer, version: string): Server {
   return server;
 }
 
-/** Reports the errors with which the SDK itself answers messages, because they count like the errors of tools. */
+/** Reports the errors with which the SDK itself answers messages, because they count like those of tools. */
 function reportErrors(server: Server, { refused }: Peer): void {
   const connect = server.connect.bind(server);
   server.connect = (transport) => {
@@ -90,8 +78,7 @@ function reportErrors(server: Server, { refused }: Peer): void {
     transport.send = (message, options) => {
       if ("error" in message && message.error.code !== ProtocolErrorCode.InternalError) {
         const isUnknown = message.error.code === ProtocolErrorCode.MethodNotFound;
-        // This is not awaited: the SDK gives an error the status 404 or 400 only if the error is sent at once. The endpoint
-        // awaits the same count, and handles its failure.
+        // Not awaited: the SDK gives the status 404 or 400 only to an error sent at once. The endpoint awaits the count.
         refused(noMessage(isUnknown ? 404 : 400)).catch(() => {});
       }
       return send(message, options);

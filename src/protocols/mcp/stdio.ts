@@ -8,20 +8,17 @@ import { tidyMessage } from "./tidy-message.ts";
 
 interface StdioOptions {
   readonly input: Readable;
-  /** The stream for messages of the protocol, one per line. Nothing else may be written to it. */
+  /** Nothing but messages of the protocol, one per line, may be written to the output. */
   readonly output: Writable;
   readonly peer: Peer;
-  /** The version of Kibitz. */
   readonly version: string;
   /** Reports lines that are not messages, and failures of the connection. */
   readonly onError: (error: Error) => void;
 }
 
 /**
- * Serves one client, in the protocol version of its first message.
- *
- * @returns `close` cancels the calls in flight and sends nothing more; `failed` resolves when the output has failed, which also
- * ends the connection
+ * Serves one client, in the protocol version of its first message. `close` cancels the calls in flight and sends nothing more.
+ * `failed` resolves when the output has failed, which also ends the connection.
  */
 export function openStdio({ input, output, peer, version, onError }: StdioOptions) {
   const { promise: failed, resolve } = Promise.withResolvers<void>();
@@ -53,8 +50,8 @@ type Refused = ReturnType<typeof refusedAnswer>;
 const lineMaxBytes = 512 * 1024;
 
 /**
- * Creates a stream that passes on lines that are messages, and rejects all others. The SDK would drop an invalid line without an
- * answer, and would end the connection after a line that is too long.
+ * Passes messages on, and rejects all other lines: the SDK would drop an invalid line without an answer, and would end the
+ * connection after a line that is too long.
  */
 function messagesOnly(refuse: (refused: Refused) => void): Transform {
   const decoder = new TextDecoder();
@@ -77,10 +74,7 @@ function messagesOnly(refuse: (refused: Refused) => void): Transform {
   });
 }
 
-/**
- * Returns the message of a line for the SDK. If the line is not a message, or its id is too long, returns the answer that rejects
- * it.
- */
+/** Returns the answer that rejects the line if it is not a message, or its id is too long. */
 function readLine(line: string): string | Refused {
   if (Buffer.byteLength(line) > lineMaxBytes) {
     const text = `A message is longer than ${lineMaxBytes} bytes, and is not read: send one position or game at a time.`;

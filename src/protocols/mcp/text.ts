@@ -1,16 +1,11 @@
-/** The texts and boards of answers, for models. */
-
 import type { MoveName } from "../../calls/rulebook.ts";
 
-/** The maximum length of an answer's text, in characters, because users pay for the text that their models read. */
+/** The maximum length of an answer in characters, because users pay for the text that their models read. */
 const textMaxCharacters = 4000;
 
 const shortened = "\n(shortened)";
 
-/**
- * Joins parts of a text with empty lines. If the text is too long, its last lines are left out, so the most important part must
- * come first.
- */
+/** Cuts the last lines of a long text, so the most important part must come first. */
 export function textOf(parts: readonly (string | undefined)[], maxCharacters = textMaxCharacters): string {
   const text = parts.filter(Boolean).join("\n\n");
   if (text.length <= maxCharacters) {
@@ -20,7 +15,6 @@ export function textOf(parts: readonly (string | undefined)[], maxCharacters = t
   return lines.trimEnd() + shortened;
 }
 
-/** Returns the side to move in a FEN. */
 export function turnOf(fen: string): "white" | "black" {
   return fen.split(" ")[1] === "b" ? "black" : "white";
 }
@@ -29,10 +23,7 @@ export function nameOfSide(side: "white" | "black"): string {
   return side === "white" ? "White" : "Black";
 }
 
-/**
- * Returns a position as text of nine lines, with White at the bottom. The letters are those of the FEN: upper case is White, and
- * a dot is an empty square.
- */
+/** Shows a position in nine lines, White at the bottom. Upper case is White, as in a FEN, and a dot is an empty square. */
 export function boardOf(fen: string): string {
   const [placement = ""] = fen.split(" ");
   const rows = placement.split("/").map((rank, index) => {
@@ -42,7 +33,6 @@ export function boardOf(fen: string): string {
   return [...rows, "  a b c d e f g h"].join("\n");
 }
 
-/** Returns the description of a position, which every answer contains. */
 export function describePosition(fen: string): string {
   return `${nameOfSide(turnOf(fen))} to move. FEN: ${fen}\n\n${boardOf(fen)}`;
 }
@@ -78,12 +68,10 @@ export function moveText({ san, uci }: MoveName): string {
   return `${san} (${uci})`;
 }
 
-/** Returns a number of half-moves in words. */
 export function halfMovesText(count: number): string {
   return count === 1 ? "1 half-move" : `${count} half-moves`;
 }
 
-/** Returns warnings and draw claims, one per line. */
 export function notesText(warnings: readonly string[], drawClaim: string | null | undefined): string {
   const claim = drawClaim ? [`A draw can be claimed: ${drawClaim.replaceAll("_", " ")}.`] : [];
   return [...claim, ...warnings].map((note) => `Note: ${note}`).join("\n");
@@ -92,10 +80,7 @@ export function notesText(warnings: readonly string[], drawClaim: string | null 
 /** The maximum number of legal moves that an error lists. */
 const nearestMax = 20;
 
-/**
- * Returns the legal moves that are most similar to a written move: those to the same square, by the same piece, or from the same
- * square. Equally similar moves keep their order.
- */
+/** Returns legal moves to the same square, by the same piece, or from the same square. Equally similar moves keep their order. */
 export function nearestMoves(
   written: string,
   legal: readonly MoveName[],

@@ -4,10 +4,7 @@ import { isJsonObject, type Plain } from "../../text/plain-text.ts";
 /** The number of levels of a message, including `params`, in which members that are null are removed. */
 const tidyLevels = 4;
 
-/**
- * Returns a message without the null members of its `params`, because many clients write every field of their types, and null
- * means absent. If `arguments` are JSON in a string, they are parsed.
- */
+/** Removes null members of `params`, which many clients write for absent fields. Parses `arguments` that are JSON text. */
 export function tidyMessage<Message>(message: Message): Message {
   if (!isJsonObject(message)) {
     return message;
@@ -32,10 +29,7 @@ function withoutNulls(value: unknown, levels: number): unknown {
   );
 }
 
-/**
- * Returns the value that a string contains as JSON. Returns undefined if it is not JSON, or is nested deeper than an object of
- * lists.
- */
+/** Returns undefined if the text is not JSON, or is nested deeper than an object of lists. */
 export function jsonIn(text: unknown): unknown {
   if (typeof text !== "string") {
     return undefined;

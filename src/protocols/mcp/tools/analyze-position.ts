@@ -58,7 +58,6 @@ const outputSchema = answerSchema({
   engine: nullable(result.text),
 });
 
-/** The tool that evaluates a position. */
 export const analyzePosition: Tool = {
   name: "analyze_position",
   title: "Analyze a chess position",
@@ -74,11 +73,7 @@ export const analyzePosition: Tool = {
   },
 };
 
-/**
- * Returns the answer of the tool.
- *
- * @param read warnings about the PGN
- */
+/** @param read warnings about the PGN */
 function answerOf(found: PlainEvaluation, read: readonly string[]): ToolAnswer {
   const { fen, lines, terminal, draw_claimable: claim, search, engine } = found;
   const warnings = [...read, ...found.warnings.map(({ message }) => message)];

@@ -49,7 +49,6 @@ const outputSchema = answerSchema({
   engine: nullable(result.text),
 });
 
-/** The tool that compares some moves. All are searched to the same depth. */
 export const compareMoves: Tool = {
   name: "compare_moves",
   title: "Compare chess moves",
@@ -129,7 +128,6 @@ function winPercentLoss({ score }: PlainLine, { score: best }: PlainLine): numbe
   return Math.round(Math.abs(best.win_percent - score.win_percent) * 10) / 10;
 }
 
-/** The maximum number of plies of a line in the text. */
 const pliesShown = 8;
 
 function rowOf(line: PlainLine, best: PlainLine, fen: string): string {

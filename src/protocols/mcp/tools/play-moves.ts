@@ -15,7 +15,6 @@ const outputSchema = answerSchema({
   draw_claimable: nullable(result.text),
 });
 
-/** The tool that plays moves by the rules of chess alone, and shows the position after them. */
 export const playMoves: Tool = {
   name: "play_moves",
   title: "Play chess moves",

@@ -63,7 +63,6 @@ const outputSchema = answerSchema({
   engine: nullable(result.text),
 });
 
-/** The tool that reviews a whole game, move by move. */
 export const reviewGame: Tool = {
   name: "review_game",
   title: "Review a chess game",
@@ -116,7 +115,7 @@ async function review(request: Plain, caller: Caller, report?: Report): Promise<
   let total: number | undefined;
   for await (const { move, review } of follow<ReviewEvent>(method, request, caller, report)) {
     if (move && report) {
-      // Wait for the first move: the service has then read the game, and counted the review.
+      // At the first move, the service has read the game and counted the review.
       total ??= await pliesOf(request, caller);
       const message = `half-move ${move.ply}, ${move.move.san}: ${scoreText(move.evaluation)}`;
       report({ progress: move.ply, total, message });
@@ -129,7 +128,6 @@ async function review(request: Plain, caller: Caller, report?: Report): Promise<
   return found;
 }
 
-/** Returns the number of half-moves of a game that the service has already read. */
 async function pliesOf(request: Plain, caller: Caller): Promise<number> {
   const { moves } =
     typeof request.pgn === "string" ? await caller.lookThrough(request.pgn) : playedMovesOf(request);
@@ -174,7 +172,6 @@ function answerOf(found: PlainReview): ToolAnswer {
   };
 }
 
-/** The maximum length of a player's name in the text, in characters. */
 const nameMaxCharacters = 40;
 
 function titleOf(found: PlainReview): string {
@@ -187,10 +184,7 @@ function titleOf(found: PlainReview): string {
   return `${name("White")} – ${name("Black")}, ${resultOf(found)}, ${halfMovesText(moves.length)}`;
 }
 
-/**
- * Returns the result of a game, which is the last word of its PGN. The Result tag may be missing, and a game that was sent as
- * moves has no tags.
- */
+/** Returns the last word of the PGN: the Result tag may be missing, and a game sent as moves has no tags. */
 function resultOf({ pgn }: PlainReview): string {
   return /\S+$/.exec(pgn.slice(-16).trimEnd())?.[0] ?? "*";
 }
