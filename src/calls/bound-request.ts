@@ -11,12 +11,12 @@ import { boundsOfList } from "./rules.ts";
 /** The maximum size of one request in a batch: five times the longest useful request. */
 const itemMaxBytes = 32 * 1024;
 
-/** As many parts as 64 KiB can have. A useful review has about 600, and a batch of 256 KiB has fewer moves than this. */
+/** The maximum number of parts of a request: as many as 64 KiB can have. A useful review has about 600. */
 const partsMax = requestMaxBytes;
 
 type MessageList = Extract<DescField, { fieldKind: "list"; listKind: "message" }>;
 
-/** The list of requests in the request of a batch. */
+/** Returns the field with the list of requests in the request of a batch. */
 export function listOfBatch({ input }: DescMethod): MessageList {
   const lists = input.fields.filter((field) => field.fieldKind === "list" && field.listKind === "message");
   const [list] = lists;
@@ -135,7 +135,7 @@ function fieldsByNumber(desc: DescMessage): ReadonlyMap<number, DescField> {
   return known;
 }
 
-/** Scalars that are not listed here are varints. */
+/** The wire types of scalars. Scalars that are not listed here are varints. */
 const wireTypes: ReadonlyMap<ScalarType | undefined, WireType> = new Map([
   [ScalarType.STRING, WireType.LengthDelimited],
   [ScalarType.BYTES, WireType.LengthDelimited],

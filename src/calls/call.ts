@@ -14,7 +14,7 @@ import { createOutcome, localContext, type RequestContext, type RequestOutcome }
 export interface Call {
   readonly method: DescMethod;
   readonly request: RequestContext;
-  /** Handlers write it; the protocol and the log read it. */
+  /** Headers and error code of the answer. Handlers write them; the protocol and the log read them. */
   readonly outcome: RequestOutcome;
   readonly account: Account;
   /** Aborted when nobody waits for the answer: with CallerLeft, or `deadline_exceeded` if the caller's deadline has passed. */
@@ -25,10 +25,10 @@ export interface Call {
   readonly unreadable?: ReadonlyMap<number, string>;
 }
 
-/** The work begins when the answer is first read. The answer of a unary method has one message. */
+/** A handler begins its work when the answer is first read. The answer of a unary method has one message. */
 export type Handler = (request: Message, call: Call) => AsyncIterable<Message>;
 
-/** Answers may omit fields that have their default value. */
+/** The handlers of a service. Their answers may omit fields that have their default value. */
 export interface Implementation<S extends DescService = DescService> {
   readonly service: S;
   readonly methods: { readonly [Name in keyof S["method"]]: MethodHandler<S["method"][Name]> };

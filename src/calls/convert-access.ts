@@ -60,7 +60,7 @@ export function messageFromKey(
   };
 }
 
-/** Numbers that the message omits are 0, and lists are empty. */
+/** Returns the plan that a message describes. Omitted numbers are 0, and omitted lists are empty. */
 export function planFromMessage(message: Message): Plan {
   if (!isMessage(message, pb.PlanSchema)) {
     throw new TypeError(`${message.$typeName} is no plan`);

@@ -8,7 +8,7 @@ import type { Catalog, EngineVersion } from "../engine/catalog.ts";
 import type { EngineBuild, EngineOption } from "../engine/engine.ts";
 import { enumValue } from "./convert.ts";
 
-/** `available` is true if engines of a build can be started. */
+/** @param available returns true if engines of a build can be started */
 export function messageFromVersions(
   { versions, latest }: Catalog,
   available: (build: EngineBuild) => boolean,

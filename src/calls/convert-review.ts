@@ -147,7 +147,7 @@ function playFields({ accuracy, averageCentipawnLoss, inaccuracies, mistakes, bl
   };
 }
 
-/** Finished positions need no search, so they do not count. */
+/** Returns totals that do not count finished positions, because these need no search. */
 export function searchMessage(analyses: readonly Analysis[]): MessageInitShape<typeof pb.ReviewSearchSchema> {
   const evaluated = analyses.filter(({ stopReason }) => stopReason !== "terminal");
   const searched = evaluated.filter(({ cached }) => !cached);

@@ -31,7 +31,7 @@ export function requestFromMessage(message: pb.AnalysisRequest): AnalysisRequest
   };
 }
 
-/** Exact, because no bound in the rules is beyond 2^53. */
+/** The conversion is exact, because no bound in the rules is beyond 2^53. */
 export function numberFromLong(value: bigint | undefined): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
@@ -54,7 +54,7 @@ export function pathFromMessage(path: pb.Path): AnalysisRequest["path"] {
 
 type Answer = MessageInitShape<typeof EvaluateResponseSchema>;
 
-/** Serves as EvaluateResponse and as FindBestMoveResponse, which have the same fields. */
+/** The message serves as EvaluateResponse and as FindBestMoveResponse, which have the same fields. */
 export function messageFromAnalysis(analysis: Analysis): Answer {
   const { request, best, ponder } = analysis;
   const { position, build } = request;
@@ -156,7 +156,7 @@ function messageFromSearch(analysis: Analysis): MessageInitShape<typeof pb.Searc
   };
 }
 
-/** `winner` is set if the game is over. */
+/** @param winner set if the game is over */
 export function scoreMessage(
   score: Score,
   winner?: "white" | "black",

@@ -151,7 +151,7 @@ export function withEtag(): Middleware {
   });
 }
 
-/** `messages` calls the wrapped handler. */
+/** @param messages calls the wrapped handler */
 type Around = (
   messages: () => AsyncIterable<Message>,
   request: Message,

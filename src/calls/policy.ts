@@ -36,9 +36,7 @@ export function readMaxBytesOf(method: DescMethod): number {
   return maxBytesOf.get(method) ?? (isCounted(method) ? requestMaxBytes : smallMaxBytes);
 }
 
-/**
- * The maximum request size over Connect and gRPC. Batches are smaller than in JSON: Connect decodes 256 KiB for 30 ms at a time.
- */
+/** The maximum request size over Connect and gRPC. Batches are smaller, because Connect would decode 256 KiB in up to 30 ms. */
 export function rpcMaxBytesOf(method: DescMethod): number {
   return batchMethods.includes(method) ? batchMessageMaxBytes : readMaxBytesOf(method);
 }

@@ -55,8 +55,7 @@ export function createRulebook({ beginWork, gate }: RulebookOptions) {
   return {
     /**
      * Plays moves. With `counted`, they are one request of its caller, which is rejected unplayed if the window is used up.
-     * @throws KibitzError `invalid_fen`, `illegal_position`, `illegal_move` for `fen` and `moves`; the errors of the caller's
-     * limits
+     * @throws KibitzError for the fields `fen` and `moves`; the errors of the caller's limits
      */
     async play({ fen, moves }: PlayedMoves, check?: () => void, counted?: Counted): Promise<PlayedPosition> {
       await (counted && gate.refuseUsedUp(counted.account));

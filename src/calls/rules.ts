@@ -33,7 +33,7 @@ export function createRules(): Rules {
   };
 }
 
-/** The maximum number of checked items: more than any list may have. protovalidate would report 32,000 empty moves for 60 ms. */
+/** The maximum number of checked items. protovalidate reports every item: 32,000 empty moves held the thread for 60 ms. */
 const checkedItemsMax = 1000;
 
 function withoutExcess(message: Message, { fields }: DescMessage): Message {
@@ -144,7 +144,7 @@ export interface IntegerBounds {
   readonly maximum: number;
 }
 
-/** Bounds by the field's buf.validate rule within those of its type. For a list, the bounds of its items. */
+/** Returns a field's bounds by its buf.validate rule and its type. For a list, they are the bounds of its items. */
 export function boundsOfField(field: DescField, ofType: IntegerBounds): IntegerBounds {
   const { type } = getOption(field, fieldRules);
   const rules = (type.case === "repeated" ? type.value.items?.type : type)?.value;

@@ -54,11 +54,11 @@ const consequences = {
 interface ErrorKind extends Consequences {
   readonly status: keyof typeof consequences;
   readonly title: string;
-  /** For the page behind the problem's `type` URL. */
+  /** Meaning of the error and how to fix it, for the page behind the problem's `type` URL. */
   readonly about: string;
 }
 
-/** Names only what differs from the {@link consequences} of the status. The default title is the code in words. */
+/** An entry names only what differs from the {@link consequences} of the status. The default title is the code in words. */
 type Entry = Pick<ErrorKind, "status" | "about"> & Partial<ErrorKind>;
 
 const catalogue = {

@@ -19,7 +19,7 @@ export interface Violation {
 
 /** A place in a FEN, in a list of moves or in the text of a game. */
 interface Place {
-  /** At most 64 characters. Empty at the end of the text. */
+  /** The text at this place: at most 64 characters, empty at the end of the text. */
   readonly token: string;
   /** Number of the wrong or missing move in the main line of a game, from 1. */
   readonly ply?: number;
@@ -48,7 +48,7 @@ interface KibitzErrorOptions {
   readonly upgrade?: { readonly plan: string; readonly url: string };
   /** The plan and its exceeded limit, such as `keyless/minute`. */
   readonly quota?: string;
-  /** Only for the log: the client never sees it. */
+  /** The underlying error, only for the log. */
   readonly cause?: unknown;
 }
 
@@ -88,7 +88,7 @@ export class KibitzError extends Error {
   }
 }
 
-/** Keeps a few expensive errors from using up the error quota. */
+/** The maximum cost of one error: a few expensive errors must not use up the error quota. */
 const costMax = 20;
 
 /** Raises the cost of an error that took as much work as `cost` cheap checks. Returns the same error. */
@@ -111,7 +111,7 @@ export function costOfMoves(count: number): number {
   return 1 + count / movesForOne;
 }
 
-/** The error has the code of the first violation. Throws a TypeError if there is none. */
+/** Creates an error with the code of the first violation. Throws a TypeError if there is none. */
 export function errorFromViolations(
   violations: readonly Violation[],
   options: Omit<KibitzErrorOptions, "violations"> = {},

@@ -16,7 +16,7 @@ export type BodyBudget = ReturnType<typeof createBodyBudget>;
 export interface BodyBudgetOptions {
   readonly maxBytes?: number;
   readonly maxBytesPerAddress?: number;
-  /** The bytes of each body that do not count, so that large bodies cannot crowd out small ones. All calls in flight: 313 MiB. */
+  /** The bytes of each body that do not count, so that large ones cannot crowd out small ones: 313 MiB for all calls. */
   readonly freeBytes?: number;
   readonly addressOf?: (request: RequestContext) => string;
 }
@@ -63,7 +63,7 @@ export function createBodyBudget({
   }
 
   return {
-    /** Returns a function to which each part of the body is counted, and then the bytes that decompression adds. */
+    /** Returns a function that counts the bytes of a body as sent, and then those that decompression adds. */
     countOf(request: RequestContext, outcome: RequestOutcome): CountBytes {
       const address = addressOf(request);
       let read = 0;
@@ -79,7 +79,7 @@ export function createBodyBudget({
       };
     },
     /**
-     * Decompresses a body, in the order of arrival.
+     * Decompresses a body. Only a few are decompressed at a time; the others wait in order.
      * @throws CallerLeft if the call has already ended; `overloaded` as `count`; the error of `inflate`
      */
     async inflate<T extends Uint8Array>(

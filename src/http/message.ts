@@ -67,14 +67,14 @@ export function cancelOnLeave(res: NodeResponse, outcome: RequestOutcome): void 
   });
 }
 
-/** Waits until there is room for more. Resolves with false if the client has disconnected. */
+/** Writes a part, and waits until there is room for more. Resolves with false if the client has disconnected. */
 export function writePart(res: NodeResponse, part: string | Uint8Array): Promise<boolean> {
   if (isGone(res)) {
     return Promise.resolve(false);
   }
   // Both kinds of responses accept both kinds of parts, but their overloads disagree.
   const response = res as ServerResponse;
-  // As a string, joined pieces take several times the memory while they wait.
+  // Write bytes: a string of joined pieces takes several times the memory while it waits.
   if (response.write(typeof part === "string" ? Buffer.from(part) : part)) {
     return Promise.resolve(true);
   }
@@ -107,7 +107,7 @@ export function addVary(res: NodeResponse, headers: string): void {
   res.setHeader("Vary", known === undefined ? headers : `${known}, ${headers}`);
 }
 
-/** Compares ETags weakly (RFC 9110 section 13.1.2). */
+/** True if the client already has the answer with this ETag (RFC 9110 section 13.1.2, weak comparison). */
 export function isNotModified({ headers }: NodeRequest, etag: string | null | undefined): boolean {
   const known = headers["if-none-match"];
   if (!known || !etag) {

@@ -25,13 +25,13 @@ const contentTypes = {
   openmetrics: `${openMetrics}; version=1.0.0; charset=utf-8`,
 };
 
-/** Ignores the versions and escapings that Prometheus names in the Accept header. */
+/** Returns the preferred format. The versions and escapings that Prometheus names in the header are ignored. */
 function formatFor(accept: string | undefined): keyof typeof contentTypes {
   const types = accept?.replace(/;\s*(?:version|escaping)=[^;,]*/g, "");
   return preferredType(types, ["text/plain", openMetrics]) === openMetrics ? "openmetrics" : "text";
 }
 
-/** Enough for scrapers and probes, which send a request every few seconds. */
+/** The maximum number of connections: enough for scrapers and probes, which send a request every few seconds. */
 const connectionsMax = 16;
 const requestMaxMs = 10_000;
 

@@ -8,7 +8,7 @@ interface Host {
   once(event: "exit", listener: () => void): unknown;
 }
 
-/** Writes JSON lines, or readable lines on a terminal. */
+/** Creates a log of JSON lines, or of readable lines on a terminal. */
 export async function createLog(
   level: LevelWithSilent,
   stream: { readonly fd: number; readonly isTTY?: boolean } = process.stdout,
@@ -26,7 +26,7 @@ export async function createLog(
 
 /** The maximum number of bytes that wait for a slow reader or full disk. Beyond it, new lines are dropped. */
 const waitingMaxBytes = 4_000_000;
-/** Retries if the pipe is full, 100 ms apart. */
+/** The maximum number of retries, 100 ms apart, if the pipe is full. */
 const retriesMax = 10;
 /** Milliseconds before a retry after another error, such as a full disk. */
 const retryMs = 1000;

@@ -13,7 +13,7 @@ interface FieldTypes {
  */
 const fieldTypes = {
   requestId: "string",
-  /** The names that log collectors expect. */
+  /** Ids of the trace and the span, under the names that log collectors expect. */
   trace_id: "string",
   span_id: "string",
   protocol: "string",

@@ -11,11 +11,9 @@ export type Protocol = "json" | "mcp" | "connect" | "grpc" | "grpc-web" | "cli";
 export interface RequestContext {
   /** The X-Request-Id header if it is well formed, otherwise a new id. Every answer, error and log line has this id. */
   readonly id: string;
-  /**
-   * The request's span as a `traceparent` header (W3C Trace Context): of the client's trace, or of one that this service records.
-   */
+  /** The request's span as a `traceparent` header (W3C Trace Context): in the client's trace, or in one that Kibitz records. */
   readonly traceparent: string | undefined;
-  /** Undefined if this service does not record the span. */
+  /** The span of the request; undefined if this service does not record it. */
   readonly span: RequestSpan | undefined;
   readonly protocol: Protocol;
   /** The path as sent, without the query. Empty if the call comes from this process. */
@@ -53,7 +51,7 @@ export interface TracedEnd {
   };
 }
 
-/** Returns undefined if the request's trace is not recorded. */
+/** Begins the span of a request. Returns undefined if its trace is not recorded. */
 export type BeginSpan = (
   request: Pick<RawRequest, "method" | "headers">,
   about: Pick<RequestContext, "protocol" | "path">,
@@ -132,8 +130,8 @@ export function mediaTypeOf(headers: IncomingHttpHeaders): string {
 }
 
 /**
- * Protocol of a request. For a service, the content type decides, and GET is always Connect. Other paths are JSON, except for a
- * POST with a content type that only RPC clients send.
+ * Returns the protocol of a request. For a service, the content type decides, and GET is always Connect. Other paths are JSON,
+ * except for a POST with a content type that only RPC clients send.
  */
 function protocolOf({ method, headers }: RawRequest, isOfService: boolean): Protocol {
   const type = mediaTypeOf(headers);
@@ -148,7 +146,7 @@ function protocolOf({ method, headers }: RawRequest, isOfService: boolean): Prot
 
 const wellFormedId = /^[\w.:-]{1,64}$/;
 
-/** Rejects an id that contains an API key, because ids are logged. */
+/** Returns the client's request id, or a new one if it is malformed or contains an API key, because ids are logged. */
 export function requestIdFrom(header: unknown): string {
   return typeof header === "string" && wellFormedId.test(header) && !holdsKey(header) ? header : uuidv7();
 }
@@ -157,7 +155,7 @@ const traceparentPattern =
   /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 
 interface TracePlace {
-  /** Ids of 32 and 16 hexadecimal digits. */
+  /** Ids of the trace and the span: 32 and 16 hexadecimal digits. */
   readonly traceId: string;
   readonly spanId: string;
   /** True if the sender records the trace. The header defines no other flag. */
@@ -181,7 +179,7 @@ export function traceparentOf({ traceId, spanId, sampled }: TracePlace): string 
   return `00-${traceId}-${spanId}-0${Number(sampled)}`;
 }
 
-/** Returns the header of a new span below the span of the given one. Returns undefined if that is missing or invalid. */
+/** Returns the `traceparent` of a new span below the given one, or undefined if that is missing or invalid. */
 export function spanBelow(traceparent: string | readonly string[] | undefined): string | undefined {
   const place = tracePlaceOf(traceparent);
   return place && traceparentOf({ ...place, spanId: randomBytes(8).toString("hex") });
@@ -227,7 +225,7 @@ export interface RequestOutcome {
   uncounted: number;
   /** Callbacks that release the resources of the call; undefined after its end. See {@link releaseAtEnd}. */
   held: (() => void)[] | undefined;
-  /** When the last byte was written, as `performance.now()`, if the connection then stays open for a while. */
+  /** The time when the last byte was written, as `performance.now()`, if the connection then stays open for a while. */
   answeredAt: number | undefined;
 }
 
@@ -254,7 +252,7 @@ export function releaseAtEnd({ held }: RequestOutcome, release: () => void): voi
   }
 }
 
-/** Called when the answer is written or the client has disconnected. */
+/** Releases the resources of a call whose answer is written or whose client has disconnected. */
 export function endCall(outcome: RequestOutcome): void {
   const { held = [] } = outcome;
   outcome.held = undefined;
@@ -289,5 +287,5 @@ export function outcomeOf(request: object): RequestOutcome {
   return outcome;
 }
 
-/** UUIDs of version 7 sort by time. Node has a function for them from version 26.1 on. */
+/** UUIDs of version 7, which sort by time. Node has a function for them from version 26.1 on. */
 export const uuidv7: () => string = "randomUUIDv7" in crypto ? () => crypto.randomUUIDv7() : () => v7();

@@ -35,14 +35,14 @@ interface AdmissionOptions {
   readonly waiting?: AbortSignal | undefined;
   /** The number of requests that this request counts as. Default: 1. */
   readonly requests?: number;
-  /** Called between the count and the RateLimit fields, which report the remaining quota. */
+  /** Called when the request has been counted, before the RateLimit fields report the remaining quota. */
   readonly counted?: () => void;
 }
 
-/** All methods reject with KibitzErrors. */
+/** Admits requests if their caller has quota left. All methods reject with KibitzErrors. */
 export type AdmissionControl = ReturnType<typeof createAdmissionControl>;
 
-/** `timeOf` estimates how long a search takes on this machine. */
+/** @param timeOf estimates how long a search takes on this machine */
 export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"]) {
   /** Rejects with `rate_limited`, `quota_exhausted` or `concurrency_limited`, or the abort reason of `waiting`. */
   async function admit(
@@ -101,7 +101,7 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
       }
       decision.admission.leave(0, true);
     },
-    /** The error has the time until the next request can be admitted. */
+    /** Rejects an account without quota, with the time until its next request can be admitted. */
     refuseUsedUp: (account: Account) => limits.refuseUsedUp(account),
   };
 }
@@ -130,7 +130,7 @@ export class Admitted implements Disposable {
     this.#answered = true;
   }
 
-  /** The request continues without a place. */
+  /** Frees the place of the search. The request continues without it. */
   freePlace(): void {
     this.#admission.freePlace();
   }
@@ -145,7 +145,7 @@ const { reviewGame } = GameService.method;
 type RequestMessage = MessageShape<typeof single.input>;
 type ReviewMessage = MessageShape<typeof reviewGame.input>;
 
-/** The items that raise the cost of rejecting a batch by one. */
+/** The number of items that raise the cost of rejecting a batch by one. */
 const itemsForOne = 10;
 
 interface PreflightOptions {

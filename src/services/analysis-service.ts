@@ -16,7 +16,7 @@ export interface AnalysisServiceOptions extends BatchOptions {
 
 type Methods = Implementation<typeof AnalysisService>["methods"];
 
-/** Only converts between messages and the domain, and has no rules of its own. */
+/** The service only converts between messages and the domain, and has no rules of its own. */
 export function createAnalysisService(
   options: AnalysisServiceOptions,
 ): Implementation<typeof AnalysisService> {

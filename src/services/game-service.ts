@@ -16,7 +16,7 @@ export function createGameService({
 }: SearchingOptions): Implementation<typeof GameService> {
   let reading: Promise<Openings> | undefined;
 
-  /** At the first review, because many servers never review a game. */
+  /** Reads the openings at the first review, because many servers never review a game. */
   async function openingsRead(): Promise<Openings> {
     reading ??= readOpenings();
     try {

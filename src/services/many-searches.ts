@@ -29,7 +29,7 @@ export function atOnceOf({ plan }: Account, searchesAtOnce: number): number {
 
 /**
  * Starts tasks in order, and yields each result when it is ready. At most `atOnce` tasks are running or have an unread result.
- * @param start Its signal is aborted if the reader leaves or a task fails.
+ * @param start starts a task; its signal is aborted if the reader leaves or a task fails
  */
 export async function* runConcurrently<T>(
   count: number,
@@ -60,7 +60,7 @@ export async function* runConcurrently<T>(
   }
 }
 
-/** Bounds in milliseconds on the `retryAfterMs` of a rejection, which may be 0, or far longer than until a slot is free. */
+/** The shortest and longest pause before a retry, in milliseconds. The `retryAfterMs` of a rejection may be 0 or far too long. */
 const pauseMinMs = 100;
 const pauseMaxMs = 1000;
 

@@ -3,7 +3,7 @@
 /** The maximum number of characters of a client's key that a pointer repeats. */
 const keyMaxCharacters = 64;
 
-/** One step of a pointer, with its slash. A long key is cut, like all repeated text of a client. */
+/** Returns one step of a pointer, with its slash. A long key is cut, like all repeated text of a client. */
 export function pointerStep(key: string | number): string {
   if (typeof key === "number") {
     return `/${key}`;

@@ -13,9 +13,9 @@ export interface JsonCount {
   readonly members: number;
   /** The number of elements of all arrays directly in the outermost object. */
   readonly items: number;
-  /** The length of the longest of these elements. */
+  /** The length of the longest of the `items`. */
   readonly itemLength: number;
-  /** The number of members of the element that has the most. */
+  /** The number of members of the item that has the most. */
   readonly itemMembers: number;
 }
 

@@ -1,7 +1,7 @@
 /** The longest text to compare with names. Longer text is not a typing error, and comparing it would take long. */
 const guessMaxCharacters = 32;
 
-/** Returns the most similar name if it is at most two typing errors away. Ignores case and separators. */
+/** Returns the most similar known name if it is at most two typing errors away. Ignores case and separators. */
 export function nearestName(written: string, names: readonly string[]): string | undefined {
   if (written.length > guessMaxCharacters) {
     return undefined;

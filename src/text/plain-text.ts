@@ -1,9 +1,9 @@
 /** Functions that make a client's text safe to show: they remove API keys and control characters. */
 
-/** Also matches API keys that are cut or mistyped. See `access/keys.ts`. */
+/** A pattern for API keys, even if they are cut or mistyped. See `access/keys.ts`. */
 const keys = /kbz_[0-9A-Za-z]{12,}/g;
 
-/** Clients put their API keys into any field and header. */
+/** Removes API keys, because clients put them into any field and header. */
 export function withoutKeys(text: string): string {
   return text.includes("kbz_") ? text.replace(keys, "kbz_…") : text;
 }
@@ -12,7 +12,7 @@ export function holdsKey(text: string): boolean {
   return withoutKeys(text) !== text;
 }
 
-/** C0, DEL and C1 (U+009B alone begins an escape sequence), line ends of some viewers, and changes of the text's direction. */
+/** C0, DEL and C1 controls (U+009B alone begins an escape sequence), line ends of some viewers, and changes of direction. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for them
 const controls = /[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 

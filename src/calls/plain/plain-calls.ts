@@ -20,14 +20,14 @@ export function createPlainCalls({ calls, ...options }: PlainReaderOptions & { r
     codecs.set(method, codec);
     return codec;
   };
-  /** `context` is the same for all these calls. */
+  /** @param context the part that all these calls have in common */
   return (context: Omit<Call, "method">) => ({
     async once(method: DescMethod, request: Plain): Promise<unknown> {
       const { read, write } = codecOf(method);
       const message = await read(request, context.account);
       return write(await calls.unary(method)(message, { ...context, method }));
     },
-    /** A field of a oneof that is not set is null. */
+    /** Yields messages as parsed JSON. A field of a oneof that is not set is null. */
     async *stream(method: DescMethod, request: Plain): AsyncGenerator<unknown> {
       const { read, write } = codecOf(method);
       const message = await read(request, context.account);

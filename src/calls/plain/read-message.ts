@@ -37,7 +37,7 @@ export function createMessageReader(desc: DescMessage): (json: unknown) => Messa
   };
 }
 
-/** Returns undefined if the JSON value is invalid. */
+/** Converts a JSON value to the value of a field, or to undefined if it is invalid. */
 type ReadValue = (json: unknown, violations: Violation[]) => unknown;
 
 function createObjectReader(name: string, desc: DescMessage): ReadValue {
@@ -257,7 +257,7 @@ function refuse(
   });
 }
 
-/** JSON can contain half of a surrogate pair as `"\ud800"`, but the UTF-8 of protobuf cannot. */
+/** Reports half of a surrogate pair. JSON can contain it as `"\ud800"`, but the UTF-8 of protobuf cannot. */
 function refuseHalfPair(violations: Violation[], name: string): undefined {
   violations.push({ pointer: "", code: "invalid_type", message: `${name} contains an unpaired surrogate.` });
 }
@@ -271,7 +271,7 @@ function prefixViolations(violations: Violation[], from: number, key: string | n
   }
 }
 
-/** The pointer is relative to the object. Names the field that was probably meant. */
+/** Returns the violation of an unknown key, relative to its object, with the field that was probably meant. */
 export function unknownFieldViolation(key: string, names: readonly string[]): Violation {
   const known = `the fields are ${names.map((name) => `\`${name}\``).join(", ")}.`;
   const hint = names.length > 0 ? `: ${didYouMean(key, names, known)}` : ".";

@@ -13,7 +13,7 @@ export interface PlainReaderOptions {
   readonly preflight: PreflightMessage;
 }
 
-/** Rejects with a KibitzError of all violations, which suggests a request if `suggests`. */
+/** Rejects with a KibitzError of all violations, with a suggested request if `suggests` is true. */
 type ReadPlain = (
   sent: Readonly<Record<string, unknown>>,
   account: Account,

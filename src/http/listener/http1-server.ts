@@ -127,7 +127,7 @@ export function createHttp1Server(
   };
 }
 
-/** Also true before `endBeforeBody` ends the response. */
+/** True if an answer is complete, even if `endBeforeBody` ends its response later. */
 function isAnswered(res: NodeResponse): boolean {
   return res.writableEnded || outcomeOf(res.req).answeredAt !== undefined;
 }

@@ -133,8 +133,8 @@ interface Session {
 const goawayGraceMs = 1000;
 
 /**
- * Sends a GOAWAY to an idle client and ends its connection; the returned function does so now, after the last call. Open calls
- * are counted because the session's own timer restarts with every byte, even of incomplete headers.
+ * Ends an idle connection by a GOAWAY. The returned function sends it at once, and the connection ends after its last call.
+ * Open calls are counted because the session's own timer restarts with every byte, even of incomplete headers.
  */
 function closeWhenIdle(session: ServerHttp2Session, limits: ListenerLimits): () => void {
   let open = 0;

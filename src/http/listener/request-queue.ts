@@ -7,7 +7,7 @@ export interface RequestQueue {
   take(res: ServerResponse): void;
   /** The response to the request that is being answered, or to the next request. */
   readonly first: ServerResponse | undefined;
-  /** The connection then ends after the answer to the last request that has arrived completely. */
+  /** Accepts no more requests. The connection ends after the answer to the last request that has arrived completely. */
   stop(): void;
 }
 

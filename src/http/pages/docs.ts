@@ -65,7 +65,7 @@ function keep(read: () => Promise<Page>): () => Promise<Page> {
   };
 }
 
-/** Swagger UI has 2 MB, and most servers never send it. */
+/** Reads a file of Swagger UI, which has 2 MB that most servers never send. */
 function viewerFile(name: string, contentType: string): () => Promise<Page> {
   return async () => {
     const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));

@@ -60,7 +60,7 @@ ${main}
 `;
 }
 
-/** A page for {@link staticPolicy}. */
+/** Returns a page that loads nothing and runs no script, for {@link staticPolicy}. */
 export function staticPage({ title, root, main }: Omit<HtmlPage, "head">): string {
   return htmlPage({
     title,

@@ -31,7 +31,7 @@ export function createProblemPages(): RequestHandler {
   };
 }
 
-/** The page contains no text from a client. */
+/** Returns a page that explains errors. It contains no text from a client. */
 function pageOf(title: string, codes: readonly ErrorCode[], root: "./" | "../"): Page {
   const isIndex = root === "./";
   const explained = codes.map((code) => {

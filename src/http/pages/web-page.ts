@@ -38,7 +38,7 @@ export function createWebPage(folder = builtFolder): RequestHandler {
   };
 }
 
-/** Browsers name HTML in `Accept`, while curl and programs accept anything. */
+/** True if the client prefers HTML: browsers name HTML in `Accept`, while curl and programs accept anything. */
 function wantsPage({ headers }: NodeRequest): boolean {
   return preferredType(headers.accept, ["text/plain", "text/html"]) === "text/html";
 }
@@ -94,7 +94,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   ".txt": "text/plain; charset=utf-8",
 };
 
-/** Keys are paths such as `/` and `/assets/index-UB7cnNVR.js`. */
+/** Returns the built files by path, such as `/` and `/assets/index-UB7cnNVR.js`. */
 async function readFiles(folder: URL): Promise<ReadonlyMap<string, WebFile>> {
   const files = new Map<string, WebFile>();
   const assets = (await readdir(new URL("assets/", folder))).map((name) => `assets/${name}`);

@@ -13,7 +13,7 @@ import { echo } from "../../text/plain-text.ts";
 import { limitStreams } from "./limit-streams.ts";
 
 export interface HealthOptions {
-  /** All have the same status, because they run in one server. */
+  /** The services with a status. All have the same, because they run in one server. */
   readonly services: readonly DescService[];
   /** True if calls are answered. `/readyz` reports the same. */
   ready(): boolean;

@@ -162,7 +162,7 @@ function errorAnswer(errorCode: Code, errorMessage: string): MessageResponse {
   return { case: "errorResponse", value: { errorCode, errorMessage } };
 }
 
-/** Reads until the abort even if the client sends nothing. */
+/** Reads a stream until the abort, even if the client sends nothing. */
 async function* untilAborted<T>(messages: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const reader = messages[Symbol.asyncIterator]();
   let end = () => {};
