@@ -22,10 +22,10 @@ export interface DispatchOptions {
   readonly log: Pick<Log, "error">;
   readonly headersMaxBytes: number;
   readonly isRpcPath: (path: string) => boolean;
-  /** Called after every answer. Logs the request if it did not become a call. */
+  /** Called when an answer has ended. Logs the request if it did not become a call. */
   readonly logRefused: (req: Pick<NodeRequest, "method">, startedAt: number) => void;
   readonly refuse: Refuse;
-  /** Not called for preflights. */
+  /** Begins the span of a request. Not called for preflights. */
   readonly beginSpan?: BeginSpan | undefined;
 }
 

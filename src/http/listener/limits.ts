@@ -4,15 +4,15 @@ export const listenerLimits = {
    * headers; for HTTP/2, from the preface to the first headers.
    */
   headersTimeoutMs: 10_000,
-  /** The time from the first byte of a request to its last. The largest body, a batch of 1 MiB, needs 560 kbit/s. */
+  /** The maximum time from the first byte of a request to its last. The largest body, a batch of 1 MiB, needs 560 kbit/s. */
   requestTimeoutMs: 15_000,
   /** The interval at which Node looks for late requests. A request may exceed its timeout by it. */
   checkIntervalMs: 1_000,
   /** Timeout for a connection without calls: longer than the 60 s of load balancers, which must close first. */
   keepAliveTimeoutMs: 65_000,
   /**
-   * Timeout for a connection with calls on which no byte moves: Envoy's for streams. The longest wait and search take 72 s. A
-   * client that watches a health status is cut off too; the health protocol makes it watch again.
+   * Timeout for a connection with calls on which no byte moves, the same as Envoy's for streams. The longest wait and search
+   * together take 72 s. A client that watches a health status is cut off too; the health protocol makes it watch again.
    */
   silenceTimeoutMs: 300_000,
   /** The maximum size of headers including the request target: Node's default. */
@@ -28,12 +28,12 @@ export const listenerLimits = {
   /** The number of streams that may be rejected on one HTTP/2 connection, for too many calls in flight, before it is closed. */
   streamsRefusedMax: 100,
   /**
-   * Calls that one HTTP/2 client may cancel at once, then per second, before its connection is closed: stops rapid reset
-   * (CVE-2023-44487). Cancelling all open calls is allowed, and delays others by some 40 ms.
+   * The number of calls that an HTTP/2 client may cancel at once, and then per second, before its connection is closed: this
+   * stops rapid reset (CVE-2023-44487). Cancelling all open calls is allowed, and delays others by some 40 ms.
    */
   streamResetsBurst: 100,
   streamResetsPerSecond: 33,
 } as const;
 
-/** Tests use shorter timeouts and smaller limits. */
+/** The type of {@link listenerLimits}. Tests use shorter timeouts and smaller limits. */
 export type ListenerLimits = { readonly [Limit in keyof typeof listenerLimits]: number };

@@ -20,7 +20,7 @@ import { type ListenerLimits, listenerLimits } from "./limits.ts";
 export interface Listener {
   /** True after `stop` was called: new requests are not accepted, and requests in flight are finished. */
   readonly draining: boolean;
-  /** Port 0 picks a free port. Rejects if the port is not available. */
+  /** Resolves with the address. Port 0 picks a free port. Rejects if the port is not available. */
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
   /**
    * Finishes the answers in flight, and resolves when the last connection is closed. The deadline, which a second call can set
