@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 const made: string[] = [];
 
-/** The folder is deleted when the bench ends. */
+/** The folder for the data of a server is deleted when the bench ends. */
 export function makeDataFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-bench-"));
   if (made.push(folder) === 1) {

@@ -32,7 +32,7 @@ export function describeRun(command: string): string {
   return `${day}, commit ${commit}, \`${command}\`. ${processor}, ${memory}, ${system}`;
 }
 
-/** Empty if the program is missing. `wrk --version` prints its version and exits with an error. */
+/** The output of a program; empty if it is missing. `wrk --version` prints its version and exits with an error. */
 export function printedBy(file: string, ...args: readonly string[]): string {
   try {
     return execFileSync(file, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();

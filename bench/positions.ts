@@ -5,7 +5,7 @@ import { validatePosition } from "../src/chess/validate-position.ts";
 
 const corpus = new URL("../test/corpus/fens.jsonl", import.meta.url);
 
-/** The same positions in the same order at every call. */
+/** Returns the same positions in the same order at every call. */
 export function benchPositions(count = 20): readonly Position[] {
   const lines = readFileSync(corpus, "utf8").trim().split("\n");
   return lines

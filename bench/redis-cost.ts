@@ -1,6 +1,6 @@
 /**
- * Measures the cost of a shared Redis for an answer, through the port. One node without Redis and two with it get question by
- * question, so that other work of the machine slows all. The limits of a key are counted, and the engine answers at once.
+ * Measures the cost of a shared Redis for an answer, through the port. One node without Redis and two with it get the
+ * same questions in turn, so that other work slows all of them. The limits of a key are counted, and the engine answers at once.
  *
  *     node bench/redis-cost.ts [questions, default 1000]
  */

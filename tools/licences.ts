@@ -1,6 +1,6 @@
 /**
- * Lists the licences of all packages, and fails if one is not compatible with GPL-3.0-or-later. Reads the page's sources, too,
- * because the page contains packages that are not installed.
+ * Lists the licences of the packages that are installed or in the page, and fails if one is not compatible with GPL-3.0-or-later.
+ * Reads the page's sources, because the page contains packages that are not installed.
  */
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,6 +1,6 @@
 /**
  * Summarizes the results of `.ci/run` by lane, with everything that could not be checked. Exits with 1 if a test failed, was
- * skipped or did not end, if a lane passed none, or if more than two timed tests needed their second run.
+ * skipped or did not end, if a lane has no result, or if more than two timed tests needed their second run.
  *
  *     node tools/test-summary.ts results.jsonl
  */

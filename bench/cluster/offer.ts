@@ -11,7 +11,7 @@ export interface Answered {
   readonly tookMs: number;
   /** The time until the answer, less the time of the search, in milliseconds. */
   readonly waitedMs: number;
-  /** By `performance.now()`. */
+  /** The time of the answer, by `performance.now()`. */
   readonly endedAt: number;
 }
 

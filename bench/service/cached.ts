@@ -16,7 +16,7 @@ import { loadByWrk } from "./wrk.ts";
 const question = { fen: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", depth: 14 };
 const callers = 8;
 
-/** Every peer can answer as many questions per second, even on a small machine. */
+/** Every peer can answer this many questions per second, even on a small machine. */
 const perSecond = 2000;
 
 /**
@@ -105,7 +105,7 @@ export async function askedTwice(
   return answer;
 }
 
-/** The answer must be cached. */
+/** A gRPC load of one question, whose answer must be cached. */
 async function grpcLoad(
   url: string,
   headers: Readonly<Record<string, string>>,

@@ -4,7 +4,7 @@ import type { Peer } from "./peer.ts";
 import { kibitz } from "./peers/kibitz.ts";
 import { least, pythonChess } from "./peers/programs.ts";
 
-/** In the order of the tables. */
+/** Peers, in the order of the tables. */
 export const peers = { least, kibitz, python: pythonChess } satisfies Readonly<Record<string, Peer>>;
 
 export type PeerWord = keyof typeof peers;

@@ -11,7 +11,7 @@ import { takeTurns } from "./turns.ts";
 const questionCount = 100;
 const callers = 8;
 
-/** By the source of the answers. A node without memory and store searches each answer. */
+/** Nodes, by the source of their answers. A node without memory and store searches each answer. */
 const sources = {
   "Kibitz, searched": { KIBITZ_CACHE_MB: "0", KIBITZ_STORE_MB: "0" },
   "Kibitz, stored": { KIBITZ_CACHE_MB: "0" },

@@ -144,7 +144,7 @@ function newAddress(): Record<string, string> {
 
 let game = Chess.default();
 
-/** A new game begins when one ends. */
+/** Positions are from random games. A new game begins when one ends. */
 export function newFen(): string {
   if (game.isEnd() || game.fullmoves > 80) {
     game = Chess.default();

@@ -154,7 +154,7 @@ function isOfGame({ violations }: KibitzError): boolean {
 
 interface GamePlace {
   readonly file: string;
-  /** Counted from 1. */
+  /** Games in a file are counted from 1. */
   readonly game: number;
   /** The title of the game, such as `Game 3`. */
   readonly title: string;

@@ -10,12 +10,12 @@ import { chooseEngine } from "./uci/choose-engine.ts";
 import type { LineBuffer } from "./uci/line-buffer.ts";
 import { createSession } from "./uci/session.ts";
 
-/** Defaults of `Move Overhead`: for the way to the chess program and a busy machine; remote also for network and service. */
+/** Defaults of `Move Overhead`: for the way to the chess program and a busy machine, or also for the network and the service. */
 const localOverheadMs = 30;
 const remoteOverheadMs = 150;
 
 interface ConversationSetting {
-  /** Its signal ends the conversation. */
+  /** The command's signal ends the conversation. */
   readonly input: CommandInput;
   readonly lines: LineBuffer;
   readonly say: (line: string) => void;
@@ -23,7 +23,7 @@ interface ConversationSetting {
   readonly onGreeting: (greeting: readonly string[]) => Promise<void>;
 }
 
-/** Talks until the chess program ends the conversation. This is not in `uci.ts`, because its modules take time to load. */
+/** Talks until the chess program ends the conversation. Not in `uci.ts`, because these modules take time to load. */
 export async function converse({ input, lines, say, onGreeting }: ConversationSetting): Promise<void> {
   const { signal } = input;
   const template = readRequestOfMany(input);

@@ -1,9 +1,9 @@
 import { Counter, Gauge, Histogram, type OpenMetricsContentType, type Registry } from "prom-client";
 
-/** In seconds: from 1 ms, the least that a service like this takes, to a minute, the longest search. */
+/** Buckets in seconds, from 1 ms, the least that a service like this takes, to a minute, the longest search. */
 const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** In seconds. There are few buckets for many operations, which take half a millisecond and time out after 100 or 500 ms. */
+/** Buckets in seconds, few because there are many operations, which take half a millisecond and time out after 100 or 500 ms. */
 const operationBuckets = [0.0005, 0.002, 0.01, 0.1];
 
 /** `docs/metrics.md` is generated from this. Every label has a short list of values, and none is a client's text. */

@@ -47,7 +47,7 @@ function wayOut(key: string, known: readonly string[]): string {
   return didYouMean(withoutPrefix(key), known.map(withoutPrefix), otherwise, (name) => `KIBITZ_${name}`);
 }
 
-/** Kubernetes sets some for a Service named kibitz; clients have API_KEY, tests CACHE, and `npm run dev:page` URL. */
+/** Kubernetes sets SERVICE_* and PORT_* for a Service named kibitz; clients have API_KEY, tests CACHE, and `dev:page` URL. */
 function isForOthers(key: string): boolean {
   return /^KIBITZ_(SERVICE_.*|PORT_.*|API_KEY|CACHE|URL)$/.test(key);
 }
@@ -56,7 +56,7 @@ function isKubernetesPort(key: string, value: string): boolean {
   return key === "KIBITZ_PORT" && value.startsWith("tcp://");
 }
 
-/** Leaves out secrets. */
+/** The settings, without the values of secrets. */
 export function settingsForLog(config: Config): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries<Setting<unknown>>(settings).map(([name, { secret }]) => {

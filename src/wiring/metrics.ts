@@ -5,7 +5,7 @@ import { createMetrics, type Metrics } from "../metrics/metrics.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 
-/** The default of OpenTelemetry's exporters for Prometheus. */
+/** The default port of OpenTelemetry's exporters for Prometheus. */
 export const defaultMetricsPort = 9464;
 
 function isPortOfService(
@@ -17,7 +17,7 @@ function isPortOfService(
 }
 
 /**
- * If the default port is taken, there are no metrics, because the operator of a second server has not asked for any.
+ * If the default port cannot be used, there are no metrics, because the operator of a second server has not asked for any.
  * @throws ConfigError if a port that the settings name cannot be opened
  */
 export async function openMetrics(config: Config, log: Log): Promise<(Metrics & MetricsServer) | undefined> {

@@ -36,7 +36,7 @@ export function loadPlans({ plansFile }: Pick<Config, "plansFile">): readonly Pl
   return reading.plans;
 }
 
-/** More than any plans take. An endless file, such as a device, would fill the memory. */
+/** More bytes than any file of plans has. An endless file, such as a device, would fill the memory. */
 const plansMaxBytes = 1_000_000;
 
 function readText(file: string): string {

@@ -40,7 +40,7 @@ export interface ServiceOptions {
   /** The store of answers, which outlive the process. */
   readonly store?: AnswerStore<SearchResult> | undefined;
   readonly shared?: Omit<SharingOptions, "cache"> | undefined;
-  /** By default as the settings say. */
+  /** Writes the log lines of calls; by default as the settings say. */
   readonly writeLine?: CallLine;
   readonly meter?: Meter | undefined;
 }

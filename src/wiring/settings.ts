@@ -21,7 +21,7 @@ const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"]
 /** The memory of one WebAssembly engine with the full network under load, with a reserve, in bytes. */
 const engineMemoryBytes = 600e6;
 
-/** In the order in which people are shown them. */
+/** All settings, in the order in which people are shown them. */
 export const settings = {
   host: setting({
     key: "KIBITZ_HOST",

@@ -28,7 +28,7 @@ export interface ClusterNode {
   isRunning(): boolean;
   /** Resolves when the process has ended. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
-  /** Uses the same port and the same folder. */
+  /** Starts the node again, on the same port with the same folder. */
   start(): Promise<void>;
 }
 

@@ -64,7 +64,7 @@ function debianPackages(image: string): readonly Component[] {
     });
 }
 
-/** With the digests that `GET /engines` shows. */
+/** The engines' files, with the digests that `GET /engines` shows. */
 function engineFiles(image: string): readonly Component[] {
   const bin = "app/node_modules/stockfish/bin";
   const files = readdirSync(join(image, bin)).map((file) => `/${bin}/${file}`);

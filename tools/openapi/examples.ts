@@ -16,7 +16,7 @@ export interface Example {
 }
 
 export interface Examples {
-  /** Only requests that succeed. */
+  /** Examples of requests that succeed. */
   ofRequests(route: Route): Json;
   ofAnswers(method: DescMethod): Json;
   ofProblems(route: Route, codes: readonly ErrorCode[]): Json;

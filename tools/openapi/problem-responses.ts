@@ -13,7 +13,7 @@ export interface ProblemParts {
   readonly responses: ResponseComponents;
 }
 
-/** By status, each with its possible codes. */
+/** Responses by status, each with its possible codes. */
 export function problemResponses(route: Route, parts: ProblemParts): Json {
   const byStatus = Map.groupBy(errorsOfRoute(route), (code) => errorKind(code).status);
   const entries = [...byStatus].map(([status, codes]) => {

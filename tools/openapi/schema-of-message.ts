@@ -66,7 +66,7 @@ function refuseRules(desc: DescMessage): void {
   }
 }
 
-/** True if the proto says `optional`. Any other enum or message is always sent. */
+/** True for an `optional` field and for a field of a `oneof`. Any other enum or message is always sent. */
 function canBeNull(field: DescField): boolean {
   return field.oneof !== undefined || field.proto.proto3Optional;
 }

@@ -5,9 +5,9 @@ import { schemaOfAnswer, schemaOfEnum, schemaOfRequest } from "./schema-of-messa
 
 /** Each schema is made at the first reference to it. */
 export interface Schemas {
-  /** For a type that callers send. */
+  /** Refers to a type that callers send. */
   readonly inRequest: Refer;
-  /** For a type that the service sends. An enum may gain words, so any text is allowed beside the known ones. */
+  /** Refers to a type that the service sends. An enum may gain words, so any text is allowed beside the known ones. */
   readonly inAnswer: Refer;
   all(): Json;
 }

@@ -43,7 +43,7 @@ export const kibitz: Peer = {
   start: (settings) => startKibitz(settings),
 };
 
-/** Shows the effect of a change. */
+/** The Kibitz of another checkout, to show the effect of a change. */
 export function kibitzBeside(checkout: string): Peer {
   return {
     ...kibitz,

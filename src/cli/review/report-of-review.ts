@@ -145,7 +145,7 @@ function judgedMoves(game: Game, moves: readonly MoveReview[], start: ScoreValue
 
 const boardsMax = 5;
 
-/** In the order of the game. If several moves cost the same, the first ones count. */
+/** The moves that cost most, in the order of the game. If several moves cost the same, the first ones count. */
 function worstOf(judged: readonly JudgedMove[]): readonly JudgedMove[] {
   return judged
     .filter(({ review }) => review.judgement !== Judgement.INACCURACY)
