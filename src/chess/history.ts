@@ -1,16 +1,11 @@
 import type { Chess } from "chessops/chess";
 import { normalFen, repetitionKey } from "./moves.ts";
 
-/**
- * The moves of a game since its last capture or pawn move. Earlier moves do not matter, because no position before that move can
- * be repeated.
- */
+/** The moves of a game since its last capture or pawn move: no earlier position can be repeated. */
 export interface History {
-  /**
-   * The FEN, in normal form, of the position after the last capture or pawn move, or of the start of the game if there was none.
-   */
+  /** The FEN, in normal form, after the last capture or pawn move, or at the start of the game. */
   readonly root: string;
-  /** The moves in UCI from `root` to the position on the board. */
+  /** The moves in UCI from `root`. */
   readonly moves: readonly string[];
   /** The number of times that the position on the board has occurred since `root`, this time included. */
   readonly occurrences: number;
@@ -32,7 +27,7 @@ export function trackHistory(chess: Chess, chess960: boolean) {
     get occurrences(): number {
       return occurrences;
     },
-    /** Adds a move to the history. Call this after the move has been played on the board. */
+    /** Adds a move that has been played on the board. */
     add(uci: string): void {
       moves.push(uci);
       if (chess.halfmoves === 0) {

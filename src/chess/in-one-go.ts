@@ -1,7 +1,4 @@
-/**
- * Runs a generator to its end without a break, although it yields after each time slice. For short work, or for a process that
- * serves no other requests.
- */
+/** Runs a generator without its breaks: for short work, or for a process that serves no other requests. */
 export function inOneGo<T>(slices: Generator<void, T>): T {
   let slice = slices.next();
   while (!slice.done) {

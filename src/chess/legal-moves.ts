@@ -4,7 +4,7 @@ import { SquareSet } from "chessops/squareSet";
 import { type LegalMove, uciFromMove } from "./moves.ts";
 import type { Position } from "./position.ts";
 
-/** Returns all legal moves of a position; none if the game is over by mate or stalemate. */
+/** Returns all legal moves; none after mate or stalemate. */
 export function legalMovesOf(chess: Chess): readonly LegalMove[] {
   const moves: LegalMove[] = [];
   for (const [from, targets] of chess.allDests()) {
@@ -24,7 +24,6 @@ export function legalUcisOf({ board, chess960 }: Position): readonly string[] {
   return legalMovesOf(board).map((move) => uciFromMove(board, move, chess960));
 }
 
-/** A move in SAN, for people, and in UCI, for programs. */
 export interface MoveName {
   readonly san: string;
   /** The move in UCI: castling is e1g1 in standard chess, and e1h1 (king takes rook) in Chess960. */
@@ -38,7 +37,6 @@ export function nameLegalMoves({ board, chess960 }: Position): readonly MoveName
     .toSorted((one, other) => (one.san < other.san ? -1 : 1));
 }
 
-/** True if the king of the side to move is attacked. */
 export function isInCheck({ board }: Position): boolean {
   return board.isCheck();
 }

@@ -9,8 +9,6 @@ import type { Position, PositionViolation } from "./position.ts";
 import { plainForm, readingsOfSpelling, readWrittenMove } from "./written-move.ts";
 
 /**
- * Describes an illegal move in the field `moves` of a request.
- *
  * @param index the index of the move, from 0
  * @param why the reason, in the words of {@link whyNotPlayed}
  * @param fen the position before the move
@@ -21,9 +19,8 @@ export function violationOfMove(text: string, index: number, why: string, fen: s
 }
 
 /**
- * Explains why a text names no legal move, and finds the moves that the text may mean, in UCI.
- *
  * @param place the place of the text in the request, such as `search_moves[2]`
+ * @returns the moves that the text may mean, in UCI
  */
 export function explainMove(
   chess: Chess,
@@ -40,7 +37,7 @@ export function explainMove(
 const writtenOtherwise = /^\d+\.|\s|[!?]$|[^\0-~]/;
 const howWritten = ": each move is written by itself, in SAN (Nf3) or UCI (g1f3), without number or glyph";
 
-/** Explains why a text does not name exactly one legal move. Returns the rest of a sentence that begins with the text. */
+/** Returns the reason as the rest of a sentence that begins with the text. */
 export function whyNotPlayed(chess: Chess, text: string, chess960: boolean): string {
   const mover = chess.turn === "white" ? "White" : "Black";
   const [meant, ...others] = meaningsOf(chess, text);
@@ -60,13 +57,10 @@ function sentenceOf(text: string, why: string, place: string, fen: string): stri
   return `${quote(text)} ${why} (${place}, in the position ${fen}).`;
 }
 
-/** A legal move of a position. Castling is always stored as the king's move to the square of its rook, in standard chess too. */
+/** A legal move. Castling is the king's move to the square of its rook, in standard chess too. */
 export type LegalMove = NormalMove;
 
-/**
- * Returns the legal move that a text in UCI or SAN names; undefined if the text names none, or may name two. Ignores blanks
- * around the text.
- */
+/** Returns the legal move that a text in UCI or SAN names; undefined if it names none, or may name two. */
 export function moveFromText(chess: Chess, text: string): LegalMove | undefined {
   const written = text.trim();
   const move = moveFromUci(chess, written) ?? moveFromSan(chess, written);
@@ -77,8 +71,8 @@ export function moveFromText(chess: Chess, text: string): LegalMove | undefined 
 const bishopOrPawn = /^b[a-h][1-8][+#]?$/;
 
 /**
- * Returns the only legal move that a text can mean, such as Nf3 for `nf3`, `NF3`, `1.Nf3!` and `♘f3`. Never reads a text in UCI,
- * such as `b1c3`, as a bishop's move, nor `Bc4` as a pawn's move.
+ * Returns the only legal move that a text can mean, such as Nf3 for `nf3`, `NF3`, `1.Nf3!` and `♘f3`. Never reads a text in UCI
+ * as a bishop's move, nor `Bc4` as a pawn's.
  */
 export function meaningOf(chess: Chess, text: string): Meaning | undefined {
   const move = moveFromText(chess, text);
@@ -108,7 +102,7 @@ function moveFromUci(chess: Chess, text: string): LegalMove | undefined {
   return legal ? { from: move.from, to } : undefined;
 }
 
-/** Reads a move in SAN, with or without check signs. Castling may be written with letters or zeros. */
+/** Reads SAN, with or without check signs. Castling may be written with letters or zeros. */
 function moveFromSan(chess: Chess, text: string): LegalMove | undefined {
   const san = /^0-0(-0)?[+#]?$/.test(text) ? text.replaceAll("0", "O") : text;
   const move = parseSan(chess, san);
@@ -125,10 +119,7 @@ interface Meaning {
   readonly spelling: string;
 }
 
-/**
- * Returns the legal moves that a text may mean. There are several, for example, if the text does not say which of two knights
- * moves.
- */
+/** Returns the legal moves that a text may mean: several, if it does not say which of two knights moves. */
 function meaningsOf(chess: Chess, text: string): readonly Meaning[] {
   const meanings = readingsOf(chess, text).flatMap((reading): readonly Meaning[] => {
     const move = moveFromUci(chess, reading) ?? moveFromSan(chess, reading);
@@ -137,10 +128,7 @@ function meaningsOf(chess: Chess, text: string): readonly Meaning[] {
   return [...new Map(meanings.map((one) => [makeUci(one.move), one])).values()];
 }
 
-/**
- * Returns the legal moves that a text in SAN may mean if it does not say which of two pieces moves. Each is spelled with its
- * square of origin.
- */
+/** Returns the moves that SAN may mean if it does not say which piece moves, each spelled with its square of origin. */
 function fullyWritten(chess: Chess, text: string): readonly Meaning[] {
   const [, role, file = "", rank = "", target] =
     /^([NBRQ])([a-h])?([1-8])?[-x]?([a-h][1-8])[+#]?$/.exec(text) ?? [];
@@ -153,13 +141,13 @@ function fullyWritten(chess: Chess, text: string): readonly Meaning[] {
   });
 }
 
-/** The length of the longest text that is read as a move, in characters. A long one is `123...Qa1xb2=Q++ e.p.!?`. */
+/** The longest text that is read as a move, in characters, such as `123...Qa1xb2=Q++ e.p.!?`. */
 const longestMove = 40;
 /** A `P` in front of a square is the letter of a pawn. */
 const moveNumber = /^(?:(\d{1,4})(\.{1,3}|…)\s*)?P?/i;
 const behindMove = /^(?:\s*e\.?p\.?)?\s*[!?]{0,2}[.,;]?$/i;
 
-/** Returns the ways to read a text as a move in SAN or UCI, such as `O-O` for `0-0`. */
+/** Returns the spellings of a text in SAN or UCI, such as `O-O` for `0-0`. */
 function readingsOf({ turn, fullmoves }: Chess, text: string): readonly string[] {
   const plain = plainForm(text.trim().slice(0, longestMove + 1));
   const [before = "", number, dots] = moveNumber.exec(plain) ?? [];
@@ -171,12 +159,12 @@ function readingsOf({ turn, fullmoves }: Chess, text: string): readonly string[]
   return isNext && isAlone && plain.length <= longestMove ? readingsOfSpelling(written.spelling) : [];
 }
 
-/** True if a move is castling. Call this before the move is played. */
+/** Call this before the move is played. */
 function isCastling(chess: Chess, move: LegalMove): boolean {
   return chess.board[chess.turn].has(move.to);
 }
 
-/** Returns the square that ends a move in UCI: castling is e1g1 in standard chess and e1h1 in Chess960. */
+/** In UCI, castling is e1g1 in standard chess and e1h1 in Chess960. */
 function targetSquare(chess: Chess, move: LegalMove, chess960: boolean): Square {
   if (chess960 || !isCastling(chess, move)) {
     return move.to;
@@ -184,12 +172,12 @@ function targetSquare(chess: Chess, move: LegalMove, chess960: boolean): Square 
   return kingCastlesTo(chess.turn, move.to < move.from ? "a" : "h");
 }
 
-/** Writes a move in UCI. Call this before the move is played. */
+/** Call this before the move is played. */
 export function uciFromMove(chess: Chess, move: LegalMove, chess960: boolean): string {
   return makeUci({ ...move, to: targetSquare(chess, move, chess960) });
 }
 
-/** Returns the square of the rook if a king's move, such as e1g1, means castling. A king's move of one square never does. */
+/** Returns the rook's square if a king's move, such as e1g1, means castling. A king's move of one square never does. */
 function rookOfCastling(chess: Chess, from: Square, to: Square): Square | undefined {
   if (Math.abs(to - from) < 2) {
     return undefined;
@@ -199,24 +187,19 @@ function rookOfCastling(chess: Chess, from: Square, to: Square): Square | undefi
 }
 
 /**
- * Writes the FEN of a position in normal form: six fields, with an en passant square only if a capture there is legal. Castling
- * rights are `KQkq` in standard chess and file letters (Shredder-FEN) in Chess960, so that a client can send the FEN of an answer
- * back without naming the variant.
+ * Writes a FEN in normal form: six fields, with an en passant square only if a capture there is legal. Castling rights are `KQkq`
+ * in standard chess and file letters (Shredder-FEN) in Chess960, so that a client can send the FEN back without the variant.
  */
 export function normalFen(chess: Chess, chess960: boolean): string {
   const castling = chess960 ? shredderCastling(chess) : castlingOfStandard(chess);
   return `${placementFields(chess, castling)} ${clockOf(chess.halfmoves)} ${clockOf(chess.fullmoves)}`;
 }
 
-/**
- * Returns a text that is equal for positions that count as a repetition: board, side to move, castling rights and legal en
- * passant square.
- */
+/** The key of a repetition: board, side to move, castling rights and legal en passant square. */
 export function repetitionKey(chess: Chess): string {
   return placementFields(chess, castlingOfStandard(chess));
 }
 
-/** Limits a clock of a FEN to four digits. */
 function clockOf(moves: number): number {
   return Math.min(moves, 9999);
 }
@@ -244,21 +227,17 @@ function shredderCastling(chess: Chess): string {
 
 type PromotionPiece = "queen" | "rook" | "bishop" | "knight";
 
-/** A move in UCI and SAN, with its properties. */
 export interface MoveDescription {
-  /**
-   * The move in UCI: castling is e1g1 in standard chess, and e1h1 (king takes rook) in Chess960. `from` and `to` agree with it.
-   */
+  /** The move in UCI. Castling is e1g1 in standard chess, and e1h1 (king takes rook) in Chess960, also in `from` and `to`. */
   readonly uci: string;
   readonly san: string;
   readonly from: string;
   readonly to: string;
   readonly promotion: PromotionPiece | undefined;
   readonly capture: boolean;
-  /** True if the move gives check or mate. */
   readonly check: boolean;
   readonly castling: "kingside" | "queenside" | undefined;
-  /** The FEN of the position after the move, in the same normal form as `Position.fen`. */
+  /** The FEN after the move, in the same normal form as `Position.fen`. */
   readonly fenAfter: string;
 }
 
@@ -266,12 +245,12 @@ export function isLegal(position: Position, uci: string): boolean {
   return moveFromUci(position.board, uci) !== undefined;
 }
 
-/** Describes a move in UCI; undefined if the move is not legal. */
+/** Returns undefined if the move is not legal. */
 export function describeMove(position: Position, uci: string): MoveDescription | undefined {
   return describeVariation(position, [uci], 1).first[0];
 }
 
-/** Describes the move after `uci`, such as an engine's ponder move. Undefined if either move is not legal. */
+/** Describes an engine's ponder move. Undefined if either move is not legal. */
 export function describeReply(
   position: Position,
   uci: string,
@@ -281,9 +260,9 @@ export function describeReply(
 }
 
 /**
- * Writes a line of moves in UCI (`moves`) and in SAN (`san`). Both lists end before the first move that is not legal.
+ * Writes a line up to its first move that is not legal.
  *
- * @param inFull the number of moves, from the start of the line, that `first` describes in full
+ * @param inFull the number of moves, from the start of the line, that `first` describes
  */
 export function describeVariation(
   position: Position,
@@ -313,7 +292,6 @@ export function describeVariation(
   return { moves, san, first };
 }
 
-/** Describes a move and plays it on the board `chess`. */
 export function describeAndPlay(chess: Chess, move: LegalMove, chess960: boolean): MoveDescription {
   const before = {
     uci: uciFromMove(chess, move, chess960),

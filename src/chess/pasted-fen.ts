@@ -4,15 +4,10 @@ import { maxFenCharacters } from "./read-fen.ts";
 /** The longest text, in characters, in which Kibitz looks for a FEN. The moves of a game may follow the FEN. */
 const pastedMaxCharacters = 4000;
 
-/**
- * Characters that are often pasted with a FEN: quotation marks, brackets, Markdown, blanks, and full stops or commas behind it.
- */
+/** Characters that are often pasted with a FEN, also Markdown, and full stops or commas behind it. */
 const mark = "\\s\"'`“”„‟«»‹›‘’‚*{}()<>[\\]\\\\.,";
 const withoutMarks = new RegExp(`[^${mark}](?:[\\s\\S]*[^${mark}])?`);
-/**
- * Matches words that are often pasted before a FEN: `position fen`, `FEN:`, `"fen":`, and the tag `[FEN "`, also after a tag
- * SetUp.
- */
+/** Matches words before a FEN: `position fen`, `FEN:`, `"fen":`, and the tag `[FEN "`, also after a tag SetUp. */
 const before = new RegExp(
   `^(?:setup\\b[^\\]]{0,9}\\][\\s[]*)?(?:(?:position[\\s:]*)?(?:fen|epd)\\b|position\\b|setboard\\b)[${mark}:=]*`,
   "i",
@@ -23,11 +18,10 @@ const otherGame =
 const plainFen = /^(?:[1-8kqrbnp]{1,8}\/){7}[1-8kqrbnp]{1,8}(?: [\w-]+){0,5}$/i;
 
 /**
- * Finds the FEN, and the moves behind it, in a text that was pasted with its surroundings: `position fen …`, quotation marks,
- * `[FEN "…"]`, the address of an analysis at Lichess or chess.com, or a FEN with `_`, `+` or line breaks between its fields.
+ * Finds the FEN, and the moves behind it, in a text like `position fen …`, `[FEN "…"]`, or the address of a page with a position.
  *
  * @param moves the moves of the request. If the text has moves too, nothing is found, because both may not be of one game
- * @returns undefined if the text is nothing but a FEN with a few blanks, or if it does not certainly contain one
+ * @returns undefined if the text is only a FEN with a few blanks, or does not certainly contain one
  */
 export function readPastedFen(
   text: string,
@@ -51,7 +45,6 @@ export function readPastedFen(
   return behind ? { fen, moves: behind.split(" ") } : { fen };
 }
 
-/** Removes the words and marks around a FEN. */
 function alone(text: string): string {
   let left = text;
   // Words and marks may alternate a few times: **FEN:** `…`.
@@ -61,15 +54,12 @@ function alone(text: string): string {
   return left;
 }
 
-/**
- * Finds the FEN in the address of a web page that shows a position of standard chess. Undefined if the text is no such address.
- */
+/** Returns undefined if the text is not the address of a web page that shows a position of standard chess. */
 function fenOfAddress(text: string): string | undefined {
   const [, path = "", query = ""] =
     /^(?:https?:\/\/)?(?:[\w-]+\.)+[a-z]{2,6}(\/[^\s?#]*)(\?[^\s#]*)?(?:#\S*)?$/i.exec(text) ?? [];
   const inPath = /^\/(?:analysis|editor)\/(?:standard\/|fromPosition\/)?(.*)$/i.exec(path)?.[1];
   const found = /[?&]fen=([^&]*)/i.exec(query)?.[1] ?? inPath;
-  // The page of such an address does not show the position of this FEN, or has other rules.
   if (found === undefined || otherGame.test(path + query)) {
     return undefined;
   }

@@ -10,36 +10,29 @@ import {
 import type { Position } from "./position.ts";
 import { positionFromBoard } from "./validate-position.ts";
 
-/** The longest game that is read, in plies. This limits the searches of a review, and the moves of a request. */
+/** The longest game in plies. This limits the searches of a review, and the moves of a request. */
 export const pliesMax = 600;
 
-/** The moves of a game that were played on one board, up to the first move that is not legal. */
 export interface PlayedGame {
   readonly start: Position;
   readonly moves: readonly MoveDescription[];
   /** The position after the last of `moves`. */
   readonly last: Position;
-  /** The reason why the next move is not legal, in the words of {@link whyNotPlayed}; undefined if all moves were played. */
+  /** The reason in the words of {@link whyNotPlayed}; undefined if all moves were played. */
   readonly refused: string | undefined;
 }
 
-/** A callback that receives the position after each move of a game. */
 export type OnPosition = (position: Position) => void;
 
-/** The number of moves that are played in one time slice, which takes about a millisecond. */
+/** The number of moves in one time slice, about a millisecond. */
 const movesAtOnce = 20;
 
 /**
- * Plays moves in UCI or SAN on one board, up to the first move that is not legal. Yields after each time slice.
- *
- * The history of each position begins after the last capture or pawn move (see {@link trackHistory}), so that equal positions of
- * different games need only one search. The position of a finished game has no history, because no engine searches it. Moves
- * after a draw by the rules are accepted, because older games have them.
+ * Plays moves up to the first one that is not legal, and yields after each time slice. Moves after a draw by the rules are
+ * accepted, because older games have them.
  *
  * @param start a position without moves
- * @param onPosition receives each position. If it is absent, only the last position is made, because a position takes two
- * kilobytes
- * @param readMove finds the move that a text names
+ * @param onPosition receives the position after each move; if it is absent, only the last one is made
  */
 export function* playGame(
   start: Position,

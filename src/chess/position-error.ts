@@ -2,7 +2,6 @@ import { errorFromViolations, type KibitzError } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 import type { Validation } from "./position.ts";
 
-/** Makes the error for a request whose `fen` or `moves` are invalid. */
 export function errorFromPositionViolations({
   violations,
   suggested,

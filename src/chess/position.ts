@@ -2,29 +2,23 @@ import type { Chess } from "chessops/chess";
 
 export type Color = "white" | "black";
 
-/** A valid position, ready for an engine. Its FEN has been read, checked by the rules of chess, and written in normal form. */
+/** A valid position, ready for an engine. */
 export interface Position {
-  /** The FEN of the position after `moves`, in normal form with six fields. */
+  /** The FEN after `moves`, in normal form with six fields. */
   readonly fen: string;
-  /**
-   * The FEN, in normal form, of the position from which `moves` are played: after the last capture or pawn move, because no
-   * earlier position can be repeated, or at the start of the game. Equals `fen` if there are no moves.
-   */
+  /** The FEN after the last capture or pawn move, or at the start. Equals `fen` if there are no moves. */
   readonly root: string;
-  /** The moves in UCI from `root` to `fen`. Castling is e1g1 in standard chess and e1h1 in Chess960, as engines expect. */
+  /** The moves from `root` to `fen` in UCI. Castling is e1g1 in standard chess and e1h1 in Chess960, as engines expect. */
   readonly moves: readonly string[];
   readonly turn: Color;
   readonly chess960: boolean;
   readonly legalMoveCount: number;
-  /**
-   * The reason why the game is over by the rules of chess, and its result; undefined if it is not over. No engine decides this.
-   */
+  /** The end of the game by the rules of chess; no engine decides this. */
   readonly terminal: Terminal | undefined;
-  /** The draw that the side to move can claim; undefined if there is none, or if the game is over. */
+  /** The draw that the side to move can claim. Undefined if the game is over. */
   readonly drawClaim: DrawClaim | undefined;
-  /** Warnings about corrections of the input, and about limits of the answer. */
   readonly warnings: readonly Warning[];
-  /** The board in chessops, for the notation of moves inside `chess/`. Clone it before you play a move. */
+  /** Clone the board before you play a move on it. */
   readonly board: Chess;
 }
 
@@ -37,7 +31,7 @@ export type TerminalReason =
 
 export interface Terminal {
   readonly reason: TerminalReason;
-  /** The side that won; undefined if the game is a draw. */
+  /** The winner; undefined after a draw. */
   readonly winner: Color | undefined;
   readonly result: "1-0" | "0-1" | "1/2-1/2";
 }
@@ -61,31 +55,27 @@ export interface Warning {
 export interface PositionViolation {
   readonly code: "invalid_fen" | "illegal_position" | "illegal_move";
   readonly field: "fen" | "moves";
-  /** The index of the move in `moves`, from 0; set only if `field` is `moves`. */
+  /** The index of a move, from 0; set only if `field` is `moves`. */
   readonly index?: number;
   readonly message: string;
-  /** The offset of `token` in the FEN as it was sent, in UTF-16 units, from 0. Set if `field` is `fen`. */
+  /** The offset of `token` in the FEN as it was sent, in UTF-16 units. Set if `field` is `fen`. */
   readonly offset?: number;
-  /** The part of the FEN at `offset`. It is empty at the end of a FEN that is too short. */
+  /** The wrong part of the FEN; empty at the end of a FEN that is too short. */
   readonly token?: string;
 }
 
 export interface PositionInput {
   /** The FEN, X-FEN or Shredder-FEN as the client wrote it. */
   readonly fen: string;
-  /** The moves played from `fen`, in UCI or SAN. */
+  /** The moves are in UCI or SAN. */
   readonly moves: readonly string[];
-  /** True if the client asks for Chess960. A Shredder-FEN is read as Chess960 even if this is false. */
+  /** True for Chess960. A Shredder-FEN is read as Chess960 even if this is false. */
   readonly chess960: boolean;
 }
 
-/** Corrected fields of a request, to replace the invalid fields. */
 export type SuggestedPosition = Partial<Pick<PositionInput, "fen" | "moves">>;
 
-/**
- * The result of validating a position. Errors are in the order in which the input was read. `suggested` is set if the position is
- * valid with these fields.
- */
+/** Violations are in the order of the input. The position is valid with the fields of `suggested`. */
 export type Validation =
   | { readonly kind: "position"; readonly position: Position }
   | {

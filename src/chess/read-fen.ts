@@ -7,23 +7,20 @@ import { parseSquare, squareFile, squareFromCoords } from "chessops/util";
 import { quote } from "../text/plain-text.ts";
 import type { Warning } from "./position.ts";
 
-/** A part of a FEN as it was sent. */
 export interface FenPart {
   readonly text: string;
-  /** The offset of the part in the FEN, in UTF-16 units. */
+  /** The offset in the FEN as it was sent, in UTF-16 units. */
   readonly offset: number;
 }
 
-/** An error in a FEN: a sentence for the client, and the wrong part of the FEN. */
 export interface FenProblem {
   readonly message: string;
   readonly part: FenPart;
 }
 
 /**
- * The result of reading a FEN, before the rules of chess are applied. `setup.epSquare` is the en passant square as it was sent.
- * `completed` is the FEN with its missing fields filled in, without EPD operations and without an impossible en passant square;
- * it may still be invalid.
+ * A FEN that was read, before the rules of chess are applied. `completed` is the FEN with its missing fields filled in, without
+ * EPD operations and without an impossible en passant square; it may still be invalid.
  */
 type FenReading =
   | {
@@ -31,16 +28,12 @@ type FenReading =
       setup: Setup;
       chess960: boolean;
       warnings: readonly Warning[];
-      /** The part of the FEN with the board; `turn` is the part with the side to move. */
       placement: FenPart;
       turn: FenPart;
     }
   | { kind: "problems"; problems: readonly FenProblem[]; completed: string | undefined };
 
-/**
- * Reads FEN, X-FEN and Shredder-FEN strictly: each field has its own grammar, and nothing else is accepted. All
- * problems are reported, in the order of the fields.
- */
+/** Reads FEN, X-FEN and Shredder-FEN strictly. Reports all problems, in the order of the fields. */
 export function readFen(text: string, askedForChess960: boolean): FenReading {
   const split = splitFen(text);
   if (split.kind === "problem") {
@@ -110,7 +103,7 @@ function problemIn(part: FenPart, message: string | undefined): FenProblem | und
   return message === undefined ? undefined : { message, part };
 }
 
-/** The castling rights that are suggested if the FEN has none: kings and rooks on their home squares count as unmoved. */
+/** Kings and rooks on their home squares count as unmoved if the FEN has no castling field. */
 function castlingAtHome(board: Board): string {
   const reading = readCastling("KQkq", board, false);
   const removed = reading.kind === "castling" ? reading.removed : "KQkq";
@@ -169,13 +162,9 @@ function warningOfClocks(fieldCount: number, fullmoves: string): Warning | undef
   return { code: "clocks_defaulted", message, field: "fen" };
 }
 
-/** The board of a FEN, or its problems: at most one for each rank. */
 type BoardReading = { kind: "board"; board: Board } | { kind: "problems"; problems: readonly FenProblem[] };
 
-/**
- * Reads the board, the first field of a FEN. Checks the text before chessops reads it, because chessops also accepts "44" for
- * eight empty squares, and "~" for promoted pieces.
- */
+/** Checks the text before chessops reads it: chessops also accepts "44" for eight empty squares, and "~" for promoted pieces. */
 function readBoard(placement: FenPart): BoardReading {
   const problems = problemsOfBoard(placement);
   return problems.length > 0
@@ -201,7 +190,7 @@ function problemsOfBoard(placement: FenPart): readonly FenProblem[] {
   });
 }
 
-/** Returns the first problem of a rank. Its message is the rest of a sentence that begins with the rank. */
+/** The message of the problem is the rest of a sentence that begins with the rank. */
 function problemOfRank(part: FenPart): FenProblem | undefined {
   const { text: rank, offset } = part;
   const unexpected = /[^1-8KQRBNPkqrbnp]/.exec(rank);
@@ -224,10 +213,7 @@ function problemOfRank(part: FenPart): FenProblem | undefined {
   return undefined;
 }
 
-/**
- * The result of reading a castling field. `rooks` are the squares of the rooks that may castle. `removed` are the letters of the
- * rights that do not exist, because the king or the rook is not in its place.
- */
+/** `rooks` are the squares of the rooks that may castle, and `removed` the letters of rights that do not exist. */
 type CastlingReading =
   | { kind: "castling"; rooks: SquareSet; removed: string }
   | { kind: "problem"; problem: string };
@@ -238,12 +224,12 @@ interface Right {
   readonly rook: Square;
 }
 
-/** True if a castling field names files of rooks (Shredder-FEN). Such letters exist in Chess960 only. */
+/** True for letters of rooks' files (Shredder-FEN), which exist in Chess960 only. */
 function namesRookFiles(castling: string): boolean {
   return /[A-Ha-h]/.test(castling);
 }
 
-/** Returns the error in the text of a castling field, if there is one. Does not look at the board. */
+/** Checks only the text of a castling field, not the board. */
 function messageOfCastlingText(text: string): string | undefined {
   if (text === "-") {
     return undefined;
@@ -258,9 +244,8 @@ function messageOfCastlingText(text: string): string | undefined {
 }
 
 /**
- * Reads a castling field whose text is well formed. In standard chess, the king must stand on the e-file and the rook in the
- * corner. In Chess960, a file letter names the rook, `K` and `Q` mean the outermost rook on that side of the king (X-FEN), and a
- * king on the a- or h-file has no rights: it cannot have begun between its rooks, and Stockfish drops such rights too.
+ * In standard chess, the king must stand on the e-file and the rook in the corner. In Chess960, a file letter names the rook, `K`
+ * and `Q` mean the outermost rook on that side (X-FEN), and a king on the a- or h-file has no rights, as in Stockfish.
  */
 function readCastling(text: string, board: Board, chess960: boolean): CastlingReading {
   const rights: Right[] = [];
@@ -304,10 +289,10 @@ function rookOnFile(file: string, rooks: SquareSet, color: Color): Square | unde
   return square !== undefined && rooks.has(square) ? square : undefined;
 }
 
-/** The longest FEN that is read, in characters; a meaningful FEN has about 90 at most. */
+/** The longest FEN, in characters; a meaningful one has about 90 at most. */
 export const maxFenCharacters = 128;
 
-/** The result of splitting a FEN into fields. `end` is the empty part behind the last field. */
+/** `end` is the empty part behind the last field. */
 type FenSplit =
   | { kind: "fields"; fields: readonly FenPart[]; end: FenPart }
   | { kind: "problem"; problem: FenProblem; completed: string | undefined };
@@ -315,14 +300,13 @@ type FenSplit =
 /** The FEN of the standard start position, which UCI calls `startpos`. */
 export const standardStart = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/** Splits a FEN into one to six fields. If that fails, the problem is the only one that is reported. */
+/** If the FEN cannot be split, its problem is the only one that is reported. */
 function splitFen(text: string): FenSplit {
   if (text.length > maxFenCharacters) {
     const message = `The FEN has ${text.length} characters; the maximum is ${maxFenCharacters}.`;
     return splitProblem(message, maxFenCharacters, text.length);
   }
-  // Remove ASCII blanks only: String.trim() and \s also match Unicode blanks. A line break between fields stays and
-  // is refused, because it would make two lines for an engine.
+  // Remove ASCII blanks only: \s also matches Unicode blanks. A line break between fields would make two lines for an engine.
   const trimmed = text.replace(/[ \t\n\v\f\r]+$/, "");
   const start = trimmed.search(/[^ \t\n\v\f\r]/);
   if (start < 0) {

@@ -1,9 +1,6 @@
 import type { Color, Terminal, TerminalReason } from "./position.ts";
 
-/**
- * The precision of a score. `lower` means that the true score is this or better for the side in whose view it is given; `upper`
- * means that it is this or worse.
- */
+/** `lower`: the true score is this or better for the side in whose view it is given; `upper`: this or worse. */
 export type Bound = "exact" | "lower" | "upper";
 
 /** The chances of a win, a draw and a loss, per mille. They sum to 1000. */
@@ -14,24 +11,23 @@ export interface Wdl {
 }
 
 /**
- * A score in centipawns, or a forced mate in moves, not plies. `mate` is positive if the side in whose view it is given mates,
- * negative if that side is mated, and 0 if the game is over by mate.
+ * Centipawns, or a forced mate in moves, not plies: negative if the side in whose view it is given is mated, and 0 after mate.
  */
 export type ScoreValue =
   | { readonly kind: "cp"; readonly cp: number }
   | { readonly kind: "mate"; readonly mate: number };
 
-/** A score in the view of one side. Engines report scores in the view of the side to move; answers give them in White's view. */
+/** Engines report scores in the view of the side to move; answers give them in White's view. */
 export interface Score {
   readonly value: ScoreValue;
   readonly bound: Bound;
-  /** The chances of a win, a draw and a loss; undefined if the engine does not report them. */
+  /** The chances are undefined if the engine does not report them. */
   readonly wdl: Wdl | undefined;
 }
 
 const swappedBound = { exact: "exact", lower: "upper", upper: "lower" } as const;
 
-/** Converts a score from the view of the side to move, in which engines report it, to White's view. */
+/** Converts a score from the view of the side to move to White's view, and back. */
 export function scoreForWhite(score: Score, turn: Color): Score {
   if (turn === "white") {
     return score;
@@ -48,8 +44,8 @@ export function scoreForWhite(score: Score, turn: Color): Score {
 }
 
 /**
- * Returns White's winning chances, 0 to 100 with one decimal, for a score in White's view. A forced mate is 100 or 0. If the game
- * is over by mate (`mate` is 0), `winner` is required.
+ * Returns White's winning chances, 0 to 100 with one decimal, for a score in White's view. If the game is over by mate (`mate` is
+ * 0), `winner` is required.
  */
 export function winPercent(score: Score, winner?: Color): number {
   const { value } = score;
@@ -65,21 +61,17 @@ export function winPercent(score: Score, winner?: Color): number {
   return winner === "white" ? 100 : 0;
 }
 
-/**
- * Converts centipawns to winning chances from −1 (lost) to 1 (won), by the model of Lichess: https://lichess.org/page/accuracy.
- */
+/** Converts centipawns to chances from −1 (lost) to 1 (won), by the model of Lichess: https://lichess.org/page/accuracy. */
 export function winningChances(cp: number): number {
   return 2 / (1 + Math.exp(-0.00368208 * cp)) - 1;
 }
 
-/** Converts centipawns to winning chances from 0 to 100. */
+/** Returns winning chances from 0 to 100. */
 export function winPercentOfCp(cp: number): number {
   return 50 + 50 * winningChances(cp);
 }
 
-/**
- * Returns the score of a finished game in White's view: mate 0 with a certain win for the winner, or 0 centipawns for every draw.
- */
+/** Returns mate 0 with a certain win for the winner, or 0 centipawns for every draw, in White's view. */
 export function scoreOfTerminal(terminal: Terminal): Score & { readonly bound: "exact"; readonly wdl: Wdl } {
   if (terminal.winner === undefined) {
     return { value: { kind: "cp", cp: 0 }, bound: "exact", wdl: { win: 0, draw: 1000, loss: 0 } };
@@ -92,7 +84,7 @@ export function scoreOfTerminal(terminal: Terminal): Score & { readonly bound: "
   };
 }
 
-/** Negates a number. A unary minus would turn 0 into -0. */
+/** A unary minus would turn 0 into -0. */
 function opposite(number: number): number {
   return 0 - number;
 }
@@ -106,7 +98,7 @@ interface SummaryInput {
   readonly turn: Color;
 }
 
-/** The lead in centipawns from which the summary calls a side slightly better, clearly better or winning. */
+/** The least leads, in centipawns, of these words. Stockfish scales its scores so that a lead of 100 wins half of the games. */
 const slightlyBetterCp = 25;
 const betterCp = 100;
 const winningCp = 300;
@@ -120,11 +112,7 @@ const draws: Record<Exclude<TerminalReason, "checkmate">, string> = {
   fivefold_repetition: "fivefold repetition",
 };
 
-/**
- * Summarizes a score in one or two sentences, for people and language models. A lead of less than 25 centipawns is equal, from 25
- * slightly better, from 100 clearly better, and from 300 winning. Stockfish scales its scores so that a lead of 100 wins half of
- * the games.
- */
+/** Summarizes a score in one or two sentences, for people and language models. */
 export function summarize(input: SummaryInput): string {
   const { score, bestMoveSan, terminal, turn } = input;
   if (terminal) {

@@ -4,28 +4,27 @@ import { legalUcisOf } from "./legal-moves.ts";
 import { explainMove, meaningOf, moveFromText, uciFromMove } from "./moves.ts";
 import type { Position } from "./position.ts";
 
-/** The moves that a request names, or an error for each text that names no legal move. */
 type SearchMovesReading =
-  /** The moves in UCI, as an engine expects them for the variant. Each move is listed once, in alphabetical order. */
+  /** The moves in UCI, as an engine expects them for the variant, each once and in alphabetical order. */
   | { readonly kind: "moves"; readonly ucis: readonly string[] }
   | {
       readonly kind: "violations";
       readonly violations: readonly SearchMoveViolation[];
-      /** The corrected spelling of all texts; set if each text can mean only one legal move. */
+      /** The spelling of all texts; set if each can mean only one legal move. */
       readonly spelled?: readonly string[];
     };
 
 interface SearchMoveViolation {
-  /** The index of the text among the moves to search, from 0. */
+  /** The index of the text, from 0. */
   readonly index: number;
   readonly message: string;
-  /** Moves that would be accepted, in UCI: the moves that the text may mean, or all legal moves if it means none. */
+  /** The moves in UCI that the text may mean, or all legal moves if it means none. */
   readonly legal: readonly string[];
 }
 
 /**
- * Reads the moves to search, in UCI or SAN. Lists each move once and in a fixed order, because Stockfish 19 searches moves in the
- * order in which they are named, and another order can give another result.
+ * Reads moves in UCI or SAN. The order is fixed, because Stockfish 19 searches moves in the order in which they are named, and
+ * another order can give another result.
  *
  * @param first the index of the first text in the request, for messages
  */

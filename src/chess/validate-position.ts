@@ -25,17 +25,15 @@ import { type FenPart, type FenProblem, maxFenCharacters, readFen } from "./read
 
 export { maxFenCharacters, standardStart } from "./read-fen.ts";
 
-/**
- * The number of moves that are played in one time slice, which takes about a quarter of a millisecond, two milliseconds at worst.
- */
+/** The number of moves in one time slice, a quarter of a millisecond, two milliseconds at worst. */
 export const movesAtOnce = 50;
 
-/** Validates a position and its moves. Only this module makes a `Position`, so no other code needs to check one. */
+/** Only this module makes a `Position`, so no other code needs to check one. */
 export function validatePosition(input: PositionInput): Validation {
   return inOneGo(validatePositionInSlices(input));
 }
 
-/** Validates as {@link validatePosition} does, and yields after each time slice while it plays many moves. */
+/** Validates as {@link validatePosition} does, and yields after each time slice. */
 export function* validatePositionInSlices(input: PositionInput): Generator<void, Validation> {
   const reading = readFen(input.fen, input.chess960);
   if (reading.kind === "problems") {
@@ -93,10 +91,7 @@ function violationOf(chess: Chess, text: string, index: number, chess960: boolea
   return violationOfMove(text, index, whyNotPlayed(chess, text, chess960), normalFen(chess, chess960));
 }
 
-/**
- * Returns the problem of a text that has more than a FEN: it names the first part that does not belong to the FEN. Undefined if
- * the strict reader has a better message.
- */
+/** Names the first part of a text that does not belong to its FEN. Undefined if the strict reader has a better message. */
 function problemOfPasted(text: string, fen: string): FenProblem | undefined {
   const written = text.trim();
   if (text.length > maxFenCharacters || /[^ -~]/.test(written) || written.startsWith(`${fen} moves`)) {
@@ -113,10 +108,7 @@ function problemOfPasted(text: string, fen: string): FenProblem | undefined {
   };
 }
 
-/**
- * Makes the `Position` of a board: finds by the rules of chess whether the game is over, and adds warnings about the clock. The
- * position keeps the board, so pass a board on which no more moves are played.
- */
+/** The position keeps the board, so pass a board on which no more moves are played. */
 export function positionFromBoard(
   chess: Chess,
   { root, moves, occurrences }: History,
@@ -168,7 +160,6 @@ type SetupValidation =
   | { kind: "chess"; chess: Chess; warnings: readonly Warning[] }
   | { kind: "problems"; problems: readonly FenProblem[] };
 
-/** The fields of a FEN that can be wrong in an illegal position. */
 interface SetupFields {
   readonly placement: FenPart;
   readonly turn: FenPart;
@@ -287,25 +278,15 @@ interface Outcome {
   readonly drawClaim: DrawClaim | undefined;
 }
 
-/**
- * The number of plies without a capture or pawn move after which a draw may be claimed (FIDE 9.3), and after which the game is
- * drawn (9.6.2).
- */
+/** The plies without a capture or pawn move after which a draw may be claimed (FIDE 9.3), and the game is drawn (9.6.2). */
 const claimablePlies = 100;
 const drawnPlies = 150;
 
-/**
- * The number of occurrences of a position after which a draw may be claimed (FIDE 9.2), and after which the game is drawn
- * (9.6.1).
- */
+/** The occurrences of a position after which a draw may be claimed (FIDE 9.2), and the game is drawn (9.6.1). */
 const claimableOccurrences = 3;
 const drawnOccurrences = 5;
 
-/**
- * Finds by the rules of chess whether the game is over. Checkmate comes before every draw.
- *
- * @param occurrences the number of times that the position has occurred, this time included
- */
+/** @param occurrences the number of times that the position has occurred, this time included */
 function findOutcome(chess: Chess, occurrences: number): Outcome {
   const legalMoveCount = legalMovesOf(chess).length;
   const terminal = terminalOf(chess, legalMoveCount, occurrences);

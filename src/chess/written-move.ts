@@ -1,10 +1,10 @@
 /** A move as people write it, without regard to a position. */
 interface WrittenMove {
-  /** The move as SAN or UCI spells it. A `b` at its beginning is a pawn or a bishop. */
+  /** The move in SAN or UCI. A `b` at its beginning is a pawn or a bishop. */
   readonly spelling: string;
   /** True if the text has pieces in lower case, squares in upper case, or castling without a dash. */
   readonly isCorrected: boolean;
-  /** The number of characters of the text that belong to the move. */
+  /** The number of characters of the text that were read. */
   readonly length: number;
 }
 
