@@ -2,25 +2,18 @@ import type { Color } from "../chess/position.ts";
 import { type ScoreValue, winPercentOfCp } from "../chess/score.ts";
 
 /**
- * The name of the formulas by which games are reviewed: those of Lichess in 2026. https://lichess.org/page/accuracy describes
- * them; their code is `eval.scala` of scalachess, and `AccuracyPercent.scala` and `AccuracyCP.scala` of lila. Centipawns are in
- * White's view unless another view is named; winning chances are from 0 to 100.
+ * The formulas of Lichess in 2026: https://lichess.org/page/accuracy, `eval.scala` of scalachess, and `AccuracyPercent.scala` and
+ * `AccuracyCP.scala` of lila. Centipawns are in White's view unless another view is named; winning chances are from 0 to 100.
  */
 export const reviewMethod = "lichess-2026";
 
 /** The evaluation that Lichess assumes for the standard start position, in centipawns. */
 export const standardStartCp = 15;
 
-/**
- * The largest score in reviews, in centipawns. Larger scores and mates count as this, so that a mate has winning chances of 97.54
- * and not 100.
- */
+/** The largest score in reviews, in centipawns. A mate counts as this, and so has winning chances of 97.54 and not 100. */
 const ceilingCp = 1000;
 
-/**
- * Converts a score to centipawns for the formulas of reviews, from −1000 to 1000. Do not call this for a game that is over by
- * mate.
- */
+/** Returns −1000 to 1000 centipawns. Do not call this for a game that is over by mate. */
 export function centipawnsOf(value: ScoreValue): number {
   const cp = value.kind === "cp" ? value.cp : value.mate > 0 ? ceilingCp : -ceilingCp;
   return Math.max(-ceilingCp, Math.min(ceilingCp, cp));
@@ -38,9 +31,8 @@ export function moveAccuracy(before: number, after: number): number {
 }
 
 /**
- * Returns the accuracy of both sides, 0 to 100; undefined unless both sides have moved. It is the average of two means over the
- * moves of a side: a mean that is weighted by how much the evaluation changes around each move, and the harmonic mean, which a
- * single bad move pulls down.
+ * Returns the accuracy of both sides, 0 to 100; undefined unless both have moved. It is the average of a mean that is weighted by
+ * how much the evaluation changes around each move, and the harmonic mean, which a single bad move pulls down.
  *
  * @param cps the evaluations before the first move and after each move, from −1000 to 1000 centipawns
  */
@@ -79,12 +71,11 @@ function accuracyOfSide(
   return (weighted + harmonic) / 2;
 }
 
-/** Returns the side that makes the move with this index. */
 function moverOf(index: number, firstMover: Color): Color {
   return (index % 2 === 0) === (firstMover === "white") ? "white" : "black";
 }
 
-/** Returns the arithmetic mean; undefined if the list is empty. */
+/** Returns the arithmetic mean; undefined for an empty list. */
 export function mean(numbers: readonly number[]): number | undefined {
   return numbers.length === 0 ? undefined : sum(numbers) / numbers.length;
 }
@@ -93,7 +84,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** Returns the standard deviation of a population. */
+/** Returns the standard deviation of a population, not of a sample. */
 function deviation(numbers: readonly number[]): number {
   const middle = mean(numbers) ?? 0;
   return Math.sqrt(sum(numbers.map((number) => (number - middle) ** 2)) / numbers.length);

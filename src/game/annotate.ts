@@ -8,19 +8,15 @@ import type { GameReview, MoveReview } from "./review.ts";
 
 const nagOf: Readonly<Record<Judgement, number>> = { mistake: 2, blunder: 4, inaccuracy: 6 };
 
-/**
- * Matches an `[%eval]` command. Its length is bounded, so that the search takes linear time in a comment with a thousand
- * unfinished commands.
- */
+/** Matches an `[%eval]` command. The bounded length makes the search linear in a comment with many unfinished commands. */
 const evaluation = /\[%eval\s[^\]]{1,32}\]\s?/g;
 
-/** The number of tokens that are written in one time slice, which takes less than a millisecond. */
+/** The number of tokens in one time slice, less than a millisecond. */
 const tokensAtOnce = 256;
 
 /**
- * Writes a game in PGN with its review: `[%eval]` after each move, and for each judged move a NAG, a comment and the line of the
- * best move. Replaces what an earlier analysis by Lichess or Kibitz has written. Keeps everything else of the PGN, and writes its
- * moves in proper SAN.
+ * Writes a game in PGN with `[%eval]` after each move, and for each judged move a NAG, a comment and the line of the best move.
+ * Replaces the same parts of an earlier analysis by Lichess or Kibitz, keeps everything else, and writes moves in proper SAN.
  */
 export function* annotate(game: Game, review: GameReview): Generator<void, string> {
   const tree = annotatedTree(game, review.moves);
@@ -42,7 +38,7 @@ export function* annotate(game: Game, review: GameReview): Generator<void, strin
   return text.join("");
 }
 
-/** Returns the tags of a game, and the tags that other programs need to set up its start position. */
+/** Adds the tags that other programs need to set up the start position. */
 function tagsOf({ tags, positions: [start] }: Game): ReadonlyMap<string, string> {
   const all = new Map(tags);
   const add = (name: string, value: string) => all.set(name, all.get(name) ?? value);
@@ -50,14 +46,14 @@ function tagsOf({ tags, positions: [start] }: Game): ReadonlyMap<string, string>
     add("FEN", start.fen);
     add("SetUp", "1");
   }
-  // Write the name Chess960, because other programs know few of the other names of this variant.
+  // Other programs know few of the other names of this variant.
   if (start?.chess960 && !/^(?:chess ?960|fischerr?andom|fischer random)$/i.test(all.get("Variant") ?? "")) {
     all.set("Variant", "Chess960");
   }
   return all;
 }
 
-/** Makes the tree of the annotated game. It shares the variations of the tree of the original game. */
+/** The new tree shares the variations of the original one. */
 function annotatedTree(game: Game, moves: readonly MoveReview[]): GameTree<PgnNodeData> {
   const root = new Node<PgnNodeData>();
   let from: Node<PgnNodeData> = game.tree.moves;
@@ -105,12 +101,12 @@ function annotated(data: PgnNodeData, move: MoveReview, mates: boolean): PgnNode
   };
 }
 
-/** True if a NAG judges a move: `!`, `?`, `!!`, `??`, `!?` and `?!` are $1 to $6. */
+/** The glyphs `!`, `?`, `!!`, `??`, `!?` and `?!` are $1 to $6. */
 function judgesMove(nag: number): boolean {
   return nag >= 1 && nag <= 6;
 }
 
-/** Writes an evaluation as an `[%eval]` command does: in White's view, in pawns or as a mate in moves. */
+/** Writes a score as `[%eval]` has it: in White's view, in pawns or as a mate in moves. */
 function evaluationText(value: ScoreValue): string {
   return value.kind === "cp" ? (value.cp / 100).toFixed(2) : `#${value.mate}`;
 }
@@ -120,10 +116,7 @@ function beginsWith(variation: ChildNode<PgnNodeData>, line: readonly string[]):
   return line.every((san, index) => san === sans[index]);
 }
 
-/**
- * Yields the tokens of the moves, variations and comments. The recursion is safe, because variations are nested a hundred deep at
- * most.
- */
+/** The recursion is safe, because variations are nested a hundred deep at most. */
 function* tokensOf(tree: GameTree<PgnNodeData>, startFen: string): Generator<string, void> {
   const [, turn, , , , fullmoves] = startFen.split(" ");
   const startPly = (Number(fullmoves) - 1) * 2 + (turn === "b" ? 1 : 0);

@@ -9,22 +9,16 @@ export interface Opening {
   readonly ply: number;
 }
 
-/** Finds the names of openings in the table of lichess-org/chess-openings. */
 export interface Openings {
   /**
-   * Returns the opening of a game: the name of its last position that has a name, however the moves were ordered. Undefined if no
-   * position has a name, or if the game is Chess960.
+   * Returns the name of the last position that has one, however the moves were ordered. Undefined for Chess960.
    *
    * @param positions the positions of the game, the start first
    */
   find(positions: readonly Position[]): Opening | undefined;
 }
 
-/**
- * Makes {@link Openings} from their table.
- *
- * @param rows the rows of `gen/openings.json`, written as `key;eco name`
- */
+/** @param rows the rows of `gen/openings.json`, written as `key;eco name` */
 export function openingsFrom(rows: readonly string[]): Openings {
   const names = new Map(
     rows.map((row) => {

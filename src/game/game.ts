@@ -24,19 +24,17 @@ import {
 } from "./read-pgn.ts";
 import type { Result } from "./read-word.ts";
 
-/** A game that has been played to its end, so that all its moves are legal. */
+/** A game that has been played, so all its moves are legal. */
 export interface Game {
-  /** The tags of the PGN, in its order; empty if the game was sent as moves. */
+  /** The tags in the order of the PGN; empty if the game was sent as moves. */
   readonly tags: ReadonlyMap<string, string>;
-  /** The position before the first move and the position after each move: one more than there are moves. */
+  /** The start, and the position after each move. */
   readonly positions: readonly Position[];
-  /** The moves of the main line, at least one. */
   readonly moves: readonly MoveDescription[];
-  /** The mover's clock after each move, in milliseconds; undefined if the PGN does not have it. */
+  /** The mover's clock after each move, in milliseconds. */
   readonly clocksMs: readonly (number | undefined)[];
-  /** The tree of the PGN: its moves, comments, variations and NAGs. */
   readonly tree: GameTree<PgnNodeData>;
-  /** The result in the PGN, or the result by the rules of chess if the PGN has none. */
+  /** The result in the PGN, or else by the rules of chess. */
   readonly result: Result;
   /** Warnings about corrections of the text and of the start position. */
   readonly warnings: readonly Warning[];
@@ -45,7 +43,7 @@ export interface Game {
 type MovesOfGame = Pick<PositionInput, "fen" | "moves">;
 
 /**
- * Plays moves in UCI or SAN from a position, on one board. The game is Chess960 if its castling rights exist in Chess960 only.
+ * Plays moves in UCI or SAN. The game is Chess960 if its castling rights exist in Chess960 only.
  *
  * @throws KibitzError for the fields `fen` and `moves`
  */
@@ -55,7 +53,7 @@ export function* playMoves(
 ): Generator<void, PlayedGame> {
   const validation = yield* validateStart(fen, moves);
   if (validation.kind === "violations") {
-    // Validate again with the moves, so that the suggestion has them too.
+    // The suggestion has the moves, too.
     const whole = yield* validatePositionInSlices({ fen, moves, chess960: false });
     throw errorFromPositionViolations(whole.kind === "violations" ? whole : validation);
   }
@@ -78,8 +76,6 @@ export function* playMoves(
 }
 
 /**
- * Plays the game of a PGN on one board.
- *
  * @throws KibitzError for the field `pgn`: `illegal_move`, with the game up to that move as a suggestion; `invalid_fen` or
  * `illegal_position` for the tag FEN; `invalid_pgn` for contradictory move numbers
  */
@@ -123,15 +119,15 @@ export function* playPgn(pgn: PgnGame, onPosition?: OnPosition): Generator<void,
 }
 
 interface PlayedPgn extends PlayedGame {
-  /** The game as it was read, but without a last `0-0` that is the result of a double forfeit. */
+  /** The game without a last `0-0` that is the result of a double forfeit. */
   readonly pgn: PgnGame;
   /** Warnings about corrections of the text and of the start position. */
   readonly warnings: readonly Warning[];
 }
 
 /**
- * Returns the legal move that a PGN writes. Reads `bc4` as a bishop's move if no pawn can go there. Rejects `N f6` if a knight
- * can go there, because `N` may also be the sign of a novelty.
+ * Reads `bc4` as a bishop's move if no pawn can go there. Rejects `N f6` if a knight can go there, because `N` may also be the
+ * sign of a novelty.
  */
 export function moveOfPgn(chess: Chess, written: string): LegalMove | undefined {
   const text = written.replace("N ", "");
@@ -141,7 +137,7 @@ export function moveOfPgn(chess: Chess, written: string): LegalMove | undefined 
   return moveFromText(chess, text) ?? meaningOf(chess, text)?.move;
 }
 
-/** Plays at least one move as {@link playMoves} does, and keeps all positions. */
+/** Plays at least one move, and keeps all positions. */
 export function* gameFromMoves(input: MovesOfGame): Generator<void, Game> {
   const after: Position[] = [];
   const { start, moves, last } = yield* playMoves(input, (position) => after.push(position));
@@ -156,7 +152,7 @@ export function* gameFromMoves(input: MovesOfGame): Generator<void, Game> {
   return { tags: new Map(), positions: [start, ...after], moves, clocksMs, tree, result, warnings };
 }
 
-/** Plays a PGN as {@link playPgn} does, and keeps all positions. */
+/** Plays a PGN, and keeps all positions. */
 export function* gameFromPgn(sent: PgnGame): Generator<void, Game> {
   const after: Position[] = [];
   const played = yield* playPgn(sent, (position) => after.push(position));
@@ -224,9 +220,8 @@ function* startOf(pgn: PgnGame): Generator<void, { start: Position; warnings: re
 }
 
 /**
- * Validates the start position of a game, and finds out whether it is Chess960, because many programs do not name that variant.
- * If castling rights do not fit standard chess, the game is Chess960 if a back rank is a start of Chess960, or if a castling move
- * needs these rights.
+ * Finds out whether a game is Chess960, because many programs do not say it. If castling rights do not fit standard chess, it is
+ * Chess960 if a back rank is a start of it, or if a castling move needs these rights.
  */
 function* validateStart(
   fen: string,
@@ -269,8 +264,7 @@ function lostRights({ warnings }: Position): Warning | undefined {
 }
 
 /**
- * Returns the end of the error message for an illegal castling move: the reason why the start position does not have the right.
- * Empty for other moves.
+ * Returns the reason why the start position lacks the right, for the message of an illegal castling move. Empty for other moves.
  */
 function removedRights(start: Position, text: string): string {
   const lost = lostRights(start);
@@ -278,10 +272,7 @@ function removedRights(start: Position, text: string): string {
   return lost && isCastling ? ` (${lost.message.replace(/\.$/, "")})` : "";
 }
 
-/**
- * True if a warning is about a correction. The others are about the clock of a FEN, and of no use for a game, whose moves are
- * known.
- */
+/** The other warnings are about the clock of a FEN, and of no use for a game, whose moves are known. */
 function isCorrection({ code }: Warning): boolean {
   return code !== "no_history" && code !== "fifty_move_horizon";
 }
@@ -291,13 +282,13 @@ interface WrongNumber {
   readonly move: WrittenMove;
   /** The error message: the rest of a sentence that begins with the move. */
   readonly why: string;
-  /** True if the dots after the number announce a move of the other side. */
+  /** True if the dots of the number announce a move of the other side. */
   readonly isTurn: boolean;
 }
 
 /**
- * Finds the first move whose number shows that moves are missing, or that two games have run together. If a game begins with a
- * FEN, any first number is accepted, because many programs count from 1.
+ * Finds the first number that shows that moves are missing, or that two games have run together. If a game begins with a FEN, any
+ * first number is accepted, because many programs count from 1.
  */
 function wrongNumberIn({ source, tags, moves }: PgnGame, { turn }: Position): WrongNumber | undefined {
   const blackFirst = turn === "black" ? 1 : 0;
@@ -337,5 +328,5 @@ function clockOf(comments: readonly string[] = []): number | undefined {
   return Math.round((Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds.replace(",", "."))) * 1000);
 }
 
-/** Matches a `[%clk]` command. If it has only two numbers, they are minutes and seconds. */
+/** If a `[%clk]` command has only two numbers, they are minutes and seconds. */
 const clock = /\[%clk\s{1,8}(?:(\d{1,5}):)?(\d{1,3}):(\d{1,2}(?:[.,]\d{0,9})?)\s{0,8}\]/g;

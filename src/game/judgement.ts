@@ -6,7 +6,7 @@ export type Judgement = "inaccuracy" | "mistake" | "blunder";
 /** The judgement of a bad move by the rules of Lichess: `Advice.scala` of lila. */
 interface Advice {
   readonly judgement: Judgement;
-  /** The beginning of the comment on the move: `Inaccuracy`, or what happened to a forced mate. */
+  /** The beginning of the comment: `Inaccuracy`, or what happened to a forced mate. */
   readonly comment: string;
 }
 
@@ -16,10 +16,7 @@ const names: Readonly<Record<Judgement, string>> = {
   blunder: "Blunder",
 };
 
-/**
- * Judges a move by the scores before and after it, which are in White's view. Undefined if the move is not bad. Do not call this
- * for a move that ends the game by mate.
- */
+/** Judges a move by scores in White's view; undefined if it is not bad. Do not call this for a move that mates. */
 export function adviseOn(before: ScoreValue, after: ScoreValue, mover: Color): Advice | undefined {
   const previous = viewOf(before, mover);
   const next = viewOf(after, mover);
@@ -42,11 +39,7 @@ function judgementOfLoss(loss: number): Judgement | undefined {
   return loss >= 0.3 ? "blunder" : loss >= 0.2 ? "mistake" : loss >= 0.1 ? "inaccuracy" : undefined;
 }
 
-/**
- * Judges a move that lost or allowed a forced mate.
- *
- * @param cp the lead in centipawns of the side that lost or got the mate, by the score without the mate
- */
+/** @param cp the lead of the side that lost or got the mate, in centipawns, by the score without the mate */
 function judgementOfMate(cp: number): Judgement {
   return cp > 999 ? "inaccuracy" : cp > 700 ? "mistake" : "blunder";
 }

@@ -1,16 +1,15 @@
 import type { ChildNode, PgnNodeData } from "chessops/pgn";
 
-/** The judgement of a move that an earlier analysis, by Lichess or by Kibitz, has written into a PGN. */
+/** A judgement that Lichess or Kibitz has written into a PGN. */
 interface OldJudgement {
-  /** The part of the comment that is the judgement. */
   readonly text: string;
-  /** The NAGs that the analysis may have written with the judgement. */
+  /** The NAGs that may have been written with the judgement. */
   readonly nags: readonly number[];
-  /** The best move in SAN. The analysis has also written a variation that begins with it. */
+  /** The best move in SAN. A variation that begins with it was written, too. */
   readonly best: string | undefined;
 }
 
-/** The NAG that belongs to each judgement. The judgement of a lost or allowed forced mate may have any of the three. */
+/** The NAG of each judgement. A lost or allowed forced mate may have any of the three. */
 const nagsOf: Readonly<Record<string, readonly number[]>> = { Inaccuracy: [6], Mistake: [2], Blunder: [4] };
 const anyNag = [2, 4, 6];
 
@@ -21,27 +20,17 @@ const san = String.raw`([a-hKQRBNO][\w=+#-]{1,9})`;
 const best = ` (?:${san} was best|(?:The best|Best) move was ${san})\\.`;
 
 /**
- * Matches a judgement with scores, such as `(0.36 → -0.36) Inaccuracy.`, anywhere in a comment: people do not write the scores
- * before and after a move.
+ * Matches a judgement with scores, `(0.36 → -0.36) Inaccuracy.`, anywhere in a comment, because people do not write both scores.
  */
 const scored = new RegExp(`\\((?:${score} → )?${score}\\) ${verdict}(?:${best})?`);
 
-/**
- * Matches a judgement without scores only if it names the best move and is the whole comment, because people write `Mistake.`
- * too.
- */
+/** Matches a judgement without scores only if it names the best move and is the whole comment: people write `Mistake.`, too. */
 const alone = new RegExp(`^${verdict}${best}$`);
 
-/**
- * Matches a command such as `[%clk]`. Its length is bounded, so that the search takes linear time in a comment with a thousand
- * unfinished commands.
- */
+/** Matches a command such as `[%clk]`. The bounded length makes the search linear. */
 const commands = /\[%[^\]]{1,64}\]/g;
 
-/**
- * Removes the judgements of earlier analyses from the data of a move. If a judgement equals the new comment, `current`, its NAG
- * stays.
- */
+/** If a judgement equals the new comment, `current`, its NAG stays. */
 export function withoutJudgements(
   data: PgnNodeData,
   current: string | undefined,
@@ -63,7 +52,7 @@ export function withoutJudgements(
   };
 }
 
-/** Returns a comment without the judgement of an earlier analysis; empty if the comment has nothing else. */
+/** Returns a comment without its judgement; empty if it has nothing else. */
 export function withoutJudgement(comment: string, judgement = judgementIn(comment)): string {
   return judgement ? comment.replace(judgement.text, "").replaceAll(/ {2,}/g, " ").trim() : comment;
 }
@@ -78,8 +67,8 @@ function judgementIn(comment: string): OldJudgement | undefined {
 }
 
 /**
- * Returns the variations without the lines that came with judgements. The line of a judgement is the last variation that begins
- * with its best move and has nothing but moves, because Lichess and Kibitz write only moves into such a line.
+ * Removes the line of each judgement: the last variation that begins with its best move and has nothing but moves, because
+ * Lichess and Kibitz write only moves into such a line.
  */
 export function withoutLines(
   variations: readonly ChildNode<PgnNodeData>[],

@@ -7,8 +7,8 @@ import { movesMax, readPgn, suggestionMaxCharacters } from "./read-pgn.ts";
 import { otherLetterIn, readWord } from "./read-word.ts";
 
 /**
- * The letters of king, queen, rook, bishop and knight in other languages. Most languages share letters, and some use a letter for
- * different pieces: S is a knight in German and Polish, and a bishop in Czech.
+ * King, queen, rook, bishop and knight in other languages. Some letters mean different pieces: S is a knight in German and
+ * Polish, and a bishop in Czech.
  */
 const languages: readonly (readonly [name: string, letters: readonly string[]])[] = [
   ["German", [..."KDTLS"]],
@@ -31,23 +31,21 @@ const languages: readonly (readonly [name: string, letters: readonly string[]])[
 ];
 const english = "KQRBN";
 
-/** Matches the letter or letters of a piece, before its squares or after a promotion. */
+/** Matches the letters of a piece, before its squares or after a promotion. */
 const pieceLetter =
   /(?<!\p{L})(?:Кр|\p{Lu})(?=[a-h]?[1-8]?[-x:]?[a-h][1-8])|(?<=[a-h][18][=/]?)\p{Lu}(?!\p{L})/gu;
 
-/** The number of words that are read in one time slice. */
 const wordsAtOnce = 100;
 
 interface InEnglish {
-  /** The PGN with English letters. Its offsets are the same as before. */
+  /** The PGN with English letters and the same offsets. */
   readonly source: PgnSource;
   readonly warning: Warning;
 }
 
 /**
- * Translates the letters of the pieces into English if a game was rejected because of such a letter. Undefined unless all letters
- * belong to one language and all moves are legal, because a letter is ambiguous: R is a rook in English and a king in French.
- * Also undefined if two languages give two different legal games.
+ * Translates the letters of pieces if a game was rejected because of one. Undefined unless all letters belong to one language,
+ * all moves are legal, and no other language gives a different legal game: R is a rook in English and a king in French.
  *
  * @param thrown the error of the game
  * @param end the end of the game, if another game follows in the text
@@ -80,7 +78,7 @@ export function* inEnglish(
   return { source: { ...source, text }, warning: pgnCorrected(source, { message, ...place }) };
 }
 
-/** Returns the error of a game, with the game in English letters as a suggestion if {@link inEnglish} can translate it. */
+/** Adds the game in English letters to an error as a suggestion, if {@link inEnglish} can translate it. */
 export function* suggestEnglish(thrown: unknown, source: PgnSource, end?: number): Generator<void, unknown> {
   if (source.text.length > suggestionMaxCharacters) {
     return thrown;
@@ -93,10 +91,7 @@ export function* suggestEnglish(thrown: unknown, source: PgnSource, end?: number
     : thrown;
 }
 
-/**
- * Translates the letters of one language. Undefined if a word has no meaning in this language, or if there are more moves than
- * one game may have.
- */
+/** Returns undefined if a word has no meaning in this language, or if there are more moves than one game may have. */
 function* translated(text: string, letters: readonly string[]): Generator<void, string | undefined> {
   const scanner = createScanner(text);
   const parts: string[] = [];

@@ -2,44 +2,42 @@ import type { Warning } from "../chess/position.ts";
 import { errorFromViolations, type KibitzError, type Violation } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 
-/** The text of one game in PGN, and its place in the file that it was taken from. */
+/** One game in PGN, and its place if it comes from a file of games. */
 export interface PgnSource {
   readonly text: string;
-  /** The place of the game in a file; set if the game comes from a file of games. */
   readonly file?: {
     /** The number of the game in the file, from 1. */
     readonly game: number;
-    /** The offset of the game's first character in the file, in UTF-16 units. */
+    /** The offset of the game in the file, in UTF-16 units. */
     readonly offset: number;
-    /** The line of the game's first character in the file, from 1. */
+    /** The first line of the game in the file, from 1. */
     readonly line: number;
   };
 }
 
 export interface PgnViolation {
   readonly code: "invalid_pgn" | "illegal_move" | "invalid_fen" | "illegal_position" | "out_of_range";
-  /** The message: a sentence without its full stop, because the place is appended. */
+  /** The message is a sentence without its full stop, because the place is appended. */
   readonly message: string;
-  /** The wrong part of the text, which is at `offset`. */
   readonly token: string;
   /** The offset of the error in `PgnSource.text`, in UTF-16 units. */
   readonly offset: number;
-  /** The number of the main-line move that is wrong, or of the next main-line move, in plies from 1. */
+  /** The main-line move that is wrong or comes next, in plies from 1. */
   readonly ply: number;
   /** A PGN that would be accepted. */
   readonly suggestion?: string | undefined;
-  /** The FEN of the position before an illegal move. */
+  /** The FEN before an illegal move. */
   readonly fen?: string;
 }
 
-/** Returns advice for a text with several games, as the rest of a sentence. */
+/** Returns advice on texts with several games, as the rest of a sentence. */
 export function howToSendMany({ file }: PgnSource): string {
   return file === undefined
     ? "send one game; for files with several games use `kibitz review`"
     : 'in a file of several games, each game begins with its tags, such as [Event "…"], on a line of their own';
 }
 
-/** Finds the line and column of an error in a PGN, and describes its place for a message. */
+/** Finds the line and column of an error, from 1. */
 function placeOf(source: PgnSource, { offset, ply }: Pick<PgnViolation, "offset" | "ply">) {
   const { text } = source;
   const { game, line: firstLine = 1 } = source.file ?? {};
@@ -60,7 +58,7 @@ function placeOf(source: PgnSource, { offset, ply }: Pick<PgnViolation, "offset"
   };
 }
 
-/** Makes the warning that a text was corrected: it was read in another way than it is written. */
+/** Warns that a text was read in another way than it is written. */
 export function pgnCorrected(
   source: PgnSource,
   violation: Pick<PgnViolation, "message" | "offset" | "ply">,
@@ -72,7 +70,6 @@ export function pgnCorrected(
   };
 }
 
-/** Makes the error for a game that cannot be read, with the place of the error. */
 export function pgnError(source: PgnSource, violation: PgnViolation): KibitzError {
   const { code, message, token, offset, ply, suggestion, fen } = violation;
   const { game, offset: before = 0 } = source.file ?? {};

@@ -1,40 +1,36 @@
 import { readWord, resultOf, type WordToken, whyNoWord } from "./read-word.ts";
 
-/** A token of a PGN. `offset` is in UTF-16 units from the beginning of the text. */
+/** A token of a PGN. Its offset is in UTF-16 units from the beginning of the text. */
 export type Token = { readonly offset: number } & (
   | (WordToken & { readonly text: string })
   | { readonly kind: "tag"; readonly name: string; readonly value: string }
-  /** A comment, without its braces and one space beside each. */
+  /** A comment without its braces and one space beside each. */
   | { readonly kind: "comment"; readonly comment: string }
   | { readonly kind: "open" | "close" }
-  /** Text that is no token of PGN. `why` is the error message: the rest of a sentence that begins with the text. */
+  /** Text that is no token. `why` is the rest of a sentence that begins with the text. */
   | { readonly kind: "unexpected"; readonly text: string; readonly why: string }
 );
 
-/** The character that ends a file in DOS. It counts as a blank if a blank, a tag or the end of the text follows. */
+/** The end of a file in DOS. It is a blank if a blank, a tag or the end of the text follows. */
 const endOfFile = "\u001a";
-/** Matches invisible characters: blanks, and characters without width. */
+/** Matches blanks, and characters without width. */
 const blank = new RegExp(`(?:[\\s\\u200b-\\u200d\\u2060]|${endOfFile}(?=[\\s${endOfFile}[]|$))+`, "y");
 const word = new RegExp(`${endOfFile}|[^\\s\\u200b-\\u200d\\u2060${endOfFile}{}();]+`, "y");
 /** Matches a result with blanks around its dash, such as `1/2 - 1/2`. */
 const spacedResult =
   /(?:[01½]|1\/2|0[.,]5)(?:\s{1,3}[-‐-―−:]\s{0,3}|[-‐-―−:]\s{1,3})(?:[01½]|1\/2|0[.,]5)(?=[\s;{}()]|$)/y;
-/** The quotation marks that may enclose the value of a tag, because word processors change straight ones. */
+/** Word processors change the straight quotation marks of tags. */
 export const quotes = "\"“”„‟″«»‹›'‘’‚`";
 const tagName = new RegExp(`\\[[ \\t]*([A-Za-z0-9][A-Za-z0-9_+#=:-]{0,63})[ \\t]*([${quotes}])`, "y");
-/** Matches the end of a tag, or of its line. */
 const tagEnd = new RegExp(`[\\n\\r]|[${quotes}][ \\t]*\\]`, "g");
 
-/** Matches the end of a line. In files of old Macs, a carriage return alone ends a line. */
+/** A carriage return alone ends a line in files of old Macs. */
 const lineBreak = /[\n\r]/g;
 
-/** The longest tag that is read, in characters. */
+/** The longest tag, in characters. */
 const tagMaxCharacters = 4096;
 
-/**
- * Splits the text of a PGN into tokens. Skips only blanks, and lines that begin with `%`, because PGN reserves such lines for
- * other programs. Text that is no token of PGN becomes a token of the kind `unexpected`.
- */
+/** Skips only blanks, and lines that begin with `%`, because PGN reserves them for other programs. */
 export function createScanner(text: string): { read(): readonly Token[] | undefined } {
   let at = 0;
   /** True if only blanks or tags come before `at` on its line. */
@@ -57,7 +53,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     }
     const start = offset + opening.length;
     tagEnd.lastIndex = start;
-    // A quotation mark that does not end the tag is part of the value, although it should be escaped.
+    // An unescaped quotation mark that does not end the tag belongs to the value.
     let written: string | undefined;
     for (let end = tagEnd.exec(text); end !== null; end = tagEnd.exec(text)) {
       const [mark] = end;
@@ -82,7 +78,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     };
   }
 
-  /** Returns the offset of the end of the line, or of the longest tag if the line is longer. */
+  /** Returns the end of the line, or of the longest tag if that comes first. */
   function endOfTagLine(offset: number): number {
     return offset + endOfLine(text.slice(offset, offset + tagMaxCharacters), 0);
   }
@@ -102,7 +98,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     return { kind: "comment", offset, comment };
   }
 
-  /** Reads a comment from `;` to the end of the line. Replaces each `}`, because a comment in braces cannot contain one. */
+  /** Reads a comment to the end of the line. Replaces each `}`, because a comment in braces cannot contain one. */
   function readLineComment(): Token {
     const offset = at;
     at = endOfLine(text, offset);
@@ -110,7 +106,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     return { kind: "comment", offset, comment: comment.replaceAll("}", ")") };
   }
 
-  /** Reads the tokens of a word; none if the word has no meaning, such as `e.p.`. */
+  /** Returns nothing for a word without meaning, such as `e.p.`. */
   function readTokens(): readonly Token[] {
     const offset = at;
     spacedResult.lastIndex = at;
@@ -130,10 +126,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     );
   }
 
-  /**
-   * Returns the next token, or all tokens of the next word; an empty list for a line that is skipped, and undefined at the end of
-   * the text.
-   */
+  /** Returns the next token, or all tokens of a word; nothing for a skipped line, and undefined at the end. */
   function read(): readonly Token[] | undefined {
     skipBlanks();
     if (text[at] === "%" && /[\n\r\ufeff]/.test(text[at - 1] ?? "\n")) {
@@ -184,7 +177,7 @@ function endOfLine(text: string, from: number): number {
   return lineBreak.exec(text)?.index ?? text.length;
 }
 
-/** Returns the value of a tag without its escapes. Some programs also escape the quotation mark that ends the tag. */
+/** Some programs also escape the quotation mark that ends a tag. */
 function tagValue(written: string): string {
   const last = isEscaped(written, written.length) && written.includes('\\"') ? -1 : undefined;
   return written.slice(0, last).replaceAll(/\\(["\\])/g, "$1");

@@ -1,11 +1,11 @@
 export type Phase = "opening" | "middlegame" | "endgame";
 
 /**
- * Divides a game into phases as Lichess does (`Divider.scala` of scalachess): the middlegame begins when at most ten
- * pieces other than kings and pawns are left, a side has fewer than four pieces on its back rank (king included), or the sides are
- * mixed up; the endgame begins when at most six such pieces are left. A game never returns to an earlier phase.
+ * Divides a game as `Divider.scala` of scalachess: the middlegame begins when at most ten pieces other than kings and pawns are
+ * left, a side has fewer than four pieces on its back rank, or the sides are mixed up; the endgame when at most six such pieces
+ * are left.
  *
- * @returns a function that takes the FEN of each position in the order of the game, and returns its phase
+ * @returns a function that takes the FEN of each position in the order of the game
  */
 export function createDivider(): (fen: string) => Phase {
   let phase: Phase = "opening";
@@ -23,9 +23,9 @@ export function createDivider(): (fen: string) => Phase {
 }
 
 interface Board {
-  /** The number of pieces of both sides, without kings and pawns. */
+  /** Pieces of both sides, without kings and pawns. */
   readonly pieces: number;
-  /** The eight ranks from White's side, each with the letter of a piece or a space for every square. */
+  /** The ranks from White's side, each with a letter or a space for every square. */
   readonly ranks: readonly string[];
 }
 
@@ -49,7 +49,7 @@ function count(squares: string | undefined, side: RegExp): number {
   return squares?.match(side)?.length ?? 0;
 }
 
-/** Measures how close the sides are to each other: the sum of the points of all blocks of two by two squares. */
+/** Adds the points of all blocks of two by two squares: how close the sides are to each other. */
 function mixedness(ranks: readonly string[]): number {
   let sum = 0;
   for (let y = 0; y < 7; y++) {
@@ -61,11 +61,7 @@ function mixedness(ranks: readonly string[]): number {
   return sum;
 }
 
-/**
- * Returns the points of a block of two by two squares, by the number of white and black pieces in it.
- *
- * @param y the lower rank of the block, from 1 on White's side
- */
+/** @param y the lower rank of the block, from 1 on White's side */
 function pointsOf(whites: number, blacks: number, y: number): number {
   switch (`${whites}${blacks}`) {
     case "01":

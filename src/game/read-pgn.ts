@@ -13,15 +13,12 @@ export interface PgnGame {
   readonly source: PgnSource;
   /** The tags by name, in the order of the text. */
   readonly tags: ReadonlyMap<string, PgnTag>;
-  /** The moves of the main line, at least one. */
   readonly moves: readonly WrittenMove[];
-  /** Everything but the tags: moves, variations, comments and NAGs. */
   readonly tree: Game<PgnNodeData>;
-  /** The result that the text has after the moves; undefined if there is none. */
+  /** The result after the moves; undefined if there is none. */
   readonly result: Result | undefined;
-  /** True if the last move is `0-0`. If this castling is not legal, it is the result of a double forfeit. */
+  /** True if the last move is `0-0`: if it is not legal, it is the result of a double forfeit. */
   readonly mayForfeit: boolean;
-  /** Warnings about corrections of the text. */
   readonly warnings: readonly Warning[];
 }
 
@@ -31,67 +28,58 @@ interface PgnTag {
 }
 
 export interface WrittenMove {
-  /** The move as the text writes it. */
   readonly text: string;
-  /** The move in a form that chessops reads: SAN or UCI, or `--` for a null move. */
+  /** The move in SAN or UCI, or `--` for a null move. */
   readonly san: string;
   readonly offset: number;
-  /** The number in front of the move; undefined if there is none. */
   readonly number: MoveNumber | undefined;
-  /** The offset of the move number, or of the move if it has no number. */
+  /** The offset of the move number, or else of the move. */
   readonly begins: number;
-  /** True if the move directly follows an `N` by itself, which is the sign of a novelty or the letter of a knight. */
+  /** True if an `N` stands before the move: the sign of a novelty, or the letter of a knight. */
   readonly isAfterN: boolean;
 }
 
-/** The longest text of one game that is read, in characters. */
+/** The longest game, in characters. */
 export const gameMaxCharacters = 1024 * 1024;
 
-/** The largest number of moves in one game, the main line and the variations together. */
+/** The most moves in one game, variations included. */
 export const movesMax = 5000;
 
-/** The largest number of tags in one game: more than any program writes. */
+/** The most tags in one game: more than any program writes. */
 const tagsMax = 200;
 
-/** The largest number of nested variations: more than people can follow. */
+/** The most nested variations: more than people can follow. */
 const nestingMax = 100;
 
-/**
- * The tags that decide how a game is read. Their names may be in upper or lower case and may contain signs, because people write
- * `[fen "…"]`, `[FEN: "…"]` and `[Set-Up "1"]`.
- */
+/** The tags that decide how a game is read. People also write `[fen "…"]`, `[FEN: "…"]` and `[Set-Up "1"]`. */
 const decisiveTags = new Map(["FEN", "SetUp", "Variant", "Result"].map((name) => [name.toLowerCase(), name]));
 
-/** Matches the value of the tag Result if both sides forfeited. */
+/** Matches the tag Result if both sides forfeited. */
 const doubleForfeit = /^\s*[0-]\s*[-:‐-―−/]\s*[0-]\s*$/u;
 
-/** The largest number of corrections that are reported for one game. */
+/** The most corrections that are reported for one game. */
 export const warningsMax = 10;
 
-/** The longest text that is sent back as a suggestion, in characters. */
+/** The longest text that is suggested, in characters. */
 export const suggestionMaxCharacters = 64 * 1024;
 
-/** The number of words that are read in one time slice, which takes about a third of a millisecond. */
+/** The number of words in one time slice, a third of a millisecond. */
 const tokensAtOnce = 100;
 
-/** The main line or a variation, while it is read. */
 interface Line {
   readonly offset: number;
-  /**
-   * The node before the last move of the line, to which a variation of that move is attached. If the line has no move yet, its
-   * first move is attached there.
-   */
+  /** The node to which a variation of the last move is attached, or the first move if there is none yet. */
   parent: Node<PgnNodeData>;
   last: ChildNode<PgnNodeData> | undefined;
-  /** The comments before the first move of the line. */
+  /** Comments before the first move. */
   readonly comments: string[];
 }
 
-/** The beginning of the error message for a game without moves, such as a forfeited one. */
+/** The error message for a game without moves, such as a forfeited one. */
 export const noMoves = "There are no moves";
 
 /**
- * Returns the text of a game before a move, to suggest a shorter game. Undefined if that text is too long or has no move.
+ * Returns the game before a move as a suggestion. Undefined if that is too long or has no move.
  *
  * @param ply the number of the move in plies, from 1
  */
@@ -104,7 +92,7 @@ export function textBefore(
 }
 
 /**
- * Reads the PGN of one game, up to the first ply or move too many. Skips nothing: a word that is no token of PGN is an error.
+ * Reads one game, up to the first ply or move too many. A word that is no token of PGN is an error.
  *
  * @param end the end of the game, if another game follows in the text
  * @throws KibitzError `invalid_pgn`, with the place of the first error; `out_of_range` if the game has more than {@link pliesMax}
@@ -134,7 +122,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
   const warn = (message: string, offset: number) => {
     if (warnings.length < warningsMax) {
       warnings.push(pgnCorrected(source, { message, offset, ply: moves.length + 1 }));
-      // End the time slice here, because the text was read from its beginning to find the place.
+      // Finding the place read the text from its beginning, so the time slice ends.
       left = 1;
     }
   };
@@ -149,9 +137,9 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     const decisive = decisiveTags.get(written.toLowerCase().replaceAll(/[_+#=:-]/g, ""));
     const name = decisive ?? written;
     const spelled = name === "Result" ? resultOf(text) : undefined;
-    // If moves stand behind the FEN, ignore them: they are not moves of this game.
+    // Moves behind the FEN are not moves of this game: `readPastedFen` refuses them.
     const pasted = name === "FEN" ? readPastedFen(text, ["behind"])?.fen : undefined;
-    // Keep other spellings of `*` unchanged: they may mean a double forfeit, for which PGN has no result.
+    // Other spellings of `*` may mean a double forfeit, for which PGN has no result.
     const value = pasted ?? (spelled === undefined || spelled === "*" ? text : spelled);
     if (decisive !== undefined && name !== "Result" && /^[\s?-]*$/.test(value)) {
       // Some programs write an empty value for the standard start.
@@ -238,7 +226,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     lines.pop();
     line = parent;
     if (last === undefined) {
-      // The variation has no moves: some programs put remarks about a move into brackets and braces.
+      // Some programs put remarks about a move into brackets and braces.
       comments.forEach(addComment);
     }
     forgetNumber();
@@ -283,7 +271,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     resultAt ??= offset;
   }
 
-  /** Rejects an unsupported variant. Called before the first move is read, because its moves may look illegal. */
+  /** Called before the first move is read, because the moves of another variant may look illegal. */
   function checkVariant(): void {
     const variant = tags.get("Variant");
     if (variant !== undefined && variantOf(variant.value) === undefined) {
@@ -370,7 +358,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     throw refuse(message, "[SetUp", setUp.offset, { ply: 1 });
   }
   if (moves.length === 0) {
-    // Report the place where moves are missing: before the result, or at the end of the game's text.
+    // Moves are missing before the result, or at the end of the game's text.
     throw refuse(noMoves, "", resultAt ?? source.text.trimEnd().length);
   }
   const tree = {
@@ -382,7 +370,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
   return mayForfeit && doubleForfeit.test(tags.get("Result")?.value ?? "") ? withForfeit(pgn) : pgn;
 }
 
-/** Reads the last move, `0-0`, as the result of a double forfeit instead of castling. Removes the move from the tree. */
+/** Reads the last move, `0-0`, as the result of a double forfeit, and removes it from the tree. */
 export function withForfeit(pgn: PgnGame): PgnGame {
   const { source, tree, moves, warnings } = pgn;
   const written = moves.at(-1);
@@ -420,10 +408,7 @@ const standardNames = new Set([
   ..."fromposition fromfen setup setupposition customposition".split(" "),
 ]);
 
-/**
- * Returns the variant that a tag names; undefined if it is not supported. Ignores case, blanks and punctuation: `Fischer Random`,
- * `fischerandom` and `Chess 960` are all Chess960.
- */
+/** Undefined for an unsupported variant. Ignores case, blanks and punctuation. */
 export function variantOf(name = ""): "standard" | "chess960" | undefined {
   const letters = name
     .toLowerCase()

@@ -1,12 +1,11 @@
 import { plainForm, readWrittenMove } from "../chess/written-move.ts";
 
-/** A token in a word of the move text. `at` is its offset in the word. */
+/** A token of the move text. `at` is its offset in the word. */
 export type WordToken = { readonly at: number } & (
   | { readonly kind: "number"; readonly number: MoveNumber }
-  /** `san` is written as chessops reads it: SAN or UCI, or `--` for a null move. */
+  /** The move `san` is SAN or UCI, or `--` for a null move. */
   | { readonly kind: "move"; readonly san: string; readonly isCorrected: boolean }
   | { readonly kind: "nag"; readonly nag: number }
-  /** A sign that is not a glyph of PGN. */
   | { readonly kind: "sign"; readonly sign: string }
   | { readonly kind: "result"; readonly result: Result }
 );
@@ -14,19 +13,16 @@ export type WordToken = { readonly at: number } & (
 export interface MoveNumber {
   /** The move number; undefined if there are only dots. */
   readonly value: number | undefined;
-  /** The number of dots after the number. Two or more announce a move of Black. */
+  /** Two or more dots announce a move of Black. */
   readonly dots: number;
 }
 
 export type Result = "1-0" | "0-1" | "1/2-1/2" | "*";
 
-/** The longest word that is read, in characters. A long one is `123...Qa1xb2=Q++e.p.!?$146`. */
+/** The longest word. A long one is `123...Qa1xb2=Q++e.p.!?$146`. */
 const wordMaxCharacters = 40;
 
-/**
- * The glyphs that people and programs write for each NAG; Kibitz writes the first one. If a glyph has one NAG for White and one
- * for Black, it stands with White's.
- */
+/** The glyphs of each NAG; Kibitz writes the first one. Glyphs of White's NAG may also mean Black's. */
 const glyphsOfNag: Readonly<Record<number, string>> = {
   1: "!",
   2: "?",
@@ -76,12 +72,12 @@ const nagOfGlyph = new Map(
   ),
 );
 
-/** Writes the glyphs of NAGs, one behind the other: `!` for 1. Leaves out NAGs that have no glyph. */
+/** Writes the glyphs of NAGs, and leaves out NAGs that have none. */
 export function glyphsOfNags(nags: readonly number[]): string {
   return nags.map((nag) => glyphsOfNag[nag]?.split(" ")[0] ?? "").join("");
 }
 
-/** Matches a glyph. Longer glyphs come first, because `!` also begins `!!`. No letter or digit follows glyphs that are letters. */
+/** Longer glyphs come first, because `!` begins `!!`. No letter or digit follows a glyph of letters. */
 const glyph = new RegExp(
   `^(?:${[...nagOfGlyph.keys()]
     .toSorted((one, other) => other.length - one.length)
@@ -89,19 +85,17 @@ const glyph = new RegExp(
     .join("|")})`,
 );
 const numericNag = /^\$(\d{1,4})(?!\d)/;
-/** Matches characters that no move, number or result contains. */
 const sign = /^[^\p{L}\p{N}\p{C}\p{Z}$[\]"*%:\\@.-]+/u;
-/** Matches a move number at the beginning of a word. `00` and `000` are castling. */
+/** Matches a move number. `00` and `000` are castling. */
 const number = /^(?!0{2,3}$)(?:\d{1,5}(?=[.…]|$)[.…]*|[.…]+)/;
-/** Matches the plain moves, which are nearly every word of most games. */
+/** Matches nearly every word of most games. */
 const plainMove = /^[NBRQK]?[a-h]?[1-8]?x?[a-h][1-8][+#]?$/;
 const nullMove = /^(?:--|Z0|0000|@@@@)(?=$|[!?$])/;
 const enPassant = /^e\.?p\.?$/i;
 
 /**
- * Reads the tokens of a word, because a game may be written without spaces between them: `12.Nf3!?$14`. Knows figurines, zeros
- * for castling and dashes of every length. Does not know the letters of other languages, because many of them are also English
- * letters: in French a rook is T, and a king is R.
+ * Reads the tokens of a word, because a game may be written without spaces: `12.Nf3!?$14`. The letters of other languages are no
+ * tokens, because many are also English letters.
  *
  * @returns undefined if the word has any text that is not a token of PGN
  */
@@ -171,7 +165,7 @@ const results: readonly (readonly [RegExp, Result])[] = [
   [/^(?:\*|0:0|-:-|0[-:](?:½|1\/2)|(?:½|1\/2)[-:]0)$/, "*"],
 ];
 
-/** Returns the result that a word spells, such as `0,5:0,5`. Does not know `0-0`, because it may be castling. */
+/** Returns a result, such as `0,5:0,5`, but not `0-0`, because it may be castling. */
 export function resultOf(word: string): Result | undefined {
   const plain = plainForm(word.replaceAll(/\s/g, "")).replace(/(?<=.)[.,]$/, "");
   return results.find(([spelling]) => spelling.test(plain))?.[1];
@@ -194,7 +188,7 @@ export function whyNoWord(word: string): string {
     : `begins with '${letter}', which is not a piece in PGN: the pieces are K, Q, R, B and N (in German K, D, T, L, S), and a pawn has no letter`;
 }
 
-/** Returns the letter at the beginning of a move if it is not the letter of a piece in PGN. */
+/** Returns the first letter of a move if it is no letter of a piece in PGN. */
 export function otherLetterIn(word: string): string | undefined {
   return /^(?:\d+[.…]+)?((?![a-hKQRBN])\p{L}{1,2}?)[a-h]?[1-8]?[-x:]?[a-h][1-8]/u.exec(word)?.[1];
 }

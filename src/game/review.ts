@@ -9,7 +9,7 @@ import { adviseOn, type Judgement } from "./judgement.ts";
 import { openingKey } from "./opening-key.ts";
 import { createDivider, type Phase } from "./phases.ts";
 
-/** The evaluation of a position in White's view: from a search, or from the result if the game is over. */
+/** An evaluation in White's view: from a search, or from the result if the game is over. */
 export interface EvaluatedPosition {
   readonly score: Score;
   /** The best move; undefined if and only if the game is over. */
@@ -20,17 +20,13 @@ export interface EvaluatedPosition {
 
 interface EvaluatedLine {
   readonly score: Score;
-  /** The moves of the line in UCI. */
   readonly moves: readonly string[];
   readonly san: readonly string[];
 }
 
 /**
- * A label of a move:
- * - `book`: the move leads to the last position of the game that has an opening name, or comes before it
- * - `forced`: the move is the only legal one
- * - `best`: the engine's best move
- * - `only_move`: the best move, if the second line has a `winPercent` that is at least 10 points worse
+ * `book`: the position after the move, or a later one, has an opening name; `only_move`: the best move, if the second line has a
+ * `winPercent` that is at least 10 points worse.
  */
 type Label = "book" | "forced" | "best" | "only_move";
 
@@ -41,16 +37,14 @@ export interface MoveReview {
   readonly move: MoveDescription;
   /** The evaluation after the move, in White's view. */
   readonly evaluation: Score;
-  /** White's winning chances after the move, on the scale of reviews: a mate is 97.54 or 2.46. */
+  /** White's winning chances after the move: a mate is 97.54 or 2.46. */
   readonly winPercent: number;
-  /** The centipawns that the mover lost by the move, at least 0. */
+  /** The centipawns that the mover lost, at least 0. */
   readonly centipawnLoss: number;
   readonly winPercentLoss: number;
-  /** The accuracy of the move, 0 to 100. */
   readonly accuracy: number;
-  /** The judgement of a bad move; undefined if the move is not bad. */
   readonly judgement: Judgement | undefined;
-  /** The comment on a bad move, worded as on Lichess: `(0.36 → -0.36) Inaccuracy. Ngf3 was best.` */
+  /** The comment is worded as on Lichess: `(0.36 → -0.36) Inaccuracy. Ngf3 was best.` */
   readonly comment: string | undefined;
   readonly labels: readonly Label[];
   /** The phase of the game before the move. */
@@ -64,39 +58,38 @@ export interface MoveReview {
 export interface BestMove {
   readonly move: MoveDescription;
   readonly score: Score;
-  /** The line that begins with the best move, in UCI, at most 12 plies. */
+  /** The best line in UCI, at most 12 plies. */
   readonly moves: readonly string[];
   readonly san: readonly string[];
   readonly alternatives: readonly Alternative[];
 }
 
 interface Alternative {
-  /** The rank of this line among the lines of the search, from 1. */
+  /** The rank of the line in the search, from 1. */
   readonly rank: number;
   readonly move: MoveDescription;
   readonly score: Score;
 }
 
-/** The statistics of a side, in a whole game or in one phase. */
 export interface Play {
-  /** The accuracy of the side, 0 to 100, with four decimals. */
+  /** Accuracies are from 0 to 100, with four decimals. */
   readonly accuracy: number | undefined;
-  /** The average loss of a move in centipawns; undefined if no move counts. */
+  /** The average loss in centipawns; undefined if no move counts. */
   readonly averageCentipawnLoss: number | undefined;
   readonly inaccuracies: number;
   readonly mistakes: number;
   readonly blunders: number;
 }
 
-/** The statistics of a side in a whole game. `accuracy` is undefined unless both sides moved. */
+/** The statistics of a side in a whole game: `accuracy` is undefined unless both sides moved. */
 export interface PlayerReview extends Play {
-  /** The statistics of the side in each phase; undefined if no move of the phase counts. */
+  /** The statistics of each phase; undefined if no move of it counts. */
   readonly phases: Readonly<Record<Phase, Play | undefined>>;
 }
 
 export interface GameReview {
   readonly method: typeof reviewMethod;
-  /** The evaluation of the start position; undefined for the standard start, for which reviews assume 15 centipawns. */
+  /** The evaluation of the start; undefined for the standard start, for which reviews assume 15 centipawns. */
   readonly startEvaluation: Score | undefined;
   readonly opening: Opening | undefined;
   readonly moves: readonly MoveReview[];
@@ -106,30 +99,21 @@ export interface GameReview {
 /** The longest line of a best move in plies, as on Lichess. */
 const linePliesMax = 12;
 
-/** The least difference of `winPercent` between the first line and the second that makes the best move the only good move. */
+/** The least lead of an only good move over the second line, in points of `winPercent`. */
 const onlyMovePoints = 10;
 
-/**
- * Creates a reviewer of a game, by the formulas of {@link reviewMethod}. It reviews each move as soon as the positions before and
- * after it are evaluated, and then the whole game. The same evaluations make the same review.
- */
+/** Reviews each move as soon as the positions before and after it are evaluated, and then the whole game. */
 export function createReviewer(game: Game, opening: Opening | undefined) {
   const divide = createDivider();
   const phases: Phase[] = [];
   const start = positionAt(game, 0);
   const isStandardStart = openingKey(start.fen) === openingKey(standardStart);
 
-  /** Returns the evaluation that the formulas use. For the standard start, it is the one that Lichess assumes. */
+  /** For the standard start, the formulas use the evaluation that Lichess assumes. */
   const assumed = (index: number, { score }: EvaluatedPosition): ScoreValue =>
     index === 0 && isStandardStart ? { kind: "cp", cp: standardStartCp } : score.value;
 
-  /**
-   * Reviews a move.
-   *
-   * @param index the index of the move, from 0
-   * @param before the evaluation of the position before the move
-   * @param after the evaluation of the position after the move
-   */
+  /** @param index the index of the move, from 0 */
   function reviewMove(index: number, before: EvaluatedPosition, after: EvaluatedPosition): MoveReview {
     // Find the phases move by move, because 600 positions at once would block the thread.
     while (phases.length <= index) {
@@ -148,7 +132,7 @@ export function createReviewer(game: Game, opening: Opening | undefined) {
     const cpBefore = mates ? 0 : centipawnsOf(value);
     const cpAfter = mates ? 0 : centipawnsOf(after.score.value);
     const [percentBefore, percentAfter] = [percentOf(cpBefore, mover), percentOf(cpAfter, mover)];
-    // Do not judge the best move, which noise of the search can make look like a mistake.
+    // Noise of the search can make the best move look like a mistake.
     const advice = mates || isBest ? undefined : adviseOn(value, after.score.value, mover);
     const named = before.best === undefined ? "" : ` ${before.best.san} was best.`;
     const scores = `(${scoreText(value)} → ${scoreText(after.score.value)})`;
@@ -176,12 +160,7 @@ export function createReviewer(game: Game, opening: Opening | undefined) {
     };
   }
 
-  /**
-   * Reviews the whole game.
-   *
-   * @param moves the reviews of all moves
-   * @param evaluations the evaluations of all positions, the start first
-   */
+  /** @param evaluations the evaluations of all positions, the start first */
   function reviewGame(moves: readonly MoveReview[], evaluations: readonly EvaluatedPosition[]): GameReview {
     const [first] = evaluations;
     if (
@@ -246,7 +225,7 @@ function scoreText(value: ScoreValue): string {
   return value.kind === "cp" ? (value.cp / 100).toFixed(2) : `Mate in ${Math.abs(value.mate)}`;
 }
 
-/** True if the second line is much worse than the first. False if the best move is not the first move of the first line. */
+/** True if the second line is much worse. False if the best move is not the first move of the first line. */
 function isOnly({ best, lines: [first, second] }: EvaluatedPosition, mover: Color): boolean {
   if (first === undefined || second === undefined || first.moves[0] !== best?.uci) {
     return false;

@@ -6,25 +6,24 @@ import { gameMaxCharacters } from "./read-pgn.ts";
 const tagLine = new RegExp(
   `^[ \\t\\ufeff\\u001a]*\\[[ \\t]*([A-Za-z0-9][A-Za-z0-9_+#=:-]*)[ \\t]*[${quotes}].*?(?:[${quotes}][ \\t]*\\]|(?=[\\n\\r]|$))`,
 );
-/** Matches a character that begins or ends a comment. */
 const commentMarks = /[{};]/g;
 
-/** Matches the place after the end of a line. A carriage return alone ends a line, too, as on old Macs. */
+/** Matches the end of a line. A carriage return alone ends a line, as on old Macs. */
 const lineEnds = /(?<=\n|\r(?!\n))/;
 
-/** The largest number of characters of an unfinished line that are kept, because the beginning of a line decides its meaning. */
+/** The most characters of an unfinished line that are kept, because the beginning of a line decides its meaning. */
 const lineMaxCharacters = 64 * 1024;
 
-/** The largest number of characters after a tag in a comment that are searched for the end of the comment. */
+/** The most characters after a tag in a comment that are searched for the end of the comment. */
 const commentMaxCharacters = 64 * 1024;
 
 /**
- * Splits a text into games, line by line. A game ends if a tag pair begins a line after its moves; a blank line between the moves
- * does not end it. A game without moves ends if one of its tags is repeated after a blank line or a comment.
+ * Splits a text into games, line by line. A game ends if a tag pair begins a line after its moves; a game without moves, if one
+ * of its tags is repeated after a blank line or a comment.
  *
- * A tag pair in a comment ends no game, unless the comment is never closed: a game begins at the tag if no brace follows the tag,
- * or if the next brace opens a comment and a blank line precedes the tag. Later, `readPgn` rejects the game with the unclosed
- * comment. It also rejects games that are too long, so the splitter keeps only a little more than the maximum of them.
+ * A tag pair in a comment ends no game, unless the comment is never closed: no brace follows the tag, or the next brace opens a
+ * comment and a blank line precedes the tag. Later, `readPgn` rejects the unclosed comment, and games that are too long, of which
+ * only a little more than the maximum is kept.
  */
 export function createSplitter() {
   let game = 1;
@@ -32,24 +31,23 @@ export function createSplitter() {
   let line = 1;
   let text = "";
   let hasMoves = false;
-  /** The names of the tags of the current game. */
   const tags = new Set<string>();
   let isAfterBlank = false;
   let isAfterComment = false;
   let inComment = false;
-  /** True if the rest of the line is ignored: the line begins with `%`, or `;` has begun a comment. */
+  /** True if the line begins with `%`, or `;` has begun a comment. */
   let isIgnored = false;
   let nextOffset = 0;
   let nextLine = 1;
-  /** True if the next part is the beginning of a line. */
+  /** True if the next part begins a line. */
   let isFresh = true;
-  /** The parts since the first tag in the current comment. They are read again if the comment does not end. */
+  /** The parts since the first tag in a comment, which are read again if the comment does not end. */
   let held: string[] | undefined;
   let heldCharacters = 0;
-  /** True if a blank line stands before one of the tags in the current comment. */
+  /** True if a blank line precedes one of the tags in the comment. */
   let isHeldAfterBlank = false;
 
-  /** Takes a line, or a part of a long line. Returns the games that end before it. */
+  /** Takes a line, or a part of a long one. Returns the games that end before it. */
   function take(part: string): readonly PgnSource[] {
     if (inComment && isFresh && tagLine.test(part)) {
       held ??= [];
@@ -69,7 +67,6 @@ export function createSplitter() {
     return release(brace !== "}" && (brace === undefined || isHeldAfterBlank));
   }
 
-  /** Reads the parts in `held`, as a new game or as the rest of the comment. */
   function release(asGame: boolean): readonly PgnSource[] {
     const parts = held ?? [];
     held = undefined;
@@ -110,7 +107,6 @@ export function createSplitter() {
     return finished;
   }
 
-  /** Finds moves, and the beginnings and ends of comments, in the rest of a line. */
   function readMoves(rest: string): void {
     for (let at = 0; at < rest.length && !isIgnored; ) {
       if (inComment) {
@@ -144,7 +140,7 @@ export function createSplitter() {
 
   return {
     take,
-    /** Ends the text, and returns the games that end with it. */
+    /** Returns the games that end with the text. */
     end(): readonly PgnSource[] {
       const finished = held ? release(true) : [];
       return text.trim() === "" ? finished : [...finished, endGame()];
@@ -152,7 +148,7 @@ export function createSplitter() {
   };
 }
 
-/** Splits a file of any size into games, and keeps only one game at a time in memory. */
+/** Splits a file of any size, and keeps only one game at a time in memory. */
 export async function* splitGames(chunks: AsyncIterable<string>): AsyncGenerator<PgnSource, void> {
   const splitter = createSplitter();
   let rest = "";

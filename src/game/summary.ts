@@ -2,10 +2,7 @@ import type { Position } from "../chess/position.ts";
 import type { Game } from "./game.ts";
 import type { GameReview, MoveReview } from "./review.ts";
 
-/**
- * Summarizes a review in one sentence: the accuracies, and the mistake or blunder that cost the most winning chances. If several
- * cost the same, the first is named.
- */
+/** Summarizes a review: the accuracies, and the first mistake or blunder that cost the most winning chances. */
 export function summarizeReview({ positions }: Pick<Game, "positions">, review: GameReview): string {
   return `${playedOf(review)}; ${turnedOf(positions, review)}.`;
 }
