@@ -24,7 +24,7 @@ export function infoLines(
   );
 }
 
-/** Returns a score in the view of the side to move. The same function converts to and from White's view. */
+/** Converts a score to the view of the side to move, and back to White's view. */
 export function scoreOfTurn(score: pb.Score | undefined, turn: Color): Score {
   return scoreForWhite(scoreFromMessage(score), turn);
 }
