@@ -78,6 +78,6 @@ function titleOf({ name, engineName }: EngineOption): string {
 const titles: ReadonlyMap<string, string> = new Map([
   ["skill_level", "Skill level (20 = full)"],
   ["uci_limit_strength", "Limit strength to a rating"],
-  ["uci_elo", "Rating (Elo)"],
+  ["uci_elo", "Rating (Elo), if strength is limited"],
   ["uci_chess960", "Chess960 castling"],
 ]);
