@@ -112,7 +112,8 @@ describe.concurrent.each(probes)("$name", (program: Program) => {
   });
 
   test("a stream deepens and ends with the answer of a unary call", async () => {
-    const request = { fen: italianGame, depth: 12, multipv: 2 };
+    // Deep enough that the search outlasts a pause of the machine: a reader that comes late gets the newest state alone.
+    const request = { fen: italianGame, depth: 15, multipv: 2 };
     const { code, messages } = await ask({ method: "StreamEvaluate", request });
     expect(code).toBe("OK");
     const states = evaluationsOf(messages);
