@@ -43,35 +43,31 @@ export function readFen(text: string, askedForChess960: boolean): FenReading {
   const fieldOr = (index: number, missing: string) => fields[index] ?? { text: missing, offset: end.offset };
   const placement = fieldOr(0, "");
   const board = readBoard(placement);
-  const turnField = fieldOr(1, "w");
+  const turn = fieldOr(1, "w");
   const castlingField = fieldOr(2, board.kind === "board" ? castlingAtHome(board.board) : "-");
-  const epField = fieldOr(3, "-");
-  const halfmovesField = fieldOr(4, "0");
-  const fullmovesField = fieldOr(5, "1");
-  const turnText = turnField.text;
-  const castlingText = castlingField.text;
-  const fullmoves = fullmovesField.text;
-  const chess960 = askedForChess960 || namesRookFiles(castlingText);
-  const castling = board.kind === "board" ? readCastling(castlingText, board.board, chess960) : undefined;
-
-  const epProblem = messageOfEnPassant(epField.text, turnText);
+  const [ep, halfmoves, fullmoves] = [fieldOr(3, "-"), fieldOr(4, "0"), fieldOr(5, "1")];
+  const chess960 = askedForChess960 || namesRookFiles(castlingField.text);
+  const castling =
+    board.kind === "board" ? readCastling(castlingField.text, board.board, chess960) : undefined;
+  const epProblem = messageOfEnPassant(ep.text, turn.text);
 
   const problems = [
     problemIn(end, messageOfShortage(fields.length)),
     ...(board.kind === "problems" ? board.problems : []),
-    problemIn(turnField, messageOfTurn(turnText)),
+    problemIn(turn, messageOfTurn(turn.text)),
     problemIn(
       castlingField,
-      messageOfCastlingText(castlingText) ?? (castling?.kind === "problem" ? castling.problem : undefined),
+      messageOfCastlingText(castlingField.text) ??
+        (castling?.kind === "problem" ? castling.problem : undefined),
     ),
-    problemIn(epField, epProblem),
-    problemIn(halfmovesField, messageOfClock("half-move clock", halfmovesField.text)),
-    problemIn(fullmovesField, messageOfClock("move number", fullmoves)),
+    problemIn(ep, epProblem),
+    problemIn(halfmoves, messageOfClock("half-move clock", halfmoves.text)),
+    problemIn(fullmoves, messageOfClock("move number", fullmoves.text)),
   ].filter((problem) => problem !== undefined);
 
   if (problems.length > 0 || board.kind !== "board" || castling?.kind !== "castling") {
-    const possibleEp = epProblem === undefined ? epField : { text: "-" };
-    const completed = [placement, turnField, castlingField, possibleEp, halfmovesField, fullmovesField]
+    const possibleEp = epProblem === undefined ? ep : { text: "-" };
+    const completed = [placement, turn, castlingField, possibleEp, halfmoves, fullmoves]
       .map(({ text }) => text)
       .join(" ");
     const isCompleted = fields.length < 4 || epProblem !== undefined;
@@ -81,21 +77,21 @@ export function readFen(text: string, askedForChess960: boolean): FenReading {
   const setup: Setup = {
     board: board.board,
     pockets: undefined,
-    turn: turnText === "w" ? "white" : "black",
+    turn: turn.text === "w" ? "white" : "black",
     castlingRights: castling.rooks,
-    epSquare: parseSquare(epField.text),
+    epSquare: parseSquare(ep.text),
     remainingChecks: undefined,
-    halfmoves: Number(halfmovesField.text),
-    fullmoves: Math.max(Number(fullmoves), 1),
+    halfmoves: Number(halfmoves.text),
+    fullmoves: Math.max(Number(fullmoves.text), 1),
   };
-  const warnings = [warningOfCastling(castling.removed), warningOfClocks(fields.length, fullmoves)];
+  const warnings = [warningOfCastling(castling.removed), warningOfClocks(fields.length, fullmoves.text)];
   return {
     kind: "setup",
     setup,
     chess960,
     warnings: warnings.filter((warning) => warning !== undefined),
     placement,
-    turn: turnField,
+    turn,
   };
 }
 
@@ -300,6 +296,10 @@ type FenSplit =
 /** The FEN of the standard start position, which UCI calls `startpos`. */
 export const standardStart = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
+/** Matches the four fields of an EPD, and the clocks behind them. */
+const positionOfEpd = /^((?:[^ ;]+ +){3}[^ ;]+)( +\d+ +\d+(?![^ ;]))? */;
+const clockOfEpd = /(?:^| )(?:\d|(?:hmvc|fmvn)(?: |$))/;
+
 /** If the FEN cannot be split, its problem is the only one that is reported. */
 function splitFen(text: string): FenSplit {
   if (text.length > maxFenCharacters) {
@@ -330,18 +330,13 @@ function splitFen(text: string): FenSplit {
   if (moves >= 0) {
     return splitProblem("The FEN is followed by moves; send them in the field `moves`.", offsetOf(moves));
   }
-  const operation = fields.findIndex((field) => field.text.endsWith(";"));
-  if (operation >= 0) {
-    const [halfmoves, fullmoves] = fields.slice(4, 6).map((field) => field.text.replace(/;$/, ""));
-    const hasClocks = operation >= 5 && [halfmoves, fullmoves].every((clock = "") => /^\d+$/.test(clock));
-    const end = hasClocks ? offsetOf(5) + (fullmoves ?? "").length : offsetOf(Math.min(operation, 4));
-    const begins = end + (/^ */.exec(trimmed.slice(end))?.[0].length ?? 0);
-    const position = fields.slice(0, 4).map((field) => field.text);
+  if (/;(?: |$)/.test(fen)) {
+    const [head = "", position, clocks] = positionOfEpd.exec(fen) ?? [];
     const isWhole =
-      operation >= 4 && (hasClocks || !fields.slice(4).some(({ text }) => /^(?:\d|hmvc$|fmvn$)/.test(text)));
-    const completed = [...position, ...(hasClocks ? [halfmoves, fullmoves] : [])].join(" ");
+      position !== undefined && (clocks !== undefined || !clockOfEpd.test(fen.slice(head.length)));
+    const completed = isWhole ? `${position}${clocks ?? ""}`.replaceAll(/ +/g, " ") : undefined;
     const message = "The FEN is followed by EPD operations; send only its first four fields, and its clocks.";
-    return { ...splitProblem(message, begins), completed: isWhole ? completed : undefined };
+    return { ...splitProblem(message, start + head.length), completed };
   }
   if (fields.length > 6) {
     return splitProblem(`The FEN has ${fields.length} fields; a FEN has at most 6.`, offsetOf(6));

@@ -1,4 +1,3 @@
-import type { Chess } from "chessops/chess";
 import { violationsMax } from "../errors/errors.ts";
 import { legalUcisOf } from "./legal-moves.ts";
 import { explainMove, meaningOf, moveFromText, uciFromMove } from "./moves.ts";
@@ -30,34 +29,22 @@ interface SearchMoveViolation {
  */
 export function readSearchMoves(position: Position, texts: readonly string[], first = 0): SearchMovesReading {
   const { board, chess960 } = position;
-  const legal = new Set(legalUcisOf(position));
-  const inOrder = [...legal].toSorted();
-  const named = new Set<string>();
-  const violations: SearchMoveViolation[] = [];
-  for (const [index, text] of texts.entries()) {
-    const uci = legal.has(text) ? text : uciFromText(board, text, chess960);
-    if (uci !== undefined) {
-      named.add(uci);
-      continue;
-    }
+  const moves = texts.map((text) => moveFromText(board, text));
+  const ucis = moves.flatMap((move) => (move ? [uciFromMove(board, move, chess960)] : []));
+  if (ucis.length === texts.length) {
+    return { kind: "moves", ucis: [...new Set(ucis)].toSorted() };
+  }
+  const legal = legalUcisOf(position).toSorted();
+  const wrong = [...texts.entries()].filter(([index]) => moves[index] === undefined).slice(0, violationsMax);
+  const violations = wrong.map(([index, text]) => {
     const { message, meant } = explainMove(board, text, `search_moves[${first + index}]`, chess960);
-    violations.push({
+    const isOver = legal.length === 0;
+    return {
       index,
-      message: legal.size === 0 ? `${message} The game is over: there is none.` : message,
-      legal: meant.length > 1 ? meant : inOrder,
-    });
-    if (violations.length === violationsMax) {
-      break;
-    }
-  }
-  if (violations.length === 0) {
-    return { kind: "moves", ucis: [...named].toSorted() };
-  }
+      message: isOver ? `${message} The game is over: there is none.` : message,
+      legal: meant.length > 1 ? meant : legal,
+    };
+  });
   const spelled = texts.flatMap((text) => meaningOf(board, text)?.spelling ?? []);
   return { kind: "violations", violations, ...(spelled.length === texts.length && { spelled }) };
-}
-
-function uciFromText(chess: Chess, text: string, chess960: boolean): string | undefined {
-  const move = moveFromText(chess, text);
-  return move && uciFromMove(chess, move, chess960);
 }

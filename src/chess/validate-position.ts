@@ -40,14 +40,10 @@ export function* validatePositionInSlices(input: PositionInput): Generator<void,
     const pasted = readPastedFen(input.fen, input.moves);
     const problem = pasted && problemOfPasted(input.fen, pasted.fen);
     const refused = refusal("invalid_fen", problem ? [problem] : reading.problems);
-    const suggested = pasted ?? (reading.completed && { fen: reading.completed });
-    if (!suggested) {
-      return refused;
-    }
-    const corrected = yield* validatePositionInSlices({ ...input, ...suggested });
-    return corrected.kind === "position"
-      ? { ...refused, suggested }
-      : { ...refused, ...(corrected.suggested && { suggested: { ...suggested, ...corrected.suggested } }) };
+    const suggested = pasted ?? (reading.completed ? { fen: reading.completed } : undefined);
+    const corrected = suggested && (yield* validatePositionInSlices({ ...input, ...suggested }));
+    const others = corrected?.kind === "violations" ? corrected.suggested : {};
+    return suggested && others ? { ...refused, suggested: { ...suggested, ...others } } : refused;
   }
 
   const validation = validateSetup(reading.setup, reading);
@@ -99,7 +95,7 @@ function problemOfPasted(text: string, fen: string): FenProblem | undefined {
   }
   const at = Math.max(
     0,
-    written.split("").findIndex((sign, index) => sign !== fen[index]),
+    [...written].findIndex((sign, index) => sign !== fen[index]),
   );
   const [part = ""] = /^_|^\S+/.exec(written.slice(at)) ?? [];
   return {

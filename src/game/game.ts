@@ -14,14 +14,7 @@ import { standardStart, validatePosition, validatePositionInSlices } from "../ch
 import { errorFromViolations, type KibitzError } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 import { howToSendMany, pgnCorrected, pgnError } from "./pgn-error.ts";
-import {
-  type PgnGame,
-  textBefore,
-  variantOf,
-  type WrittenMove,
-  warningsMax,
-  withForfeit,
-} from "./read-pgn.ts";
+import { type PgnGame, textBefore, variantOf, warningsMax, withForfeit } from "./read-pgn.ts";
 import type { Result } from "./read-word.ts";
 
 /** A game that has been played, so all its moves are legal. */
@@ -93,27 +86,19 @@ export function* playPgn(pgn: PgnGame, onPosition?: OnPosition): Generator<void,
     const why = isKnight
       ? `after 'N' is a move of a pawn behind the sign of a novelty, or N${next.san}: write N${next.san}, or $146 for the sign`
       : `${refused}${removedRights(start, next.san)}`;
-    throw illegalMove(pgn, next, moves.length, why, fen);
+    throw refusedMove(pgn, moves.length, why, fen);
   }
   if (wrong !== undefined) {
-    throw wrong.isTurn
-      ? illegalMove(pgn, wrong.move, wrong.index, wrong.why, fen)
-      : pgnError(pgn.source, {
-          code: "invalid_pgn",
-          message: `'${echo(wrong.move.text)}' ${wrong.why}`,
-          token: wrong.move.text,
-          offset: wrong.move.offset,
-          ply: wrong.index + 1,
-        });
+    throw refusedMove(pgn, wrong.index, wrong.why, wrong.isTurn ? fen : undefined);
   }
   const read = isForfeit ? withForfeit(pgn) : pgn;
-  const bishops = pgn.moves.filter(
-    ({ san, text }, at) => san.startsWith("b") && (text.startsWith("B") || moves[at]?.san.startsWith("B")),
+  const bishops = [...pgn.moves.entries()].filter(
+    ([at, { san, text }]) => san.startsWith("b") && (text.startsWith("B") || moves[at]?.san.startsWith("B")),
   );
-  const corrected = bishops.slice(0, Math.max(0, warningsMax - read.warnings.length)).map((move) => {
-    const ply = pgn.moves.indexOf(move) + 1;
-    const message = `'${echo(move.text)}' was read as ${moves[ply - 1]?.san}`;
-    return pgnCorrected(pgn.source, { message, offset: move.offset, ply });
+  const left = Math.max(0, warningsMax - read.warnings.length);
+  const corrected = bishops.slice(0, left).map(([at, { text, offset }]) => {
+    const message = `'${echo(text)}' was read as ${moves[at]?.san}`;
+    return pgnCorrected(pgn.source, { message, offset, ply: at + 1 });
   });
   return { ...played, pgn: read, warnings: [...warnings, ...read.warnings, ...corrected] };
 }
@@ -176,18 +161,21 @@ function resultOfTag(value: string | undefined): Result | undefined {
   return value === "1-0" || value === "0-1" || value === "1/2-1/2" ? value : undefined;
 }
 
-function illegalMove(pgn: PgnGame, move: WrittenMove, index: number, why: string, fen: string): KibitzError {
+/** Refuses a move as illegal in a position, or, if `fen` is undefined, because of its number. */
+function refusedMove(pgn: PgnGame, index: number, why: string, fen: string | undefined): KibitzError {
+  const move = pgn.moves[index];
+  if (move === undefined) {
+    throw new RangeError(`the game has no move ${index}`);
+  }
   const { text, san, offset } = move;
-  const what = san === "--" ? "is a null move, which no game has" : why;
-  return pgnError(pgn.source, {
-    code: "illegal_move",
-    message: `'${echo(text)}' ${what}, in the position ${fen}`,
-    token: text,
-    offset,
-    ply: index + 1,
-    suggestion: textBefore(pgn, move, index + 1),
-    fen,
-  });
+  const place = { token: text, offset, ply: index + 1 };
+  if (fen === undefined) {
+    return pgnError(pgn.source, { code: "invalid_pgn", message: `'${echo(text)}' ${why}`, ...place });
+  }
+  const reason = san === "--" ? "is a null move, which no game has" : why;
+  const message = `'${echo(text)}' ${reason}, in the position ${fen}`;
+  const suggestion = textBefore(pgn, move, index + 1);
+  return pgnError(pgn.source, { code: "illegal_move", message, ...place, suggestion, fen });
 }
 
 function* startOf(pgn: PgnGame): Generator<void, { start: Position; warnings: readonly Warning[] }> {
@@ -279,7 +267,6 @@ function isCorrection({ code }: Warning): boolean {
 
 interface WrongNumber {
   readonly index: number;
-  readonly move: WrittenMove;
   /** The error message: the rest of a sentence that begins with the move. */
   readonly why: string;
   /** True if the dots of the number announce a move of the other side. */
@@ -305,12 +292,12 @@ function wrongNumberIn({ source, tags, moves }: PgnGame, { turn }: Position): Wr
             ? `if a second game begins here, ${howToSendMany(source)}`
             : "moves are missing before it";
         const why = `has the number ${value} and would be move ${expected}: ${cause}`;
-        return { index, move, why, isTurn: false };
+        return { index, why, isTurn: false };
       }
     }
     if (dots > 1 && (index + blackFirst) % 2 === 0) {
       const why = "is written as a move of Black's and it is White's turn";
-      return { index, move, why, isTurn: true };
+      return { index, why, isTurn: true };
     }
   }
   return undefined;

@@ -146,13 +146,14 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
       return;
     }
     const before = tags.get(name)?.value;
+    if (before === value) {
+      return;
+    }
     if (before !== undefined) {
-      if (before !== value && decisive !== undefined) {
+      if (decisive !== undefined) {
         throw refuse(`The tag ${name} is given twice, with different values`, token, offset);
       }
-      if (before !== value) {
-        warn(`The tag ${echo(name)} is given twice; its first value is kept`, offset);
-      }
+      warn(`The tag ${echo(name)} is given twice; its first value is kept`, offset);
       return;
     }
     if (tags.size === tagsMax) {
