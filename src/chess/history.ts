@@ -13,31 +13,23 @@ export interface History {
 
 /** Tracks the {@link History} of a game that begins with the position on the board. */
 export function trackHistory(chess: Chess, chess960: boolean) {
-  let root = normalFen(chess, chess960);
-  let moves: string[] = [];
-  let occurrences = 1;
   let seen = new Map([[repetitionKey(chess), 1]]);
-  return {
-    get root(): string {
-      return root;
-    },
-    get moves(): readonly string[] {
-      return moves;
-    },
-    get occurrences(): number {
-      return occurrences;
-    },
+  const history = {
+    root: normalFen(chess, chess960),
+    moves: [] as string[],
+    occurrences: 1,
     /** Adds a move that has been played on the board. */
     add(uci: string): void {
-      moves.push(uci);
+      history.moves.push(uci);
       if (chess.halfmoves === 0) {
-        root = normalFen(chess, chess960);
-        moves = [];
+        history.root = normalFen(chess, chess960);
+        history.moves = [];
         seen = new Map();
       }
       const key = repetitionKey(chess);
-      occurrences = (seen.get(key) ?? 0) + 1;
-      seen.set(key, occurrences);
+      history.occurrences = (seen.get(key) ?? 0) + 1;
+      seen.set(key, history.occurrences);
     },
   };
+  return history;
 }

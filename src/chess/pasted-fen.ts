@@ -1,5 +1,6 @@
 import type { SuggestedPosition } from "./position.ts";
 import { maxFenCharacters } from "./read-fen.ts";
+import { plainDashes } from "./written-move.ts";
 
 /** The longest text, in characters, in which Kibitz looks for a FEN. The moves of a game may follow the FEN. */
 const pastedMaxCharacters = 4000;
@@ -13,8 +14,9 @@ const before = new RegExp(
   "i",
 );
 /** Matches an address that names moves, which lead to another position, or a variant with other rules. */
-const otherGame =
-  /[?&](?:move\w*|pgn|play)=.|[?&]variant=(?!(?:standard|fromPosition)?(?:&|$))|\/variants?\/|atomic|antichess|crazyhouse|horde|king.?of.?the.?hill|racing.?kings|three.?check|chess.?960/i;
+const otherPosition = /[?&](?:move\w*|pgn|play)=./i;
+const otherRules =
+  /[?&]variant=(?!(?:standard|fromPosition)?(?:&|$))|\/variants?\/|atomic|antichess|crazyhouse|horde|king.?of.?the.?hill|racing.?kings|three.?check|chess.?960/i;
 const plainFen = /^(?:[1-8kqrbnp]{1,8}\/){7}[1-8kqrbnp]{1,8}(?: [\w-]+){0,5}$/i;
 
 /**
@@ -28,11 +30,10 @@ export function readPastedFen(
   moves: readonly string[],
 ): (SuggestedPosition & { readonly fen: string }) | undefined {
   const bare = text.length > pastedMaxCharacters ? "" : alone(text);
-  const [written = "", behind, ...more] = (fenOfAddress(bare) ?? bare)
+  const [written = "", behind, ...more] = plainDashes(fenOfAddress(bare) ?? bare)
     .replaceAll(/\s/.test(bare) ? "%20" : /\+|%20/g, " ")
     .replaceAll(/(?:[\s_\u200b\ufeff]|&nbsp;)+/g, " ")
     .replaceAll("\\/", "/")
-    .replaceAll(/[‐-―−]/g, "-")
     .trim()
     .split(/ moves(?: |$)/);
   const fen = written.toLowerCase() === "startpos" ? "startpos" : written;
@@ -60,7 +61,7 @@ function fenOfAddress(text: string): string | undefined {
     /^(?:https?:\/\/)?(?:[\w-]+\.)+[a-z]{2,6}(\/[^\s?#]*)(\?[^\s#]*)?(?:#\S*)?$/i.exec(text) ?? [];
   const inPath = /^\/(?:analysis|editor)\/(?:standard\/|fromPosition\/)?(.*)$/i.exec(path)?.[1];
   const found = /[?&]fen=([^&]*)/i.exec(query)?.[1] ?? inPath;
-  if (found === undefined || otherGame.test(path + query)) {
+  if (found === undefined || otherPosition.test(query) || otherRules.test(path + query)) {
     return undefined;
   }
   try {

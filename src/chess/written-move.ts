@@ -65,10 +65,13 @@ export function plainForm(text: string): string {
   if (!/[^!-~]/.test(text)) {
     return text;
   }
-  return text
+  return plainDashes(text)
     .replaceAll(/[\ufe0e\ufe0f♙♟]/g, "")
     .replaceAll(/[♔-♞]/g, (piece) => "KQRBN".charAt(figurines.indexOf(piece) % 5))
     .replaceAll(/[×✕](?=[a-h])/g, "x")
-    .replaceAll("∶", ":")
-    .replaceAll(/[‐-―−]/g, "-");
+    .replaceAll("∶", ":");
+}
+
+export function plainDashes(text: string): string {
+  return text.replaceAll(/[‐-―−]/g, "-");
 }

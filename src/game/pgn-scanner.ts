@@ -16,12 +16,18 @@ const endOfFile = "\u001a";
 /** Matches blanks, and characters without width. */
 const blank = new RegExp(`(?:[\\s\\u200b-\\u200d\\u2060]|${endOfFile}(?=[\\s${endOfFile}[]|$))+`, "y");
 const word = new RegExp(`${endOfFile}|[^\\s\\u200b-\\u200d\\u2060${endOfFile}{}();]+`, "y");
+const points = "(?:[01½]|1/2|0[.,]5)";
+const dash = "[-‐-―−:]";
 /** Matches a result with blanks around its dash, such as `1/2 - 1/2`. */
-const spacedResult =
-  /(?:[01½]|1\/2|0[.,]5)(?:\s{1,3}[-‐-―−:]\s{0,3}|[-‐-―−:]\s{1,3})(?:[01½]|1\/2|0[.,]5)(?=[\s;{}()]|$)/y;
+const spacedResult = new RegExp(
+  `${points}(?:\\s{1,3}${dash}\\s{0,3}|${dash}\\s{1,3})${points}(?=[\\s;{}()]|$)`,
+  "y",
+);
 /** Word processors change the straight quotation marks of tags. */
 export const quotes = "\"“”„‟″«»‹›'‘’‚`";
-const tagName = new RegExp(`\\[[ \\t]*([A-Za-z0-9][A-Za-z0-9_+#=:-]{0,63})[ \\t]*([${quotes}])`, "y");
+/** Matches the beginning of a tag, up to its value. */
+export const tagOpening = `\\[[ \\t]*([A-Za-z0-9][A-Za-z0-9_+#=:-]{0,63})[ \\t]*[${quotes}]`;
+const tagName = new RegExp(tagOpening, "y");
 const tagEnd = new RegExp(`[\\n\\r]|[${quotes}][ \\t]*\\]`, "g");
 
 /** A carriage return alone ends a line in files of old Macs. */
@@ -46,7 +52,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
   function readTag(): Token {
     const offset = at;
     tagName.lastIndex = at;
-    const [opening, name, quote] = tagName.exec(text) ?? [];
+    const [opening, name] = tagName.exec(text) ?? [];
     if (opening === undefined || name === undefined) {
       at = endOfTagLine(offset);
       return unexpectedWord(offset, wordAt(text, offset));
@@ -62,7 +68,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
       }
       written = text.slice(start, end.index);
       at = tagEnd.lastIndex;
-      if (!isEscaped(written, written.length) && (quote !== '"' || mark.startsWith('"'))) {
+      if (!isEscaped(written, written.length) && (!opening.endsWith('"') || mark.startsWith('"'))) {
         break;
       }
     }

@@ -3,6 +3,7 @@ import { readPastedFen } from "../chess/pasted-fen.ts";
 import { pliesMax } from "../chess/play-game.ts";
 import type { Warning } from "../chess/position.ts";
 import { standardStart } from "../chess/validate-position.ts";
+import { plainDashes } from "../chess/written-move.ts";
 import { echo } from "../text/plain-text.ts";
 import { howToSendMany, type PgnSource, type PgnViolation, pgnCorrected, pgnError } from "./pgn-error.ts";
 import { createScanner, type Token } from "./pgn-scanner.ts";
@@ -55,7 +56,7 @@ const nestingMax = 100;
 const decisiveTags = new Map(["FEN", "SetUp", "Variant", "Result"].map((name) => [name.toLowerCase(), name]));
 
 /** Matches the tag Result if both sides forfeited. */
-const doubleForfeit = /^\s*[0-]\s*[-:‐-―−/]\s*[0-]\s*$/u;
+const doubleForfeit = /^\s*[0-]\s*[-:/]\s*[0-]\s*$/;
 
 /** The most corrections that are reported for one game. */
 export const warningsMax = 10;
@@ -368,7 +369,9 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     ...(main.comments.length > 0 && { comments: main.comments }),
   };
   const pgn = { source, tags, moves, tree, result, mayForfeit, warnings };
-  return mayForfeit && doubleForfeit.test(tags.get("Result")?.value ?? "") ? withForfeit(pgn) : pgn;
+  return mayForfeit && doubleForfeit.test(plainDashes(tags.get("Result")?.value ?? ""))
+    ? withForfeit(pgn)
+    : pgn;
 }
 
 /** Reads the last move, `0-0`, as the result of a double forfeit, and removes it from the tree. */

@@ -1,11 +1,9 @@
 import type { PgnSource } from "./pgn-error.ts";
-import { quotes } from "./pgn-scanner.ts";
+import { quotes, tagOpening } from "./pgn-scanner.ts";
 import { gameMaxCharacters } from "./read-pgn.ts";
 
 /** Matches a tag pair at the beginning of a line, and captures its name. */
-const tagLine = new RegExp(
-  `^[ \\t\\ufeff\\u001a]*\\[[ \\t]*([A-Za-z0-9][A-Za-z0-9_+#=:-]*)[ \\t]*[${quotes}].*?(?:[${quotes}][ \\t]*\\]|(?=[\\n\\r]|$))`,
-);
+const tagLine = new RegExp(`^[ \\t\\ufeff\\u001a]*${tagOpening}.*?(?:[${quotes}][ \\t]*\\]|(?=[\\n\\r]|$))`);
 const commentMarks = /[{};]/g;
 
 /** Matches the end of a line. A carriage return alone ends a line, as on old Macs. */
