@@ -6,7 +6,7 @@ import { type Import, importsOf, readSources } from "./support/imports.ts";
 /** Modules that all of `src/` may import. They import only each other. */
 const basics = ["errors", "log", "metrics", "request", "text", "thread", "tracing"];
 
-/** The modules that each module may import besides itself and the basics. Nothing imports the modules that are not listed: `wiring` and `cli`. */
+/** The other modules that each module may import. All may import `basics`. No module may import `wiring` and `cli`. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(basics.map((module) => [module, []])),
   chess: [],

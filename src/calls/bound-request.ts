@@ -49,8 +49,9 @@ export function boundJson(text: string, method?: DescMethod, maximum = partsMax)
 }
 
 /**
- * Throws a KibitzError for too many fields, and `invalid_type` for bytes that protobuf-es decodes differently from the count: it
- * reads fields of the wrong wire type and beyond a nested message, and converts each repeated `Struct` (22 kB took 5 s).
+ * Throws a KibitzError if the message has too many fields, and `invalid_type` for bytes that protobuf-es would decode otherwise
+ * than they are counted here: protobuf-es accepts fields of a wrong wire type, reads past the end of a nested message, and converts
+ * each repetition of a `Struct` (22 kB took 5 s).
  */
 export function boundBinary(bytes: Uint8Array, method: DescMethod): void {
   const list = batchMethods.includes(method) ? listOfBatch(method) : undefined;

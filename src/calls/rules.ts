@@ -33,7 +33,7 @@ export function createRules(): Rules {
   };
 }
 
-/** The maximum number of checked items. protovalidate reports every item: 32,000 empty moves held the thread for 60 ms. */
+/** The most items of a list that are validated. protovalidate reports each invalid item: for 32,000 it held the thread for 60 ms. */
 const checkedItemsMax = 1000;
 
 function withoutExcess(message: Message, { fields }: DescMessage): Message {

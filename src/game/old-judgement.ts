@@ -3,7 +3,7 @@ import type { ChildNode, PgnNodeData } from "chessops/pgn";
 /** A judgement that Lichess or Kibitz has written into a PGN. */
 interface OldJudgement {
   readonly text: string;
-  /** The NAGs that may have been written with the judgement. */
+  /** The NAGs that an earlier analysis may have written beside the judgement. */
   readonly nags: readonly number[];
   /** The best move in SAN. A variation that begins with it was written, too. */
   readonly best: string | undefined;

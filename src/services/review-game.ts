@@ -26,7 +26,7 @@ export interface ReviewOptions {
   readonly flow: string;
   /** The maximum number of searches in flight. One more than the engine slots keeps all slots busy. */
   readonly searchesAtOnce: number;
-  /** Yields the thread: if all positions are cached, the review would otherwise block it until its end. */
+  /** Yields the thread. If all positions are cached, the review would otherwise block the thread until the review ends. */
   readonly turn: Turn;
   /** Admits a search, whose engine time is charged at disposal. Undefined if nothing is counted. */
   readonly admit?: (

@@ -107,7 +107,7 @@ describe("14: a credential that is no key is 401, and never taken for none", () 
     }
   });
 
-  test("two credentials are 400, whichever comes first", async () => {
+  test("a request with two credentials is refused with 400, in either order", async () => {
     for (const pair of [
       ["Bearer x", `Bearer ${key}`],
       ["", "Bearer x"],

@@ -30,7 +30,7 @@ test("a plan allows everything up to its last ply and node", () => {
   );
 });
 
-test("a batch may hold as many requests as the smallest window of the plan, and at most 200", () => {
+test("a batch may hold as many requests as the lowest quota of the plan, and never more than 200", () => {
   const minute = { name: "minute", quota: 300, windowS: 60, unit: "request" } as const;
   const generous = { ...keylessPlan, limits: { ...keylessPlan.limits, rates: [minute] } };
   const tight = {

@@ -71,7 +71,7 @@ describe("options are refused, never clamped", () => {
       { hash: 1 },
       "`hash` is not an option that can be set on this engine: the options are skill_level, uci_limit_strength, uci_elo, uci_chess960.",
     ],
-  ])("an option is refused in a sentence: %j", (given, message) => {
+  ])("the message that refuses an option is a full sentence: %j", (given, message) => {
     expect(violationsOf(given)).toMatchObject([{ message }]);
   });
 

@@ -290,7 +290,7 @@ function checkResult(snapshot: Snapshot): void {
 
 const known = new Map<string, readonly string[]>();
 
-/** Returns the SAN of a line by chess.js, which throws at illegal moves. Cached, because most lines recur. */
+/** Converts a line to SAN with chess.js, which throws on illegal moves. Cached, because most lines recur. */
 function sanOf(moves: readonly string[]): readonly string[] {
   const key = moves.join(" ");
   const told = known.get(key);

@@ -13,7 +13,7 @@ export interface Started {
   readonly base: string;
   /** The lines that were logged as errors. */
   readonly errors: readonly object[];
-  /** The messages of its warnings. */
+  /** The messages that the listener logged as warnings. */
   readonly warnings: readonly string[];
 }
 

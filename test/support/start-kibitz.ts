@@ -11,7 +11,7 @@ export interface KibitzProcess {
   /** The standard output of the process; empty if it is redirected. */
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Resolves with the exit code, or null if a signal ended the process, after all its output has been read. */
+  /** Waits until all output was read. Resolves with the exit code, or null if a signal ended the process. */
   readonly ended: Promise<number | null>;
   isRunning(): boolean;
   /** Sends a signal to the process, and kills the process if it does not stop in time. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createTimeSlicer } from "../../src/thread/event-loop.ts";
 
-/** Two works of four pieces, two at a time, beside a bystander who wants every turn of the event loop: who did what. */
+/** Runs two tasks of four steps beside a callback of every event-loop turn. Returns the order: the name of a task, or `-`. */
 async function watchWork(pieceMs: number): Promise<string> {
   const clock = { ms: 0 };
   const beginWork = createTimeSlicer(() => clock.ms);

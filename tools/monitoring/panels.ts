@@ -215,7 +215,7 @@ export const rows: Readonly<Record<string, readonly Panel[]>> = {
       lines: { "{{instance}}": `process_resident_memory_bytes{${node}}` },
     },
     {
-      title: "Time for garbage",
+      title: "Garbage collection time",
       about: "Share of the time that garbage collection takes.",
       unit: "percentunit",
       lines: { "{{instance}} {{kind}}": rate("nodejs_gc_duration_seconds_sum") },

@@ -1,4 +1,4 @@
-/** Connect's handlers for all methods, each for gRPC, gRPC-Web and Connect. */
+/** The library's handlers for all methods. Each handler serves gRPC, gRPC-Web and Connect. */
 
 import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, createConnectRouter, type HandlerContext } from "@connectrpc/connect";

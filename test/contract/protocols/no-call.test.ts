@@ -44,16 +44,19 @@ test.each([
   ["POST", `${service}/Evaluate`, "application/grpc", 415],
   ["POST", `${service}/EvaluateBatch`, "application/json", 415],
   ["POST", "/chess.analysis.v1.GameService/ReviewGame", "application/json", 415],
-])("%s %s %s with an invalid key is 401, and without one %i", async (method, path, type, status) => {
-  const headers = { "X-Forwarded-For": `203.0.113.${++callers}`, ...(type && { "Content-Type": type }) };
-  expect((await send(method, path, headers)).status).toBe(status);
-  const refused = await send(method, path, { ...headers, Authorization: "Bearer kbz_wrong" });
-  expect([refused.status, refused.fields.get("www-authenticate")]).toEqual([
-    401,
-    'Bearer error="invalid_token"',
-  ]);
-  expect(refused.fields.get("allow")).toBeNull();
-});
+])(
+  "%s %s %s is refused with 401 if the key is invalid, and with %i if there is no key",
+  async (method, path, type, status) => {
+    const headers = { "X-Forwarded-For": `203.0.113.${++callers}`, ...(type && { "Content-Type": type }) };
+    expect((await send(method, path, headers)).status).toBe(status);
+    const refused = await send(method, path, { ...headers, Authorization: "Bearer kbz_wrong" });
+    expect([refused.status, refused.fields.get("www-authenticate")]).toEqual([
+      401,
+      'Bearer error="invalid_token"',
+    ]);
+    expect(refused.fields.get("allow")).toBeNull();
+  },
+);
 
 test.each([
   ["grpc-web-text", `${service}/Evaluate`],

@@ -103,7 +103,7 @@ const framed = (bodies: Readonly<Record<string, Buffer>>) =>
     Object.entries(bodies).map(([name, body]) => [name, name === "empty" ? body : envelope(body)]),
   );
 
-/** Every call of every service, over every protocol of its path. */
+/** The routes of all RPCs, over each protocol that is served at their paths. */
 const rpcRoutes: readonly Route[] = [AnalysisService, GameService, KeyService].flatMap((service) =>
   service.methods.flatMap((method) => {
     const path = `/${service.typeName}/${method.name}`;

@@ -27,7 +27,7 @@ export const heartbeatMs = 50;
 export interface ServedGateway extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** The numbers of calls that were admitted, and that were refused afterwards. */
+  /** The number of admitted calls, and how many of them were refused afterwards. */
   readonly entries: { readonly entered: number; readonly refused: number };
   /** The errors that it has logged. */
   readonly logged: readonly object[];

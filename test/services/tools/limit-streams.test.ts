@@ -32,7 +32,7 @@ test("an address with as many streams as it may have is refused another one unti
   expect(await second.next()).toEqual({ done: false, value: "second" });
 });
 
-test("a stream beyond all that may be open is refused, and no open stream is ended for it", async () => {
+test("a stream over the limit of open streams is refused, and no open stream is closed to make room", async () => {
   const open = start(3, 3);
   const streams = [await open("a"), await open("a"), await open("a")];
   await expect(open("b")).rejects.toMatchObject({

@@ -16,7 +16,7 @@ import "./board.css";
 export interface Arrow {
   readonly from: SquareName;
   readonly to: SquareName;
-  /** 1 for the best move. */
+  /** The rank of the line; 1 is the best. */
   readonly rank: number;
 }
 

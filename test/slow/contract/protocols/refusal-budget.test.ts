@@ -94,7 +94,7 @@ test("a caller whose error quota is used up still gets the price list", async ()
   expect((await get(`${app.url}/price`, { headers: caller })).status).toBe(200);
 });
 
-test("refused requests of a batch count, and the rest are refused unread when the error quota is used up", async () => {
+test("each refused request of a batch uses error quota, and once none is left the remaining requests are refused unread", async () => {
   // Three at a time: the two behind the last one that may be refused can be under way before it is.
   const requests = [badPosition, { x: 1 }, quick, tooDeep, 7, quick, quick, quick, badPosition];
   const { status, body } = await post(`${app.url}/v1/eval/batch`, { requests }, { ...json, ...newCaller() });
