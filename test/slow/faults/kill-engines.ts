@@ -31,11 +31,15 @@ export interface KillsOutcome {
 const callers = 4;
 /** More frequent kills would often hit a search and its retry. */
 const answersPerKill = 10;
+/** One more in a row makes an engine unavailable, which the tests of the pool cover. */
+const failedStartsMax = 2;
 
 /** Kills (three of four) and suspends engines at random, native and WebAssembly ones, while four callers ask over three calls. */
 export async function killEngines({ kills, everyMs, seed, dataDir }: Kills): Promise<KillsOutcome> {
   const random = createRandom(seed);
   const readyMs = new Map<string, number[]>();
+  /** Failed starts in a row, by engine and path. */
+  const failedStarts = new Map<string, number>();
   const { url, pid, stop } = await startServer(
     {
       ...quickestSettings,
@@ -49,8 +53,13 @@ export async function killEngines({ kills, everyMs, seed, dataDir }: Kills): Pro
     },
     {
       onLog(line) {
-        const { msg, path, ms } = JSON.parse(line);
+        const { msg, engine, path, ms } = JSON.parse(line);
+        const build = `${engine} ${path}`;
+        if (msg === "engine could not be started") {
+          failedStarts.set(build, (failedStarts.get(build) ?? 0) + 1);
+        }
         if (msg === "engine started") {
+          failedStarts.delete(build);
           readyMs.set(
             path,
             [...(readyMs.get(path) ?? []), ms].toSorted((a, b) => a - b),
@@ -105,7 +114,8 @@ export async function killEngines({ kills, everyMs, seed, dataDir }: Kills): Pro
     await sleep(everyMs / 2 + random.below(everyMs));
     const engines = descendantsOf(pid);
     engines.forEach((engine) => void seen.add(engine));
-    if (engines.length === 0 || hurt * answersPerKill > answered + lost.length) {
+    const tooManyFailed = [...failedStarts.values()].some((count) => count >= failedStartsMax);
+    if (engines.length === 0 || tooManyFailed || hurt * answersPerKill > answered + lost.length) {
       continue;
     }
     try {
