@@ -68,7 +68,7 @@ async function loadBy(load: H2Load, more: readonly string[]): Promise<Loaded> {
 }
 
 /** @throws Error if a call had another answer */
-export function readH2load(stdout: string, answerBytes: number): number {
+function readH2load(stdout: string, answerBytes: number): number {
   const [, done, succeeded, failed, errored, timedOut] =
     /(\d+) done, (\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout/.exec(stdout)?.map(Number) ?? [];
   const [, dataBytes] = /\((\d+)\) data$/m.exec(stdout)?.map(Number) ?? [];

@@ -7,7 +7,7 @@ import { least, pythonChess } from "./peers/programs.ts";
 /** Peers, in the order of the tables. */
 export const peers = { least, kibitz, python: pythonChess } satisfies Readonly<Record<string, Peer>>;
 
-export type PeerWord = keyof typeof peers;
+type PeerWord = keyof typeof peers;
 
 const isPeerWord = (word: string): word is PeerWord => word in peers;
 

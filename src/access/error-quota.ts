@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { refusalKind } from "../errors/catalogue.ts";
+import { refusalKind } from "../errors/catalog.ts";
 import { costOfBytes, type KibitzError } from "../errors/errors.ts";
 import type { WindowUse } from "../storage/ports.ts";
 import type { Account } from "./account.ts";

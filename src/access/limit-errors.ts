@@ -1,5 +1,5 @@
 import { restMs } from "../analysis/expected-time.ts";
-import type { ErrorCode } from "../errors/catalogue.ts";
+import type { ErrorCode } from "../errors/catalog.ts";
 import { KibitzError } from "../errors/errors.ts";
 import type { RunningSearch } from "../storage/ports.ts";
 import { durationText } from "../text/plain-text.ts";

@@ -1,6 +1,6 @@
 import { batchItemsMax, requestBounds } from "../analysis/analysis.ts";
 import type { SearchLimits } from "../analysis/expected-time.ts";
-import type { NextAction } from "../errors/catalogue.ts";
+import type { NextAction } from "../errors/catalog.ts";
 import { KibitzError, type Violation } from "../errors/errors.ts";
 import { freePlan, type Plan, type PlanLimits } from "./plans.ts";
 

@@ -69,7 +69,7 @@ export interface Warning {
   readonly field: string | undefined;
 }
 
-export type StopReason = "depth" | "nodes" | "movetime" | "server_limit" | "terminal";
+type StopReason = "depth" | "nodes" | "movetime" | "server_limit" | "terminal";
 
 /** A complete state of an analysis: the search result, and how this request got it. */
 export interface Analysis extends Omit<SearchResult, "best" | "endedBy"> {

@@ -34,7 +34,7 @@ export interface SharedState {
 }
 
 /** A search that is about to run on this node, unless another node knows its answer or runs it. */
-export interface SharedFlight {
+interface SharedFlight {
   /** The key of the answer in the cache; `flightKey` is that of the search in flight. */
   readonly key: string;
   readonly flightKey: string;

@@ -1,6 +1,6 @@
 import { ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
 import { createMessageWriter } from "../calls/plain/write-message.ts";
-import { errorKind, refusalKind } from "../errors/catalogue.ts";
+import { errorKind, refusalKind } from "../errors/catalog.ts";
 import { KibitzError, type Violation } from "../errors/errors.ts";
 import { problemFromError } from "../errors/problem.ts";
 import { fieldPathOf } from "../text/json-pointer.ts";

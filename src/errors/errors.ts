@@ -1,5 +1,5 @@
 import { withoutKeys } from "../text/plain-text.ts";
-import { type ErrorCode, errorKind, type NextAction } from "./catalogue.ts";
+import { type ErrorCode, errorKind, type NextAction } from "./catalog.ts";
 
 /** A part of a request that is invalid. */
 export interface Violation {
@@ -40,7 +40,7 @@ export const violationsMax = 20;
 
 interface KibitzErrorOptions {
   readonly violations?: readonly Violation[];
-  /** Replaces the next action of the catalogue. */
+  /** Replaces the next action of the catalog. */
   readonly nextAction?: NextAction;
   readonly retryAfterMs?: number;
   /** A similar request, as plain JSON, that would be answered. */

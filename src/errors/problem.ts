@@ -1,5 +1,5 @@
 import { uuidv7 } from "../request/context.ts";
-import { errorKind } from "./catalogue.ts";
+import { errorKind } from "./catalog.ts";
 import type { KibitzError, Violation } from "./errors.ts";
 
 /** An error in the form of RFC 9457. A field without a value is `null`. */

@@ -1,4 +1,4 @@
-import { errorKind } from "../errors/catalogue.ts";
+import { errorKind } from "../errors/catalog.ts";
 import type { KibitzError } from "../errors/errors.ts";
 import { headersFromError, problemFromError, problemMediaType } from "../errors/problem.ts";
 import { contextOf, outcomeOf } from "../request/context.ts";

@@ -5,7 +5,7 @@ import { echo } from "../text/plain-text.ts";
 import { traceCallEnd } from "../tracing/server-span.ts";
 import type { Log, LogFields } from "./log.ts";
 
-export interface CallEnd {
+interface CallEnd {
   readonly code: string;
   /** Start of the call, as `performance.now()`. */
   readonly startedAt: number;

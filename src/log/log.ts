@@ -27,7 +27,7 @@ const fieldTypes = {
   address: "string",
   ms: "number",
   count: "number",
-  /** Result of a call: `ok`, `canceled` or a code of the error catalogue. */
+  /** Result of a call: `ok`, `canceled` or a code of the error catalog. */
   code: "string",
   /** The plan and the limit that rejected the call, such as `keyless/minute`. */
   limit: "string",

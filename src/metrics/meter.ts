@@ -22,7 +22,7 @@ export interface EndedCall {
   readonly protocol: Protocol;
   /** The name of the RPC; undefined if the request was rejected before it was a call. */
   readonly method: string | undefined;
-  /** The result of the call: `ok`, `canceled`, or a code of the error catalogue. */
+  /** The result of the call: `ok`, `canceled`, or a code of the error catalog. */
   readonly code: string;
   /** The plan and limit that rejected the call, such as `keyless/minute`. */
   readonly limit?: string | undefined;

@@ -7,7 +7,7 @@ import { problemMessage } from "../calls/convert-problem.ts";
 import { createMessageReader } from "../calls/plain/read-message.ts";
 import { createRequestWriter } from "../calls/plain/write-message.ts";
 import { createSuggest } from "../calls/suggest.ts";
-import type { ErrorCode } from "../errors/catalogue.ts";
+import type { ErrorCode } from "../errors/catalog.ts";
 import { errorFromUnknown } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
 import { activeSpan, inSpan } from "../tracing/spans.ts";

@@ -21,7 +21,7 @@ export interface SearchClaims<T> {
   claim(search: string): Promise<SearchClaim<T>>;
 }
 
-export type SearchClaim<T> = HeldClaim<T> | TakenClaim<T>;
+type SearchClaim<T> = HeldClaim<T> | TakenClaim<T>;
 
 /** This node holds the claim, and must search. */
 interface HeldClaim<T> extends Disposable {
@@ -66,7 +66,7 @@ export interface KeyRecord {
   readonly revokedAt: number | undefined;
 }
 
-export interface IssueQuota {
+interface IssueQuota {
   readonly max: number;
   readonly windowMs: number;
 }
@@ -173,7 +173,7 @@ export interface AdmissionRequest {
   readonly count: number;
 }
 
-export type AdmissionAnswer =
+type AdmissionAnswer =
   | { readonly kind: "admitted"; readonly place: TakenPlace; readonly requests: readonly WindowUse[] }
   /** The caller has as many searches in flight as its plan allows. */
   | { readonly kind: "busy"; readonly running: readonly RunningSearch[] }

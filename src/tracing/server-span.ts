@@ -8,7 +8,7 @@ import {
   TraceFlags,
   trace,
 } from "@opentelemetry/api";
-import { type ErrorCode, errorCodes, errorKind } from "../errors/catalogue.ts";
+import { type ErrorCode, errorCodes, errorKind } from "../errors/catalog.ts";
 import {
   type BeginSpan,
   type Protocol,

@@ -25,7 +25,7 @@ const samplers = [
   "parentbased_traceidratio",
 ] as const;
 
-export type SamplerName = (typeof samplers)[number];
+type SamplerName = (typeof samplers)[number];
 
 /** Less than the exporter's default of ten seconds, because a stop waits for the last spans that long. */
 const exportMaxMs = 3000;

@@ -178,7 +178,7 @@ export async function openKeys(config: Config): Promise<OpenedKeys> {
 }
 
 /** The absolute path of the database, or the URL of Redis without its password. */
-export function placeOfKeys({ redisUrl, redisPrefix, dataDir }: Config): string {
+function placeOfKeys({ redisUrl, redisPrefix, dataDir }: Config): string {
   if (redisUrl === undefined) {
     return databaseFile(dataDir);
   }

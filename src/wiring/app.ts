@@ -38,13 +38,13 @@ import { createService, type Service } from "./service.ts";
 import type { Config } from "./settings.ts";
 import { openStore } from "./store.ts";
 
-export const appTimes = {
+const appTimes = {
   ...accessTimes,
   /** The time that a stop waits for calls in flight before it cuts their searches short. */
   drainMs: 15_000,
 } as const;
 
-export type AppTimes = { readonly [Time in keyof typeof appTimes]: number };
+type AppTimes = { readonly [Time in keyof typeof appTimes]: number };
 
 type ServiceMetrics = Pick<Metrics, "meter" | "watch"> & Partial<Pick<MetricsServer, "serveProbes">>;
 

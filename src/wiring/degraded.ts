@@ -1,7 +1,7 @@
 import type { Log } from "../log/log.ts";
 import type { StoreWatch } from "../storage/ports.ts";
 
-export type SetDegraded = (isDegraded: boolean) => void;
+type SetDegraded = (isDegraded: boolean) => void;
 
 /** If a part is degraded, the service runs on with less than it is configured to have. */
 export interface Degraded {

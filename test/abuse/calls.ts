@@ -11,14 +11,6 @@ export const jsonCalls = [
 export const rpcOf = (method: string, service = "AnalysisService") =>
   `/chess.analysis.v1.${service}/${method}`;
 
-/** Content types of the protocols that share a path. */
-export const rpcTypes = [
-  "application/json",
-  "application/proto",
-  "application/grpc-web+proto",
-  "application/connect+json",
-] as const;
-
 /** Frames a message as gRPC and Connect's streams do: flags, length, bytes. */
 export function envelope(bytes: Uint8Array, flags = 0, length = bytes.length): Buffer<ArrayBuffer> {
   const head = Buffer.alloc(5);

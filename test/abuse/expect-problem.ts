@@ -97,7 +97,7 @@ function expectPlainText({ body }: Answer, problem: Problem): void {
 const control = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/;
 
 /** Returns the first piece of the request in an answer that is longer than an answer may repeat. */
-export function longestEcho(text: string, sent: string): string {
+function longestEcho(text: string, sent: string): string {
   for (let at = 0; sent.length > echoMax && at + echoMax < text.length; at++) {
     const piece = text.slice(at, at + echoMax + 1);
     if (sent.includes(piece)) {

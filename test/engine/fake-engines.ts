@@ -12,10 +12,10 @@ import {
 import { buildOf } from "./build-of.ts";
 
 /** The reaction of an engine to a search: it answers, goes on until it is aborted or closed, or fails. */
-export type Conduct = "answer" | "go on" | FailureKind;
+type Conduct = "answer" | "go on" | FailureKind;
 
 /** An engine without a process. */
-export interface FakeSession extends EngineSession {
+interface FakeSession extends EngineSession {
   readonly build: EngineBuild;
   /** Number of the engine, from 1, in the order of the starts. */
   readonly number: number;

@@ -4,7 +4,7 @@ import type { NormalMove } from "chessops/types";
 import fc from "fast-check";
 
 /** Random games, by chessops. */
-export const sanLists: fc.Arbitrary<readonly string[]> = fc
+const sanLists: fc.Arbitrary<readonly string[]> = fc
   .array(fc.nat(), { minLength: 1, maxLength: 60 })
   .map((choices) => {
     const chess = Chess.default();

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { errorCodes, errorKind } from "../../src/errors/catalogue.ts";
+import { errorCodes, errorKind } from "../../src/errors/catalog.ts";
 import { problemTypeOf } from "../../src/errors/problem.ts";
 import { createProblemPages } from "../../src/http/pages/problems.ts";
 import { startListener } from "./start-listener.ts";
 
 const start = () => startListener([createProblemPages()]);
 
-test("every code of the catalogue has a page that explains it", async () => {
+test("every code of the catalog has a page that explains it", async () => {
   const { base } = await start();
   for (const code of errorCodes) {
     const { title, status, rpc } = errorKind(code);
@@ -18,7 +18,7 @@ test("every code of the catalogue has a page that explains it", async () => {
   }
 });
 
-test("GET /problems lists every code of the catalogue", async () => {
+test("GET /problems lists every code of the catalog", async () => {
   const { base } = await start();
   const list = await (await fetch(`${base}/problems`)).text();
   for (const code of errorCodes) {

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
-import { errorCodes, errorKind } from "../../src/errors/catalogue.ts";
+import { errorCodes, errorKind } from "../../src/errors/catalog.ts";
 import { routesFromServices } from "../../src/protocols/json/routes.ts";
 import { startFen } from "../protocols/json/serve-gateway.ts";
 import { createEnginesInProcess } from "../support/engines-in-process.ts";
@@ -60,7 +60,7 @@ describe("the errors", () => {
     readonly properties: Readonly<Record<string, { readonly examples?: readonly string[] }>>;
   };
 
-  test("the OpenAPI document names all errors of the catalogue, with their next action", () => {
+  test("the OpenAPI document names all errors of the catalog, with their next action", () => {
     expect(problem.properties.code?.examples).toEqual(errorCodes);
     const actions = new Set(errorCodes.map((code) => errorKind(code).nextAction));
     expect(new Set(problem.properties.next_action?.examples)).toEqual(actions);

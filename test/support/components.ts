@@ -137,7 +137,7 @@ export function asRoot(): readonly string[] {
 }
 
 /** Returns the arguments of `unshare` that let an unprivileged user mount without becoming root. */
-export function withRights(): readonly string[] {
+function withRights(): readonly string[] {
   return process.getuid?.() === 0 ? [] : ["--user", "--map-current-user", "--keep-caps"];
 }
 

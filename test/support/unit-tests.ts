@@ -23,7 +23,7 @@ export function allTests(): readonly string[] {
 }
 
 /** The imports by which a file reaches the outside, from the file on; undefined if none does. */
-export function wayOutside(file: string, root = here): readonly string[] | undefined {
+function wayOutside(file: string, root = here): readonly string[] | undefined {
   const seen = new Set([file]);
   const open: (readonly string[])[] = [[file]];
   for (const way of open) {

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../src/errors/catalogue.ts";
+import type { ErrorCode } from "../../src/errors/catalog.ts";
 import type { Route } from "../../src/protocols/json/routes.ts";
 
 /** The only list of errors by call, because many modules report them. Tests compare it with a running service. */

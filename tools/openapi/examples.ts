@@ -1,5 +1,5 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import type { ErrorCode } from "../../src/errors/catalogue.ts";
+import type { ErrorCode } from "../../src/errors/catalog.ts";
 import type { Route } from "../../src/protocols/json/routes.ts";
 import { type Json, refTo } from "./json.ts";
 

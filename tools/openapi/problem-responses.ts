@@ -1,4 +1,4 @@
-import { type ErrorCode, errorKind } from "../../src/errors/catalogue.ts";
+import { type ErrorCode, errorKind } from "../../src/errors/catalog.ts";
 import { problemMediaType, problemTypeOf } from "../../src/errors/problem.ts";
 import type { Route } from "../../src/protocols/json/routes.ts";
 import { errorsOfRoute, isCounted } from "./errors-of-route.ts";

@@ -5,7 +5,7 @@ import type { Game } from "./game/game.ts";
 import { readPasted } from "./pasted-text.ts";
 
 /** A text or file that was pasted or dropped, until the part of the page that it is for takes it. */
-export type Waiting =
+type Waiting =
   /** The games of a text, which may be invalid. */
   | { readonly kind: "pgn"; readonly text: string }
   /** A file that may have games. */

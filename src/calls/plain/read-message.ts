@@ -8,7 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
-import type { ErrorCode } from "../../errors/catalogue.ts";
+import type { ErrorCode } from "../../errors/catalog.ts";
 import { type Violation, violationsMax } from "../../errors/errors.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
 import { didYouMean, nearestName } from "../../text/nearest-name.ts";

@@ -11,7 +11,7 @@ export interface EngineCommand {
   readonly runAs?: UserIds | undefined;
 }
 
-export interface UserIds {
+interface UserIds {
   readonly uid: number;
   readonly gid: number;
 }

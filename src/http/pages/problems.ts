@@ -1,4 +1,4 @@
-import { type ErrorCode, errorCodes, errorKind, type NextAction } from "../../errors/catalogue.ts";
+import { type ErrorCode, errorCodes, errorKind, type NextAction } from "../../errors/catalog.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import { problemTypeOf } from "../../errors/problem.ts";
 import { contextOf } from "../../request/context.ts";
@@ -48,7 +48,7 @@ function pageOf(title: string, codes: readonly ErrorCode[], root: "./" | "../"):
   };
 }
 
-/** Converts a text of the catalogue to HTML. Backticks enclose code. */
+/** Converts a text of the catalog to HTML. Backticks enclose code. */
 function textOf(text: string): string {
   return escapeHtml(text).replaceAll(/`([^`]+)`/g, "<code>$1</code>");
 }

@@ -2,7 +2,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { codeFromString } from "@connectrpc/connect/protocol-connect";
 import { batchMethods } from "../../calls/policy.ts";
-import { type ErrorCode, errorKind } from "../../errors/catalogue.ts";
+import { type ErrorCode, errorKind } from "../../errors/catalog.ts";
 import { errorFromUnknown, errorFromViolations, KibitzError, type Violation } from "../../errors/errors.ts";
 import { headersFromError } from "../../errors/problem.ts";
 import { CallerLeft } from "../../request/context.ts";
@@ -34,7 +34,7 @@ export function connectErrorFrom(thrown: unknown, requestId: string): ConnectErr
 }
 
 /**
- * Finds the catalogue's error for one of Connect by its text, because most differ only in that; otherwise by its code.
+ * Finds the catalog's error for one of Connect by its text, because most differ only in that; otherwise by its code.
  * @param input type of the message that could not be read
  */
 export function errorFromConnect(error: ConnectError, input: DescMessage): KibitzError {

@@ -98,7 +98,7 @@ function setAcceptEncoding(header: Headers, error: unknown): void {
   }
 }
 
-/** Adds details to an error of Connect. Returns the error of Kibitz's catalogue, or undefined if nothing had to be added. */
+/** Adds details to an error of Connect. Returns the error of Kibitz's catalog, or undefined if nothing had to be added. */
 function complete(error: unknown, input: DescMessage, requestId: string): KibitzError | undefined {
   if (!(error instanceof ConnectError) || error.code === Code.Canceled || hasErrorInfo(error)) {
     return undefined;

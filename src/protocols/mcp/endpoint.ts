@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { AdmittedCall, CallKind } from "../../access/admit-call.ts";
-import type { ErrorCode } from "../../errors/catalogue.ts";
+import type { ErrorCode } from "../../errors/catalog.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import {
   isGone,

@@ -5,7 +5,7 @@ import { callGrpc, enveloped } from "./call-grpc.ts";
 import type { Plain } from "./protocol.ts";
 
 /** The HTTP fields around an answer: the headers before it, and the trailers after it if the protocol has some. */
-export interface Heads {
+interface Heads {
   /** The HTTP status, or the number of the gRPC status. */
   readonly status: number;
   readonly headers: Headers;

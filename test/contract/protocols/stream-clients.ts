@@ -20,7 +20,7 @@ import { streamOf } from "./protocol-from-transport.ts";
 import { eventsFrom } from "./stream-events.ts";
 import { withPlainStructs } from "./structs.ts";
 
-export type StreamedCall = "streamEvaluate" | "evaluateBatch" | "reviewGame";
+type StreamedCall = "streamEvaluate" | "evaluateBatch" | "reviewGame";
 
 /** A client that reads streams. If the reader stops before the last message, the call is cancelled. */
 export interface StreamClient extends AsyncDisposable {

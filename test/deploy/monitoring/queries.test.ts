@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
-import { errorCodes, errorKind } from "../../../src/errors/catalogue.ts";
+import { errorCodes, errorKind } from "../../../src/errors/catalog.ts";
 import { describeMetrics } from "../../../src/metrics/metrics.ts";
 import { dashboardJson } from "../../../tools/monitoring/dashboard.ts";
 import { panels } from "../../../tools/monitoring/panels.ts";

@@ -12,7 +12,7 @@ export interface Case {
 }
 
 /** The bits of python-chess's `Board.status()` that rows are about. */
-export const statusBits = {
+const statusBits = {
   badCastlingRights: 1 << 8,
   invalidEpSquare: 1 << 9,
   tooManyCheckers: 1 << 15,

@@ -8,7 +8,7 @@ import { pythonWithChess } from "../../support/python-chess/python-with-chess.ts
 export type Question = readonly [fen: string, chess960: boolean];
 
 /** The outcomes that end a game on the board. Clocks are ignored. */
-export type BoardOutcome = "checkmate" | "stalemate" | "insufficient_material";
+type BoardOutcome = "checkmate" | "stalemate" | "insufficient_material";
 
 /**
  * `undefined` where the text is no FEN. `status` are the bits of python-chess's `Board.status()`; `playable` is there
@@ -26,7 +26,7 @@ export interface GamePosition {
 }
 
 /** The positions that moves lead to. */
-export interface PlayedLine {
+interface PlayedLine {
   /** Ends before the first move that is not legal. */
   readonly san: readonly string[];
   readonly fen: string;

@@ -16,7 +16,7 @@ export interface Prometheus extends AsyncDisposable {
   firing(): Promise<readonly FiringAlert[]>;
 }
 
-export interface FiringAlert {
+interface FiringAlert {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;

@@ -9,7 +9,7 @@ import {
   QuotaFailureSchema,
   RetryInfoSchema,
 } from "../../../gen/google/rpc/error_details_pb.ts";
-import { errorCodes, errorKind } from "../../../src/errors/catalogue.ts";
+import { errorCodes, errorKind } from "../../../src/errors/catalog.ts";
 import { errorFromViolations, KibitzError, type Violation } from "../../../src/errors/errors.ts";
 import { connectErrorFrom } from "../../../src/protocols/connect/errors.ts";
 import { grpcMessage } from "../../../src/text/plain-text.ts";
@@ -24,7 +24,7 @@ function encodedBytesOf(error: ConnectError): number {
 
 const infoOf = (error: ConnectError) => error.findDetails(ErrorInfoSchema)[0];
 
-describe("an error of the catalogue", () => {
+describe("an error of the catalog", () => {
   test.each(errorCodes)("the error %s has the contract's code and an ErrorInfo", (code) => {
     const error = connectErrorFrom(new KibitzError(code, "what is wrong"), "id-1");
     expect(codeToString(error.code)).toBe(statuses[code]?.[1]);

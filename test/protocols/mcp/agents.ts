@@ -24,7 +24,7 @@ export interface Step {
   readonly message?: string | undefined;
 }
 
-export interface AskOptions {
+interface AskOptions {
   readonly signal?: AbortSignal;
   readonly onprogress?: (step: Step) => void;
 }
@@ -39,7 +39,7 @@ export interface Agent {
   close(): Promise<void>;
 }
 
-export interface ListedTool {
+interface ListedTool {
   readonly name: string;
   readonly title?: string | undefined;
   readonly description?: string | undefined;

@@ -5,7 +5,7 @@ import { parseSquare } from "chessops/util";
 import { piecesOf } from "../board/squares.ts";
 
 export const rightLetters = ["K", "Q", "k", "q"] as const;
-export type RightLetter = (typeof rightLetters)[number];
+type RightLetter = (typeof rightLetters)[number];
 
 /** A position in the editor. It may break the rules. */
 export interface SetUp {

@@ -15,7 +15,7 @@ import { keepAsking, type Wait } from "./keep-asking.ts";
 import type { Offer } from "./offer.ts";
 
 /** The state of the key that calls are sent with. */
-export type KeyState =
+type KeyState =
   | { readonly kind: "none" }
   | { readonly kind: "asking" }
   | { readonly kind: "known"; readonly own: GetKeyResponse }

@@ -76,7 +76,7 @@ export function gameFromFen(fen: string, moves: readonly string[] = []): FenRead
 /**
  * Validates a FEN. If only Chess960 explains castling rights that are written `KQkq` (X-FEN), the position is Chess960.
  */
-export function readStart(fen: string): Validation {
+function readStart(fen: string): Validation {
   const standard = validatePosition({ fen, moves: [], chess960: false });
   if (standard.kind === "position" && !losesRights(standard.position)) {
     return standard;

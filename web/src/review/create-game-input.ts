@@ -20,8 +20,6 @@ export interface TextViolation extends TextPlace {
   readonly line: number;
 }
 
-export type GameInput = ReturnType<typeof createGameInput>;
-
 interface Deps {
   readonly game: GameState;
   /** Reviews the game, whose text was just read. */

@@ -43,7 +43,7 @@ const streams: readonly Call[] = ["streamEvaluate", "evaluateBatch", "reviewGame
 
 /** A client as proto-loader creates it: a method for each call. */
 export type DynamicClient = Client & Readonly<Record<Call, (...args: readonly unknown[]) => DynamicCall>>;
-export interface DynamicCall extends AsyncIterable<object> {
+interface DynamicCall extends AsyncIterable<object> {
   cancel(): void;
   on(event: "metadata", listener: (metadata: Metadata) => void): void;
 }

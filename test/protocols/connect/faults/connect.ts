@@ -7,7 +7,7 @@ import {
   AnalysisService,
   type EvaluateBatchRequest,
 } from "../../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { ErrorCode } from "../../../../src/errors/catalogue.ts";
+import type { ErrorCode } from "../../../../src/errors/catalog.ts";
 import { errorFromConnect } from "../../../../src/protocols/connect/errors.ts";
 import { type BareCall, callBare, envelope, type Faults } from "./bare-library.ts";
 
@@ -21,7 +21,7 @@ const json = { "content-type": "application/json" };
 const binary = { "content-type": "application/proto" };
 const streamed = { "content-type": "application/connect+json" };
 
-/** Calls that Connect refuses by itself, and the error of our catalogue that we read in its text. */
+/** Calls that Connect refuses by itself, and the error of our catalog that we read in its text. */
 const refused: readonly (readonly [
   call: BareCall,
   means: ErrorCode,

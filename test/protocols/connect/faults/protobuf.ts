@@ -3,7 +3,7 @@ import { createValidator } from "@bufbuild/protovalidate";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect } from "vitest";
 import { AnalysisRequestSchema } from "../../../../gen/chess/analysis/v1/analysis_pb.ts";
-import type { ErrorCode } from "../../../../src/errors/catalogue.ts";
+import type { ErrorCode } from "../../../../src/errors/catalog.ts";
 import { errorFromConnect } from "../../../../src/protocols/connect/errors.ts";
 import type { Faults } from "./bare-library.ts";
 
