@@ -1,6 +1,6 @@
 /**
  * Draws doc comments, test names and sentences for readers who have not seen the code. The hash of the commit is the seed, so
- * that nobody can choose the result.
+ * that nobody can choose the result. A comment is shown with the line of code below it, and a sentence with its heading.
  *
  *     node tools/draw-words.ts
  */
@@ -8,58 +8,62 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 
-interface Drawn {
-  readonly file: string;
+interface Piece {
   readonly text: string;
+  /** The line of code below a comment, or the heading above a sentence. */
+  readonly place?: string | undefined;
+}
+
+interface Drawn extends Piece {
+  readonly file: string;
 }
 
 const git = (...args: readonly string[]) => execFileSync("git", args, { encoding: "utf8" }).trim();
 const commit = git("rev-parse", "HEAD");
 const files = git("ls-files").split("\n");
 const sources = files.filter((file) => /^(src|web|test|bench|tools)\/.*\.tsx?$/.test(file));
-
-const comments = (text: string) =>
-  [...text.matchAll(/\/\*\*([\s\S]*?)\*\//g)].map(([, comment = ""]) => comment.replaceAll(/^\s*\*/gm, ""));
-const testNames = (text: string) =>
-  [...text.matchAll(/^\s*(?:test\(|test\.\w+\(|(?:\]|\)).*\)\()"((?:[^"\\]|\\.)+)",/gm)].map(
-    ([, name = ""]) => name,
-  );
-
-/** Returns the sentences of a document, without its code, tables, headings and lists of links. */
-const sentences = (text: string) =>
-  text
-    .replaceAll(/^(```|~~~)[\s\S]*?^\1.*$/gm, "")
-    .split(/\n\s*\n/)
-    .filter((paragraph) => !/^\s*([#|>]|!\[|<)/.test(paragraph))
-    .flatMap((paragraph) => paragraph.split(/(?<=[.!?:])\s+(?=[A-Z`*[]|[-*] |\d+\. )/));
+const tests = sources.filter((file) => file.endsWith(".test.ts"));
+const documents = files.filter((file) => file.endsWith(".md"));
 
 show("Doc comments", draw(40, sources, comments));
-show(
-  "Test names",
-  draw(
-    20,
-    sources.filter((file) => file.endsWith(".test.ts")),
-    testNames,
-  ),
-);
-show(
-  "Sentences of the documents",
-  draw(
-    20,
-    files.filter((file) => file.endsWith(".md")),
-    sentences,
-  ),
-);
+show("Test names", draw(20, tests, testNames));
+show("Sentences of the documents", draw(20, documents, sentences));
+
+function comments(source: string): readonly Piece[] {
+  return [...source.matchAll(/\/\*\*([\s\S]*?)\*\/\s*(.*)/g)].map(([, comment = "", place]) => ({
+    text: comment.replaceAll(/^\s*\*/gm, ""),
+    place,
+  }));
+}
+
+function testNames(source: string): readonly Piece[] {
+  return [...source.matchAll(/^\s*(?:test\(|test\.\w+\(|(?:\]|\)).*\)\()"((?:[^"\\]|\\.)+)",/gm)].map(
+    ([, text = ""]) => ({ text }),
+  );
+}
+
+/** Returns the sentences of a document, without its code, tables, headings and pictures. */
+function sentences(document: string): readonly Piece[] {
+  const withoutCode = document.replaceAll(/^(```|~~~)[\s\S]*?^\1.*$/gm, "");
+  return withoutCode.split(/^(?=#+ )/m).flatMap((section) => {
+    const place = section.match(/^#+ (.*)/)?.[1];
+    return section
+      .split(/\n\s*\n/)
+      .filter((paragraph) => !/^\s*([#|>]|!\[|<)/.test(paragraph))
+      .flatMap((paragraph) => paragraph.split(/(?<=[.!?:])\s+(?=[A-Z`*[]|[-*] |\d+\. )/))
+      .map((text) => ({ text, place }));
+  });
+}
 
 /** Draws pieces of text that have more than three words, in the order of the hashes of the commit, file and text. */
 function draw(
   count: number,
   from: readonly string[],
-  piecesOf: (text: string) => readonly string[],
+  piecesOf: (text: string) => readonly Piece[],
 ): readonly Drawn[] {
   const all = from.flatMap((file) =>
     piecesOf(readFileSync(file, "utf8"))
-      .map((text) => ({ file, text: text.replaceAll(/\s+/g, " ").trim() }))
+      .map(({ text, place }) => ({ file, place, text: text.replaceAll(/\s+/g, " ").trim() }))
       .filter(({ text }) => text.split(" ").length > 3),
   );
   const order = ({ file, text }: Drawn) =>
@@ -72,7 +76,7 @@ function draw(
 
 function show(title: string, drawn: readonly Drawn[]): void {
   console.log(`\n## ${title} (commit ${commit.slice(0, 12)})\n`);
-  for (const [index, { file, text }] of drawn.entries()) {
-    console.log(`${index + 1}. ${text}  (${file})`);
+  for (const [index, { file, text, place }] of drawn.entries()) {
+    console.log(`${index + 1}. ${text}  (${place ? `${place} in ` : ""}${file})`);
   }
 }
