@@ -50,7 +50,7 @@ function sentences(document: string): readonly Piece[] {
     return section
       .split(/\n\s*\n/)
       .filter((paragraph) => !/^\s*([#|>]|!\[|<)/.test(paragraph))
-      .flatMap((paragraph) => paragraph.split(/(?<=[.!?:])\s+(?=[A-Z`*[]|[-*] |\d+\. )/))
+      .flatMap((paragraph) => paragraph.split(/(?<=[.!?])\s+(?=[A-Z`*[])|\n\s*(?=[-*] |\d+\. )/))
       .map((text) => ({ text, place }));
   });
 }
