@@ -7,7 +7,6 @@ import { useTemporaryFolder } from "../support/temporary-folder.ts";
 const root = join(import.meta.dirname, "../..");
 const folder = useTemporaryFolder();
 
-/** Runs the check of a copy of this repository. */
 function check(copy: string, ...args: readonly string[]) {
   const PATH = [join(root, "node_modules/.bin"), process.env.PATH].join(delimiter);
   const { status, stdout, stderr } = spawnSync("bash", ["tools/buf-breaking.sh", ...args], {
@@ -18,7 +17,7 @@ function check(copy: string, ...args: readonly string[]) {
   return { status, said: stdout + stderr };
 }
 
-test("the check compares this proto with the recorded contract: it reports a field's name and number and a call that is gone, and no new field", () => {
+test("the check for breaking changes reports a renamed field, a renumbered field and a removed call, but not a new field", () => {
   const copy = mkdtempSync(join(folder, "contract-"));
   for (const part of [
     "buf.yaml",
@@ -60,7 +59,7 @@ test("the check compares this proto with the recorded contract: it reports a fie
 
 const file = "proto/small/v1/small.proto";
 
-/** A repository with the rules of this one, a proto that is read quickly, and its contract recorded. Nothing is released. */
+/** Creates a Git repository with this project's rules, a small proto and its recorded contract, but no release tag. */
 function repository() {
   const copy = mkdtempSync(join(folder, "repository-"));
   for (const part of ["buf.yaml", "third_party/google/api/http.proto", "tools/buf-breaking.sh"]) {
@@ -104,7 +103,7 @@ const jsonNameOf = (name: string) =>
   `Field "5" with name "${name}" on message "Small" changed option "json_name" from "remaining" to "${name}".`;
 const intended = (name: string) => `\n# 2026-11-22\n${jsonNameOf(name)}\n${complaintOf(name)}\n`;
 
-test("the check fails for a break that an older commit made, however many commits followed", () => {
+test("the check for breaking changes finds a break from an older commit, no matter how many commits followed", () => {
   const { commit, rename, run } = repository();
   expect(run().status).toBe(0);
   rename("left");
@@ -114,7 +113,7 @@ test("the check fails for a break that an older commit made, however many commit
   expect(run()).toMatchObject({ status: 100, said: expect.stringContaining(complaintOf("left")) });
 });
 
-test("the check passes a break that is listed word for word, and no other", () => {
+test("the check for breaking changes accepts a break only if its exact text is listed as intended", () => {
   const { write, noBreaks, rename, run } = repository();
   write("tools/intended-breaks.txt", noBreaks + intended("left"));
   rename("left");
@@ -123,7 +122,7 @@ test("the check passes a break that is listed word for word, and no other", () =
   expect(run()).toMatchObject({ status: 100, said: expect.stringContaining(complaintOf("leftover")) });
 });
 
-test("recording makes the proto of now the contract and empties the list, and is refused while a break is not listed", () => {
+test("recording makes the current proto the contract and empties the list of intended breaks; it fails while a break is not listed", () => {
   const { write, noBreaks, listed, rename, run } = repository();
   rename("left");
   expect(run("--record").status).toBe(100);
@@ -136,7 +135,7 @@ test("recording makes the proto of now the contract and empties the list, and is
   expect(run().status).toBe(100);
 });
 
-test("after a release, the check fails for every break and for a list that is not empty", () => {
+test("after a release, the check for breaking changes fails for every break, and also if the list of intended breaks is not empty", () => {
   const { write, git, noBreaks, commit, rename, run } = repository();
   git("tag", "v0.1.0");
   write("tools/intended-breaks.txt", noBreaks + intended("left"));
@@ -147,7 +146,7 @@ test("after a release, the check fails for every break and for a list that is no
   expect(run("--record")).toMatchObject({ status: 100, said: expect.stringContaining(complaintOf("left")) });
 });
 
-test("the check fails if the proto cannot be read", () => {
+test("the check for breaking changes fails if the proto cannot be parsed", () => {
   const { write, run } = repository();
   write(file, "nonsense");
   expect(run().status).not.toBe(0);

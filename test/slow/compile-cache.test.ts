@@ -7,7 +7,7 @@ import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
 
-testWith("root")("nothing is cached in a folder of another user", () => {
+testWith("root")("Node's compile cache is not written into a folder that belongs to another user", () => {
   const foreign = join(folder, "foreign");
   mkdirSync(foreign, { mode: 0o700 });
   chownSync(foreign, 65_534, 65_534);

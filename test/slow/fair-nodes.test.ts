@@ -8,10 +8,10 @@ const settings = { KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "600000", KIBITZ
 const engines = [createEnginesInProcess(), createEnginesInProcess()];
 const nodes = useNodes(settings, ...engines.map((own) => ({ engines: own })));
 
-/** To an engine, each move of a game is another position. */
+/** A new move number makes a new position for the engine. */
 let move = 0;
 
-/** Asks for a search of 400 ms. */
+/** Requests a search that runs for 400 ms. */
 const ask = (url: string, path: string, caller: string, signal: AbortSignal) =>
   fetch(`${url}${path}`, {
     method: "POST",
@@ -20,14 +20,14 @@ const ask = (url: string, path: string, caller: string, signal: AbortSignal) =>
     signal,
   });
 
-/** The same as a stream. @returns its events, as text */
+/** Requests a search of 400 ms as a stream. @returns the text of the events */
 async function stream(url: string, caller: string, signal: AbortSignal): Promise<AsyncIterable<string>> {
   const response = await ask(url, "/v1/eval/stream", caller, signal);
   expect(response.status).toBe(200);
   return response.body?.pipeThrough(new TextDecoderStream()) as AsyncIterable<string>;
 }
 
-/** The place in the queue that the first event of a stream names, or 0. */
+/** Returns the queue position in the first event of a stream, or 0 if the event has none. */
 async function firstPlace(events: AsyncIterable<string>): Promise<number> {
   for await (const event of events) {
     return Number(/"place": ?(\d+)/.exec(event)?.[1] ?? 0);
@@ -35,7 +35,7 @@ async function firstPlace(events: AsyncIterable<string>): Promise<number> {
   throw new Error("the stream has no event");
 }
 
-test("the first request of a caller is next in the queue while 1,000 requests of another caller wait at two nodes", async () => {
+test("a caller's first request is put first in the queue while 1,000 requests of another caller wait at two nodes", async () => {
   const leaving = new AbortController();
   const flood = nodes.flatMap(({ url }) =>
     Array.from({ length: 500 }, () => ask(url, "/v1/eval", "192.0.2.1", leaving.signal)),
@@ -55,7 +55,7 @@ test("the first request of a caller is next in the queue while 1,000 requests of
       }
       expect(said).toMatch(/^event: queued\ndata: \{"place": ?1,/);
       expect(said).toContain("event: done");
-      // Its own, one that began while it came, and one that began while its answer went.
+      // At most three searches start: the second caller's own, one before it arrived, and one while its answer was sent.
       expect((engines[index]?.begun ?? 0) - begunBefore).toBeLessThanOrEqual(3);
     }
   } finally {

@@ -23,15 +23,14 @@ import {
 import { describeWith } from "../../support/needs.ts";
 import { until, useConnections, useRedis } from "../../support/redis.ts";
 
-/** The limits of one node. */
 interface Node {
   readonly redis: Redis;
   readonly limits: Limits;
-  /** Ends its connection, as a kill does. */
+  /** Closes the node's Redis connection without any cleanup, as a kill does. */
   die(): void;
 }
 
-/** A busy machine must not look like a Redis that is away. */
+/** Long timeouts, so that a busy machine is not mistaken for a Redis that does not respond. */
 const patient: Partial<RedisTimes> = { operationMaxMs: 10_000, connectMaxMs: 10_000 };
 const times: Partial<RedisTimes> = {
   operationMaxMs: 1000,
@@ -55,13 +54,13 @@ describeWith("redis")("limits of several nodes", () => {
     return node;
   }
 
-  /** Nodes over the same part of Redis, which is empty. */
+  /** Starts nodes that share an empty key prefix of Redis. */
   function startNodes(count: number, heldMs?: number): Promise<readonly Node[]> {
     const prefix = `limits-${prefixes++}:`;
     return Promise.all(Array.from({ length: count }, () => startNode(prefix, count, heldMs)));
   }
 
-  /** Uses one node after the other, each when Redis has taken what the others have sent. */
+  /** Returns limits that use the nodes in turn. Before each operation, Redis has processed all earlier commands. */
   async function spread(count: number): Promise<Limits> {
     const nodes = await startNodes(count);
     const [first] = nodes.map(({ limits }) => limits);
@@ -89,7 +88,7 @@ describeWith("redis")("limits of several nodes", () => {
 
   describe("over nodes that are all asked at once", () => {
     test.each([1, 2, 3])(
-      "a window of 60 admits exactly 60 requests over so many nodes: %i",
+      "a limit of 60 requests in a window admits exactly 60 if requests arrive at the same time; number of nodes: %i",
       async (count) => {
         const plan = planWith([{ ...minute, quota: 60 }]);
         const nodes = await startNodes(count);
@@ -98,7 +97,6 @@ describeWith("redis")("limits of several nodes", () => {
         );
         const admitted = entries.filter(({ kind }) => kind === "admitted");
         expect(admitted).toHaveLength(60);
-        // Each answer states another number of remaining requests.
         const left = admitted.map((entry) => (entry.kind === "admitted" ? entry.windows[0]?.remaining : 0));
         expect(left.toSorted((a = 0, b = 0) => b - a)).toEqual(
           Array.from({ length: 60 }, (_, at) => 59 - at),
@@ -106,7 +104,7 @@ describeWith("redis")("limits of several nodes", () => {
       },
     );
 
-    test("a caller has as many searches at a time over three nodes as its plan allows", async () => {
+    test("three nodes together run as many searches of a caller at the same time as its plan allows", async () => {
       const plan = planWith([], 4);
       const nodes = await startNodes(3);
       const entries = await Promise.all(
@@ -117,10 +115,10 @@ describeWith("redis")("limits of several nodes", () => {
       expect(entries.filter(({ kind }) => kind === "admitted")).toHaveLength(4);
     });
 
-    test("a request costs two operations of Redis at most, and none if nothing of it is counted", async () => {
+    test("a request causes at most two Redis operations, and none if its plan has no limits", async () => {
       const plan = planWith([minute, engine], 4);
       const many = { ...plan, limits: { ...plan.limits, rates: [{ ...minute, quota: 100 }, engine] } };
-      // It renews no places while this test runs.
+      // The store renews its reservations hourly, so none is renewed during this test.
       const [node = expect.fail("no node")] = await startNodes(1, 3_600_000);
       const { redis, limits } = node;
       await run(limits, keyed(many, "key", "a"), 1);
@@ -136,7 +134,7 @@ describeWith("redis")("limits of several nodes", () => {
     });
   });
 
-  test("places that a node holds stay held as long as it lives, and are given back when it dies", async () => {
+  test("a running search counts against its caller's limit while its node is alive, and no longer after the node has died", async () => {
     const plan = planWith([], 1);
     const [one, other] = await startNodes(2, 1000);
     const entry = await one?.limits.enter(keyless(plan), timeOf(60_000));
@@ -148,7 +146,7 @@ describeWith("redis")("limits of several nodes", () => {
     expect(await other?.limits.enter(keyless(plan), timeOf(1))).toMatchObject({ kind: "admitted" });
   });
 
-  test("engine time counts once in Redis, also if that of another caller cannot be written", async () => {
+  test("the engine time of a caller is added to Redis exactly once, even if writing another caller's engine time fails", async () => {
     const plan = planWith([engine]);
     const [node = expect.fail("no node")] = await startNodes(1);
     const { redis, limits } = node;
@@ -165,14 +163,14 @@ describeWith("redis")("limits of several nodes", () => {
     for (const entry of entries) {
       leave(entry, 300);
     }
-    // A queue of failed writes would send them again in this time.
+    // Long enough for a queue of failed writes to send them again.
     await sleep(1200);
     expect(await remainingOf(limits, one)).toEqual([700]);
     expect(await remainingOf(limits, other)).toEqual([700]);
     expect(await redis.ask("EXISTS", ["window:free/engine one", "window:free/engine other"])).toBe(2);
   });
 
-  test("a caller that was refused too often on all nodes together is refused by the node that saw it", async () => {
+  test("a caller who used up the error quota by refusals on two nodes is refused by at least one of these nodes", async () => {
     const plan = planWith([{ name: "refusals", quota: 10, windowS: 60, unit: "refusal" }]);
     const [one, other] = await startNodes(2);
     const account = keyless(plan);
@@ -186,7 +184,7 @@ describeWith("redis")("limits of several nodes", () => {
   });
 
   test.each([1, 2, 5])(
-    "an error quota is overdrawn by one refusal of each other node at most: %i",
+    "each node beyond the first allows at most one refusal more than the error quota; number of nodes: %i",
     async (count) => {
       const quota = 10;
       const plan = planWith([{ name: "refusals", quota, windowS: 60, unit: "refusal" }]);
@@ -194,7 +192,6 @@ describeWith("redis")("limits of several nodes", () => {
       const account = keyless(plan);
       const wrong = errorFromViolations([{ pointer: "/fen", code: "invalid_fen", message: "It is wrong." }]);
       let read = 0;
-      // A caller who asks them in turn, and waits for each answer.
       for (let asked = 0; asked < 5 * (quota + count); asked++) {
         const { limits, redis } = nodes[asked % count] as Node;
         if (!isRefused(limits, account)) {
@@ -205,7 +202,7 @@ describeWith("redis")("limits of several nodes", () => {
         }
       }
       expect(read).toBe(quota + count - 1);
-      // Then each knows it until the window ends.
+      // Every node refuses the caller until the window ends.
       for (const { limits } of nodes) {
         expect(() => limits.errorQuota.check(account)).toThrow(`The limit of ${quota} refusals`);
       }
@@ -213,7 +210,6 @@ describeWith("redis")("limits of several nodes", () => {
   );
 });
 
-/** True if the caller has used up its error quota, as this node knows. */
 function isRefused(limits: Limits | undefined, account: Account): boolean {
   try {
     limits?.errorQuota.check(account);
@@ -243,12 +239,13 @@ describeWith("redis")("limits while Redis", () => {
     return { redis, limits: createLimits(createMemoryLimitStore(), { store, nodes: () => nodes }) };
   }
 
-  test("while Redis stands still, a node enforces its share, rounded up, and one request too many counts afterwards at most", async () => {
+  test("while Redis hangs, each of three nodes enforces a third of the limit, rounded up; afterwards Redis counts at most one extra request", async () => {
     const { redis, limits } = await startNode({ heldMs: 1000 });
     await run(limits, account);
     expect(await remainingOf(limits, account)).toEqual([6, 1000]);
     server.pause();
-    // A third of seven. The first request is sent to Redis, which may count it when it goes on.
+    // Each of the three nodes may admit a third of seven requests, rounded up: three. The first of these requests is also sent
+    // to Redis, which may count it later.
     const entries = [];
     for (let count = 0; count < 4; count++) {
       entries.push(await run(limits, account));
@@ -262,13 +259,13 @@ describeWith("redis")("limits while Redis", () => {
     await sleep(100);
     const [remaining = 0] = await remainingOf(limits, account);
     expect([5, 6]).toContain(remaining);
-    // The place that nobody holds expires.
+    // The reservation of the first request expires, because no search holds it.
     await until(async () => (await redis.ask("ZCOUNT", ["places:key"], [Date.now(), "+inf"])) === 0);
     await run(limits, account);
     expect(await remainingOf(limits, account)).toEqual([remaining - 1, 1000]);
   });
 
-  test("while Redis is gone, each node runs its share of the searches at a time, and searches that Redis has admitted count when it is back", async () => {
+  test("while Redis is down, each node allows its part of the concurrent searches; after a restart, Redis again counts the searches that still run", async () => {
     const { redis, limits } = await startNode();
     const enter = () => limits.enter(account, timeOf(60_000));
     const before = await enter();
@@ -283,7 +280,7 @@ describeWith("redis")("limits while Redis", () => {
     await until(async () => (await redis.ask("ZCARD", ["places:key"])) === 0);
   });
 
-  test("while Redis is gone, engine time counts in the share of its node alone", async () => {
+  test("engine time that is used while Redis is down counts only against the limit of its own node", async () => {
     const { redis, limits } = await startNode();
     await run(limits, account, 100);
     server.pause();
@@ -295,7 +292,7 @@ describeWith("redis")("limits while Redis", () => {
     expect((await remainingOf(limits, account))[1]).toBe(900);
   });
 
-  test("the place of a search that ends while Redis is gone is free soon after Redis is back", async () => {
+  test("a search that ends while Redis hangs stops counting against its caller's limit soon after Redis responds again", async () => {
     const { redis, limits } = await startNode({ heldMs: 1000 });
     const entry = await limits.enter(account, timeOf(1000));
     server.pause();
@@ -304,12 +301,12 @@ describeWith("redis")("limits while Redis", () => {
     server.resume();
     await until(() => redis.health.kind === "up");
     await until(async () => (await redis.ask("ZCOUNT", ["places:key"], [Date.now(), "+inf"])) === 0);
-    // The engine time was sent once, and may be lost.
+    // The engine time is sent only once, so it may be lost.
     const [, engineMs] = await remainingOf(limits, account);
     expect([700, 1000]).toContain(engineMs);
   });
 
-  test("a place that Redis would have given late, after it stood still, holds up no caller", async () => {
+  test("a search that was admitted without Redis does not count in Redis after Redis responds again", async () => {
     const { redis, limits } = await startNode();
     await run(limits, account);
     server.pause();
@@ -317,11 +314,11 @@ describeWith("redis")("limits while Redis", () => {
     await until(() => redis.health.kind === "down");
     server.resume();
     await until(() => redis.health.kind === "up");
-    // Redis has carried out by now what was sent before.
+    // Redis has executed the earlier commands by now.
     expect(await redis.ask("ZCARD", ["places:key"])).toBe(0);
   });
 
-  test("a node that stops has sent what its last searches used", async () => {
+  test("a node that stops first sends the engine time of its last searches to Redis", async () => {
     const prefix = `away-${prefixes++}:`;
     const other = await startNode({ prefix });
     {
@@ -333,7 +330,7 @@ describeWith("redis")("limits while Redis", () => {
     expect(await remainingOf(other.limits, account)).toEqual([6, 700]);
   });
 
-  test("while Redis is full, a node enforces its share", async () => {
+  test("while the memory of Redis is full, a node enforces its part of the limit", async () => {
     const { redis, limits } = await startNode();
     await redis.ask("CONFIG", [], ["SET", "maxmemory", "1"]);
     const entries = [];
@@ -349,7 +346,7 @@ describeWith("redis")("limits while Redis", () => {
   });
 
   test.each([
-    ["may only be read", ["replicaof", "127.0.0.1", "1"], [], ["replicaof", "no", "one"], /replica/],
+    ["is read-only", ["replicaof", "127.0.0.1", "1"], [], ["replicaof", "no", "one"], /replica/],
     [
       "has another password",
       ["config", "set", "requirepass", "new"],
@@ -358,13 +355,13 @@ describeWith("redis")("limits while Redis", () => {
       /NOAUTH/,
     ],
   ])(
-    "while Redis %s, a node enforces its share, and the operator learns why",
+    "while Redis %s, a node enforces its part of the limit, and reports the reason",
     async (_, spoil, authorized, mend, why) => {
       const { redis, limits } = await startNode();
       const operate = (...words: readonly string[]) =>
         execFileSync("redis-cli", ["-p", String(server.port), ...words], { stdio: "ignore" });
       operate(...spoil);
-      // Connected clients go on as before.
+      // Clients that are already connected do not notice the change.
       operate(...authorized, "client", "kill", "type", "normal");
       await until(() => redis.health.kind !== "up");
       const kinds = [];

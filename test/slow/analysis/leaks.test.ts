@@ -6,7 +6,7 @@ import { collectedHeapBytes } from "../../support/heap.ts";
 
 const { build } = validated();
 
-test("analyses that have ended leave nothing in memory, however many are in flight", async () => {
+test("finished analyses leave nothing in memory, no matter how many others are still running", async () => {
   const search: SearchWithRetry = async () => {
     await new Promise(setImmediate);
     return doneOf();
@@ -24,6 +24,6 @@ test("analyses that have ended leave nothing in memory, however many are in flig
   await repeat(1000);
   const before = await collectedHeapBytes();
   await repeat(4000);
-  // A promise with its closure for each analysis would be more.
+  // A leak of one promise for each analysis would exceed this limit.
   expect((await collectedHeapBytes()) - before).toBeLessThan(300_000);
 });

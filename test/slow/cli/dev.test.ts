@@ -12,7 +12,7 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 const here = fileURLToPath(new URL("../../..", import.meta.url));
 const folder = useTemporaryFolder();
 
-test("npm run dev starts the server anew at a save, and leaves nothing behind", async () => {
+test("npm run dev restarts the server when a source file is saved, and leaves no process running after Ctrl-C", async () => {
   const checkout = copyCheckout(join(folder, "checkout"), ["bin", "src", "gen", "package.json"]);
   symlinkSync(join(here, "node_modules"), join(checkout, "node_modules"));
   const env = { ...quickestSettings, PATH: process.env.PATH, KIBITZ_PORT: "0", KIBITZ_DATA_DIR: folder };

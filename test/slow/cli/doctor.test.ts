@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { runKibitz } from "../../cli/run-kibitz.ts";
 
-test("kibitz doctor tries every engine and the sandbox, and finds a fit machine fit", async () => {
+test("kibitz doctor tests every engine and the sandbox, and reports that a machine without problems is ready to serve", async () => {
   const { code, stdout, stderr } = await runKibitz(["doctor"]);
   expect(stderr).toBe("");
   expect(stdout).toMatch(/^✓ machine {7}Node\.js \d/);
@@ -13,7 +13,7 @@ test("kibitz doctor tries every engine and the sandbox, and finds a fit machine 
   expect(code).toBe(0);
 });
 
-test("kibitz doctor --json prints each finding on a line, and fails if the service would not start", async () => {
+test("kibitz doctor --json prints one JSON object on each line, and exits with 1 if the service could not start", async () => {
   const env = {
     KIBITZ_DEFAULT_ENGINE: "stockfish-1",
     KIBITZ_NATIVE_ENGINES: "/nope/x",

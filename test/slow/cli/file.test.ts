@@ -6,7 +6,7 @@ import { runKibitz } from "../../cli/run-kibitz.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 
-/** A service whose engines need no processor. It answers the tests that need no real engine. */
+/** Its engines are simulated in this process. */
 const app = useApp({}, { engines: createEnginesInProcess() });
 
 const folder = mkdtempSync(join(tmpdir(), "kibitz-"));
@@ -23,7 +23,7 @@ const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 const bad = "8/8/8/8/8/8/8/8 w - -";
 
 describe("eval --file", () => {
-  test("kibitz eval --file checks what EPD asks for, and prints the result on standard error", async () => {
+  test("kibitz eval --file compares the moves found with the best moves of the EPD file, and prints the score on standard error", async () => {
     const file = fileOf(
       `${mate} bm Re8#; id "found";`,
       "",
@@ -42,7 +42,7 @@ describe("eval --file", () => {
     expect(stderr).toBe("kibitz: 6 positions, solved 2 of 4 (50.0 %)\n");
   });
 
-  test("kibitz eval --file --json prints a line for each answer, and one invalid position affects no other", async () => {
+  test("kibitz eval --file --json prints one line for each position, and an invalid position does not affect the others", async () => {
     const file = fileOf("# two", `${mate} bm Re8;`, "", bad);
     const { code, stdout, stderr } = await runKibitz(["eval", "-f", file, "-d", "4", "--json"]);
     const answers = stdout
@@ -56,7 +56,7 @@ describe("eval --file", () => {
     expect([code, stderr]).toEqual([2, "kibitz: 2 positions, solved 1 of 1 (100.0 %), 1 refused\n"]);
   });
 
-  test("kibitz eval --file asks the same of each position, and reads a word as the start position", async () => {
+  test("kibitz eval --file applies the same options to each position, and accepts the word startpos as a position", async () => {
     const file = fileOf(
       startFen.replace(" 0 1", ' bm h3; id "named";'),
       "startpos",
@@ -80,18 +80,18 @@ describe("eval --file", () => {
     expect(code).toBe(0);
   });
 
-  test("kibitz eval --file takes positions from standard input", async () => {
+  test("kibitz eval --file reads positions from standard input", async () => {
     const { code, stdout } = await runKibitz(["eval", "-f", "-", "-d", "4"], {}, [`${mate} bm `, "Re8;\n"]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^ {4}1 ✓ .*\n +White mates in 1/);
   });
 
-  test("kibitz eval --file names a refused line by its number in the file", async () => {
+  test("kibitz eval --file reports an invalid line by its number in the file", async () => {
     const { stdout } = await runKibitz(["eval", "-f", fileOf("# one", "", "", "", bad), "--url", app.url]);
     expect(stdout).toMatch(/^ {4}5 {3}8\/8\/.*\n +Line 5 was refused: .*king/);
   });
 
-  test("kibitz eval --file prints rows in the order of the file, however long each takes", async () => {
+  test("kibitz eval --file prints the results in the order of the file, even if later positions finish first", async () => {
     const file = fileOf(
       "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq -",
       bad,
@@ -104,7 +104,7 @@ describe("eval --file", () => {
     expect(stdout.match(/^ {4}\d/gm)?.map(Number)).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  test("kibitz eval --file goes on beyond the length of a batch", async () => {
+  test("kibitz eval --file evaluates a file that has more positions than one batch request may have", async () => {
     const file = fileOf(...Array.from({ length: 205 }, () => `${mate} 0 1`));
     const { stdout } = await runKibitz(["eval", "-f", file, "-d", "1", "--json", "--url", app.url]);
     const indexes = stdout
@@ -119,7 +119,7 @@ describe("eval --file", () => {
     [["eval", "--file", fileOf("# nothing")], /has no positions: write one FEN or EPD per line/],
     [["eval", mate, "--file", "x"], /either a FEN or --file/],
     [["eval", "--file", fileOf(mate, mate, mate), "--depth", "31"], /`depth` must be from 1 to 30/],
-  ])("kibitz eval --file refuses %j before anything starts", async (args, message) => {
+  ])("kibitz eval --file refuses the arguments %j before an engine starts", async (args, message) => {
     const { code, stdout, stderr } = await runKibitz(args);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(message);

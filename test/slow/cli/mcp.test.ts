@@ -6,9 +6,8 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const env = { ...quickestSettings, KIBITZ_DATA_DIR: useTemporaryFolder() };
 
-/** A real engine: the session is as its users have it. */
 test.each(agentKinds)(
-  "an agent of $name has a whole session with kibitz mcp and engines of its own, by what it reads",
+  "an agent with $name of the MCP client completes a session with kibitz mcp, using only what earlier answers say",
   async (kind) => {
     const session = await rehearse(await kind.overStdio(mcpProcess(env)));
     const refusals = session.filter(({ result }) => result.isError).map(({ what }) => what);

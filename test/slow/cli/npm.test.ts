@@ -14,7 +14,7 @@ const here = fileURLToPath(new URL("../../..", import.meta.url));
 const folder = useTemporaryFolder();
 const poll = { timeout: patienceMs };
 
-/** A server that a command starts, in a process group of its own, as a terminal or a supervisor does. */
+/** Starts a server by a command in a new process group, as a terminal or a supervisor does. */
 async function startBy(command: string, args: readonly string[], cwd = here) {
   const port = await freePort();
   const settings = { ...quickestSettings, KIBITZ_PORT: String(port), KIBITZ_DATA_DIR: folder };
@@ -29,7 +29,7 @@ async function startBy(command: string, args: readonly string[], cwd = here) {
     try {
       process.kill(-pid, "SIGKILL");
     } catch {
-      // All of the group have ended.
+      // All processes of the group have ended.
     }
   });
   const isReady = () =>
@@ -41,22 +41,25 @@ async function startBy(command: string, args: readonly string[], cwd = here) {
   return { child, pid, isReady };
 }
 
-/** More than twice as long as an orphan needs to notice that it is one. */
+/** More than twice the time that a server needs to notice that its parent process has ended. */
 const noticedMs = 2500;
 
 test.each([
   ["npm start", "npm", ["start"]],
   ["npx kibitz serve in a checkout", "npx", ["kibitz", "serve"]],
-])("SIGTERM to %s ends the server and its engines, and frees the port", async (_name, command, args) => {
-  const { child, pid, isReady } = await startBy(command, args);
-  const processes = descendantsOf(pid);
-  expect(processes.length).toBeGreaterThan(1);
-  child.kill("SIGTERM");
-  await expect.poll(() => stillRunning([pid, ...processes]), poll).toEqual([]);
-  expect(await isReady()).toBe(false);
-});
+])(
+  "SIGTERM to the process of %s stops the server and its engines, and frees the port",
+  async (_name, command, args) => {
+    const { child, pid, isReady } = await startBy(command, args);
+    const processes = descendantsOf(pid);
+    expect(processes.length).toBeGreaterThan(1);
+    child.kill("SIGTERM");
+    await expect.poll(() => stillRunning([pid, ...processes]), poll).toEqual([]);
+    expect(await isReady()).toBe(false);
+  },
+);
 
-test("npm start goes on when the shell that put it into the background has ended, and stops by SIGTERM to npm", async () => {
+test("a server that a shell started in the background with npm start keeps running after the shell exits, and stops at a SIGTERM to npm", async () => {
   const pidFile = join(folder, "npm.pid");
   const { child, isReady } = await startBy("sh", ["-c", `nohup npm start & echo $! > ${pidFile}`]);
   await expect.poll(() => child.exitCode, poll).toBe(0);
@@ -66,7 +69,7 @@ test("npm start goes on when the shell that put it into the background has ended
   await expect.poll(isReady, poll).toBe(false);
 });
 
-test("a server that a script of npm has put into the background goes on when npm has ended", async () => {
+test("a server that an npm script starts in the background keeps running after npm exits", async () => {
   const scripts = { up: `node ${join(here, "bin/kibitz.js")} serve > server.log 2>&1 & sleep 2` };
   writeFileSync(join(folder, "package.json"), JSON.stringify({ scripts }));
   const { child, isReady } = await startBy("npm", ["run", "up"], folder);

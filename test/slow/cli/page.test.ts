@@ -8,7 +8,7 @@ import { quickestSettings } from "../../support/quickest-settings.ts";
 import { type Server, startServer } from "../../support/start-server.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
-/** Longest wait for a build on a busy machine. Nothing measures the build. */
+/** The longest wait for a build on a busy machine, in milliseconds. */
 const buildMaxMs = 200_000;
 
 const folder = useTemporaryFolder();
@@ -32,7 +32,7 @@ async function start(checkout: string): Promise<Started> {
 
 const pageOf = async ({ server }: Started) =>
   (await fetch(server.url, { headers: { accept: "text/html" } })).text();
-const buildIsTold = async ({ log }: Started) => {
+const reportOfBuild = async ({ log }: Started) => {
   await expect
     .poll(() => log.join("\n"), { timeout: buildMaxMs })
     .toMatch(/the page (was built|could not be)/);
@@ -42,7 +42,7 @@ const scriptIn = (page: string) => /src="\.(\/assets\/[^"]+\.js)"/.exec(page)?.[
 
 describe("a checkout whose page is not built", () => {
   test(
-    "a server in a checkout builds the page once it is ready, and again only when a source has changed",
+    "a server in a checkout builds the web page after its first start, and again only after a source file has changed",
     async () => {
       const checkout = clone("built");
       const [old, recent] = [join(checkout, "dist/.web-killed"), join(checkout, "dist/.web-building")];
@@ -55,18 +55,18 @@ describe("a checkout whose page is not built", () => {
       const both = await Promise.all([start(checkout), start(checkout)]);
       expect(await pageOf(both[0])).toContain("being built");
       for (const started of both) {
-        expect(await buildIsTold(started)).toContain("was built");
+        expect(await reportOfBuild(started)).toContain("was built");
         const path = scriptIn(await pageOf(started));
         const script = await fetch(started.server.url + path);
         expect([path, script.status]).toEqual([expect.stringMatching(/^\/assets\//), 200]);
         await started.server.stop();
       }
-      // A build that was killed long ago is cleaned up; one that may be under way is left alone.
+      // The server deletes the folder of a build that was killed long ago, but not a recent one, which may still be in use.
       expect(readdirSync(join(checkout, "dist")).toSorted()).toEqual([".web-building", "web"]);
       const app = join(checkout, "web/src/app.tsx");
       writeFileSync(app, readFileSync(app, "utf8").replace(">Kibitz<", ">Saved<"));
       const again = await start(checkout);
-      expect(await buildIsTold(again)).toContain("was built");
+      expect(await reportOfBuild(again)).toContain("was built");
       expect(await (await fetch(again.server.url + scriptIn(await pageOf(again)))).text()).toContain("Saved");
       await again.server.stop();
 
@@ -79,12 +79,12 @@ describe("a checkout whose page is not built", () => {
   );
 
   test(
-    "a server whose page cannot be built logs why and goes on serving",
+    "a server that cannot build the web page logs the reason and keeps answering requests",
     async () => {
       const checkout = clone("broken");
       writeFileSync(join(checkout, "web/src/main.tsx"), 'import "./gone.ts";\n');
       const started = await start(checkout);
-      expect(await buildIsTold(started)).toMatch(/"error":"[^"]*gone\.ts/);
+      expect(await reportOfBuild(started)).toMatch(/"error":"[^"]*gone\.ts/);
       expect(await pageOf(started)).toContain("npm run build:page");
       expect(await (await fetch(started.server.url)).text()).toContain("Try:");
       expect((await fetch(`${started.server.url}/readyz`)).status).toBe(200);
@@ -100,7 +100,7 @@ describe("a build of the page that does not end", () => {
     spawn(process.execPath, ["tools/build-page.ts"], { cwd: checkout, stdio: "ignore" });
 
   test.each(["SIGINT", "SIGTERM"] as const)(
-    "a build of the page that is interrupted by %s leaves nothing behind",
+    "a build of the web page that is interrupted by %s leaves no files behind",
     async (signal) => {
       const checkout = clone(`interrupted-${signal}`);
       mkdirSync(join(checkout, "dist"));

@@ -11,7 +11,7 @@ const folder = useTemporaryFolder();
 const games = 4000;
 const fileMinBytes = 10e6;
 
-/** Writes games as large as those with clocks and comments. They have few positions, because the test does not measure the engine. */
+/** Writes games that are as large as games with clock times and comments, but have few positions to search. */
 async function writeGames(path: string): Promise<void> {
   const file = createWriteStream(path);
   for (let game = 1; game <= games; game++) {
@@ -25,13 +25,12 @@ async function writeGames(path: string): Promise<void> {
   await once(file, "close");
 }
 
-/** The memory of a process, in megabytes. */
 function residentMb(pid: number): number {
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Number(kilobytes) / 1024;
 }
 
-test("a file of 10 MB with thousands of games is reviewed in memory that does not grow", async () => {
+test("kibitz review uses no more memory for the last games of a 10 MB file than for the first ones", async () => {
   const path = join(folder, "many.pgn");
   await writeGames(path);
   expect(statSync(path).size).toBeGreaterThan(fileMinBytes);
@@ -51,7 +50,7 @@ test("a file of 10 MB with thousands of games is reviewed in memory that does no
   expect(await kibitz.ended).toBe(0);
   expect(reviewed).toBe(games);
   expect(readFileSync(output, "utf8").match(/^\[Event /gm)).toHaveLength(games);
-  // The first games make what is made once: code that is compiled, pages that the heap keeps.
+  // The first games do not count: during them V8 compiles code and the heap grows to its usual size.
   const [early, late] = [samples.slice(5, 15), samples.slice(-10)].map((part) => Math.max(...part));
   console.log(
     `resident after the first games: ${early?.toFixed()} MB, after the last: ${late?.toFixed()} MB`,

@@ -7,7 +7,7 @@ import { logLevel, serve } from "../../support/served.ts";
 const mateInOne = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1";
 
 describeWith("namespaces", "util-linux")("a sandbox that lacks a guard", () => {
-  test("a command says nothing of a sandbox that lacks a guard, because its caller owns the engines", async () => {
+  test("kibitz eval prints no warning if the sandbox of its engine lacks a protection", async () => {
     const { code, stderr } = await spawnKibitz(
       ["eval", mateInOne, "-d", "4"],
       {},
@@ -16,7 +16,7 @@ describeWith("namespaces", "util-linux")("a sandbox that lacks a guard", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   });
 
-  test("kibitz serve warns in one sentence what an engine could do in a sandbox that lacks a guard", async () => {
+  test("kibitz serve logs one warning about what an engine could do if the sandbox lacks a protection", async () => {
     const { logged } = await serve({}, { through: withoutUnshare });
     expect(logged.filter(({ level }) => level >= logLevel.warn)).toMatchObject([
       {

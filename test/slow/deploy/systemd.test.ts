@@ -6,7 +6,7 @@ import { describeWith } from "../../support/needs.ts";
 const unit = fileURLToPath(new URL("../../../deploy/systemd/kibitz.service", import.meta.url));
 
 describeWith("systemd")("the unit for systemd", () => {
-  test("the systemd unit is exposed no more than 3.0 of 10, by systemd's own judgement", () => {
+  test("systemd-analyze security rates the exposure of the systemd unit at most 3.0 of 10", () => {
     const judged = execFileSync("systemd-analyze", ["security", "--offline=true", "--no-pager", unit], {
       encoding: "utf8",
     });

@@ -12,7 +12,7 @@ import { jobOf } from "../../engine/job-of.ts";
 import { greeting } from "../../engine/scripted-session.ts";
 import { collectedHeapBytes, oldBytesEach } from "../../support/heap.ts";
 
-/** An engine that answers at once, except when it is to search to depth 99: then it waits for `stop`. */
+/** Creates an engine that answers immediately. At depth 99 it searches until it receives `stop`. */
 function createObedient(): UciTransport {
   const states = Array.from({ length: 20 }, (_, at) => `info depth ${at + 1} score cp 1 time 1 pv e2e4 e7e5`);
   let receive: (line: string) => void = () => {};
@@ -62,9 +62,8 @@ const job = jobOf();
 const endless = jobOf({ depth: 99 });
 
 /**
- * A search that is answered, one that follows it at once and one that does so later; one whose caller leaves
- * when they have seen a state, one whose caller has seen none. Without `expect`, of which the test runner keeps
- * every call.
+ * Runs searches that end in different ways: three are answered, one is cancelled during the search, one at its start.
+ * Does not use `expect`, because vitest keeps every `expect` call in memory.
  */
 async function searchInEveryWay(search: SearchWithRetry, signal: AbortSignal): Promise<void> {
   await search(build, job, signal);
@@ -96,15 +95,14 @@ function createObedientPool() {
   });
 }
 
-/** Returns the growth in heap, listeners and timers when something is done many times, after a warm-up. */
+/** Returns how much the heap and the numbers of listeners and timers grow when `once` is repeated, after a warm-up. */
 async function growthOf(once: (signal: AbortSignal) => Promise<void>, times: number) {
-  // A signal that outlives everything, as that of a server does.
+  // A signal that lives as long as the process, like a server's.
   const { signal } = new AbortController();
   const repeat = async (count: number) => {
     for (let at = 0; at < count; at++) {
       await once(signal);
     }
-    // The last one finishes its remaining work.
     await new Promise(setImmediate);
   };
   const timersBefore = timers();
@@ -118,17 +116,17 @@ async function growthOf(once: (signal: AbortSignal) => Promise<void>, times: num
   };
 }
 
-test("thousands of searches leave no listener, no timer and no memory behind", async () => {
+test("thousands of finished searches leave no event listeners and no timers, and memory does not grow", async () => {
   await using pool = createObedientPool();
   const search = createSearchWithRetry(pool, silentLog);
   const growth = await growthOf((signal) => searchInEveryWay(search, signal), 800);
-  // A promise with its closure for each search would be more.
+  // A leak of one promise for each search would exceed this limit.
   expect(growth.heapBytes).toBeLessThan(300_000);
   expect(growth.listeners).toBe(0);
   expect(growth.timers).toBeLessThanOrEqual(0);
 });
 
-test("a search that has ended keeps no later search in memory", async () => {
+test("a finished search does not keep later searches in memory", async () => {
   await using pool = createObedientPool();
   const search = createSearchWithRetry(pool, silentLog);
   const { signal } = new AbortController();
@@ -141,7 +139,7 @@ test("a search that has ended keeps no later search in memory", async () => {
   expect(bytes).toBeLessThan(1500);
 });
 
-test("hundreds of engines leave no listener, no timer and no memory behind", async () => {
+test("hundreds of stopped engines leave no event listeners and no timers, and memory does not grow", async () => {
   await using pool = createObedientPool();
   const growth = await growthOf(async (signal) => {
     await using _session = await pool.acquire(build, signal);

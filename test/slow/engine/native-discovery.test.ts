@@ -18,19 +18,19 @@ const settings = { hashMb: 16, threads: 1 };
 const forever = new AbortController().signal;
 const lite = createRequire(import.meta.url).resolve("stockfish/bin/stockfish-19-lite-single.js");
 
-/** A file that is run and is a real engine. */
+/** Returns the path of a script that runs a real engine. */
 const realEngine = () => writeScript(`exec "${process.execPath}" "${lite}"`);
 
-/** One that is sooner there. The comment makes it another file than the next one. */
+/** Returns the path of a script that runs the fake engine. Scripts with different comments have different hashes. */
 function fakeEngine({ comment = "", ...options }: FakeEngineOptions & { readonly comment?: string } = {}) {
   const { file, args } = commandOfFake(options);
   return writeScript(`exec "${file}" "${args.join('" "')}" ${comment}`);
 }
 
-/** One that is taken for an engine as real ones are. */
+/** Returns the path of a fake engine that passes the server's test of engines. */
 const goodEngine = (comment = "") => fakeEngine({ learned: true, iterationMs: 1, comment });
 
-/** Returns the builds that discovery finds, and its log lines for the operator. */
+/** Returns the engine builds that the server finds, and the warnings that it logs. */
 async function discover(
   where: { readonly files?: readonly string[]; readonly searchPath?: string },
   { signal = forever, times = defaultWatchTimes } = {},
@@ -49,12 +49,12 @@ async function discover(
 }
 
 afterEach(async () => {
-  // Whatever was asked who it is does not stay.
+  // No test may leave an engine process running.
   await expect.poll(enginesRunning, { timeout: patienceMs }).toEqual([]);
 });
 
 describe("files that the operator names", () => {
-  test("native engines that the operator names are known by their own names", async () => {
+  test("a native engine is listed under the name that it reports over UCI", async () => {
     const file = realEngine();
     const { builds, warnings } = await discover({ files: [file] });
     expect(builds).toMatchObject([
@@ -74,7 +74,7 @@ describe("files that the operator names", () => {
     expect(warnings).toEqual([]);
   });
 
-  test("a native engine is listed once, by however many links it is named", async () => {
+  test("a native engine that is configured several times through symbolic links is listed once", async () => {
     const file = goodEngine();
     const link = join(createFolder(), "another-name");
     symlinkSync(file, link);
@@ -82,7 +82,7 @@ describe("files that the operator names", () => {
     expect(builds.map((build) => build.file)).toEqual([file]);
   });
 
-  test("native engines that are copies are listed as one", async () => {
+  test("two native engine files with the same content are listed as one engine", async () => {
     const file = goodEngine();
     const copy = join(createFolder(), "copy");
     copyFileSync(file, copy);
@@ -90,21 +90,21 @@ describe("files that the operator names", () => {
     expect(builds.map((build) => build.file)).toEqual([file]);
   });
 
-  test("native engines that differ are listed as two, though both have one name", async () => {
+  test("two different native engines with the same name are listed as two engines", async () => {
     const files = [goodEngine("# one"), goodEngine("# two")];
     const { builds, ids } = await discover({ files });
     const second = builds[1]?.sha256.slice(0, 8);
     expect(ids).toEqual(["fake-1.0", `fake-1.0-${second}`]);
   });
 
-  test("a native engine whose equal searches differ is used, is not reproducible, and is reported to the operator", async () => {
+  test("a native engine that gives different results for equal searches is listed as not reproducible, and a warning is logged", async () => {
     const learning = fakeEngine({ learned: true, iterationMs: 1, misbehaviour: "remember" });
     const { builds, warnings } = await discover({ files: [learning, goodEngine()] });
     expect(builds.map(({ reproducible }) => reproducible)).toEqual([false, true]);
     expect(warnings).toEqual([expect.stringMatching(/^equal searches of this engine differ.*fake-1\.0/)]);
   });
 
-  test("only the named native engines are used, and none are searched for if none is named", async () => {
+  test("no native engine is listed if the configured list of engine files is empty", async () => {
     expect(await discover({ files: [] })).toMatchObject({ builds: [], warnings: [] });
   });
 
@@ -119,15 +119,18 @@ describe("files that the operator names", () => {
         return file;
       },
     ],
-  ])("a native engine that %s is reported to the operator, and the others are found", async (_, create) => {
-    const file = create();
-    const { ids, warnings } = await discover({ files: [file, goodEngine()] });
-    expect(ids).toEqual(["fake-1.0"]);
-    expect(warnings).toEqual([expect.stringContaining("KIBITZ_NATIVE_ENGINES names a file")]);
-    expect(warnings[0]).toContain(file);
-  });
+  ])(
+    "a configured native engine that %s is reported in the log, and the other engines are listed",
+    async (_, create) => {
+      const file = create();
+      const { ids, warnings } = await discover({ files: [file, goodEngine()] });
+      expect(ids).toEqual(["fake-1.0"]);
+      expect(warnings).toEqual([expect.stringContaining("KIBITZ_NATIVE_ENGINES names a file")]);
+      expect(warnings[0]).toContain(file);
+    },
+  );
 
-  // Only those that are never ready are waited for.
+  // Only engines that never become ready have a short timeout.
   test.each<[what: string, create: () => string, reason: string, startMs?: number]>([
     ["prints something else", () => writeScript("echo hello; cat > /dev/null"), "within 500 ms", 500],
     ["ends at once", () => writeScript("exit 1"), "closed its pipe"],
@@ -136,7 +139,7 @@ describe("files that the operator names", () => {
     ["plays too badly", () => fakeEngine(), "it does not see the mate in two"],
     ["fails in a search", () => fakeEngine({ misbehaviour: "exit" }), "closed its pipe"],
   ])(
-    "a native engine that %s is left out, and reported to the operator",
+    "a native engine that %s is not listed, and the log gives the reason",
     async (_, create, reason, startMs) => {
       const file = create();
       const times = { ...defaultWatchTimes, startMs: startMs ?? defaultWatchTimes.startMs };
@@ -150,7 +153,7 @@ describe("files that the operator names", () => {
 });
 
 describe("a search on the path", () => {
-  test("a search on the PATH finds a program called stockfish, and not npm's loader of the same name", async () => {
+  test("the search for engines on the PATH finds the program stockfish, but ignores npm's script of the same name", async () => {
     const file = goodEngine();
     const modules = join(createFolder(), "node_modules");
     mkdirSync(modules);
@@ -161,18 +164,18 @@ describe("a search on the path", () => {
     expect(files.filter((one) => one.includes("node_modules"))).toEqual([]);
   });
 
-  test("a search on the PATH ignores folders that do not exist", async () => {
+  test("the search for engines on the PATH ignores folders without a Stockfish", async () => {
     const { warnings } = await discover({ searchPath: createFolder() });
     expect(warnings).toEqual([]);
   });
 
-  testWith("native")("a search on the PATH finds the installed engine", async () => {
+  testWith("native")("the search for engines on the PATH finds the installed Stockfish", async () => {
     const { builds } = await discover({ searchPath: process.env.PATH ?? "" });
     expect(builds).toContainEqual(expect.objectContaining({ family: "stockfish", path: "native" }));
   });
 });
 
-test("a search that is no longer wanted ends with its reason, blames nobody, and leaves no process", async () => {
+test("an aborted search for native engines rejects with the reason of the abort, logs no warning, and leaves no process running", async () => {
   const owner = new AbortController();
   const warnings: string[] = [];
   const warn: Log["warn"] = (_, message) => warnings.push(message);

@@ -11,7 +11,7 @@ import { nativeStockfish } from "../../support/native-stockfish.ts";
 import { describeWith } from "../../support/needs.ts";
 import { startServer } from "../../support/start-server.ts";
 
-/** The files that a server needs to run, by path in this checkout, and the Node that runs them. */
+/** Returns the paths of the packages that a server needs, and the path of Node. */
 function installed(): readonly string[] {
   const lock = readFileSync(join(import.meta.dirname, "../../../package-lock.json"), "utf8");
   const { packages } = JSON.parse(lock) as {
@@ -23,7 +23,7 @@ function installed(): readonly string[] {
   return [...needed.map(([path]) => path), "node_modules/node/bin/node"];
 }
 
-/** A copy of this checkout in a folder that only its owner may enter, as root's home is. */
+/** Copies this checkout into a folder that only its owner may enter, like root's home folder. */
 function checkoutInHome(): string {
   const home = createFolder();
   chmodSync(home, 0o700);
@@ -31,7 +31,7 @@ function checkoutInHome(): string {
 }
 
 interface Status {
-  /** Real, effective, saved, and of the file system. */
+  /** The real, effective, saved and file system user ids. */
   readonly uids: readonly number[];
   readonly gids: readonly number[];
   readonly groups: readonly number[];
@@ -60,9 +60,9 @@ describeWith(
   "namespaces",
   "util-linux",
 )("a server that is root and whose files nobody else may read", () => {
-  test("a server that is root runs every engine as another user, from copies that it makes once", async () => {
+  test("a server that runs as root runs every engine as another user, from copies that the server makes once", async () => {
     const folder = checkoutInHome();
-    // The server keeps its copies here instead of in /var/cache.
+    // Replaces /var/cache, where a server that runs as root keeps its copies of engines.
     const cache = join(folder, "cache");
     mkdirSync(cache);
     const through = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /var/cache && exec "$@"', cache];
@@ -88,13 +88,13 @@ describeWith(
       post(`${server.url}/v1/eval`, { fen: startFen, depth: 8, engine: id }),
     );
     expect((await Promise.all(searches)).map(({ status }) => status)).toEqual(engines.map(() => 200));
-    // Each waits for the next search: there is a slot for every one.
+    // Every engine keeps running after its search, because there are as many slots as engines.
     const enginesRunning = () =>
       descendantsOf(server.pid).filter((pid) => programOf(pid).some((word) => /stockfish/.test(word)));
     await expect
       .poll(() => enginesRunning().length, { timeout: 20_000 })
       .toBeGreaterThanOrEqual(engines.length);
-    // A chain of tools is root until it becomes the engine.
+    // The tools that build the sandbox run as root, until they execute the engine.
     await expect.poll(() => enginesRunning().flatMap((pid) => statusOf(pid).uids)).not.toContain(0);
     const running = descendantsOf(server.pid);
     expect(running.length).toBeGreaterThanOrEqual(engines.length);

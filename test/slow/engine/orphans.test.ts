@@ -22,11 +22,11 @@ async function expectNoEngineAfterKill(state: string, through: readonly string[]
 }
 
 test.each(["idle", "searching", "unstoppable"])(
-  "engines that are %s end when their server is killed",
+  "engines that are %s exit when their server is killed",
   (state) => expectNoEngineAfterKill(state),
 );
 
 testWith("namespaces", "util-linux")(
-  "engines that do not stop end when their server is killed, also if namespaces are forbidden",
+  "engines that ignore stop commands exit when their server is killed, even if namespaces are forbidden",
   () => expectNoEngineAfterKill("unstoppable", withoutUnshare),
 );

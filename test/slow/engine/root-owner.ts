@@ -4,14 +4,14 @@ import { createChildProcess } from "../../../src/engine/uci/child-process.ts";
 import { firstLineOf } from "../../engine/lines-of.ts";
 import { enginesRunning } from "../../engine/processes.ts";
 
-/** Stands in for a server that is root: runs a program in the sandbox as an engine, and reports where, and as which user. */
+/** Acts as a server that runs as root: runs a program in the sandbox as an engine, and reports its path and its user. */
 const [program = "", cache = ""] = process.argv.slice(2);
 try {
   const sandbox = await createSandbox({ userName: undefined, hide: "/nowhere", cache });
   const [placed = ""] = await sandbox.ensureReadable([program]);
   const engine = createChildProcess(sandbox.wrap({ file: placed, args: [] }, { hashMb: 16, threads: 1 }));
   const printed = await firstLineOf(engine);
-  // The ids as the host sees them, outside the namespaces of the engine.
+  // The user ids as the host sees them, outside the engine's namespaces.
   const ids = enginesRunning().map((pid) => {
     const status = readFileSync(`/proc/${pid}/status`, "latin1");
     return ["Uid", "Gid", "Groups"].map((name) =>

@@ -16,7 +16,7 @@ interface Report {
   readonly outcomes: Readonly<Record<string, "done" | "refused">>;
 }
 
-/** The attempts of a hostile engine that each protection refuses. */
+/** The attempts of a hostile engine that each protection of the sandbox prevents. */
 const attemptsOf: Readonly<Record<Guard, readonly string[]>> = {
   user: ["signal", "readEnvironment"],
   keys: ["readKeys"],
@@ -27,12 +27,12 @@ const attemptsOf: Readonly<Record<Guard, readonly string[]>> = {
   "ends with the server": [],
 };
 
-/** SCHED_BATCH, as in sched(7). */
+/** The number of the scheduling policy SCHED_BATCH, see sched(7). */
 const schedBatch = "3";
 
 const isRoot = process.getuid?.() === 0;
 
-/** Runs a hostile engine under a server of this user. */
+/** Runs a hostile engine whose server runs as this user. */
 function reportOf(
   sandbox: "none" | "best",
   { uid, userName }: { uid?: number; userName?: string } = {},
@@ -58,7 +58,7 @@ function expectToHold({ holds, outcomes }: Report): void {
   expect(wanted.filter((attempt) => outcomes[attempt] !== "refused")).toEqual([]);
 }
 
-test("without a sandbox, an engine can do all that the server can", () => {
+test("an engine without a sandbox can do everything that the server can do", () => {
   const { outcomes, lacks } = reportOf("none");
   expect(lacks).toEqual(guards);
   const done = Object.values(attemptsOf)
@@ -68,7 +68,7 @@ test("without a sandbox, an engine can do all that the server can", () => {
 });
 
 describe("a hostile engine cannot do what the sandbox is said to keep it from", () => {
-  test("a hostile engine cannot leave its sandbox as the user of these tests", () => {
+  test("a hostile engine cannot escape its sandbox if its server runs as the current user", () => {
     const report = reportOf("best");
     expectToHold(report);
     // A server that is not root neither has another user for engines nor lacks one.
@@ -79,17 +79,20 @@ describe("a hostile engine cannot do what the sandbox is said to keep it from", 
     "root",
     "namespaces",
     "util-linux",
-  )("a hostile engine of a server that is root cannot leave its sandbox, and runs as nobody", () => {
-    const report = reportOf("best");
-    expect(report).toMatchObject({ user: "nobody", lacks: [] });
-  });
+  )(
+    "a hostile engine cannot escape its sandbox if its server runs as root, and runs as the user nobody",
+    () => {
+      const report = reportOf("best");
+      expect(report).toMatchObject({ user: "nobody", lacks: [] });
+    },
+  );
 
   testWith(
     "root",
     "namespaces",
     "util-linux",
   )(
-    "a hostile engine of a server that is not root cannot leave its sandbox, and runs as the server's user",
+    "a hostile engine cannot escape its sandbox if its server does not run as root, and runs as the server's user",
     () => {
       const report = reportOf("best", { uid: 1000 });
       expectToHold(report);
@@ -101,7 +104,7 @@ describe("a hostile engine cannot do what the sandbox is said to keep it from", 
 });
 
 testWith("util-linux")(
-  "an engine is batch work to the kernel, so an engine that wakes up does not preempt the server",
+  "engines run under the scheduling policy SCHED_BATCH, so an engine that wakes up does not preempt the server",
   async () => {
     const sandbox = await createSandbox({ userName: undefined, hide: "/nowhere" });
     const itself = { file: "/bin/cat", args: ["/proc/self/stat"] };
@@ -116,7 +119,7 @@ testWith("util-linux")(
 describe("the user that the operator names", () => {
   const create = (userName: string) => createSandbox({ userName, hide: "/nowhere" });
 
-  testWith("root")("engines run as the user that the operator names", async () => {
+  testWith("root")("engines run as the configured user", async () => {
     expect((await create("games")).user?.name).toBe("games");
   });
 
@@ -124,26 +127,29 @@ describe("the user that the operator names", () => {
     "root",
     "namespaces",
     "util-linux",
-  )("the operator's user cannot read the folder of the keys, even if all users can enter it", async () => {
-    const open = createFolder();
-    const sandbox = await createSandbox({ userName: "games", hide: open });
-    expect(sandbox.lacks).toEqual([]);
-    const listing = { file: "/bin/ls", args: ["-a", open] };
-    writeFileSync(join(open, "kibitz.db"), "secret");
-    const { file, args } = sandbox.wrap(listing, { hashMb: 16, threads: 1 });
-    expect(() => execFileSync(file, [...args], { stdio: "pipe" })).toThrow("Permission denied");
-  });
+  )(
+    "an engine that runs as a configured user cannot read the folder of the key database, even if all users may",
+    async () => {
+      const open = createFolder();
+      const sandbox = await createSandbox({ userName: "games", hide: open });
+      expect(sandbox.lacks).toEqual([]);
+      const listing = { file: "/bin/ls", args: ["-a", open] };
+      writeFileSync(join(open, "kibitz.db"), "secret");
+      const { file, args } = sandbox.wrap(listing, { hashMb: 16, threads: 1 });
+      expect(() => execFileSync(file, [...args], { stdio: "pipe" })).toThrow("Permission denied");
+    },
+  );
 
-  testWith("root")("the operator's user for engines is not root", async () => {
+  testWith("root")("root is refused as the configured user for engines", async () => {
     await expect(create("root")).rejects.toThrow("engines must not run as root");
   });
 
-  testWith("root")("the operator's user for engines must exist", async () => {
+  testWith("root")("an unknown user is refused as the configured user for engines", async () => {
     await expect(create("nosuchuser")).rejects.toThrow(EngineUserUnusable);
     await expect(create("nosuchuser")).rejects.toThrow('there is no user "nosuchuser" on this machine');
   });
 
-  test("another user for engines needs a server that is root", () => {
+  test("a server that does not run as root refuses to run engines as another user", () => {
     expect(() => reportOf("best", { ...(isRoot && { uid: 1000 }), userName: "nobody" })).toThrow(
       "only root can run engines as another user",
     );
@@ -159,7 +165,10 @@ interface RootReport {
   readonly error?: string;
 }
 
-/** Runs a program as an engine of a server that is root, after a shell has changed the machine for that server alone. */
+/**
+ * Runs a program as an engine of a server that runs as root. The shell command `prepare` first changes the machine, but only
+ * for this server.
+ */
 function runAsRoot(
   program: string,
   { prepare = ":", unshare = ["--mount"], cache = createFolder() } = {},
@@ -171,7 +180,7 @@ function runAsRoot(
   );
 }
 
-/** A program in a folder that only root may enter. */
+/** Creates a program in a folder that only root may enter. */
 function programOfRoot(): string {
   const file = writeScript("echo up; exec cat", "engine");
   chmodSync(dirname(file), 0o700);
@@ -183,19 +192,19 @@ describeWith(
   "namespaces",
   "util-linux",
 )("a server that is root", () => {
-  test("an engine that only root can read runs as nobody, from a copy of root's", () => {
+  test("a server that runs as root copies an engine file that only root can read, and runs the copy as the user nobody", () => {
     const cache = createFolder();
     const report = runAsRoot(programOfRoot(), { cache });
     expect(report).toMatchObject({ ...asNobody, owner: 0 });
     expect(dirname(dirname(report.placed))).toBe(cache);
   });
 
-  test("an engine that its user can read is not copied", () => {
+  test("an engine file that the engine's user can read is not copied", () => {
     const program = writeScript("echo up; exec cat");
     expect(runAsRoot(program)).toMatchObject({ ...asNobody, placed: program });
   });
 
-  test("an engine that cannot be copied for its user is refused, and the error names the ways out", () => {
+  test("an engine file that the server cannot copy for the engine's user is refused, and the error says how to fix the problem", () => {
     const cache = createFolder();
     // Somebody else has created the folder.
     chownSync(cache, 1000, 1000);
@@ -207,7 +216,7 @@ describeWith(
     expect(error).toContain("start it as another user than root");
   });
 
-  test("a server that is root runs no engine as root if util-linux is missing", () => {
+  test("a server that runs as root does not run engines as root, even if util-linux is missing", () => {
     const prepare = "for tool in setpriv prlimit; do mount --bind /dev/null /usr/bin/$tool; done";
     const report = runAsRoot(programOfRoot(), { prepare });
     expect(report).toMatchObject(asNobody);
@@ -217,9 +226,12 @@ describeWith(
   test.each([
     ["has no other user", ["--user", "--map-root-user"], ":"],
     ["may not change users", ["--mount"], 'set -- setpriv --bounding-set=-setuid "$@"'],
-  ])("a server that is root and %s starts no engine, and names the way out", (_, unshare, prepare) => {
-    const { error } = runAsRoot(programOfRoot(), { unshare, prepare });
-    expect(error).toContain("cannot run engines as nobody here");
-    expect(error).toContain("start it as another user than root");
-  });
+  ])(
+    "a server that runs as root and %s starts no engine, and the error says how to fix the problem",
+    (_, unshare, prepare) => {
+      const { error } = runAsRoot(programOfRoot(), { unshare, prepare });
+      expect(error).toContain("cannot run engines as nobody here");
+      expect(error).toContain("start it as another user than root");
+    },
+  );
 });

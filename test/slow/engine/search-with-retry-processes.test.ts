@@ -13,7 +13,7 @@ import { patienceMs } from "../../support/patience.ts";
 const forever = new AbortController().signal;
 const pools: EnginePool[] = [];
 
-/** A retrying search over real engines with the lite network, and what it says of failures. */
+/** Returns a retrying search on real engines with the lite network, and the failures that it logs. */
 async function supervise(times: Partial<WatchTimes> = {}) {
   const backend = createWasmBackend({ hashMb: 16, threads: 1 }, noSandbox, {
     ...defaultWatchTimes,
@@ -38,7 +38,7 @@ async function supervise(times: Partial<WatchTimes> = {}) {
   return {
     failures,
     search: (job = jobOf({ depth: 12 }), signal = forever) => searchWithRetry(build, job, signal),
-    /** Resolves when the engine has been in its first search for long enough to get lost in it, by its own time. */
+    /** Resolves when the engine has used 400 ms of processor time in its first search. */
     async lostInSearch() {
       await expect.poll(() => acquired, { timeout: 20_000 }).toBe(1);
       const [engine = 0] = enginesRunning();
@@ -56,7 +56,7 @@ afterEach(async () => {
 });
 
 describe("an engine in a search", () => {
-  test("an engine that is killed from outside in a search is replaced, and its search answered", async () => {
+  test("an engine that is killed during a search is replaced, and the search is repeated and answered", async () => {
     const { searching, failures } = await supervise();
     const { answer } = await searching();
     const [victim = 0] = enginesRunning();
@@ -66,7 +66,7 @@ describe("an engine in a search", () => {
     expect(failures.toSorted()).toEqual(["engine failed: killed", "search tried again: killed"]);
   });
 
-  test("an engine that is suspended from outside in a search is replaced, and its search answered", async () => {
+  test("an engine that is suspended during a search is replaced, and the search is repeated and answered", async () => {
     const { searching, failures } = await supervise({ silenceMs: 300, unresponsiveMs: 1200 });
     const { answer } = await searching();
     const [victim = 0] = enginesRunning();
@@ -76,7 +76,7 @@ describe("an engine in a search", () => {
     expect(failures.toSorted()).toEqual(["engine failed: unresponsive", "search tried again: unresponsive"]);
   });
 
-  test("an engine that died idle is replaced before a caller notices", async () => {
+  test("an engine that is killed while idle is replaced, and the next search is answered", async () => {
     const { search } = await supervise();
     await search();
     const idle = enginesRunning();
@@ -87,7 +87,7 @@ describe("an engine in a search", () => {
     expect((await search()).endedBy).toBe("depth");
   });
 
-  test("an engine that its caller left and that cannot be stopped costs the next caller time, not the answer", async () => {
+  test("a search is answered even if the engine does not stop the cancelled search of the previous caller", async () => {
     const { search, lostInSearch, failures } = await supervise({ silenceMs: 600_000 });
     const caller = new AbortController();
     const lost = search(jobOf({ fen: unstoppable }), caller.signal);
@@ -96,7 +96,7 @@ describe("an engine in a search", () => {
     caller.abort(new Error("left"));
     await expect(lost).rejects.toThrow("left");
     expect((await search()).endedBy).toBe("depth");
-    // The search of who left has ended when its engine was gone: nobody else has met that one.
+    // No search is retried: the cancelled search ends with its engine, and no other search used that engine.
     expect(failures).toEqual(["engine failed: overtime"]);
   });
 });

@@ -23,21 +23,20 @@ async function start(backend: EngineBackend, pick: (build: EngineBuild) => boole
 const search = (session: EngineSession) => session.search(jobOf({ fen: unstoppable, movetimeMs }), forever);
 
 describe("a position that an engine cannot get out of", () => {
-  test("an engine that gets lost in a position fails as overtime if the position waited behind another search", async () => {
+  test("an engine that does not stop in a position fails with the kind overtime", async () => {
     const session = await start(createWasmBackend(settings, noSandbox), ({ net }) => net === "lite");
     await session.search(jobOf({ depth: 4 }), forever);
-    // The search had begun, so no other engine is tried.
     await expect(search(session)).rejects.toMatchObject({ name: "EngineFailure", kind: "overtime" });
   });
 
-  test("a position that the lite network gets lost in is answered by the full network", async () => {
+  test("the full network answers a position in which the lite network does not stop", async () => {
     const session = await start(createWasmBackend(settings, noSandbox), ({ net }) => net === "full");
     expect((await search(session)).snapshot.lines).toHaveLength(1);
     expect(session.alive).toBe(true);
   });
 
   testWith("native")(
-    "a position that the lite network gets lost in is answered by a native engine",
+    "a native engine answers a position in which the lite network does not stop",
     async () => {
       const where = { files: [nativeStockfish() ?? ""], searchPath: "" };
       const session = await start(createNativeBackend(settings, where, noSandbox, silentLog), () => true);

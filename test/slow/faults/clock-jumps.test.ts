@@ -10,16 +10,16 @@ import { remainingOf } from "../../support/remaining-of.ts";
 import { useApp } from "../../support/running-app.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
-/** The window of requests: long enough for four requests, which the rules answer, on a busy machine. */
+/** Even a busy machine answers four requests of a finished game within this rate window. */
 const windowS = 4;
 const matedFen = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3";
 const hourMs = 3_600_000;
 const yearMs = 365 * 24 * hourMs;
 
-/** Sets the wall clock of this process, with the app in it. Timers and durations go on as ever. */
+/** Sets the wall clock of this process, in which the app runs. Timers and monotonic clocks are not affected. */
 function jump(ms: number): void {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + ms });
-  // It goes on from there.
+  // The wall clock continues from the new time.
   const started = performance.now();
   const from = Date.now();
   vi.spyOn(Date, "now").mockImplementation(() => from + Math.round(performance.now() - started));
@@ -46,7 +46,7 @@ const app = useApp(
   { flushMs: 100 },
 );
 
-/** Each test is somebody else: what one has used, no other waits for. */
+/** Each test has its own address, so tests do not use up each other's limits. */
 let tests = 0;
 beforeEach(() => void tests++);
 const ofThisTest = () => ({
@@ -61,7 +61,7 @@ describe.each([
   ["forward by a year", yearMs],
   ["back by an hour", -hourMs],
 ])("a wall clock that is set %s", (_, ms) => {
-  test("a wall clock that jumps changes no search, no wait, no duration and no id", async () => {
+  test("setting the wall clock does not change the length of a search, the measured times or the form of ids", async () => {
     const searching = evaluate({ depth: 30, movetime_ms: 600 });
     await sleep(200);
     jump(ms);
@@ -69,7 +69,7 @@ describe.each([
     expect(status).toBe(200);
     expect(body.search).toMatchObject({ stop_reason: "movetime" });
     const { time_ms: timeMs, queue_ms: queueMs } = body.search as { time_ms: number; queue_ms: number };
-    // A jump would add or take an hour at least.
+    // A changed clock would shift these times by at least an hour.
     expect(timeMs).toBeGreaterThan(500);
     expect(Math.max(timeMs, queueMs)).toBeLessThan(hourMs / 2);
     expect(body.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/);
@@ -81,7 +81,7 @@ describe.each([
     expect(calls.filter((took) => took < 0 || took >= hourMs / 2)).toEqual([]);
   });
 
-  test("a wall clock that jumps does not change a window of requests, and Retry-After stays within it", async () => {
+  test("setting the wall clock does not change when a rate window ends, and Retry-After is never longer than the window", async () => {
     const askRules = () => evaluate({ fen: matedFen });
     for (let count = 0; count < 3; count++) {
       expect((await askRules()).status).toBe(200);
@@ -95,7 +95,7 @@ describe.each([
     expect((await askRules()).status).toBe(200);
   });
 
-  test("a wall clock that jumps leaves keys valid, and a revoked key is refused at once", async () => {
+  test("setting the wall clock leaves API keys valid, and a revoked key is refused immediately", async () => {
     const headers = { Authorization: `Bearer ${await newKey()}` };
     expect((await evaluate({}, headers)).status).toBe(200);
     jump(ms);
@@ -105,7 +105,7 @@ describe.each([
   });
 });
 
-test("a day that was written down by a clock a year ahead does not last for a year", async () => {
+test("an engine time limit per day resets within a day, even if its window was stored while the clock was a year ahead", async () => {
   const database = new DatabaseSync(join(folder, "kibitz.db"));
   onTestFinished(() => database.close());
   const headers = { Authorization: `Bearer ${await newKey()}` };

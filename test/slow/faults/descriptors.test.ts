@@ -12,14 +12,14 @@ import { testWith } from "../../support/needs.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { logLevel, serve } from "../../support/served.ts";
 
-/** `prlimit` takes them away. */
+/** These tests lower the limit of open files with `prlimit`. */
 const test = testWith("util-linux");
 
 const openFiles = (pid: number) => readdirSync(`/proc/${pid}/fd`).length;
 const limitOpenFiles = (pid: number, soft: number) =>
   void execFileSync("prlimit", ["--pid", String(pid), `--nofile=${soft}:`]);
 
-/** Asks over one connection, which stays open in between. */
+/** Returns a function that sends requests over a single connection, which stays open. */
 function createCaller(url: string) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
@@ -35,7 +35,7 @@ function createCaller(url: string) {
   };
 }
 
-test("without a free file descriptor, connected callers are served and others refused, and the server recovers", async () => {
+test("a server without free file descriptors answers connected callers, refuses new connections, and recovers", async () => {
   const { url, pid, logged, stop } = await serve({ KIBITZ_CACHE_MB: "0" });
   const ask = createCaller(url);
   const evaluate = (depth: number) => ask("/v1/eval", { fen: startFen, depth });
@@ -60,7 +60,7 @@ test("without a free file descriptor, connected callers are served and others re
   outside.on("data", ({ length }) => {
     heard += length;
   });
-  // Not by `once`, which takes a reset for a failure: here it is one way to be turned away.
+  // Node's `once` would reject if the server resets the connection, which is allowed here.
   await new Promise((resolve) => outside.once("close", resolve));
   expect(heard).toBe(0);
 
@@ -80,7 +80,7 @@ test("without a free file descriptor, connected callers are served and others re
   }
   limitOpenFiles(pid, plenty);
   await expect.poll(async () => (await evaluate(7)).status, { timeout: 40_000, interval: 250 }).toBe(200);
-  // Something is said of it, and not for every connection.
+  // The problem is logged, but not once for every connection.
   const complaints = logged.filter(({ level }) => level >= logLevel.warn);
   expect(complaints.map(({ msg }) => msg)).toContain("engine could not be started");
   expect(complaints.length).toBeLessThan(20);

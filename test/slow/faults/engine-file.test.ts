@@ -21,7 +21,7 @@ const statusOf = async (engine: string) => (await evaluate(engine)).status;
 const errorsLogged = () =>
   app.logged.flatMap((line) => ("error" in line ? [String((line as { error: unknown }).error)] : []));
 
-/** All that run; the default engine is there again at once. */
+/** Kills all running engines. The server restarts the default engine immediately. */
 async function killAll(): Promise<void> {
   const running = enginesRunning();
   for (const pid of running) {
@@ -33,11 +33,10 @@ async function killAll(): Promise<void> {
 beforeEach(() => void write());
 afterEach(async () => {
   write();
-  // A try that was put off is due by then.
+  // The server retries a failed start within this time.
   await expect.poll(() => statusOf("fake-1.0"), { timeout: 40_000 }).toBe(200);
 });
 
-/** Returns the availability of the native engine in `GET /engines`. */
 const isAvailable = async () => {
   const { status, body } = await get(`${app.url}/engines`);
   expect(status).toBe(200);
@@ -46,8 +45,8 @@ const isAvailable = async () => {
 };
 
 describe("an engine's file", () => {
-  // The first test: the engine has run only when it was found.
-  test("an engine whose file is gone from the start is listed as unavailable after the first search, until it is back", async () => {
+  // Must be the first test: the engine has not run since the server found it.
+  test("an engine whose file is missing is listed as unavailable after its first search, and as available when the file is back", async () => {
     rmSync(file);
     expect(await isAvailable()).toEqual([true]);
     const refused = await evaluate("fake-1.0");
@@ -60,7 +59,7 @@ describe("an engine's file", () => {
     await expect.poll(isAvailable, { timeout: 40_000 }).toEqual([true]);
   });
 
-  test("an engine whose file is deleted goes on, a new start is refused with a time, and the engine comes back", async () => {
+  test("an engine keeps running when its file is deleted; after the engine dies, requests get 503 with Retry-After", async () => {
     expect(await statusOf("fake-1.0")).toBe(200);
     rmSync(file);
     expect(await statusOf("fake-1.0")).toBe(200);
@@ -68,18 +67,18 @@ describe("an engine's file", () => {
     const { status, headers, body } = await evaluate("fake-1.0");
     expect([status, body]).toMatchObject([503, { code: "starting", next_action: "retry_later" }]);
     expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
-    // The start failed by the missing file, not by the 15 s that a start may take.
+    // The start failed because of the missing file, not because of the timeout for starts (15 s).
     expect(errorsLogged().some((error) => /file is gone.*ENOENT/.test(error))).toBe(true);
     expect(await statusOf("stockfish-19-lite")).toBe(200);
     expect((await get(`${app.url}/engines`)).status).toBe(200);
   });
 
-  test("an engine whose file is replaced does not run under the old id, and the log says what to do", async () => {
+  test("a replaced engine file is not started, and the log says that the file was replaced", async () => {
     expect(await statusOf("fake-1.0")).toBe(200);
     const trace = join(folder, "was run");
     rmSync(file);
     write(`touch "${trace}"\n${fakeEngineCommand}`);
-    // The one that was started before goes on.
+    // The engine that was already running continues to answer.
     expect(await statusOf("fake-1.0")).toBe(200);
     await killAll();
     expect([(await evaluate("fake-1.0")).status, (await evaluate("fake-1.0")).body.code]).toEqual([

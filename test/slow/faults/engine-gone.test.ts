@@ -34,7 +34,7 @@ const available = async () => {
   return Object.fromEntries(engines.map(({ id, paths }) => [id, paths.map((path) => path.available)]));
 };
 
-test("while the default engine cannot start, the server is not ready, says so everywhere, and recovers by itself", async () => {
+test("while the default engine cannot start, /readyz, health checks and GET /engines report it; when the engine can start again, the server recovers", async () => {
   const health = createClient(Health, createGrpcTransport({ baseUrl: app.url }));
   const leaving = new AbortController();
   const watched: Status[] = [];
@@ -51,7 +51,6 @@ test("while the default engine cannot start, the server is not ready, says so ev
   expect(await evaluate("latest")).toBe(503);
   expect(await readyz()).toBe(503);
   expect(await available()).toMatchObject({ "fake-1.0": [false], "stockfish-19-lite": [true] });
-  // Requests for other engines are answered.
   expect(await evaluate("stockfish-19-lite")).toBe(200);
   expect(await get(`${app.url}/healthz`)).toMatchObject({ status: 200 });
 

@@ -19,7 +19,7 @@ describeWith("mounts")("a real disk that is full", () => {
   describeWith("mounts")("a full disk at the start", () => {
     let other: DatabaseSync;
     beforeAll(() => {
-      // SQLite's files beside the database exist, as if another process had it open, or one was killed.
+      // An open connection keeps SQLite's extra files beside the database, as after a kill.
       other = new DatabaseSync(join(disk, "kibitz.db"), { readOnly: true });
       other.exec("SELECT * FROM api_key");
       diskIsFull.begin(disk);
@@ -30,7 +30,7 @@ describeWith("mounts")("a real disk that is full", () => {
       { engines: createEnginesInProcess() },
     );
 
-    test("a full disk does not keep a server from starting that needs to write nothing", async () => {
+    test("a server with an existing database starts on a full disk and answers requests, but creates no API keys", async () => {
       onTestFinished(() => diskIsFull.end(disk));
       expect((await post(`${app.url}/v1/eval`, { fen: startFen, depth: 4 })).status).toBe(200);
       expect((await post(`${app.url}/v1/keys`, {})).body).toMatchObject({ code: "store_unavailable" });

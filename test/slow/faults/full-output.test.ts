@@ -15,7 +15,7 @@ describeWith("mounts")("standard output on a disk that is full", () => {
   mountSmallDisk(disk);
   const env = { ...quickestSettings, KIBITZ_DATA_DIR: root };
   beforeAll(async () => {
-    // A key for `keys export`.
+    // `keys export` needs a key to export.
     await startKibitz(["keys", "create"], env, { stdout: "ignore" }).ended;
   });
 
@@ -24,19 +24,22 @@ describeWith("mounts")("standard output on a disk that is full", () => {
     [["keys", "create"]],
     [["keys", "export"]],
     [["eval", "startpos", "-d", "3", "--json"]],
-  ])("kibitz %j fails and says that standard output cannot be written, if the disk is full", async (args) => {
-    const output = openSync(join(disk, args.join(" ")), "w");
-    onTestFinished(() => closeSync(output));
-    diskIsFull.begin(disk);
-    const kibitz = startKibitz(args, env, { stdout: output });
-    const [complaint, code] = await Promise.all([text(kibitz.stderr), kibitz.ended]);
-    expect(complaint).toContain("kibitz: standard output cannot be written: ENOSPC");
-    expect(complaint).not.toContain("exported");
-    expect(code).toBe(1);
-  });
+  ])(
+    "kibitz with the arguments %j exits with 1 and an error message if standard output is on a full disk",
+    async (args) => {
+      const output = openSync(join(disk, args.join(" ")), "w");
+      onTestFinished(() => closeSync(output));
+      diskIsFull.begin(disk);
+      const kibitz = startKibitz(args, env, { stdout: output });
+      const [complaint, code] = await Promise.all([text(kibitz.stderr), kibitz.ended]);
+      expect(complaint).toContain("kibitz: standard output cannot be written: ENOSPC");
+      expect(complaint).not.toContain("exported");
+      expect(code).toBe(1);
+    },
+  );
 });
 
-test("standard error that cannot be written changes nothing of what a command does", async () => {
+test("a command whose standard error cannot be written has the same standard output and exit code", async () => {
   const kibitz = startKibitz(["eval", "8/8/8/8/8/8/8/8 w - -"], quickestSettings, {
     through: ["sh", "-c", 'exec "$@" 2>/dev/full', "sh"],
   });

@@ -9,7 +9,7 @@ import { startServer } from "../../support/start-server.ts";
 
 export interface Kills {
   readonly kills: number;
-  /** On average between two. */
+  /** The average time between two kills. */
   readonly everyMs: number;
   readonly seed: number;
   readonly dataDir: string;
@@ -17,28 +17,30 @@ export interface Kills {
 
 export interface KillsOutcome {
   readonly answered: number;
-  /** Requests that were refused as `overloaded`, because two engines were lost in one search. */
+  /** The number of requests that were refused as `overloaded`, because a search lost two engines. */
   readonly overloaded: number;
-  /** Requests with neither a whole answer nor that refusal, with what came instead. */
+  /** What the remaining requests got instead of a complete answer or a refusal as `overloaded`. */
   readonly lost: readonly string[];
-  /** Engines that ran after the server had ended. */
+  /** The process ids of engines that still ran after the server had ended. */
   readonly left: readonly number[];
   readonly exitCode: number | null;
-  /** Milliseconds from the start of an engine until it was ready, ascending, by path. */
+  /** The milliseconds that starting an engine took, ascending, by path (native or WebAssembly). */
   readonly readyMs: ReadonlyMap<string, readonly number[]>;
 }
 
 const callers = 4;
-/** More frequent kills would often hit a search and its retry. */
+/** With more frequent kills, a search and its retry would often both be hit. */
 const answersPerKill = 10;
-/** One more in a row makes an engine unavailable, which the tests of the pool cover. */
+/** After three failed starts in a row an engine is unavailable, which other tests cover. */
 const failedStartsMax = 2;
 
-/** Kills (three of four) and suspends engines at random, native and WebAssembly ones, while four callers ask over three calls. */
+/**
+ * Kills and suspends native and WebAssembly engines at random (three kills to one suspension), while four callers send
+ * requests.
+ */
 export async function killEngines({ kills, everyMs, seed, dataDir }: Kills): Promise<KillsOutcome> {
   const random = createRandom(seed);
   const readyMs = new Map<string, number[]>();
-  /** Failed starts in a row, by engine and path. */
   const failedStarts = new Map<string, number>();
   const { url, pid, stop } = await startServer(
     {
@@ -46,7 +48,7 @@ export async function killEngines({ kills, everyMs, seed, dataDir }: Kills): Pro
       KIBITZ_NATIVE_ENGINES: nativeStockfish() ?? "none",
       KIBITZ_CACHE_MB: "0",
       KIBITZ_SLOTS: "2",
-      // A request that waits is not lost.
+      // A request that is still waiting does not count as lost.
       KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
       KIBITZ_LOG_LEVEL: "debug",
       KIBITZ_DATA_DIR: dataDir,
@@ -78,7 +80,7 @@ export async function killEngines({ kills, everyMs, seed, dataDir }: Kills): Pro
 
   async function ask(): Promise<void> {
     const { engine, path } = random.pick(choices);
-    // Never the same twice, or two would share a search: the number of the move differs.
+    // Each request has a new move number, because equal requests would share a search.
     const fen = random.pick(positions).fen.replace(/\d+$/, String(1 + (asked++ % 5000)));
     const body = { fen, engine, path, depth: 10 + random.below(5), multipv: 1 + random.below(3) };
     const call = random.pick(["eval", "bestmove", "eval/stream"]);
@@ -122,7 +124,7 @@ export async function killEngines({ kills, everyMs, seed, dataDir }: Kills): Pro
       process.kill(random.pick(engines), random.below(4) === 0 ? "SIGSTOP" : "SIGKILL");
       hurt++;
     } catch {
-      // The engine had ended by then.
+      // The engine had already ended.
     }
   }
   isOver = true;

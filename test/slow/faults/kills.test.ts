@@ -4,7 +4,7 @@ import { killEngines } from "./kill-engines.ts";
 
 const dataDir = useTemporaryFolder();
 
-test("1 request in 100 at most is refused, none is lost, and no process is left if engines are killed and suspended at random under load", async () => {
+test("under load, random kills and suspensions of engines lead to refusals for at most 1 request in 100; no request stays unanswered", async () => {
   const kills = { kills: 12, everyMs: 300, seed: 7, dataDir };
   const { answered, overloaded, lost, left, exitCode } = await killEngines(kills);
   expect(lost).toEqual([]);

@@ -18,7 +18,9 @@ afterAll(async () => {
   expect(enginesRunning()).toEqual([]);
 });
 
-/** Short time limits for engines that never answer. All others get the default limits, because the machine may be busy. */
+/**
+ * Short timeouts for engines that never answer. All other engines have the default timeouts, because the machine may be busy.
+ */
 const shortTimes: Readonly<Partial<Record<Misbehaviour, Partial<WatchTimes>>>> = {
   mute: { startMs: 300 },
   unready: { startMs: 300 },
@@ -30,8 +32,8 @@ const shortTimes: Readonly<Partial<Record<Misbehaviour, Partial<WatchTimes>>>> =
 };
 
 /**
- * Ends the engines that wait: the ones that are started instead, at once and by searches, behave as they are told.
- * Returns what is complained of after that, sorted.
+ * Kills all idle engines. The next engines that start misbehave as given.
+ * @returns a function that returns the failures logged since then, sorted
  */
 async function armNextEngine(misbehaviour: Misbehaviour, starts = 1): Promise<() => readonly string[]> {
   const before = app.complaints.length;
@@ -51,7 +53,7 @@ async function armNextEngine(misbehaviour: Misbehaviour, starts = 1): Promise<()
   };
 }
 
-/** Every case has a position of its own: one that has broken two engines is refused. */
+/** Each test uses a new position, because the server refuses a position that has crashed two engines. */
 let cases = 0;
 beforeEach(() => void cases++);
 const ask = (more: object = {}) =>
@@ -59,20 +61,20 @@ const ask = (more: object = {}) =>
 
 afterEach(async () => {
   await expect.poll(() => app.engines.starting, { timeout: patienceMs }).toBe(0);
-  // The remaining engines wait for the next search; no misbehaving engine is left beside them.
+  // Only engines that the server knows still run.
   await expect.poll(() => enginesRunning().length - app.engines.alive, { timeout: patienceMs }).toBe(0);
 });
 
 describe("a caller whose engine", () => {
   test.each<[what: string, Misbehaviour, said: readonly string[]]>([
     [
-      "ends with exit code 0 in its search",
+      "exits with code 0 during its search",
       "exit-0",
       ["engine failed: exited", "search tried again: exited"],
     ],
-    ["prints a line without an end", "flood", ["engine failed: exited", "search tried again: exited"]],
-    ["prints lines without an end", "flood-lines", ["engine failed: flooded", "search tried again: flooded"]],
-    ["complains without an end on stderr", "flood-stderr", []],
+    ["prints an endless line", "flood", ["engine failed: exited", "search tried again: exited"]],
+    ["prints endless lines", "flood-lines", ["engine failed: flooded", "search tried again: flooded"]],
+    ["writes endlessly to standard error", "flood-stderr", []],
     ["writes its lines in pieces", "half-lines", []],
     [
       "writes half an answer",
@@ -80,33 +82,33 @@ describe("a caller whose engine", () => {
       ["engine failed: protocol_error", "search tried again: protocol_error"],
     ],
     [
-      "closes its output and lives on",
+      "closes its output and keeps running",
       "close-output",
       ["engine failed: exited", "search tried again: exited"],
     ],
-    ["hears nothing any more", "hang", ["engine failed: unresponsive", "search tried again: unresponsive"]],
+    ["stops reading its input", "hang", ["engine failed: unresponsive", "search tried again: unresponsive"]],
     ["closes its input", "close-input", ["engine failed: unresponsive", "search tried again: unresponsive"]],
     [
-      "answers a move that is not legal",
+      "answers with an illegal move",
       "illegal",
       ["engine failed: protocol_error", "search tried again: protocol_error"],
     ],
     [
-      "answers with no move",
+      "answers without a move",
       "no-move",
       ["engine failed: protocol_error", "search tried again: protocol_error"],
     ],
     ["answers twice", "twice", ["engine failed: protocol_error"]],
     ["answers again when it is idle", "twice-late", ["engine failed: protocol_error"]],
-    ["floods when it is idle", "flood-idle", ["engine failed: flooded"]],
-    ["is stuck when it is cleaned", "stuck", ["engine failed: unresponsive"]],
-    ["prints bytes that mean nothing", "garbage", []],
-    ["greets late", "late", []],
-    ["never greets", "mute", ["engine could not be started"]],
-    ["is never ready", "unready", ["engine could not be started"]],
+    ["prints endless lines when it is idle", "flood-idle", ["engine failed: flooded"]],
+    ["hangs at the start of a new game", "stuck", ["engine failed: unresponsive"]],
+    ["prints meaningless bytes", "garbage", []],
+    ["answers uci late", "late", []],
+    ["never answers uci", "mute", ["engine could not be started"]],
+    ["never answers isready", "unready", ["engine could not be started"]],
     ["ignores every signal and the end of its input", "undying", []],
   ])(
-    "a caller whose engine %s is answered, and so is the next one; the log says what it was",
+    "a caller whose engine %s gets an answer, the next caller too, and the log names the failure",
     async (_, misbehaviour, said) => {
       const complained = await armNextEngine(misbehaviour);
       const first = await ask();
@@ -117,7 +119,7 @@ describe("a caller whose engine", () => {
     },
   );
 
-  test("a caller whose engine ignores its limit and stop gets 504 engine_timeout, and the next one is answered", async () => {
+  test("a caller whose engine ignores the limit and the stop command gets 504 engine_timeout, and the next caller gets an answer", async () => {
     const complained = await armNextEngine("go-on");
     const { status, body } = await ask({ movetime_ms: 200 });
     expect([status, body]).toMatchObject([504, { code: "engine_timeout", next_action: "reduce_limits" }]);
@@ -128,12 +130,12 @@ describe("a caller whose engine", () => {
 
 describe("where every engine of a build", () => {
   test.each<[what: string, Misbehaviour, status: number, code: string, next: string]>([
-    ["crashes on a position", "exit-0", 503, "overloaded", "engine_timeout"],
-    ["floods on a position", "flood-lines", 503, "overloaded", "engine_timeout"],
-    ["answers illegal moves", "illegal", 500, "internal", "internal"],
-    ["never greets", "mute", 503, "starting", "starting"],
+    ["crashes in a position", "exit-0", 503, "overloaded", "engine_timeout"],
+    ["prints endless lines for a position", "flood-lines", 503, "overloaded", "engine_timeout"],
+    ["answers with illegal moves", "illegal", 500, "internal", "internal"],
+    ["never answers uci", "mute", 503, "starting", "starting"],
   ])(
-    "if every engine of a build %s, callers are told after a few tries, and soon after",
+    "if every engine of a build %s, the search fails after a few retries, and the next request fails quickly",
     async (_, misbehaviour, status, code, next) => {
       await armNextEngine(misbehaviour, 1000);
       const first = await ask();
@@ -141,7 +143,7 @@ describe("where every engine of a build", () => {
       const again = await ask();
       expect(again.body.code).toBe(next);
       app.arm({}, 0);
-      // Another position: this one may be refused for a while. The next start may be waited for.
+      // A new position, because the server may refuse the first one for a while. The next engine may still be starting.
       await expect
         .poll(async () => (await ask({ moves: ["e2e4"] })).status, { timeout: patienceMs })
         .toBe(200);
@@ -149,7 +151,7 @@ describe("where every engine of a build", () => {
   );
 });
 
-test("an engine that ignores every signal and the end of its input is gone with its server", async () => {
+test("an engine that ignores signals and the end of its input is killed when its server stops", async () => {
   const others = enginesRunning();
   const server = await startFakeApp(folder);
   const engines = () => enginesRunning().filter((pid) => !others.includes(pid));

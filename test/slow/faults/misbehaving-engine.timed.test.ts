@@ -9,19 +9,18 @@ import { startStopwatch, timesOf } from "../../support/stopwatch.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
-/** Several, because they hardly work but wait for engines. */
+/** Several apps run at the same time, because they mostly wait for engines. */
 let apps: readonly FakeApp[] = [];
 beforeAll(async () => {
   apps = await Promise.all(Array.from({ length: 4 }, () => startFakeApp(folder)));
 });
 afterAll(() => Promise.all(apps.map((app) => app[Symbol.asyncDispose]())));
 
-/** Every try asks another position: one that has broken two engines is refused. */
+/** Each request uses a new position, because the server refuses a position that has crashed two engines. */
 let tries = 0;
 const ask = (app: FakeApp, more: object = {}) =>
   post(`${app.url}/v1/eval`, { fen: startFen.replace(/1$/, String(++tries)), depth: 4, ...more });
 
-/** Replaces all engines by engines that misbehave like this. */
 async function armAll(misbehaviour: Misbehaviour): Promise<void> {
   for (const app of apps) {
     app.arm({ misbehaviour }, 1000);
@@ -34,11 +33,11 @@ async function armAll(misbehaviour: Misbehaviour): Promise<void> {
   }
 }
 
-test("a search that its engine does not stop is answered with 504 within movetime_ms + 1.5 s", async () => {
+test("a request whose engine does not stop gets 504 within movetime_ms + 1.5 s", async () => {
   await armAll("go-on");
   const free = [...apps];
   const measure = async (app: FakeApp) => {
-    // The promise counts from the start of the search, not of an engine.
+    // The promise is about the time of the search, without the start of an engine.
     await expect.poll(() => app.engines, { timeout: patienceMs }).toMatchObject({ starting: 0, alive: 1 });
     const stop = startStopwatch();
     const { status } = await ask(app, { depth: 30, movetime_ms: 100 });

@@ -40,32 +40,35 @@ describeWith("redis")("a node whose Redis is connected and refuses commands", ()
     app.logged.map((line) => JSON.stringify(line)).filter((line) => line.includes(`"message":"${word}:`));
 
   test.each([
-    ["full", [["config", "set", "maxmemory", "1"]], [["config", "set", "maxmemory", "0"]], "OOM"],
-    ["a replica by now", [["replicaof", "127.0.0.1", "1"]], [["replicaof", "no", "one"]], "READONLY"],
+    ["is full", [["config", "set", "maxmemory", "1"]], [["config", "set", "maxmemory", "0"]], "OOM"],
+    ["has become a replica", [["replicaof", "127.0.0.1", "1"]], [["replicaof", "no", "one"]], "READONLY"],
     [
-      "not able to save",
+      "cannot save its data",
       [["config", "set", "save", "3600 1"], ["set", "some", "thing"], ["bgsave"]],
       [["config", "set", "save", ""]],
       "MISCONF",
     ],
     [
-      "without enough replicas",
+      "has too few replicas",
       [["config", "set", "min-replicas-to-write", "1"]],
       [["config", "set", "min-replicas-to-write", "0"]],
       "NOREPLICAS",
     ],
     [
-      "whose user may not write any more",
+      "no longer lets its user write",
       [["acl", "setuser", "default", "-set"]],
       [["acl", "setuser", "default", "+@all"]],
       "NOPERM",
     ],
   ])(
-    "a node with a Redis %s is ready, says that it is degraded and why, answers, and recovers by itself",
+    "a node whose Redis %s stays ready, answers requests, reports the degradation with its reason, and recovers",
     async (_, spoil, mend, why) => {
-      const told = [lines("degraded").length, lines("recovered").length] as const;
+      const [degradedBefore, recoveredBefore] = [
+        lines("degraded").length,
+        lines("recovered").length,
+      ] as const;
       expect(await readiness()).toEqual({ status: "ready" });
-      // A folder with the name of its snapshot keeps Redis from saving.
+      // Redis cannot save its data, because a folder has the name of its data file.
       mkdirSync(join(folder, "taken.rdb"), { recursive: true });
       for (const words of spoil) {
         operate(...words);
@@ -77,7 +80,7 @@ describeWith("redis")("a node whose Redis is connected and refuses commands", ()
         const { status } = await kind.ask(app.url, { fen: startFen, depth: 1 });
         expect([kind.name, status]).toEqual([kind.name, kind.ok]);
       }
-      // It stays so for as long as it is so, and is said once.
+      // The node stays degraded, and logs it only once.
       await sleep(700);
       expect(await readiness()).toEqual({ status: "ready", degraded: ["store"] });
       for (const words of mend) {
@@ -85,12 +88,12 @@ describeWith("redis")("a node whose Redis is connected and refuses commands", ()
       }
       await until(async () => (await readiness()).degraded === undefined, Boolean, patienceMs);
       expect(await degradedMetric()).toBe("0");
-      expect(lines("degraded").slice(told[0])).toEqual([expect.stringContaining(why)]);
-      expect(lines("recovered")).toHaveLength(told[1] + 1);
+      expect(lines("degraded").slice(degradedBefore)).toEqual([expect.stringContaining(why)]);
+      expect(lines("recovered")).toHaveLength(recoveredBefore + 1);
     },
   );
 
-  test("a node whose scripts lack a right in Redis answers, and logs the right once", async () => {
+  test("a node whose Redis user may not run one of the commands answers requests, and logs the missing permission once", async () => {
     const refusals = () =>
       app.logged
         .map((line) => JSON.stringify(line))
@@ -107,7 +110,7 @@ describeWith("redis")("a node whose Redis is connected and refuses commands", ()
     expect(refusals()).toEqual([expect.stringMatching(/can't run this command|no permissions/)]);
   });
 
-  test("a node whose Redis refuses commands counts its calls, their time, and the refusals", async () => {
+  test("metrics count the Redis operations, their duration, and the commands that Redis refused", async () => {
     for (const kind of heads) {
       await kind.ask(app.url, { fen: startFen, depth: 1 });
     }

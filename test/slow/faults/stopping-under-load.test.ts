@@ -5,19 +5,19 @@ import { descendantsOf, stillRunning } from "../../engine/processes.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { logLevel, serve } from "../../support/served.ts";
 
-/** Every request is another one, or they would share a search. */
+/** All requests differ, because equal requests would share a search. */
 const requestOf = (number: number) => ({
   fen: startFen.replace(/1$/, String(number)),
   depth: 8 + (number % 4),
   multipv: 1 + (number % 3),
 });
 
-/** For two slots: most wait. */
+/** More callers than the two slots, so most searches wait. */
 const callersMax = 12;
 
 interface Outcome {
   readonly askedAt: number;
-  /** `answered`, the code of a problem, or that there was no answer. */
+  /** `answered`, a problem code, or the reason why no answer arrived. */
   readonly what: string;
 }
 
@@ -42,7 +42,7 @@ async function ask(url: string, number: number): Promise<Outcome> {
 }
 
 test.each(["SIGTERM", "SIGINT"] as const)(
-  "%s under load: all that was accepted is answered, no engine is left, exit code 0",
+  "at %s under load, the server answers all accepted requests, leaves no engine running, and exits with 0",
   async (signal) => {
     const { url, pid, logged, stop } = await serve({ KIBITZ_SLOTS: "2", KIBITZ_QUEUE_MAX_WAIT_MS: "60000" });
     let number = 1;
@@ -53,7 +53,7 @@ test.each(["SIGTERM", "SIGINT"] as const)(
         outcomes.push(await ask(url, number++));
       }
     });
-    // From then on all of them have a search that runs or waits, for some it is not the first.
+    // From now on, every caller has a search that runs or waits.
     await vi.waitFor(() => expect(outcomes.length).toBeGreaterThan(callersMax), 3 * patienceMs);
     const engines = descendantsOf(pid);
     expect(engines.length).toBeGreaterThan(0);
@@ -67,7 +67,6 @@ test.each(["SIGTERM", "SIGINT"] as const)(
     const accepted = outcomes.filter(({ askedAt }) => askedAt < stoppedAt - 300);
     expect(accepted.length).toBeGreaterThan(callersMax);
     expect(accepted.filter(({ what }) => what !== "answered")).toEqual([]);
-    // Later connections are refused, or find no server.
     const late = outcomes.filter(({ askedAt }) => askedAt >= stoppedAt - 300);
     expect(late.filter(({ what }) => !/^(answered|shutting_down|no answer: .*)$/.test(what))).toEqual([]);
     expect(stillRunning(engines)).toEqual([]);

@@ -12,7 +12,7 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const home = useTemporaryFolder();
 const depth = 8;
-/** The start position at different moves of a game: to an engine each is another one. */
+/** The start position with different move numbers, which are different positions for an engine. */
 const positions = Array.from({ length: 12 }, (_, index) => startFen.replace(/1$/, String(index + 1)));
 
 interface Item {
@@ -20,7 +20,7 @@ interface Item {
   readonly result?: { readonly search: { readonly cached: boolean; readonly time_ms: number } };
 }
 
-/** Items of a batch, as they come. */
+/** Yields the items of a batch in the order in which they arrive. */
 async function* batchOf(url: string, requests: readonly object[]): AsyncGenerator<Item> {
   const response = await fetch(`${url}/v1/eval/batch`, {
     method: "POST",
@@ -36,10 +36,10 @@ async function* batchOf(url: string, requests: readonly object[]): AsyncGenerato
   }
 }
 
-test("a server that is killed in the middle of a batch has stored what was finished: the next one searches the rest", async () => {
+test("after a kill in the middle of a batch, the next server has the finished answers stored and searches only the others", async () => {
   const settings = { KIBITZ_DATA_DIR: join(home, "killed"), KIBITZ_STORE_MB: "16", KIBITZ_SLOTS: "1" };
   const server = await serve(settings);
-  // The last one is under way when the server is killed.
+  // The last search still runs when the server is killed.
   const sent = [...positions.slice(0, 8).map((fen) => ({ fen, depth })), { fen: startFen, depth: 30 }];
   const finished = new Set<number>();
   const reading = (async () => {
@@ -49,7 +49,7 @@ test("a server that is killed in the middle of a batch has stored what was finis
   })();
   reading.catch(() => {});
   await vi.waitFor(() => expect(finished.size).toBe(8), patienceMs);
-  // Answers of the last moment may be lost.
+  // Answers of the last 300 ms may be lost.
   await sleep(300);
   await server.stop("SIGKILL");
   await expect(reading).rejects.toThrow();
@@ -83,7 +83,7 @@ describe.each([
       .filter((message) => message.startsWith("stored answers"));
   const ask = (fen: string) => post(`${app.url}/v1/eval`, { fen, depth });
 
-  test("a store of answers that cannot grow stops nothing: answers are searched, and stored again when there is room", async () => {
+  test("if the file of stored answers cannot grow, requests are still answered; answers are stored again when space is free", async () => {
     const [known = "", ...others] = positions;
     await ask(known);
     await sleep(300);

@@ -7,11 +7,11 @@ import { readPgn } from "../../../src/game/read-pgn.ts";
 import { review } from "../../game/games.ts";
 import { acceptedTexts, refusedTexts } from "../../game/hostile-texts.ts";
 
-test.each(refusedTexts)("a PGN of %s is refused", (_, text) => {
+test.each(refusedTexts)("a hostile PGN with %s is refused", (_, text) => {
   expect(() => inOneGo(readPgn({ text }))).toThrow(KibitzError);
 });
 
-test.each(acceptedTexts)("a PGN of %s is read and written", (_, text) => {
+test.each(acceptedTexts)("a hostile PGN with %s is read and can be written again", (_, text) => {
   const game = inOneGo(gameFromPgn(inOneGo(readPgn({ text }))));
   expect(inOneGo(annotate(game, review(game, [])))).toMatch(/e4/);
 });

@@ -5,7 +5,7 @@ import { findChromium } from "../../support/find-chromium.ts";
 import { describeWith } from "../../support/needs.ts";
 import { useApp } from "../../support/running-app.ts";
 
-/** The page as people see it, in a real browser. */
+/** The calls that the API page has to show. */
 
 const operations = [
   "Analysis-evaluate",
@@ -22,7 +22,7 @@ const operations = [
   "Key-revokeKey",
 ];
 
-/** The page when it shows its calls, and what it asked for and complained of on the way. */
+/** The loaded API page, with the URLs that it requested and the errors that the browser reported. */
 interface Docs {
   readonly page: Page;
   readonly asked: readonly string[];
@@ -32,7 +32,7 @@ interface Docs {
 describeWith("chromium")("the page of the API in Chromium", () => {
   const app = useApp();
   let browser: Browser | undefined;
-  /** Opened once: reading the page takes the browser seconds. */
+  /** Loaded once for all tests, because loading takes seconds. */
   let docs: Docs | undefined;
 
   beforeAll(async () => {
@@ -67,12 +67,12 @@ describeWith("chromium")("the page of the API in Chromium", () => {
     return docs;
   }
 
-  test("the page of the API shows every call, loads only from this server, and breaks no rule of its own", async () => {
+  test("the API page in a browser shows every call, loads files only from its own server, and logs no errors", async () => {
     const { page, asked, complaints } = opened();
     expect(await page.title()).toBe("Kibitz – API reference");
     const shown = await page.locator(".opblock").evaluateAll((blocks) => blocks.map(({ id }) => id));
     expect(shown).toEqual(operations.map((operation) => `operations-${operation}`));
-    // One of each kind: with a body, with a query, with neither.
+    // One call with a body, one with a query, and one without both.
     for (const operation of ["Analysis-findBestMove", "Analysis-getPrice", "Key-revokeKey"]) {
       await page.locator(`#operations-${operation} .opblock-summary-control`).click();
       await page.waitForSelector(`#operations-${operation} .responses-table`);
@@ -81,7 +81,7 @@ describeWith("chromium")("the page of the API in Chromium", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("the page of the API lets a reader try a call", async () => {
+  test("the API page in a browser can send a request and shows the response", async () => {
     const { page, complaints } = opened();
     const call = page.locator("#operations-Analysis-evaluate");
     await call.locator(".opblock-summary-control").click();

@@ -7,8 +7,8 @@ import { useApp } from "../../support/running-app.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 /**
- * The specification's own suite, as far as it does not ask for tools, resources and prompts of a server that is made for
- * it: most of its scenarios call tools such as `test_simple_text`.
+ * The scenarios of the official MCP test suite, by version of MCP. Most other scenarios need a server with special tools, such
+ * as `test_simple_text`.
  */
 const scenarios: Readonly<Record<string, readonly string[]>> = {
   "2025-11-25": ["server-initialize", "ping", "tools-list", "dns-rebinding-protection"],
@@ -22,7 +22,7 @@ const scenarios: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Checks within those scenarios that call a tool of the suite's, by what they look at. */
+/** Checks of these scenarios that need a special tool of the test suite, and therefore fail here. */
 const ofItsTools = [
   "sep-2575-server-rejects-undeclared-capability",
   "sep-2575-missing-capability-http-400",
@@ -35,10 +35,9 @@ const suite = createRequire(import.meta.url).resolve("@modelcontextprotocol/conf
 const program = suite.replace(/package\.json$/, "dist/index.js");
 const cwd = useTemporaryFolder();
 
-/** Returns the result of each check. */
 async function checksOf(scenario: string, version: string) {
   const args = ["server", "--url", `${app.url}/mcp`, "--spec-version", version, "--scenario", scenario];
-  // It ends with 1 where a check fails.
+  // The suite exits with 1 if a check fails.
   const { stdout } = await promisify(execFile)(process.execPath, [program, ...args], { cwd }).catch(
     (thrown: { readonly stdout: string }) => thrown,
   );

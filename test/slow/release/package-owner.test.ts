@@ -10,7 +10,6 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 const cache = useTemporaryFolder();
 const tool = fileURLToPath(new URL("../../../tools/package-owner.ts", import.meta.url));
 
-/** How the tool ends, and what it prints, with a registry at an address. */
 function ownerBy(registry: string): Promise<{ readonly code: number; readonly printed: string }> {
   return new Promise((resolve) => {
     execFile(
@@ -22,7 +21,7 @@ function ownerBy(registry: string): Promise<{ readonly code: number; readonly pr
   });
 }
 
-/** A registry that has one version of our name, or nothing. */
+/** Starts an npm registry that knows one version of our package name, or no version, and returns its URL. */
 async function registryWith(published: Readonly<Record<string, string>> | undefined): Promise<string> {
   const server = createServer((_request, response) => {
     response.writeHead(published ? 200 : 404, { "content-type": "application/json" });
@@ -36,14 +35,14 @@ async function registryWith(published: Readonly<Record<string, string>> | undefi
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
-test("a name that the registry does not know is free", async () => {
+test("a package name that is not in the npm registry is reported as free", async () => {
   expect(await ownerBy(await registryWith(undefined))).toEqual({
     code: 0,
     printed: "npm name kibitz-chess: free\n",
   });
 });
 
-test("a published package with our mcpName is ours", async () => {
+test("a published npm package with this project's mcpName is reported as ours", async () => {
   const { code, printed } = await ownerBy(await registryWith({ mcpName: manifest.mcpName }));
   expect({ code, printed }).toEqual({
     code: 0,
@@ -51,7 +50,7 @@ test("a published package with our mcpName is ours", async () => {
   });
 });
 
-test("a package of another project fails the release, with its description", async () => {
+test("a package name that belongs to another project fails the release check, which prints that package's description", async () => {
   const { code, printed } = await ownerBy(
     await registryWith({ description: "Consensus for web applications." }),
   );
@@ -59,7 +58,7 @@ test("a package of another project fails the release, with its description", asy
   expect(printed).toContain('belongs to another project (1.0.5: "Consensus for web applications."');
 });
 
-test("without a registry the name is reported as not checked", async () => {
+test("a package name is reported as not checked if the npm registry does not respond", async () => {
   const { code, printed } = await ownerBy("http://127.0.0.1:9/");
   expect(code).toBe(0);
   expect(printed).toMatch(/^npm name kibitz-chess: not checked, the registry did not answer: .*ECONNREFUSED/);

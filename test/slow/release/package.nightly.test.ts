@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 
 test.each(["24", "26"])(
-  "the installed package starts and answers with the newest Node %s of npm",
+  "the installed npm package starts and answers a request on the newest version of Node %s",
   async (version) => {
     const node = installNode(join(folder, `node-${version}`), version);
     expect(execFileSync(node, ["--version"], { encoding: "utf8" })).toMatch(new RegExp(`^v${version}\\.`));
@@ -31,7 +31,7 @@ test.each(["24", "26"])(
   },
 );
 
-test("packing the same sources again gives the same bytes, whatever an earlier build has left in dist", () => {
+test("packing the same sources twice gives identical bytes, even if an earlier build left files in dist", () => {
   const checkout = packableCheckout(join(folder, "checkout"));
   mkdirSync(join(checkout, "dist/web-left"), { recursive: true });
   writeFileSync(join(checkout, "dist/web-left/page.txt"), "left by a build that was ended\n");

@@ -17,7 +17,7 @@ describe("the package, installed from npm's registry into an empty folder", () =
     installInto(installed, packed.path);
   });
 
-  test("the installed package starts, answers, and serves the page", async () => {
+  test("the installed npm package starts, answers a request, and serves the web page", async () => {
     const { answer, page } = await startInstalled(installed, process.execPath, join(folder, "data"));
     expect(answer).toMatchObject({
       best_move: { uci: "e1e8", san: "Re8#" },
@@ -30,7 +30,7 @@ describe("the package, installed from npm's registry into an empty folder", () =
     );
   });
 
-  test("the package has the page, its licences and the manual for man, and nothing of the sources", () => {
+  test("the npm package contains the web page, its licences and the man page, but no source files", () => {
     expect(packed.files).toEqual(
       expect.arrayContaining([
         "LICENSE",
@@ -54,11 +54,12 @@ describe("the package, installed from npm's registry into an empty folder", () =
     expect(man).toBe("./dist/man/kibitz.1");
   });
 
-  test("the package is as large as RELEASING.md says, to a tenth", () => {
-    const [, ...told] = /([\d.]+) MB packed, ([\d.]+) MB unpacked, (\d+) MB installed/.exec(releasing) ?? [];
+  test("the sizes of the npm package differ by less than 10 % from those in RELEASING.md", () => {
+    const [, ...documented] =
+      /([\d.]+) MB packed, ([\d.]+) MB unpacked, (\d+) MB installed/.exec(releasing) ?? [];
     const found = [packed.packedBytes, packed.unpackedBytes, sizeOf(installed)].map((bytes) => bytes / 1e6);
     for (const [at, megabytes] of found.entries()) {
-      expect(Math.abs(megabytes / Number(told[at]) - 1), `${megabytes} MB`).toBeLessThan(0.1);
+      expect(Math.abs(megabytes / Number(documented[at]) - 1), `${megabytes} MB`).toBeLessThan(0.1);
     }
   });
 });

@@ -8,10 +8,10 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
 const running = readFileSync(new URL("../../../docs/running.md", import.meta.url), "utf8");
-/** The command that operators are told, for a database in `data`. */
+/** The backup command of docs/running.md, for a database in `data`. */
 const [, command = ""] = /^(umask 077\nnpx node -e .*)$/m.exec(running) ?? [];
 
-test("a backup of a running server, made as the documents say, brings its keys to another one that has the pepper", async () => {
+test("the documented backup of a running server restores its API keys on another server with the same pepper", async () => {
   const settings = { KIBITZ_ACCESS: "public", KIBITZ_KEY_PEPPER: "a pepper of sixteen" };
   const before = await serve({ ...settings, KIBITZ_DATA_DIR: join(folder, "data") });
   const keyOf = async (name: string) => {

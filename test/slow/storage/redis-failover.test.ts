@@ -18,7 +18,7 @@ describeWith("redis")("a Redis whose primary has changed without cutting its cli
   const started = new AsyncDisposableStack();
   let one: RedisProcess;
   let other: RedisProcess;
-  /** The name of Redis, as a node sees it: a new connection gets to the Redis that has the name then, and stays there. */
+  /** Stands for the address of Redis: connects a new client to the current target, and does not move open connections. */
   let name: Relay;
   beforeAll(async () => {
     const quick = ["--repl-diskless-sync-delay", "0"];
@@ -49,12 +49,12 @@ describeWith("redis")("a Redis whose primary has changed without cutting its cli
 
   const isUp = (redis: Redis) => until(() => redis.health.kind === "up", Boolean, patienceMs);
 
-  test("a node writes to the Redis that its name leads to, once the first one became a replica", async () => {
+  test("if its Redis becomes a replica, a node connects again to the Redis address and writes to the new primary", async () => {
     using node = await open();
     const { redis, seen } = node;
     await redis.ask("SET", ["before"], ["a"]);
 
-    // Both may only be read for a while: nobody is chosen yet.
+    // For a while both servers are read-only, because no new primary is chosen yet.
     operate(one, "replicaof", "127.0.0.1", "1");
     await until(() => redis.health.kind === "unwritable", Boolean, patienceMs);
     await sleep(1500);
@@ -65,12 +65,12 @@ describeWith("redis")("a Redis whose primary has changed without cutting its cli
     await isUp(redis);
     await redis.ask("SET", ["after"], ["b"]);
     expect(operate(other, "get", "x:after")).toBe("b\n");
-    // The other connection is gone.
+    // The connection to the old primary is closed.
     await until(() => name.connections === 1);
     expect(seen).toHaveLength(2);
   });
 
-  test("a node leaves a Redis that has lost its replicas for the one that was chosen in its place", async () => {
+  test("if its Redis has lost its replicas, a node connects again to the Redis address and writes to the new primary", async () => {
     using node = await open();
     const { redis, seen } = node;
     operate(one, "config", "set", "min-replicas-to-write", "2");
@@ -83,12 +83,12 @@ describeWith("redis")("a Redis whose primary has changed without cutting its cli
     expect(seen[0]).toContain("NOREPLICAS");
   });
 
-  test("a node leaves a Redis that answers nothing without its primary", async () => {
+  test("if its Redis refuses commands because the primary is unreachable, a node connects again and writes to the new primary", async () => {
     using node = await open();
     const { redis, seen } = node;
     operate(one, "config", "set", "replica-serve-stale-data", "no");
     operate(other, "replicaof", "no", "one");
-    // A primary that is not there.
+    // Nothing listens at the address of this primary.
     operate(one, "replicaof", "127.0.0.1", "1");
     try {
       await until(() => redis.health.kind !== "up", Boolean, patienceMs);
@@ -116,10 +116,10 @@ describeWith("redis")("a Redis that reads its data again", () => {
   });
   afterAll(() => server.stop());
 
-  test("a Redis that reads its data again is down until it has, and then up by itself", async () => {
+  test("a Redis that is loading its data is reported as down, and as up when the data is loaded", async () => {
     using redis = await openRedis({ url: server.url, prefix: "x:" });
     operate(server, "debug", "populate", "20000", "filler", "100");
-    // Microseconds for each key: it takes some two seconds.
+    // Delays each key by 100 µs, so loading takes about two seconds.
     operate(server, "config", "set", "key-load-delay", "100");
     const reload = spawn("redis-cli", ["-p", String(server.port), "debug", "reload"], { stdio: "ignore" });
     const reloaded = once(reload, "exit");

@@ -22,7 +22,7 @@ async function evaluate(url: string): Promise<number> {
   return status;
 }
 
-/** A collector that accepts everything. */
+/** Starts a trace collector that accepts everything. */
 async function openReceiver() {
   const received: { readonly path: string; readonly headers: IncomingHttpHeaders; readonly body: Buffer }[] =
     [];
@@ -38,7 +38,7 @@ async function openReceiver() {
   return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** Packages of OpenTelemetry that a server has loaded when it has answered a call. */
+/** Returns the OpenTelemetry packages that a server has loaded after it has answered one request. */
 async function packagesRead(name: string, env: Readonly<Record<string, string>>) {
   const file = join(folder, name);
   const listing = fileURLToPath(new URL("../../support/list-modules.ts", import.meta.url));
@@ -52,13 +52,13 @@ async function packagesRead(name: string, env: Readonly<Record<string, string>>)
 }
 
 describe("the packages of OpenTelemetry", () => {
-  test("a server loads only the API of OpenTelemetry, not the SDK, if no collector is named", async () => {
+  test("a server without a configured trace collector loads the OpenTelemetry API, but not the SDK", async () => {
     expect(await packagesRead("off", { OTEL_SERVICE_NAME: "kibitz" })).toEqual(
       new Set(["@opentelemetry/api"]),
     );
   });
 
-  test("a server loads the SDK of OpenTelemetry if a collector is named", async () => {
+  test("a server with a configured trace collector loads the OpenTelemetry SDK", async () => {
     const { url } = await openReceiver();
     expect(await packagesRead("on", { OTEL_EXPORTER_OTLP_ENDPOINT: url })).toContain(
       "@opentelemetry/sdk-trace",
@@ -67,7 +67,7 @@ describe("the packages of OpenTelemetry", () => {
 });
 
 describe("a server with a collector", () => {
-  test("a server sends its spans to the collector of the standard variables before it stops", async () => {
+  test("a server sends its spans to the collector that the OTEL_* variables name before the server stops", async () => {
     const { received, url } = await openReceiver();
     const server = await serve({
       OTEL_EXPORTER_OTLP_ENDPOINT: url,
@@ -103,10 +103,10 @@ describe("a server with a collector", () => {
     return (silent.address() as AddressInfo).port;
   }
 
-  test("a server answers calls while its collector accepts connections and never answers", async () => {
+  test("a server answers requests while its trace collector accepts connections but never responds", async () => {
     const { url, ...server } = await serve({
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await silentCollector()}`,
-      // An answer that waited for the collector would exceed the timeout of this test.
+      // If an answer waited for the collector, this test would time out.
       OTEL_EXPORTER_OTLP_TIMEOUT: "3600000",
       OTEL_BSP_SCHEDULE_DELAY: "10",
     });
@@ -119,7 +119,7 @@ describe("a server with a collector", () => {
   test.each([
     ["there is no collector", freePort],
     ["its collector never answers", silentCollector],
-  ])("a server logs once that %s, goes on answering, and stops", async (_, portOf) => {
+  ])("a server logs once that %s, keeps answering requests, and can be stopped", async (_, portOf) => {
     const server = await serve({
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await portOf()}`,
       OTEL_EXPORTER_OTLP_TIMEOUT: "300",

@@ -10,7 +10,6 @@ import { describeWith } from "../../support/needs.ts";
 import { useRedis } from "../../support/redis.ts";
 import { useApp, useNodes } from "../../support/running-app.ts";
 
-/** The machine may be busy. */
 const patient = { timeout: 20_000 };
 
 async function evaluate(
@@ -43,7 +42,7 @@ describe("a search", () => {
   const metrics = createMetrics("1.2.3");
   const app = useApp({ KIBITZ_SLOTS: "1" }, { engines, metrics });
 
-  test("a search that others join is one search in the trace of its first caller, to which the others are linked", async () => {
+  test("a search that several callers share is a span in the first caller's trace, and the other callers' traces link to this span", async () => {
     const [first, second, third] = [caller(), caller(), caller()];
     const long = { depth: 25, movetime_ms: 1500 };
     const begun = engines.begun;
@@ -62,7 +61,7 @@ describe("a search", () => {
     }
   });
 
-  test("a search that waits for a slot has that wait as a span of its own", async () => {
+  test("the trace of a search that waits for a slot has a separate span for the wait", async () => {
     const { traceId, headers } = caller();
     const leaving = new AbortController();
     const begun = engines.begun;
@@ -78,7 +77,7 @@ describe("a search", () => {
     expect(milliseconds(one(tree, "queue").duration)).toBeGreaterThan(50);
   });
 
-  test("a search whose caller leaves is canceled, and has not failed", async () => {
+  test("the spans of a search are marked as canceled, not as failed, if the caller disconnects", async () => {
     const { traceId, headers } = caller();
     const leaving = new AbortController();
     const begun = engines.begun;
@@ -102,7 +101,7 @@ describe("a search that is refused because the queue is full", () => {
   const engines = createEnginesInProcess();
   const app = useApp({ KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "0" }, { engines });
 
-  test("a search that is refused because the queue is full is a failure of the server, with its code", async () => {
+  test("the span of a request that is refused because the queue is full has the status error and the error code", async () => {
     const [first, second] = [caller(), caller()];
     const asked = evaluate(app.url, { depth: 26, movetime_ms: 1000 }, first.headers);
     await expect.poll(() => engines.begun, patient).toBe(1);
@@ -131,7 +130,7 @@ describe("a search whose engine dies", () => {
     },
   );
 
-  test("the trace of a search whose engine dies has the death, the new engine, and its answer", async () => {
+  test("the trace of a search whose engine dies shows the engine failure, the start of a new engine, and a successful search", async () => {
     const { traceId, headers } = caller();
     expect((await evaluate(app.url, { depth: 1 }, headers)).status).toBe(200);
     const tree = await kept.trace(traceId);
@@ -165,7 +164,7 @@ describe("a search that its engine does not end", () => {
     },
   );
 
-  test("a search that its engine does not end has failed, and so has its request", async () => {
+  test("the spans of a search and its request have the status error if the engine does not stop", async () => {
     const { traceId, headers } = caller();
     await evaluate(app.url, { depth: 1 }, headers);
     const tree = await kept.trace(traceId);
@@ -188,7 +187,7 @@ describe("tracing with a sampler that keeps no trace of its own", () => {
       ([, traceId, spanId]) => ({ traceId, spanId }),
     );
 
-  test("a request whose trace is not kept has no exemplar and no trace in its log line", async () => {
+  test("a request whose trace is not sampled has no exemplar and no trace id in the log", async () => {
     const { headers } = await evaluate(app.url, { depth: 1 }, {});
     expect(headers.get("traceparent")).toBeNull();
     const unwanted = await evaluate(app.url, { depth: 1 }, caller({ sampled: false }).headers);
@@ -201,7 +200,7 @@ describe("tracing with a sampler that keeps no trace of its own", () => {
     expect(lines[0]).toMatchObject({ trace_id: undefined });
   });
 
-  test("a caller's trace is kept all the same, and the exemplar has its span", async () => {
+  test("a trace that the caller sampled is recorded even if the server samples none, and the exemplar names the span", async () => {
     const { traceId, headers } = caller();
     await evaluate(app.url, { depth: 1 }, headers);
     const { span } = await kept.trace(traceId);
@@ -214,7 +213,7 @@ describe("tracing with a sampler that keeps all traces", () => {
   const metrics = createMetrics("1.2.3");
   const app = useApp({}, { engines: createEnginesInProcess(), metrics });
 
-  test("a trace that begins here is in the answer, the log line and the exemplar", async () => {
+  test("the response headers, the log line and the exemplar name the trace that the server started", async () => {
     const { headers } = await evaluate(app.url, { depth: 1 }, {});
     const [, traceId = "", spanId = "", flags] = headers.get("traceparent")?.split("-") ?? [];
     expect(flags).toBe("01");
@@ -241,7 +240,7 @@ describeWith("redis")("nodes with one Redis", () => {
   );
   const [mine, other] = [() => nodes[0]?.url ?? "", () => nodes[1]?.url ?? ""];
 
-  test("commands of Redis have spans without their arguments", async () => {
+  test("the spans of Redis commands do not contain the arguments of the commands", async () => {
     const { traceId, headers } = caller();
     await evaluate(mine(), { depth: 16 }, headers);
     const tree = await kept.trace(traceId);
@@ -260,7 +259,7 @@ describeWith("redis")("nodes with one Redis", () => {
     expect(said).not.toMatch(/answer:|claim:|127\.0\.0/);
   });
 
-  test("the trace of a node shows that another node had cached the answer in Redis", async () => {
+  test("the trace of a request shows that its answer was in the Redis cache", async () => {
     await evaluate(mine(), { depth: 17 }, {});
     await sleep(200);
     const { traceId, headers } = caller();

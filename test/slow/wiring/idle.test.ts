@@ -6,10 +6,10 @@ import { testWith } from "../../support/needs.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { serve } from "../../support/served.ts";
 
-/** Linux has it, and tells of each thread how often it went to sleep. */
+/** Linux counts how often each thread went to sleep. */
 const test = testWith("util-linux");
 
-/** How often the thread of a process was woken, which is how often it went to sleep. */
+/** Returns how often the main thread of a process went to sleep, which is how often it woke up. */
 function wakesOf(pid: number): number {
   return Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
 }
@@ -34,13 +34,12 @@ async function ask(url: string): Promise<number> {
   return response.status;
 }
 
-/** Sooner or later what the start or a call began has ended, and nothing wakes the thread but its timers. */
+/** Waits until the work of the start or a request has ended, and only timers wake the thread. */
 const expectIdle = (pid: number) =>
   expect.poll(() => wakesPerSecond(pid), { timeout: patienceMs }).toBeLessThan(10);
 
-// Measuring the event loop all the time, for overload and for metrics, took a
-// hundredth of a core.
-test("an idle server, with metrics, wakes less than ten times a second, before its first call and after many", async () => {
+// Measuring the event loop all the time, for overload detection and metrics, took 1 % of a core.
+test("an idle server with metrics wakes up fewer than ten times a second, before the first request and after many requests", async () => {
   const { url, pid } = await serve({
     KIBITZ_METRICS_PORT: String(await freePort()),
     KIBITZ_STORE_MB: "10",
@@ -48,7 +47,6 @@ test("an idle server, with metrics, wakes less than ten times a second, before i
   });
   await expectIdle(pid);
   expect(await ask(url)).toBe(200);
-  // Requests start the measurement of the event loop.
   const until = performance.now() + 1000;
   while (performance.now() < until) {
     await Promise.all(Array.from({ length: 20 }, () => ask(url)));

@@ -19,15 +19,15 @@ async function ask({ url }: RunningApp, request: object): Promise<Answer> {
 const post = (url: string, request: object, accept: string) =>
   fetch(`${url}/v1/eval`, {
     method: "POST",
-    // No connection may be left when one of the apps has ended and others have not.
+    // An app that stops must not leave connections while the other apps still run.
     headers: { "content-type": "application/json", accept, connection: "close" },
     body: JSON.stringify(request),
   });
 
-/** A position for each test: what one has asked is known to the next. */
+/** Each test has its own position, because Redis caches the answers of earlier tests. */
 const fenOf = (number: number) => `4k3/8/8/8/8/8/4P3/4K3 w - - 0 ${number}`;
 
-/** The machine may do much else. */
+/** Long timeouts, because the machine may be busy. */
 const patient = { operationMaxMs: 2000, connectMaxMs: 10_000, briefMaxMs: 2000, announceMs: 300 };
 
 describeWith("redis")("equal nodes with one Redis", () => {
@@ -42,8 +42,8 @@ describeWith("redis")("equal nodes with one Redis", () => {
   const [one, other] = apps as [RunningApp, RunningApp];
   const begun = () => engines.reduce((sum, { begun: each }) => sum + each, 0);
 
-  test("equal nodes with one Redis search a position once for equal requests at the same time, and each for its own stream", async () => {
-    // The modules that a first call loads and compiles take their time.
+  test("nodes with a shared Redis run one search for equal requests at the same time, but a separate search for a stream", async () => {
+    // The first request is slow, because it loads and compiles modules.
     await Promise.all(apps.map((app) => ask(app, { fen: fenOf(1), depth: 5 })));
     const before = begun();
     const request = { fen: fenOf(1), depth: 30, movetime_ms: 3000 };
@@ -52,7 +52,7 @@ describeWith("redis")("equal nodes with one Redis", () => {
     const third = ask(apps[2] as RunningApp, request);
     const streamed = await post(other.url, request, "text/event-stream").then((response) => response.text());
     const [answer, waited] = await Promise.all([first, third]);
-    // Each caller has waited for its own time.
+    // The two callers waited for different times.
     expect({ ...waited.search, queue_ms: 0 }).toEqual({ ...answer.search, queue_ms: 0 });
     expect(answer.search).toMatchObject({ depth: 19, stop_reason: "movetime", cached: false });
     expect(begun() - before).toBe(2);
@@ -63,7 +63,7 @@ describeWith("redis")("equal nodes with one Redis", () => {
     expect(states.at(-1)).toMatchObject({ search: { stop_reason: "movetime" } });
   });
 
-  test("equal nodes with one Redis answer what another one has found", async () => {
+  test("nodes with a shared Redis answer from the cache what another node has searched", async () => {
     const before = begun();
     const request = { fen: fenOf(2), depth: 12 };
     const found = await ask(one, request);
@@ -76,7 +76,7 @@ describeWith("redis")("equal nodes with one Redis", () => {
     expect(await ask(apps[2] as RunningApp, request)).toMatchObject({ search: { cached: true } });
   });
 
-  test("equal nodes answer while Redis stands still, and share again when it goes on", async () => {
+  test("nodes answer requests while their shared Redis hangs, and share cached answers again afterwards", async () => {
     redis.pause();
     try {
       const answers = await Promise.all(apps.map((app) => ask(app, { fen: fenOf(3), depth: 12 })));
@@ -96,14 +96,14 @@ describeWith("redis")("equal nodes with one Redis", () => {
     const odd = createEnginesInProcess({ sha256: "f".repeat(64) });
     const oddApp = useApp(settings, { engines: odd, redis: patient });
 
-    test("nodes with different builds of an engine do not share answers", async () => {
+    test("nodes with different builds of an engine do not share cached answers", async () => {
       const request = { fen: fenOf(100), depth: 12 };
       await ask(one, request);
       expect((await ask(oddApp, request)).search.cached).toBe(false);
       expect(odd.begun).toBeGreaterThan(0);
     });
 
-    test("nodes with different builds search the same at the same time, each for itself", async () => {
+    test("nodes with different builds of an engine run separate searches for equal requests at the same time", async () => {
       const request = { fen: fenOf(101), depth: 30, movetime_ms: 2000 };
       const [before, oddBefore] = [begun(), odd.begun];
       const first = ask(one, request);
@@ -118,7 +118,7 @@ describeWith("redis")("equal nodes with one Redis", () => {
     });
   });
 
-  test("kibitz nodes lists each node with its slots and searches", async () => {
+  test("kibitz nodes lists each node with its slots and its running and waiting searches", async () => {
     const env = { KIBITZ_REDIS_URL: redis.url };
     const listed = await until(
       () => runKibitz(["nodes"], env),
@@ -126,7 +126,7 @@ describeWith("redis")("equal nodes with one Redis", () => {
     );
     expect(listed.code).toBe(0);
     expect(listed.stdout).toMatch(/^ADDRESS +VERSION +SLOTS +BUSY +WAITING +UP\n/);
-    // A node reports its searches once in a while: those of the tests before have to end first.
+    // Nodes report their searches with a delay, so wait until no search of an earlier test is listed.
     const { stdout } = await until(
       () => runKibitz(["nodes", "--json"], env),
       ({ stdout }) => !/"(?:running|waiting)":[^0]/.test(stdout),
@@ -151,7 +151,7 @@ describeWith("redis")("equal nodes with one Redis", () => {
 describeWith("redis")("kibitz nodes", () => {
   const redis = useRedis(["--requirepass", "secret"]);
 
-  test("kibitz nodes says what is wrong if it cannot ask", async () => {
+  test("kibitz nodes exits with 1 and an error message if Redis is not configured or cannot be used", async () => {
     const without = await runKibitz(["nodes"]);
     expect(without).toMatchObject({ code: 1, stdout: "" });
     expect(without.stderr).toContain("KIBITZ_REDIS_URL is not set");

@@ -5,14 +5,14 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
 
-/** Tells once when a process reads a module of Redis. */
-const telling = `
+/** Prints one line when the process loads a module of the Redis client. */
+const reportingHook = `
 import { registerHooks } from "node:module";
-let told = false;
+let reported = false;
 registerHooks({
   load(url, context, next) {
-    if (!told && /[/]@redis[/]|[/]storage[/]redis[/]/.test(url)) {
-      told = true;
+    if (!reported && /[/]@redis[/]|[/]storage[/]redis[/]/.test(url)) {
+      reported = true;
       console.error("reads " + url);
     }
     return next(url, context);
@@ -20,15 +20,15 @@ registerHooks({
 });`;
 
 test.each([
-  ["a server that is alone reads nothing of Redis", {}, false],
-  // Nobody listens there: it starts all the same.
-  ["a server with a Redis reads its library", { KIBITZ_REDIS_URL: "redis://127.0.0.1:1" }, true],
+  ["a server without Redis loads no module of the Redis client", {}, false],
+  // No Redis runs at this address, but the server starts anyway.
+  ["a server with Redis loads the Redis client", { KIBITZ_REDIS_URL: "redis://127.0.0.1:1" }, true],
 ])("%s", async (_, env, isRead) => {
   const server = await startServer({
     ...quickestSettings,
     ...env,
     KIBITZ_DATA_DIR: folder,
-    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(telling)}`,
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(reportingHook)}`,
   });
   await server.stop();
   expect(server.complaints.some((line) => line.startsWith("reads "))).toBe(isRead);

@@ -9,7 +9,6 @@ import { rateOf, usePlansFile } from "../../../support/plans-file.ts";
 import { useApp } from "../../../support/running-app.ts";
 import { useTurnedClock } from "../../../support/turned-clock.ts";
 
-/** The length of the window of the error quota, in seconds. */
 const windowS = 20;
 
 const passMs = useTurnedClock();
@@ -34,7 +33,7 @@ const badPosition = { fen: "8/8/8/8/8/8/8/8 w - - 0 1" };
 const tooDeep = { ...quick, depth: 30 };
 
 test.each(heads)(
-  "a caller through $name who has used up the error quota is refused a correct request, too, until Retry-After has passed",
+  "a caller over $name who has used up the error quota gets even correct requests refused until Retry-After has passed",
   async ({ ask, ...kind }) => {
     const caller = newCaller();
     for (let count = 0; count < 4; count++) {
@@ -43,18 +42,18 @@ test.each(heads)(
     const askedAt = performance.now();
     const refused = await ask(app.url, quick, caller);
     expect(refused.status).toBe(kind.later);
-    // Refusals to a caller over its quota are delayed by 100 ms. Timers may be a millisecond early.
+    // A caller whose error quota is used up gets refusals after 100 ms. Timers may fire a millisecond early.
     expect(performance.now() - askedAt).toBeGreaterThanOrEqual(99);
     expect(refused.headers.get("ratelimit")).toMatch(/^"minute";r=100;t=\d+$/);
-    const told = refused.headers.get("retry-after") ?? refused.trailers.get("retry-after");
-    expect(told).toEqual(kind.errorsHaveHeaders ? expect.stringMatching(/^([1-9]|1\d|20)$/) : null);
+    const retryAfter = refused.headers.get("retry-after") ?? refused.trailers.get("retry-after");
+    expect(retryAfter).toEqual(kind.errorsHaveHeaders ? expect.stringMatching(/^([1-9]|1\d|20)$/) : null);
     expect((await ask(app.url, quick, newCaller())).status).toBe(kind.ok);
-    passMs(Number(told ?? windowS) * 1000);
+    passMs(Number(retryAfter ?? windowS) * 1000);
     expect((await ask(app.url, quick, caller)).status).toBe(kind.ok);
   },
 );
 
-test("a refusal by the error quota is counted by the quota's name over every protocol", async () => {
+test("metrics count a refusal by the error quota under the name of that quota, whichever protocol is used", async () => {
   const counted = async () =>
     Number(
       /^kibitz_limited_total\{limit="keyless\/refusals"\} (\d+)$/m.exec(await metrics.print())?.[1] ?? 0,
@@ -70,7 +69,7 @@ test("a refusal by the error quota is counted by the quota's name over every pro
   }
 });
 
-/** Spends what a caller has, by a game that is dear to refuse. */
+/** Uses up a caller's error quota by an illegal move after a long game, which is expensive to refuse. */
 async function spend(caller: Readonly<Record<string, string>>): Promise<void> {
   const moves = Array.from({ length: 50 }, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat();
   const refused = await post(
@@ -81,21 +80,21 @@ async function spend(caller: Readonly<Record<string, string>>): Promise<void> {
   expect(refused.body).toMatchObject({ status: 400, code: "illegal_move" });
 }
 
-test("a refusal of an expensive request counts for several", async () => {
+test("a refusal of an expensive request uses more of the error quota than other refusals", async () => {
   const caller = newCaller();
   await spend(caller);
   const { status, body } = await post(`${app.url}/v1/eval`, quick, { ...json, ...caller });
   expect([status, body.code, body.next_action]).toEqual([429, "rate_limited", "retry_later"]);
 });
 
-test("a caller whose error quota is used up still gets the price list", async () => {
+test("a caller whose error quota is used up can still read GET /price", async () => {
   const caller = newCaller();
   await spend(caller);
   expect((await get(`${app.url}/price`, { headers: caller })).status).toBe(200);
 });
 
-test("each refused request of a batch uses error quota, and once none is left the remaining requests are refused unread", async () => {
-  // Three at a time: the two behind the last one that may be refused can be under way before it is.
+test("each refused request of a batch uses error quota; when the quota is used up, the remaining requests are refused with rate_limited", async () => {
+  // Three requests of a batch run at the same time. So two more may already run when the error quota is used up.
   const requests = [badPosition, { x: 1 }, quick, tooDeep, 7, quick, quick, quick, badPosition];
   const { status, body } = await post(`${app.url}/v1/eval/batch`, { requests }, { ...json, ...newCaller() });
   expect(status).toBe(200);
@@ -113,7 +112,7 @@ test("each refused request of a batch uses error quota, and once none is left th
   expect(codes.slice(7)).toEqual(["rate_limited", "rate_limited"]);
 });
 
-test("a caller whose error quota is used up is refused before the body has arrived", async () => {
+test("a caller whose error quota is used up is refused before the request body has arrived", async () => {
   const caller = newCaller();
   await spend(caller);
   const socket = connect(Number(new URL(app.url).port), "127.0.0.1");

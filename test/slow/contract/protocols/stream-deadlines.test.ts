@@ -7,19 +7,18 @@ import { watchWork } from "../../../contract/protocols/watch-work.ts";
 import { createEnginesInProcess } from "../../../support/engines-in-process.ts";
 import { useApp } from "../../../support/running-app.ts";
 
-// How soon a real engine is free is measured in `leaving.timed`.
 const engines = createEnginesInProcess();
 const { expectWork, expectNoWork } = watchWork(engines);
 const app = useApp({ KIBITZ_SLOTS: "1" }, { engines });
 const never = new AbortController().signal;
 
-/** Searches for a minute, if nobody stops it. */
+/** A search that runs for a minute if it is not stopped. */
 const long = { fen: startFen, depth: 30 };
 const batch = { requests: [long, { ...long, multipv: 2 }, { ...long, multipv: 3 }] };
 
 const deadlineMs = 400;
 
-/** Calls with a deadline that passes during the search. */
+/** Expects that the call starts a search before the call's deadline passes. */
 async function callWithDeadline<T>(call: () => Promise<T>): Promise<T> {
   const { begun } = engines;
   const outcome = await call();
@@ -39,7 +38,7 @@ describe.each(streamClients)("$name", ({ open }) => {
   });
   afterAll(() => client[Symbol.asyncDispose]());
 
-  test.each(calls)("a caller that leaves %s ends all its searches", async (call, request) => {
+  test.each(calls)("all searches of %s stop when the caller disconnects", async (call, request) => {
     const leave = new AbortController();
     const read = Array.fromAsync(client.stream(call, request, leave.signal)).catch((error: unknown) => error);
     await expectWork();
@@ -48,11 +47,11 @@ describe.each(streamClients)("$name", ({ open }) => {
     await expectNoWork();
   });
 
-  test("a reader that stops in the middle of streamEvaluate ends the search", async () => {
+  test("the search of streamEvaluate stops when the caller disconnects in the middle of the stream", async () => {
     const leave = new AbortController();
     for await (const _ of client.stream("streamEvaluate", long, leave.signal)) {
       await expectWork();
-      // Connect's clients do not call a stream off that is merely read no further (2.2.0).
+      // Connect's clients (2.2.0) do not cancel a stream when the reader only stops reading.
       leave.abort();
       break;
     }
@@ -62,7 +61,7 @@ describe.each(streamClients)("$name", ({ open }) => {
 });
 
 describe.each(streamClients.filter(({ deadlines }) => deadlines))("$name", ({ open }) => {
-  test.each(calls)("a deadline of %s ends all its searches", async (call, request) => {
+  test.each(calls)("all searches of %s stop when the call's deadline passes", async (call, request) => {
     await using client = open(app.url);
     const outcome = await callWithDeadline(() =>
       Array.fromAsync(client.stream(call, request, never, deadlineMs)).catch((error: unknown) => error),
@@ -73,21 +72,24 @@ describe.each(streamClients.filter(({ deadlines }) => deadlines))("$name", ({ op
 });
 
 describe("a deadline of a unary call ends its search", () => {
-  test.each(rpcProtocols)("a deadline of a unary call ends its search: $name", async ({ open }) => {
-    await using protocol = open(app.url);
-    const outcome = await callWithDeadline(() =>
-      // The headers in which the protocols say it: both are sent, and each protocol reads its own.
-      protocol.call("evaluate", long, {
-        "Connect-Timeout-Ms": String(deadlineMs),
-        "grpc-timeout": `${deadlineMs}m`,
-      }),
-    );
-    expect(outcome).toMatchObject({ kind: "refusal", refusal: { code: "deadline_exceeded" } });
-    await expectNoWork();
-  });
+  test.each(rpcProtocols)(
+    "the search of a unary call over $name stops when the call's deadline passes",
+    async ({ open }) => {
+      await using protocol = open(app.url);
+      const outcome = await callWithDeadline(() =>
+        // Each protocol has its own header for the deadline and ignores the other header.
+        protocol.call("evaluate", long, {
+          "Connect-Timeout-Ms": String(deadlineMs),
+          "grpc-timeout": `${deadlineMs}m`,
+        }),
+      );
+      expect(outcome).toMatchObject({ kind: "refusal", refusal: { code: "deadline_exceeded" } });
+      await expectNoWork();
+    },
+  );
 });
 
-test("a connection that is closed ends the search of a unary call of plain JSON", async () => {
+test("the search of a plain JSON request stops when the caller closes the connection", async () => {
   const leave = new AbortController();
   const left = fetch(`${app.url}/v1/eval`, {
     method: "POST",

@@ -5,6 +5,9 @@ import { longStories } from "./stories.ts";
 
 const folder = useTemporaryFolder();
 
-testWith("prometheus")("alerts fire as they should in every story of days", () => {
-  expectAlertsFire(longStories, "5m", folder);
-});
+testWith("prometheus")(
+  "every alert fires and clears at the expected times in scenarios of several days",
+  () => {
+    expectAlertsFire(longStories, "5m", folder);
+  },
+);

@@ -8,11 +8,11 @@ import { longStories, stories } from "./stories.ts";
 const folder = useTemporaryFolder();
 
 describeWith("prometheus")("alerts", () => {
-  test("alerts fire as they should in every story of hours", () => {
+  test("every alert fires and clears at the expected times in scenarios of several hours", () => {
     expectAlertsFire(stories, "1m", folder);
   });
 
-  test("each alert has a story in which it fires, and one in which it does not or clears", () => {
+  test("every alert has a scenario in which it fires, and a time at which it does not fire", () => {
     const all = [...stories, ...longStories];
     const counts = (name: string) =>
       all.filter(({ alert }) => alert === name).flatMap(({ fires }) => Object.values(fires));

@@ -5,10 +5,9 @@ import { expect } from "vitest";
 import { rulesFile } from "../../../deploy/monitoring/read-rules.ts";
 import type { Story } from "./stories.ts";
 
-/** A test of promtool's. */
-function testOf({ alert, told, series, fires }: Story) {
+function testOf({ alert, scenario, series, fires }: Story) {
   return {
-    name: `${alert}: ${told}`,
+    name: `${alert}: ${scenario}`,
     interval: "1m",
     input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
     promql_expr_test: Object.entries(fires).map(([eval_time, value]) => ({
@@ -19,14 +18,17 @@ function testOf({ alert, told, series, fires }: Story) {
   };
 }
 
-/** Lets promtool tell the stories to the rules. @param every how often the rules are evaluated, as `1m` */
-export function expectAlertsFire(told: readonly Story[], every: string, folder: string): void {
+/**
+ * Expects that the alert rules pass promtool's tests of these scenarios.
+ * @param every the interval at which the rules are evaluated, such as `1m`
+ */
+export function expectAlertsFire(scenarios: readonly Story[], every: string, folder: string): void {
   const file = join(folder, "tests.json");
-  // JSON is YAML.
+  // promtool reads YAML, and JSON is valid YAML.
   const content = {
     rule_files: [rulesFile],
     evaluation_interval: every,
-    tests: told.map(testOf),
+    tests: scenarios.map(testOf),
   };
   writeFileSync(file, JSON.stringify(content));
   expect(execFileSync("promtool", ["test", "rules", file], { encoding: "utf8" })).toContain("SUCCESS");

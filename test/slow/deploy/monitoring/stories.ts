@@ -1,10 +1,10 @@
-/** Samples for Prometheus, and how often an alert has to fire for them. */
+/** Samples for Prometheus, and how many alerts have to fire at given times. */
 export interface Story {
   readonly alert: string;
-  readonly told: string;
-  /** Series with their values from minute to minute, as promtool writes them: `0+10x5` is 0, 10, 20 … 50. */
+  readonly scenario: string;
+  /** Time series with one value a minute, in promtool's notation: `0+10x5` means 0, 10, 20 … 50. */
   readonly series: Readonly<Record<string, string>>;
-  /** At which times it fires how often: once for each node, engine or part. */
+  /** The number of firing alerts by time. An alert may fire once for each node, engine or part. */
   readonly fires: Readonly<Record<string, number>>;
 }
 
@@ -16,17 +16,16 @@ const wait = "kibitz_queue_expected_wait_seconds";
 const restarts = (reason: string) => of("kibitz_engine_restarts_total", `reason="${reason}"`);
 const refused = (code: string) => of("kibitz_refusals_total", `code="${code}"`);
 
-/** Stories whose samples span hours. */
 export const stories: readonly Story[] = [
   {
     alert: "KibitzFailingFast",
-    told: "a third of the calls fails for 20 minutes",
+    scenario: "a third of the calls fails for 20 minutes",
     series: { [call("ok")]: "0+100x240", [call("overloaded")]: "0x60 50+50x19 1000x180" },
     fires: { "55m": 0, "78m": 1, "130m": 0 },
   },
   {
     alert: "KibitzFailingFast",
-    told: "calls are wrong, beyond a plan, too late for their callers, or left",
+    scenario: "calls are invalid, over the caller's limits, past their deadlines, or cancelled",
     series: {
       [call("ok")]: "0+10x240",
       [call("invalid_fen")]: "0+500x240",
@@ -39,7 +38,7 @@ export const stories: readonly Story[] = [
   },
   {
     alert: "KibitzFailingFast",
-    told: "every other call fails, and health checks, which are many, do not",
+    scenario: "every other call fails, and health checks, which are many, do not",
     series: {
       [call("ok")]: "0+10x120",
       [call("internal")]: "0+10x120",
@@ -49,43 +48,43 @@ export const stories: readonly Story[] = [
   },
   {
     alert: "KibitzFailingFast",
-    told: "of the few calls of a night, some fail",
+    scenario: "a few calls are made at night, and some fail",
     series: { [call("ok")]: "0x30 1x100", [call("internal")]: "0x30 4x100" },
     fires: { "32m": 0, "60m": 0 },
   },
   {
     alert: "KibitzFailingFast",
-    told: "nobody calls",
+    scenario: "no calls are made",
     series: { [call("ok")]: "5x120" },
     fires: { "60m": 0 },
   },
   {
     alert: "KibitzWaitingFast",
-    told: "there is a line for 20 minutes",
+    scenario: "searches wait in the queue for 20 minutes",
     series: { [of(wait)]: "0x60 3x20 0x120" },
     fires: { "55m": 0, "78m": 1, "130m": 0 },
   },
   {
     alert: "KibitzWaitingFast",
-    told: "there is always a short line",
+    scenario: "the queue is always short",
     series: { [of(wait)]: "0.9x240" },
     fires: { "60m": 0, "240m": 0 },
   },
   {
     alert: "KibitzEnginesDying",
-    told: "an engine dies every minute for a while",
+    scenario: "an engine dies every minute for a while",
     series: { [restarts("killed")]: "0x10 1+1x9 10x40" },
     fires: { "10m": 0, "21m": 1, "45m": 0 },
   },
   {
     alert: "KibitzEnginesDying",
-    told: "three die",
+    scenario: "three engines die",
     series: { [restarts("exited")]: "0x10 3x40" },
     fires: { "15m": 0, "40m": 0 },
   },
   {
     alert: "KibitzEngineUnavailable",
-    told: "one of two engines cannot be started for a while",
+    scenario: "one of two engines cannot be started for a while",
     series: {
       [of("kibitz_engine_available", 'engine="stockfish-19", path="wasm"')]: "1x4 0x9 1x20",
       [of("kibitz_engine_available", 'engine="stockfish-18", path="wasm"')]: "1x40",
@@ -94,19 +93,19 @@ export const stories: readonly Story[] = [
   },
   {
     alert: "KibitzNodeDown",
-    told: "one of two nodes is gone for a while",
+    scenario: "one of two nodes is down for a while",
     series: { 'up{job="kibitz", instance="a"}': "1x4 0x9 1x20", 'up{job="kibitz", instance="b"}': "1x40" },
     fires: { "5m": 0, "9m": 1, "16m": 0 },
   },
   {
     alert: "KibitzNodeDown",
-    told: "another service is gone",
+    scenario: "another service is down",
     series: { 'up{job="node", instance="a"}': "0x40" },
     fires: { "20m": 0 },
   },
   {
     alert: "KibitzMetricsAbsent",
-    told: "there are no nodes until there is one",
+    scenario: "no node exists for ten minutes",
     series: {
       'up{job="kibitz", instance="a"}': "_x10 1x20",
       [of("kibitz_build_info", 'version="1.0.0"')]: "_x10 1x20",
@@ -115,7 +114,7 @@ export const stories: readonly Story[] = [
   },
   {
     alert: "KibitzMetricsAbsent",
-    told: "something else answers in the place of one of two nodes",
+    scenario: "another program runs in the place of one of two nodes",
     series: {
       'up{job="kibitz", instance="a"}': "1x20",
       'up{job="kibitz", instance="b"}': "1x20",
@@ -125,19 +124,19 @@ export const stories: readonly Story[] = [
   },
   {
     alert: "KibitzRestartsOften",
-    told: "a node starts every five minutes, and then stays",
+    scenario: "a node restarts every five minutes for a while",
     series: { [of("process_start_time_seconds")]: "100x9 400x4 700x4 1000x60" },
     fires: { "15m": 0, "25m": 1, "60m": 0 },
   },
   {
     alert: "KibitzRestartsOften",
-    told: "a node is brought up to date",
+    scenario: "a node is updated",
     series: { [of("process_start_time_seconds")]: "100x9 400x60" },
     fires: { "15m": 0, "40m": 0 },
   },
   {
     alert: "KibitzDegraded",
-    told: "the disk is full for a while",
+    scenario: "the disk is full for a while",
     series: {
       [of("kibitz_degraded", 'part="database"')]: "0x4 1x9 0x20",
       [of("kibitz_degraded", 'part="stored_answers"')]: "0x4 1x9 0x20",
@@ -146,13 +145,13 @@ export const stories: readonly Story[] = [
   },
   {
     alert: "KibitzThreadLate",
-    told: "the thread is late for a quarter of an hour",
+    scenario: "the event loop is slow for a quarter of an hour",
     series: { [of("nodejs_eventloop_lag_p50_seconds")]: "0.01x9 0.2x14 0.01x20" },
     fires: { "12m": 0, "20m": 1, "30m": 0 },
   },
   {
     alert: "KibitzDescriptorsShort",
-    told: "nine of ten descriptors are in use for a quarter of an hour",
+    scenario: "nine of ten descriptors are in use for a quarter of an hour",
     series: {
       [of("process_open_fds")]: "100x9 950x14 100x20",
       [of("process_max_fds")]: "1024x50",
@@ -161,19 +160,19 @@ export const stories: readonly Story[] = [
   },
   {
     alert: "KibitzClockWrong",
-    told: "the clock is an hour ahead for a quarter of an hour",
+    scenario: "the clock is an hour ahead for a quarter of an hour",
     series: { [of("kibitz_clock_seconds")]: "0+60x5 3960+60x14 1260+60x20" },
     fires: { "5m": 0, "8m": 0, "18m": 1, "30m": 0 },
   },
   {
     alert: "KibitzClockWrong",
-    told: "the clock is three seconds late",
+    scenario: "the clock is three seconds slow",
     series: { [of("kibitz_clock_seconds")]: "-3+60x40" },
     fires: { "30m": 0 },
   },
   {
     alert: "KibitzRefusingMany",
-    told: "somebody asks ten times as much as all others, and ten times as much as they may",
+    scenario: "one caller sends ten times as many requests as all others, and ten times as many as allowed",
     series: {
       [call("ok")]: "0+60x60",
       [call("rate_limited")]: "0x10 600+600x14 9000x40",
@@ -183,7 +182,7 @@ export const stories: readonly Story[] = [
   },
   {
     alert: "KibitzRefusingMany",
-    told: "most requests are beyond their plan, or very few",
+    scenario: "most requests need a larger plan, and few exceed a rate limit",
     series: {
       [call("ok")]: "0+6x60",
       [call("upgrade_needed")]: "0+600x60",
@@ -194,46 +193,45 @@ export const stories: readonly Story[] = [
   },
 ];
 
-/** The nineteen healthy nodes of a cluster of twenty. */
 const others = Object.fromEntries(
   Array.from({ length: 19 }, (_, index) => [of(wait, "", `other ${index}`), "0x2100"]),
 );
 
-/** Stories whose samples span days: evaluated every five minutes only. */
+/** Scenarios of several days. Their rules are evaluated only every five minutes. */
 export const longStories: readonly Story[] = [
   {
     alert: "KibitzFailingSlowly",
-    told: "two of a hundred calls fail for a day",
+    scenario: "two of a hundred calls fail for a day",
     series: { [call("ok")]: "0+98x2100", [call("internal")]: "0+2x1560 3120x540" },
     fires: { "26h": 1, "34h": 0 },
   },
   {
     alert: "KibitzFailingFast",
-    told: "two of a hundred calls fail for a day",
+    scenario: "two of a hundred calls fail for a day",
     series: { [call("ok")]: "0+98x2100", [call("internal")]: "0+2x2100" },
     fires: { "26h": 0 },
   },
   {
     alert: "KibitzFailingSlowly",
-    told: "as many fail as may",
+    scenario: "exactly the allowed part of the calls fails",
     series: { [call("ok")]: "0+996x2100", [call("internal")]: "0+4x2100" },
     fires: { "26h": 0, "34h": 0 },
   },
   {
     alert: "KibitzWaitingSlowly",
-    told: "one of twenty nodes has a line for a day",
+    scenario: "one of twenty nodes has a long queue for a day",
     series: { ...others, [of(wait)]: "3x1560 0x540" },
     fires: { "26h": 1, "34h": 0 },
   },
   {
     alert: "KibitzWaitingFast",
-    told: "one of twenty nodes has a line for a day",
+    scenario: "one of twenty nodes has a long queue for a day",
     series: { ...others, [of(wait)]: "3x2100" },
     fires: { "26h": 0 },
   },
   {
     alert: "KibitzWaitingSlowly",
-    told: "none has a line of more than a second",
+    scenario: "no node has an expected wait of more than a second",
     series: { ...others, [of(wait)]: "1x2100" },
     fires: { "26h": 0 },
   },
