@@ -1,9 +1,8 @@
 import { type OutgoingHttpHeaders, request } from "node:http";
 
-/** An HTTP answer, read to its end. */
 export interface Answer {
   readonly status: number;
-  /** The headers, by lower-case name. */
+  /** The names of the headers are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
@@ -13,13 +12,13 @@ export interface Asked {
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: string | Uint8Array;
   readonly signal?: AbortSignal;
-  /** The caller's address; 127.0.0.1 by default. */
+  /** The IP address of the caller. The default is 127.0.0.1. */
   readonly localAddress?: string;
 }
 
 /**
- * Sends a request on a connection of its own, which is closed after the answer, so that any connection that stays open is the
- * service's fault.
+ * Sends a request over a new connection, and closes the connection after the response. If a connection stays open nevertheless,
+ * the service has a bug.
  */
 export function ask(
   url: string,
@@ -46,7 +45,7 @@ export function ask(
   });
 }
 
-/** Posts a value as JSON, or a text or bytes as they are. */
+/** Sends an object as JSON. A string or bytes are sent unchanged. */
 export function post(
   url: string,
   body: object | string | Uint8Array,

@@ -13,18 +13,16 @@ import { type StartedService, startFen } from "./started-service.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Requests that one caller sends at the same time, without waiting for answers. */
 export interface Attack {
   readonly name: string;
-  /**
-   * Sends the requests of the attack.
-   * @param address the address of the caller: a loopback address that no other attack uses
-   */
+  /** @param address the loopback address of the caller, which no other attack uses */
   readonly send: (service: StartedService, address: string) => Promise<unknown>;
   /**
-   * The limit of `public` mode that bounds this attack: the plan's limit on a caller's calls in flight, or the limit on
-   * connections. Every change runs the attacks in `open` mode, except those that the connection limit bounds, and those with
-   * `plan` in `public` mode too. The nightly tests run all others in `public` mode.
+   * The limit that bounds this attack in `public` mode. `plan` is the plan's limit on concurrent calls. `connections` is the
+   * limit on connections.
+   * - Every change tests the attacks in `open` mode, except the attacks with `connections`.
+   * - Every change also tests the attacks with `plan` in `public` mode.
+   * - Every night all other attacks are tested in `public` mode.
    */
   readonly boundBy?: "plan" | "connections";
 }
@@ -33,14 +31,16 @@ const json: Headers = { "content-type": "application/json" };
 const gzipped: Headers = { ...json, "content-encoding": "gzip" };
 const mcp: Headers = { ...json, accept: "application/json, text/event-stream" };
 
-/** The longest time in milliseconds that the sender of an attack waits before it disconnects. */
+/** Milliseconds until the sender of an attack disconnects. */
 const attackMaxMs = 1500;
 
 function times<T>(count: number, make: (index: number) => T): T[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
 
-/** Sends the same request over many connections at once, and disconnects from the unanswered ones. */
+/**
+ * Sends a request over many connections at the same time. Disconnects if a response takes longer than {@link attackMaxMs}.
+ */
 function post(count: number, path: string, headers: Headers, body: string | Uint8Array): Attack["send"] {
   return ({ url }, localAddress) => {
     const signal = AbortSignal.timeout(attackMaxMs);
@@ -49,7 +49,7 @@ function post(count: number, path: string, headers: Headers, body: string | Uint
   };
 }
 
-/** Sends the same request over many connections at once, and checks that each is rejected before its work begins. */
+/** Sends a request over many connections at the same time. Fails if the service accepts any of the requests. */
 function refusedPosts(
   count: number,
   path: string,
@@ -60,7 +60,8 @@ function refusedPosts(
     const signal = AbortSignal.timeout(patienceMs);
     const one = () => ask(url + path, { method: "POST", headers, body, localAddress, signal });
     for (const answer of await Promise.all(times(count, one))) {
-      // MCP and the streams of Connect say it in a body with status 200, gRPC-Web in trailers.
+      // A refusal by MCP or by a stream of Connect has the status 200 and an error in the body. gRPC-Web has an error in the
+      // trailers.
       const isRefused =
         answer.status >= 400 ||
         /"isError":true|"error":\{|grpc-(status|message)/.test(JSON.stringify(answer.headers) + answer.body);
@@ -70,8 +71,8 @@ function refusedPosts(
 }
 
 /**
- * Sends a request repeatedly over each connection for a second. A rejected body of 60 kB ends its connection, so 100 connections
- * send 6 MB at once.
+ * Sends a request over many connections for a second. Each connection sends the request again as soon as a response arrives.
+ * Requests of more than 20 kB use 100 connections, and other requests use 200.
  */
 function flood(bytes: string, connections = bytes.length > 20_000 ? 100 : 200): Attack["send"] {
   return async ({ port }, localAddress) => {
@@ -81,7 +82,7 @@ function flood(bytes: string, connections = bytes.length > 20_000 ? 100 : 200): 
         const socket = connect({ port, host: "127.0.0.1", localAddress, signal });
         socket.on("error", () => {});
         const send = () => socket.writable && socket.write(bytes, "latin1");
-        // Each answer comes in one piece.
+        // Each response arrives in one chunk.
         socket.on("connect", send).on("data", send);
         await once(socket, "close").catch(() => {});
       }
@@ -90,7 +91,7 @@ function flood(bytes: string, connections = bytes.length > 20_000 ? 100 : 200): 
   };
 }
 
-/** Sends a request repeatedly over each connection for a second, and checks that each is rejected. */
+/** Floods the service like {@link flood}. Fails if the response to a single request does not match `reason`. */
 function refusedFlood(bytes: string, reason = /^HTTP\/1\.1 4/): Attack["send"] {
   return async (service, localAddress) => {
     const socket = connect({ port: service.port, host: "127.0.0.1", localAddress });
@@ -100,7 +101,7 @@ function refusedFlood(bytes: string, reason = /^HTTP\/1\.1 4/): Attack["send"] {
   };
 }
 
-/** Returns an attack that writes 99 requests at once into each of 250 connections. */
+/** Writes 99 requests at the same time into each of 250 connections. */
 function burst(bytes: string): Attack["send"] {
   return async ({ port }, localAddress) => {
     const sockets = await Promise.all(
@@ -122,7 +123,7 @@ function burst(bytes: string): Attack["send"] {
   };
 }
 
-/** Opens 25,000 streams on 250 connections over HTTP/2. */
+/** Opens 25,000 HTTP/2 streams on 250 connections. */
 async function burstOfStreams({ url }: StartedService, localAddress: string): Promise<void> {
   const sessions = times(250, () => connectHttp2(url, { localAddress } as object).on("error", () => {}));
   await Promise.all(sessions.map((session) => Promise.race([once(session, "connect"), sleep(2000)])));
@@ -146,13 +147,14 @@ function tool(name: string, args: object, meta?: object): string {
   return JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
 }
 
-/** A game of 64,000 legal plies in 256 kB. */
+/** A game of 64,000 legal plies. The text has 256 kB. */
 const shuffle = "Nf3 Nf6 Ng1 Ng8 ".repeat(16_000);
 const longestGame = times(150, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat();
-/** A game of two moves and 29,000 variations. */
+/** A game of one move of each side and 29,000 variations. */
 const bushy = `1. e4 ${"(d4!{a})".repeat(29_000)} e5 *`;
 /**
- * A compressed batch of two slow searches and 58 invalid items, which is nearly the greatest batch: 300 kB of JSON in about 1 kB.
+ * A compressed batch of nearly the greatest size: about 1 kB for 300 kB of JSON. Two items are slow searches, and 58 items are
+ * invalid.
  */
 const waitingBatch = gzipSync(
   JSON.stringify({
@@ -164,10 +166,7 @@ const waitingBatch = gzipSync(
   }),
 );
 const emptyItems = `{"requests":[${"{},".repeat(87_000)}{}]}`;
-/**
- * Returns the allowed batch that takes Connect longest to decode: 256 KiB of binary options that are nested as a `Struct` in
- * protobuf.
- */
+/** Returns the accepted batch that Connect decodes most slowly: 256 KiB of binary options, nested as a `Struct` in protobuf. */
 const longestBatch = () => {
   const field = (number: number, bytes: Uint8Array) => {
     const [low, high] = [(bytes.length & 0x7f) | 0x80, bytes.length >> 7];
@@ -192,7 +191,7 @@ const listTools = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }
 const rawListTools = rawPost("/mcp", listTools, ["Accept: application/json, text/event-stream"]);
 const matedEval = JSON.stringify({ fen: startFen, depth: 1 });
 
-/** The attacks by kind. Each kind has a service of its own, because the heap keeps the memory of earlier attacks for a while. */
+/** The attacks of each kind. Each kind needs its own service, because the heap does not shrink immediately after an attack. */
 export const attacks: Readonly<Record<string, readonly Attack[]>> = {
   "long games": [
     {

@@ -2,7 +2,7 @@ import { attacks } from "./attacks.ts";
 import { testAttacks } from "./bounded-work.ts";
 
 for (const ofOneKind of Object.values(attacks)) {
-  // Without a plan, nothing but the bounds themselves keeps the work small.
+  // In `open` mode no plan limits a caller.
   testAttacks(
     "open",
     ofOneKind.filter(({ boundBy }) => boundBy !== "connections"),

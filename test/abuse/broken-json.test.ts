@@ -8,7 +8,7 @@ const service = useSharedService();
 const good = JSON.stringify({ fen: matedFen });
 const filler = "Zyxwv".repeat(50);
 
-describe("03: what is no JSON object is 400 with a problem document", () => {
+describe("03: a body that is not a JSON object is refused with 400", () => {
   const broken: readonly (string | Uint8Array)[] = [
     "",
     " ",
@@ -79,7 +79,7 @@ describe("03: what is no JSON object is 400 with a problem document", () => {
   );
 });
 
-describe("05: a key that stands twice is refused, wherever it stands and however it is written", () => {
+describe("05: a body with a duplicate key is refused", () => {
   test.each([
     `{"fen":"x","fen":"${matedFen}"}`,
     `{"fen":"${matedFen}","fen":"${matedFen}"}`,
@@ -89,7 +89,7 @@ describe("05: a key that stands twice is refused, wherever it stands and however
     `{"fen":"${matedFen}","options":{"skill_level":1,"skill_level":99}}`,
     `{"fen":"${matedFen}","options":{"skill_level":1},"options":{"Debug Log File":"x"}}`,
     `{"fen":"${matedFen}","__proto__":1,"__proto__":{}}`,
-  ])("a key that stands twice is refused: %s", async (body) => {
+  ])("a body with a duplicate key is refused: %s", async (body) => {
     for (const path of ["/v1/eval", "/v1/bestmove"]) {
       expectProblem(await service.post(path, body), { status: 400, code: "malformed_json" }, body);
     }

@@ -1,4 +1,4 @@
-/** The calls of the plain JSON protocol that read a body. */
+/** The calls of the plain JSON protocol that have a request body. */
 export const jsonCalls = [
   "/v1/eval",
   "/v1/bestmove",
@@ -11,7 +11,7 @@ export const jsonCalls = [
 export const rpcOf = (method: string, service = "AnalysisService") =>
   `/chess.analysis.v1.${service}/${method}`;
 
-/** Frames a message as gRPC and Connect's streams do: flags, length, bytes. */
+/** Encodes a message for a stream of gRPC or Connect: the flags, the length, and then the bytes. */
 export function envelope(bytes: Uint8Array, flags = 0, length = bytes.length): Buffer<ArrayBuffer> {
   const head = Buffer.alloc(5);
   head.writeUInt8(flags, 0);
@@ -19,5 +19,5 @@ export function envelope(bytes: Uint8Array, flags = 0, length = bytes.length): B
   return Buffer.concat([head, bytes]);
 }
 
-/** A position with a checkmate, which is answered without an engine. */
+/** A position with a checkmate. The service evaluates such a position without an engine. */
 export const matedFen = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3";

@@ -10,19 +10,19 @@ import { useService } from "./started-service.ts";
 
 const service = useService();
 
-/** 256 MiB of spaces, which JSON ignores. Created once, because that takes a second. */
+/** 256 MiB of spaces, which JSON ignores. All tests share the buffer, because its creation takes a second. */
 const blanks = Buffer.alloc(256 * mib, " ");
 const bombs = { gzip: gzipSync(blanks), deflate: deflateSync(blanks) };
-/** A brotli stream of 39 bytes for which a decoder allocates 16 MB. */
+/** A brotli stream of 39 bytes. A decoder allocates 16 MB for this stream. */
 const brotli = brotliCompressSync(Buffer.alloc(48 * mib, " "), {
   params: { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_QUALITY]: 5 },
 });
-/** A smaller compression bomb for endpoints that accept 64 KiB: it expands to 1000 times that limit. */
+/** A compression bomb for endpoints that accept 64 KiB. The decompressed size is 60 MiB. */
 const small = gzipSync(Buffer.alloc(60 * mib, " "));
 
 const refused = { status: [413, 415, 400] };
 
-/** Returns the gRPC status of a call whose message is compressed with brotli. */
+/** Sends a message that claims to be compressed with brotli. Returns the gRPC status of the response. */
 async function statusOfGrpc(client: ClientHttp2Session, message: Buffer): Promise<unknown> {
   const stream = client.request({
     ":method": "POST",
@@ -38,9 +38,9 @@ async function statusOfGrpc(client: ClientHttp2Session, message: Buffer): Promis
   return head["grpc-status"] ?? (await trailing)[0]["grpc-status"];
 }
 
-describe("19: a body that grows without measure is refused, and takes no memory", () => {
+describe("19: compression bombs are refused, and use little memory", () => {
   test.each(Object.entries(bombs))(
-    "a body of 256 MiB packed by %s is refused, and takes little memory",
+    "a body of 256 MiB that %s has compressed is refused, and uses little memory",
     async (encoding, bomb) => {
       const stop = await watchHealth(service);
       for (const path of jsonCalls) {
@@ -53,7 +53,7 @@ describe("19: a body that grows without measure is refused, and takes no memory"
     },
   );
 
-  test("50 batches of 256 MiB at a time, packed by gzip, are refused, and take little memory", async () => {
+  test("50 concurrent batches of 256 MiB, compressed with gzip, are refused, and use little memory", async () => {
     const stop = await watchHealth(service);
     const answers = await Promise.all(
       Array.from({ length: 50 }, () =>
@@ -62,13 +62,13 @@ describe("19: a body that grows without measure is refused, and takes no memory"
     );
     const health = await stop();
     for (const answer of answers) {
-      // Requests that arrive while others hold all the memory for batches get 503.
+      // The service responds with 503 while other requests use all of the memory for batches.
       expectProblem(answer, { status: [413, 503] });
     }
     expectUnharmed(health);
   });
 
-  test("100 bodies in brotli at a time, to each of the calls that no limit counts, are refused unpacked", async () => {
+  test("100 concurrent bodies in brotli to each call without rate limit are refused without decompression", async () => {
     const stop = await watchHealth(service);
     const query = `?connect=v1&encoding=json&compression=br&base64=1&message=${brotli.toString("base64url")}`;
     const answers = await Promise.all(
@@ -85,12 +85,12 @@ describe("19: a body that grows without measure is refused, and takes no memory"
     const health = await stop();
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([415, 501]));
     expect(new Set(statuses)).toEqual(new Set(["12"]));
-    // 400 connections and 100 calls come in one moment: the contract leaves floods of connections out of its 100 ms. They take 110 MB;
-    // brotli, if it was read, would take 1.6 GB.
+    // The contract excludes floods of connections from its 100 ms, and here 400 connections and 100 calls arrive together. They
+    // need 110 MB. If the service decompressed brotli, they would need 1.6 GB.
     expectUnharmed(health, { worstMs: 500, peakBytes: 350e6 });
   });
 
-  test("a message of 60 MiB packed by gzip is refused by every RPC protocol", async () => {
+  test("a message of 60 MiB that gzip has compressed is refused by every RPC protocol", async () => {
     const stop = await watchHealth(service);
     const gzip = { "Content-Encoding": "gzip" };
     const unary = await service.post(rpcOf("Evaluate"), small, gzip);
@@ -99,7 +99,7 @@ describe("19: a body that grows without measure is refused, and takes no memory"
       const stream = await service.post(rpcOf("StreamEvaluate"), envelope(bomb, 1), {
         "Content-Type": "application/connect+json",
         "Connect-Content-Encoding": "gzip",
-        // Without it the error comes in the encoding of the request.
+        // Without this header the error would be compressed like the request.
         "Connect-Accept-Encoding": "identity",
       });
       expect(stream.body).toContain("resource_exhausted");
@@ -130,11 +130,11 @@ describe("19: a body that grows without measure is refused, and takes no memory"
     ["in two codings", "gzip, gzip", gzipSync(gzipSync(good))],
     ["in a coding with a long name", "x".repeat(4000), good],
     ["in a coding of every object", "__proto__", good],
-  ])("a packed body %s is refused", async (_, encoding, body) => {
+  ])("a compressed body %s is refused", async (_, encoding, body) => {
     expectProblem(await service.post("/v1/eval", body, { "Content-Encoding": encoding }), refused, encoding);
   });
 
-  test("a body packed by gzip or deflate that fits is read", async () => {
+  test("a body below the size limit is accepted if it is compressed with gzip or deflate", async () => {
     for (const [encoding, body] of Object.entries({
       gzip: gzipSync(good),
       deflate: deflateSync(good),

@@ -7,9 +7,9 @@ import { type StartedService, startFen } from "./started-service.ts";
 const openedAtOnce = 20;
 
 /**
- * Opens connections as fast as the service accepts them, and holds each until the service closes it. After every few connections,
- * a probe from another address is sent, which waits in the accept queue behind them.
- * @returns the statuses of those probes, and a function that ends the flood
+ * Opens connections as fast as possible, and does not close them. After every 20 connections, a probe from another address is
+ * sent, which has to wait in the accept queue of the service.
+ * @returns the HTTP statuses of the probes, and a function that closes the connections
  */
 export async function floodWithConnections(
   service: StartedService,
@@ -40,7 +40,7 @@ export async function floodWithConnections(
 
 type Statuses = readonly (number | undefined)[];
 
-/** Returns the status of an answer on a connection of its own, or undefined if there is no answer. */
+/** Sends a request over a new connection. Resolves with the HTTP status, or with undefined if the connection fails. */
 function statusFrom(
   { url }: StartedService,
   localAddress: string,
@@ -56,11 +56,11 @@ function statusFrom(
   });
 }
 
-/** The number of callers so far, so that each new caller gets an unused address. */
+/** The number of addresses that {@link newCaller} has returned. */
 let callers = 0;
 const newCaller = () => `127.1.${++callers >> 8}.${callers & 255}`;
 
-/** Expects that other callers are answered while connections are opened, and afterwards. */
+/** Fails if another caller is refused during the flood or after the flood. */
 export async function expectOthersAnswered(
   service: StartedService,
   flooding: ReturnType<typeof floodWithConnections>,

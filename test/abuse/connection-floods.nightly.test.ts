@@ -10,9 +10,9 @@ import { expectEvaluation, useService } from "./started-service.ts";
 const metrics = `http://127.0.0.1:${await freePort()}`;
 const service = useService({ KIBITZ_ACCESS: "public", KIBITZ_METRICS_PORT: new URL(metrics).port });
 
-test("33: 10,500 connections of a thousand addresses take all there are; probes are answered on the metrics port, and callers afterwards", async () => {
+test("10,500 connections from a thousand addresses fill the service, the metrics port still answers probes, and callers are served afterwards", async () => {
   const stop = await watchHealth({ url: metrics, pid: service.pid });
-  // A request each: a connection that has never sent one is closed sooner than a busy machine fills the service.
+  // Every connection sends a request, because the service soon closes a connection that has never sent a request.
   const addressOf = (count: number) => `127.2.${Math.floor(count / 250) % 4}.${count % 250}`;
   const [statuses, end] = await floodWithConnections(service, 10_500, addressOf, rawRequest("GET /healthz"));
   onTestFinished(end);

@@ -16,7 +16,7 @@ const halfCalls = Array.from({ length: 10 }, (_, count) =>
   ),
 );
 
-/** The bytes that each connection of a flood sends before it goes silent, by kind of flood. */
+/** The first bytes that each connection sends. After these bytes the connection sends nothing more. */
 const kinds: Readonly<Record<string, string | Uint8Array>> = {
   nothing: "",
   "a probe": rawRequest("GET /healthz"),
@@ -31,9 +31,9 @@ const kinds: Readonly<Record<string, string | Uint8Array>> = {
 };
 
 test.each(Object.entries(kinds))(
-  "33: 2,000 connections of one address, each with %s, take nobody else's place",
+  "2,000 connections from one address, each with %s, do not keep other callers from connecting",
   async (_, bytes) => {
-    // Eight times as many as an address may hold.
+    // One address may have 256 connections.
     const flooding = floodWithConnections(service, 2000, () => "127.0.0.2", bytes);
     onTestFinished(async () => (await flooding)[1]());
     await expectOthersAnswered(service, flooding);

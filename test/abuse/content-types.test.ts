@@ -39,14 +39,14 @@ const odd = [
   `application/${"x".repeat(8000)}`,
 ];
 
-describe("04: a body of a type that is not read is refused with 415, or 400", () => {
+describe("04: a body with an unsupported content type is refused", () => {
   test.each(["/v1/eval", "/v1/bestmove", "/v1/eval/stream", "/v1/eval/batch", "/v1/keys"])(
-    "%s refuses a body of a type that it does not read with 415 or 400",
+    "%s refuses a body with an unsupported content type with 415 or 400",
     async (path) => {
       for (const type of odd) {
         const head = [`Content-Type: ${type}`, `Content-Length: ${body.length}`, "Connection: close"];
         const [answer] = answersFrom(await exchange(service.port, rawRequest(`POST ${path}`, head, body)));
-        // Parameters that are not known say nothing against JSON.
+        // The service may ignore an unknown parameter of `application/json`.
         if (answer?.status === 200 || (answer?.status === 400 && /; x/.test(type))) {
           expect(type).toMatch(/^application\/json; x/);
           continue;
@@ -76,7 +76,7 @@ describe("04: a body of a type that is not read is refused with 415, or 400", ()
     expectProblem(answer ?? expect.fail("no answer"), { status: 400, code: "malformed_http" });
   });
 
-  test("an RPC refuses a body of a type that it does not read with 415 or 400", async () => {
+  test("an RPC refuses a body with an unsupported content type with 415 or 400", async () => {
     for (const type of odd.filter((one) => !/^application\/(json|proto|grpc)/.test(one))) {
       const head = [`Content-Type: ${type}`, `Content-Length: ${body.length}`, "Connection: close"];
       const [answer] = answersFrom(
@@ -86,7 +86,7 @@ describe("04: a body of a type that is not read is refused with 415, or 400", ()
     }
   });
 
-  test("a refusal repeats at most 64 characters of a content type", async () => {
+  test("an error response repeats at most 64 characters of a content type", async () => {
     const type = `application/grpc+${"x".repeat(4000)}`;
     const head = [`Content-Type: ${type}`, "Content-Length: 0", "Connection: close"];
     const received = await exchange(service.port, rawRequest("POST /no.such.Service/Call", head));

@@ -11,7 +11,7 @@ const service = useService({ KIBITZ_ACCESS: "public" });
 const key = createApiKey();
 const mistyped = `${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`;
 
-/** Invalid values of the header `Authorization`, one of which is a well-formed but unknown key. */
+/** Invalid values of the header `Authorization`. One of the values is a well-formed key that does not exist. */
 const bad = [
   "",
   " ",
@@ -45,7 +45,7 @@ const bad = [
   `Negotiate ${key}`,
 ];
 
-describe("14: a credential that is no key is 401, and never taken for none", () => {
+describe("14: an invalid credential is refused with 401", () => {
   const single = JSON.stringify({ fen: matedFen });
   const batch = "/v1/eval/batch";
   const calls: readonly (readonly [path: string, body: string])[] = [
@@ -54,13 +54,13 @@ describe("14: a credential that is no key is 401, and never taken for none", () 
     ["/v1/eval/stream", single],
     [batch, JSON.stringify({ requests: [{ fen: matedFen }] })],
     ["/v1/keys", "{}"],
-    // A client without valid credentials gets no details about its body.
+    // The body is invalid, too. A client without a valid credential gets no details about the body.
     ["/v1/eval", "{"],
     [batch, JSON.stringify({ requests: [{ x: 1 }, 7] })],
     [batch, JSON.stringify({ requests: [{ x: 1 }, { fen: matedFen }] })],
   ];
 
-  test.each(calls)("POST %s with %s and an invalid credential is 401", async (path, body) => {
+  test.each(calls)("POST %s with %s and an invalid credential is refused with 401", async (path, body) => {
     for (const value of bad) {
       const head = [
         "Content-Type: application/json",
@@ -81,7 +81,7 @@ describe("14: a credential that is no key is 401, and never taken for none", () 
   });
 
   test.each(["/engines", "/price", "/v1/keys/self"])(
-    "GET %s with an invalid credential is 401",
+    "GET %s with an invalid credential is refused with 401",
     async (path) => {
       for (const value of bad) {
         const head = [`Authorization: ${value}`, "Connection: close"];
@@ -91,7 +91,7 @@ describe("14: a credential that is no key is 401, and never taken for none", () 
     },
   );
 
-  test("an invalid credential is unauthenticated over every RPC protocol", async () => {
+  test("an invalid credential is refused as unauthenticated by every RPC protocol", async () => {
     const message = Buffer.from(JSON.stringify({ fen: matedFen }));
     for (const value of [`Bearer ${key}`, "Basic eDp4", "Bearer"]) {
       const headers = { Authorization: value };
@@ -107,7 +107,7 @@ describe("14: a credential that is no key is 401, and never taken for none", () 
     }
   });
 
-  test("a request with two credentials is refused with 400, in either order", async () => {
+  test("a request with two credentials is refused with 400, whatever their order", async () => {
     for (const pair of [
       ["Bearer x", `Bearer ${key}`],
       ["", "Bearer x"],
@@ -124,7 +124,7 @@ describe("14: a credential that is no key is 401, and never taken for none", () 
     }
   });
 
-  test("a key outside the Authorization header is not a credential", async () => {
+  test("a key in any place other than the Authorization header is no credential", async () => {
     const issued = JSON.parse((await service.post("/v1/keys", {})).body).key;
     for (const path of [`/v1/keys/self?api_key=${issued}`, `/v1/keys/self?access_token=${issued}`]) {
       expect([400, 401]).toContain((await service.get(path)).status);
@@ -138,10 +138,10 @@ describe("14: a credential that is no key is 401, and never taken for none", () 
   });
 });
 
-test("25: a key comes back in no answer and stands in no line of the log, wherever its owner has put it", async () => {
+test("a key appears in no response and in no log line, in whatever field or header the client sends it", async () => {
   const issued: string = JSON.parse((await service.post("/v1/keys", { name: "canary" })).body).key;
   const auth = { Authorization: `Bearer ${issued}` };
-  // From then on it is in memory, so that it works also when the address has used up its error quota.
+  // This request loads the key into the cache. A cached key is accepted even if the address has used up its error quota.
   expect((await service.get("/v1/keys/self", auth)).status).toBe(200);
   const fen = matedFen;
   const bodies: readonly object[] = [
@@ -248,14 +248,14 @@ test("25: a key comes back in no answer and stands in no line of the log, wherev
   for (const answer of answers) {
     const text = JSON.stringify(answer);
     expect(text.includes(chance), text.slice(0, 400)).toBe(false);
-    // Connect's details are base64.
+    // Connect encodes the details of an error in base64.
     for (const [, value = ""] of text.matchAll(/\\"value\\":\\"([\w+/=-]+)\\"/g)) {
       expect(Buffer.from(value, "base64").toString("latin1").includes(chance), text.slice(0, 400)).toBe(
         false,
       );
     }
   }
-  // Lines are written together, every 20 ms.
+  // The service writes the log every 20 ms.
   await expect.poll(() => service.printed()).toContain("RevokeKey");
   expect(service.printed().includes(chance)).toBe(false);
 });

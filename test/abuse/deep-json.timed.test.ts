@@ -22,7 +22,7 @@ describe("06: bodies that nest deeply or have thousands of keys", () => {
     "a number of 60,000 digits": `{"fen":"${matedFen}","depth":${"9".repeat(60_000)}}`,
     "a text of 60,000 escapes that is there twice": `{"fen":"${"\\\\".repeat(30_000)}","fen":1}`,
   };
-  test("20 kB and more of nesting, keys, digits or escapes are refused, and delay no probe", async () => {
+  test("a body with 20 kB of nesting, keys, digits or escapes is refused, and delays no probe", async () => {
     const stop = await watchHealth(service);
     for (const body of Object.values(bodies)) {
       expectProblem(await service.post("/v1/eval", body), { status: [400, 413] }, body);

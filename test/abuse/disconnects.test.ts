@@ -13,7 +13,7 @@ const native = nativeStockfish();
 const service = useService({ KIBITZ_NATIVE_ENGINES: native ?? "none", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
 
 const slots = 2;
-/** The milliseconds for which each search runs before its caller disconnects. */
+/** Milliseconds from the start of each search until its caller disconnects. */
 const underWayMs = 250;
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -62,7 +62,7 @@ const engines: readonly (readonly [name: string, request: { engine?: string; pat
   ...rowsWith(["native"], ["a native engine", { path: "native" }] as const),
 ];
 
-/** Adds an engine id that has a native build to a request, because `latest` is the newest engine on any path. */
+/** Adds the id of an engine that has a native build, because the engine `latest` may have none. */
 async function withEngine(request: {
   engine?: string;
   path: string;
@@ -77,7 +77,9 @@ async function withEngine(request: {
   return { engine: found?.id ?? expect.fail("no native engine"), path: "native" };
 }
 
-/** Expects that a search is answered although the disconnected callers had filled every slot with searches of a minute. */
+/**
+ * Fails if a new search has to wait. Before the call, disconnected callers had started a search of one minute in every slot.
+ */
 async function expectEnginesFree(which: { readonly engine: string; readonly path: string }): Promise<void> {
   const answered = service.post("/v1/eval", { fen: startFen, depth: 5, ...which });
   const late = sleep(patienceMs).then(() => expect.fail("no engine is free"));
@@ -85,7 +87,7 @@ async function expectEnginesFree(which: { readonly engine: string; readonly path
   await expectEnginesIdle();
 }
 
-/** Waits until no engine uses the processor. The timed tests of the backends prove how soon this is. */
+/** Waits until the engines use no processor time. */
 function expectEnginesIdle(): Promise<void> {
   return vi.waitFor(async () => {
     const before = cpuOfEngines();
@@ -96,13 +98,14 @@ function expectEnginesIdle(): Promise<void> {
 
 const cpuOfEngines = () => service.engines().reduce((sum, pid) => sum + cpuMsOf(pid), 0);
 
-// The listener sees how a caller leaves, and the engine what its search leaves behind: no need to try every way with every engine.
+// Not every disconnect is tested with every engine: the HTTP server handles the disconnect, and the engine sees only that its
+// search is cancelled.
 const leaving = [
   ...Object.keys(ways).map((way) => ["the lite network", way]),
   ...engines.slice(1).map(([name]) => [name, "by closing"]),
 ] as [string, string][];
 
-test.each(leaving)("15: callers of %s that leave %s free their engines", async (name, way) => {
+test.each(leaving)("the engine with %s is free again after its callers disconnect %s", async (name, way) => {
   const [, request] = engines.find((engine) => engine[0] === name) ?? expect.fail(name);
   const leave = ways[way] ?? expect.fail(way);
   const which = await withEngine(request);
@@ -137,7 +140,7 @@ describe("18: deadlines of callers", () => {
       { "grpc-timeout": "99999999n" },
     ],
   ])(
-    "a deadline over %s ends the call as deadline_exceeded, and frees the engine",
+    "a call over %s ends with deadline_exceeded at its deadline, and frees the engine",
     async (_, type, body, headers) => {
       const call = type.includes("connect+") ? "StreamEvaluate" : "Evaluate";
       const answer = await service.post(rpcOf(call), body, { "Content-Type": type, ...headers });
@@ -146,7 +149,7 @@ describe("18: deadlines of callers", () => {
     },
   );
 
-  test("a deadline over gRPC ends the call with status 4", async () => {
+  test("a gRPC call ends with status 4 at its deadline", async () => {
     const client = connectHttp2(service.url);
     const stream = client.request({
       ":method": "POST",
@@ -167,7 +170,7 @@ describe("18: deadlines of callers", () => {
   const quick = JSON.stringify({ fen: startFen, depth: 2 });
 
   test.each(["99999999H", "99999999S", "2147483648m"])(
-    "a deadline that is years away does not end a call: %s",
+    "a call with a deadline years ahead is served: %s",
     async (value) => {
       const far = value.endsWith("m")
         ? { "Connect-Timeout-Ms": value.slice(0, -1) }
@@ -181,7 +184,7 @@ describe("18: deadlines of callers", () => {
 
   const unreadable = ["-1", "abc", "1e3", "99999999999", "0x10", " ", "1.5"].map((value) => [value, value]);
   test.each([...unreadable, ["4000 letters", "x".repeat(4000)] as const])(
-    "a deadline that cannot be parsed is refused: %s",
+    "a call with an unreadable deadline is refused: %s",
     async (_, value = "") => {
       const answer = await ask(service.url + rpcOf("Evaluate"), {
         method: "POST",
@@ -193,7 +196,7 @@ describe("18: deadlines of callers", () => {
     },
   );
 
-  test.each(["0", "1"])("a deadline that has passed is answered with 504: %s", async (value) => {
+  test.each(["0", "1"])("a call whose deadline has passed is answered with 504: %s", async (value) => {
     const answer = await service.post(rpcOf("Evaluate"), message, { "Connect-Timeout-Ms": value });
     expect(answer.status).toBe(504);
   });

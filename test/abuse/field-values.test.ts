@@ -5,7 +5,7 @@ import { startFen, useSharedService } from "./started-service.ts";
 
 const service = useSharedService();
 
-/** Numbers that are not valid integers, as JSON text, because JavaScript would round some of the values. */
+/** Invalid integers as JSON text. JavaScript numbers would round some of these values. */
 const noIntegers = [
   '"14"',
   '""',
@@ -36,9 +36,9 @@ const noTexts = ["null", "0", "14", "true", "[]", '["x"]', "{}", '""'];
 const ask = (field: string, json: string, call = "/v1/eval") =>
   service.post(call, field === "fen" ? `{"fen":${json}}` : `{"fen":"${startFen}","${field}":${json}}`);
 
-describe("08: a value that a field cannot have is refused, and never bent into one that it can", () => {
+describe("08: a field value outside its range is refused, and never changed to a valid value", () => {
   test.each(["depth", "multipv", "movetime_ms"])(
-    "%s refuses whatever is not an integer in its range",
+    "%s refuses a value that is not an integer in the allowed range",
     async (field) => {
       for (const json of noIntegers) {
         const problem = expectProblem(await ask(field, json), {
@@ -56,7 +56,7 @@ describe("08: a value that a field cannot have is refused, and never bent into o
     ["path", [...noTexts.filter((json) => json !== "null"), '"WASM"', '"PATH_WASM"', '"0"', "1"]],
     ["moves", ['"e2e4"', "{}", "0", "[0]", "[null]", "[[]]", '[""]']],
     ["options", ['"x"', "0", "true", "[]", "[1]"]],
-  ])("%s refuses values of other types", async (field, values) => {
+  ])("%s refuses a value of a wrong type", async (field, values) => {
     for (const json of values) {
       expectProblem(await ask(field, json), { status: 400 }, json);
       expectProblem(await ask(field, json, "/v1/bestmove"), { status: 400 }, json);
@@ -64,7 +64,7 @@ describe("08: a value that a field cannot have is refused, and never bent into o
   });
 
   test.each(["skill_level", "uci_limit_strength", "uci_elo", "uci_chess960"])(
-    "option %s refuses values of other types or out of range",
+    "the option %s refuses a value of a wrong type or outside its range",
     async (option) => {
       const wrong = ["null", '"1"', "1.5", "-1", "1e400", "99999", "[]", "{}", '"true"', "9007199254740993"];
       for (const json of wrong) {
@@ -80,13 +80,13 @@ describe("08: a value that a field cannot have is refused, and never bent into o
     { multipv: 10, depth: 2 },
     { movetime_ms: 50 },
     { movetime_ms: 60_000, depth: 1 },
-  ])("a request at the bounds is answered: %o", async (fields) => {
+  ])("a request with values at their bounds is accepted: %o", async (fields) => {
     const answer = await service.post("/v1/eval", { fen: startFen, ...fields });
     expect(answer.status, answer.body).toBe(200);
   });
 });
 
-describe("09: what a request does not have is refused by its name, and not repeated", () => {
+describe("09: unknown fields, options and words are refused", () => {
   const long = "Qwert".repeat(60);
 
   test.each([
@@ -107,15 +107,18 @@ describe("09: what a request does not have is refused by its name, and not repea
     ["an option as UCI writes it", `{"fen":"${startFen}","options":{"Skill Level":1}}`, "option_not_allowed"],
     ["a FEN", `{"fen":"${long}"}`, ["invalid_fen", "out_of_range"]],
     ["a move", `{"fen":"${startFen}","moves":["${long}"]}`, ["illegal_move", "out_of_range"]],
-  ])("%s that does not exist is refused, and not repeated", async (_, body, code) => {
-    for (const call of ["/v1/eval", "/v1/bestmove", "/v1/eval/stream"]) {
-      expectProblem(await service.post(call, body), { status: 400, code }, body);
-    }
-    const rpc = await service.post(rpcOf("Evaluate"), body);
-    // Protobuf's own JSON has both names.
-    expect(rpc.status).toBe(body.includes("movetimeMs") ? 200 : 400);
-    expect(rpc.body).not.toContain(long.slice(0, 65));
-  });
+  ])(
+    "%s that does not exist is refused, and the response does not repeat its name",
+    async (_, body, code) => {
+      for (const call of ["/v1/eval", "/v1/bestmove", "/v1/eval/stream"]) {
+        expectProblem(await service.post(call, body), { status: 400, code }, body);
+      }
+      const rpc = await service.post(rpcOf("Evaluate"), body);
+      // The JSON format of protobuf accepts both names of a field.
+      expect(rpc.status).toBe(body.includes("movetimeMs") ? 200 : 400);
+      expect(rpc.body).not.toContain(long.slice(0, 65));
+    },
+  );
 
   test.each([
     { uci_elo: 1500 },

@@ -5,7 +5,7 @@ import { useService } from "./started-service.ts";
 
 const service = useService({ KIBITZ_ACCESS: "public" });
 
-/** Headers in which clients and proxies report the address of a client. */
+/** Headers in which clients and proxies can claim the address of a client. */
 const cousins = [
   "X-Forwarded-For",
   "Forwarded",
@@ -21,8 +21,8 @@ const cousins = [
 
 const quota = 60;
 
-describe("27: nobody gets more by claiming to be somebody else", () => {
-  test("the limit of an address holds if each request claims another address in its headers", async () => {
+describe("27: a forged address gives no advantage", () => {
+  test("an address cannot exceed its rate limit by claiming another address in each request", async () => {
     const statuses: number[] = [];
     for (let count = 0; count < 2 * quota; count++) {
       const address = `203.0.113.${count}`;
@@ -39,7 +39,7 @@ describe("27: nobody gets more by claiming to be somebody else", () => {
     expect(statuses).toContain(200);
   });
 
-  test.each(cousins)("%s does not get a request past the limit of its address", async (name) => {
+  test.each(cousins)("the header %s does not let a request exceed the limit of its address", async (name) => {
     for (const value of [
       "127.0.0.1",
       "::1",

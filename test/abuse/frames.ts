@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** The types of HTTP/2 frames (RFC 9113), for frames that no correct client library would send. */
+/** The types of HTTP/2 frames (RFC 9113). The tests build frames that a correct client library would not send. */
 
 export const frameType = {
   data: 0,
@@ -40,7 +40,7 @@ export function uint32(value: number): Buffer {
   return bytes;
 }
 
-/** Encodes a header block without any compression: each field is a literal that is not indexed (RFC 7541 section 6.2.2). */
+/** Encodes a header block without compression: every field is a literal without indexing (RFC 7541 section 6.2.2). */
 export function headerBlock(fields: readonly (readonly [name: string, value: string])[]): Buffer {
   return Buffer.concat(fields.flatMap(([name, value]) => [Buffer.of(0), literal(name), literal(value)]));
 }
@@ -62,7 +62,6 @@ function literal(text: string): Buffer {
   return Buffer.concat([Buffer.from(length), bytes]);
 }
 
-/** Returns the header fields of a request, followed by additional fields. */
 export function requestFields(
   method: string,
   path: string,
@@ -77,10 +76,10 @@ export function requestFields(
   ];
 }
 
-/** An HTTP/2 connection that has sent its preface and settings. */
+/** An open HTTP/2 connection. The connection preface and the settings have been sent. */
 export interface FrameClient {
   readonly socket: Socket;
-  /** The received frames, oldest first. */
+  /** The received frames in the order of their arrival. */
   readonly frames: readonly {
     readonly type: number;
     readonly flags: number;
@@ -88,13 +87,13 @@ export interface FrameClient {
     readonly payload: Buffer;
   }[];
   readonly closed: Promise<void>;
-  /** Resolves with `true` when the socket has room for more, or with `false` when it is closed. */
+  /** Resolves with `true` when the socket accepts more data, or with `false` when the socket is closed. */
   send(...frames: readonly Uint8Array[]): Promise<boolean>;
 }
 
 /**
  * Opens an HTTP/2 connection.
- * @param settings pairs of id and value, such as `[[4, 0]]` for an initial window of 0
+ * @param settings pairs of id and value: `[[4, 0]]` sets the initial window to 0
  */
 export async function openFrames(
   port: number,
@@ -116,7 +115,7 @@ export async function openFrames(
       rest = rest.subarray(end);
     }
   });
-  // A reset shows in that it is closed.
+  // After a connection reset, the field `closed` resolves.
   socket.on("error", () => {});
   const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
   await once(socket, "connect");

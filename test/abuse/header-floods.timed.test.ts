@@ -55,14 +55,17 @@ describe("20: headers that are too many, too large or broken", () => {
       "a proxy's greeting",
       "PROXY TCP4 203.0.113.9 203.0.113.1 1 2\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
     ],
-  ])("%s: the connection is closed, with 431, 400 or 414 or without an answer", async (_, bytes) => {
-    const answers = answersFrom(await exchange(service.port, bytes));
-    expect(answers.length).toBeLessThanOrEqual(1);
-    for (const answer of answers) {
-      expectProblem(answer, { status: [400, 431, 414] }, String(bytes));
-      expect(answer.headers.connection).toBe("close");
-    }
-  });
+  ])(
+    "%s: the service closes the connection, with status 431, 400 or 414 or without a response",
+    async (_, bytes) => {
+      const answers = answersFrom(await exchange(service.port, bytes));
+      expect(answers.length).toBeLessThanOrEqual(1);
+      for (const answer of answers) {
+        expectProblem(answer, { status: [400, 431, 414] }, String(bytes));
+        expect(answer.headers.connection).toBe("close");
+      }
+    },
+  );
 
   test.each([
     { a: "x".repeat(20_000) },
@@ -70,7 +73,7 @@ describe("20: headers that are too many, too large or broken", () => {
     { authorization: `Bearer ${"x".repeat(20_000)}` },
     { "content-type": "x".repeat(60_000) },
   ])(
-    "headers of more than 16 KiB over HTTP/2 are refused with 431, or end the connection (%#)",
+    "HTTP/2 headers of more than 16 KiB are refused with 431, or close the connection (%#)",
     async (headers) => {
       const answer = await http2Get(service.url, { ":path": "/healthz", ...headers }).catch(
         (error: Error) => error,
@@ -87,8 +90,8 @@ describe("20: headers that are too many, too large or broken", () => {
     },
   );
 
-  test("a header that is sent once and named thousands of times (CVE-2016-6581) takes little memory", async () => {
-    // An HPACK bomb: one byte on the wire stands for 4 KB of header, thousands of times.
+  test("a header that is sent once and referred to thousands of times (CVE-2016-6581) uses little memory", async () => {
+    // An HPACK bomb: each byte of the request refers to a header of 4 KB, thousands of times.
     const client = await openFrames(service.port);
     const stop = await watchHealth(service);
     const entry = Buffer.concat([Buffer.of(0x40), headerBlock([["a", "x".repeat(3000)]]).subarray(1)]);
@@ -108,7 +111,7 @@ describe("20: headers that are too many, too large or broken", () => {
     expectUnharmed(health);
   });
 
-  test("200 clients that send 3 MB of headers at a time harm nobody else", async () => {
+  test("200 concurrent clients that each send 3 MB of headers do not affect other callers", async () => {
     const stop = await watchHealth(service);
     const flood = rawRequest("GET /healthz", lines(3000, `A: ${"x".repeat(1000)}`));
     await Promise.all(Array.from({ length: 200 }, () => exchange(service.port, flood)));

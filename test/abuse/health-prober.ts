@@ -1,9 +1,12 @@
-/** A process that probes a service for `watchHealth` until it receives `stop`, and then reports the time of each probe. */
+/**
+ * This child process sends probes to a service until the parent process sends `stop`. Then this process reports the time of
+ * each probe.
+ */
 import { Agent, get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startStopwatch } from "../support/stopwatch.ts";
 
-/** A service to watch. */
+/** The service that the child process probes. */
 export interface Watched {
   readonly url: string;
   readonly pid: number;
@@ -11,13 +14,13 @@ export interface Watched {
 }
 
 const everyMs = 10;
-/** The number of probes for each probe on a new connection. The others use an open connection, as load balancers mostly do. */
+/** Every tenth probe opens a new connection. All other probes reuse one connection, as most load balancers do. */
 const newConnectionEvery = 10;
 
-/** The milliseconds between probes when the watch has ended before there were enough probes. */
+/** The milliseconds between the remaining probes after `stop`. The process continues until it has sent `probesMin` probes. */
 const everyMsAtEnd = 3;
 
-// Whatever becomes of the test process, nothing is left behind.
+// Exit if the parent process ends.
 process.once("disconnect", () => process.exit());
 process.on("message", (message: Watched | "stop") => {
   if (message !== "stop") {

@@ -6,18 +6,17 @@ import type { Watched } from "./health-prober.ts";
 import { forgetPeak, vitalsOf } from "./processes-of.ts";
 import type { StartedService } from "./started-service.ts";
 
-/** The availability and memory of a service while it was watched. */
 export interface Health {
-  /** The number of probes, at least 20. */
+  /** The number of all probes. At least 20 probes are sent. */
   readonly probes: number;
-  /** The number of probes that were not answered with 200. */
+  /** The number of probes without a response of status 200. */
   readonly failed: number;
-  /** The median time of a probe: elapsed time less the time that the machine kept prober or service waiting for a core. */
+  /** Milliseconds. The time in which the prober or the service waited for a processor core is subtracted. */
   readonly medianMs: number;
   readonly p95Ms: number;
   readonly p99Ms: number;
   readonly worstMs: number;
-  /** The greatest memory of the server, and the growth since before the watch. */
+  /** The greatest memory of the server during the watch, in bytes. */
   readonly peakBytes: number;
   readonly grownBytes: number;
 }
@@ -25,7 +24,8 @@ export interface Health {
 export const mib = 1024 * 1024;
 
 /**
- * Probers for the next watch, started in advance because a start takes longer than many an attack. They end with this process.
+ * Child processes for the next calls of {@link watchHealth}. A child process is reused, because its start takes longer than
+ * many attacks.
  */
 const idleProbers: ChildProcess[] = [];
 
@@ -37,8 +37,9 @@ function startProber(): ChildProcess {
 }
 
 /**
- * Probes `/healthz` until the watch ends, from a process of its own, because a busy test process would measure itself.
- * @param probesMin the least number of probes; fewer than 20 say nothing about the worst time
+ * Probes `/healthz` until the returned function is called. A child process sends the probes, because the test process is busy
+ * with the attack.
+ * @param probesMin the minimum number of probes, which must be at least 20
  */
 export async function watchHealth(
   { url, pid }: Pick<StartedService, "url" | "pid">,
@@ -69,20 +70,17 @@ export async function watchHealth(
 }
 
 /**
- * The most memory in bytes that the server may use under attack: a quarter more than in a million ordinary requests
- * (docs/measured.md: 200 MB).
+ * The allowed memory of the server under attack, in bytes. This is 25 % more than 200 MB, the memory after a million ordinary
+ * requests (docs/measured.md).
  */
 const serverMaxBytes = 250e6;
 
-/**
- * The most memory in bytes that a shared service may use. It is greater because the heap keeps the memory of earlier test files
- * for a while.
- */
+/** The allowed memory of the shared service, in bytes. Earlier test files have increased the heap of this service. */
 export const sharedMaxBytes = 400e6;
 
 /**
- * Expects that other callers notice nothing: every probe was answered with 200 within 100 ms, which the contract promises under
- * overload, and the server stayed within its memory limit.
+ * Fails if an attack affects other callers. The contract promises that every probe is answered with 200 within 100 ms under
+ * overload. The memory of the server must stay below its bound, too.
  */
 export function expectUnharmed(
   health: Health,
@@ -103,7 +101,7 @@ interface Probes {
   readonly failed: number;
 }
 
-/** Returns a quantile of unsorted times. */
+/** Returns a quantile of times in any order. For the median, `share` is 0.5. */
 export function quantileOf(times: readonly number[], share: number): number {
   const sorted = times.toSorted((a, b) => a - b);
   return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);

@@ -3,15 +3,15 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 /**
- * Loaded into a service with `node --import`. On SIGUSR2 the service collects all garbage, and writes the size in bytes of its
- * live heap and external memory to the file that `LIVE_BYTES_FILE` names.
+ * `node --import` loads this file into a service. On SIGUSR2 the service collects all garbage. Then the service writes the
+ * number of bytes in use to the file named by `LIVE_BYTES_FILE`. These bytes are live heap and external memory.
  */
 setFlagsFromString("--expose-gc");
-// Code that was not used for some collections would go, and come back: that is no growth.
+// V8 would discard bytecode of unused functions and compile it again. The measured size would vary.
 setFlagsFromString("--no-flush-bytecode");
 const collect = runInNewContext("gc") as () => void;
 process.on("SIGUSR2", () => {
-  // Twice: what finalizers let go of is garbage only afterwards.
+  // The second collection frees objects that a finalizer has released during the first collection.
   collect();
   collect();
   const { heapUsed, external } = process.memoryUsage();

@@ -12,7 +12,6 @@ interface Line {
   readonly ms: number;
 }
 
-/** Returns the log lines of calls so far. */
 function lines(): readonly Line[] {
   const printed = service.printed().split("\n");
   return printed.filter((line) => line.includes('"msg":"call"')).map((line) => JSON.parse(line));
@@ -23,7 +22,7 @@ test.each([
   ["headers that are too large", rawRequest("GET /", [`A: ${"a".repeat(20_000)}`]), "headers_too_large"],
   ["a request of proxies", rawRequest("CONNECT a:1"), "malformed_http"],
 ])(
-  "a request that cannot be parsed has one line in the log, with the id of its answer: %s",
+  "a request that cannot be parsed has one log line, with the request id of its response: %s",
   async (_, bytes, code) => {
     const received = await exchange(service.port, bytes);
     const id = /^X-Request-Id: (\S+)/im.exec(received)?.[1];
@@ -39,7 +38,7 @@ const head = (id: string) =>
     "Content-Length: 100",
   ]);
 
-test("a client that leaves in the middle of a body has one line in the log, with the code canceled", async () => {
+test("a client that disconnects in the middle of a body has one log line, with the code canceled", async () => {
   const { socket: polite } = await open(service.port);
   polite.end(`${head("left-by-fin")}{"fen`);
   const { socket: rude } = await open(service.port);
@@ -52,7 +51,7 @@ test("a client that leaves in the middle of a body has one line in the log, with
   await vi.waitFor(() => expect(codes()).toEqual(ids.map(() => ["canceled"])), patienceMs);
 });
 
-test("the time of a refusal in the log ends with its answer, not with its connection, which is kept for a second", async () => {
+test("the logged duration of a refused request excludes the second for which the connection stays open", async () => {
   const id = "lingers";
   const more = ["Content-Type: application/json", `X-Request-Id: ${id}`, "Content-Length: 9999999"];
   const startedAt = performance.now();
@@ -60,6 +59,6 @@ test("the time of a refusal in the log ends with its answer, not with its connec
   const keptMs = performance.now() - startedAt;
   const own = () => lines().filter(({ requestId }) => requestId === id);
   await vi.waitFor(() => expect(own()).toMatchObject([{ code: "body_too_large" }]), patienceMs);
-  // However busy the machine is, the connection is kept for a second after the answer.
+  // The service closes the connection one second after its response, even on a busy machine.
   expect(keptMs - Number(own()[0]?.ms)).toBeGreaterThan(500);
 });

@@ -4,8 +4,8 @@ import { expectUnharmed, watchHealth } from "./health-watch.ts";
 import { startFen, useService } from "./started-service.ts";
 
 /**
- * The tested access modes. In `public`, the greatest depth of the service exceeds the plan, so the items are validated and no
- * corrected request is suggested.
+ * The access modes and the settings. In `public` mode the plan limits the depth, therefore an error suggests no corrected
+ * request.
  */
 const modes: readonly [name: string, env: Readonly<Record<string, string>>][] = [
   ["open", {}],
@@ -21,7 +21,7 @@ const modes: readonly [name: string, env: Readonly<Record<string, string>>][] = 
   ],
 ];
 
-/** A game of 596 plies; a request may have 600 at most. */
+/** A game of 596 plies. A request may have 600 plies. */
 const shuffle = Array.from({ length: 149 }, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat();
 
 describe.each(modes)("in the mode %s", (mode, env) => {
@@ -37,7 +37,7 @@ describe.each(modes)("in the mode %s", (mode, env) => {
         problem?.code === "out_of_range" &&
         problem.suggested_request?.depth === (mode === "open" ? 30 : undefined),
     ],
-  ])("32: batches of 200 long games that %s delay no probe by 100 ms", async (_, request, asWanted) => {
+  ])("batches of 200 long games that %s delay no probe by 100 ms", async (_, request, asWanted) => {
     const requests = Array.from({ length: 200 }, () => ({ fen: startFen, ...request }));
     const stop = await watchHealth(service);
     const batches = await Promise.all([1, 2, 3].map(() => service.post("/v1/eval/batch", { requests })));

@@ -30,10 +30,10 @@ async function send(method: string, path: string, headers: readonly string[] = [
   return received === "" ? undefined : (answersFrom(received)[0] ?? undefined);
 }
 
-describe("11: a method that a path has not is 405 and says which it has", () => {
+describe("11: an unsupported method is refused with 405 and the allowed methods", () => {
   const unsafe = ["PUT", "PATCH", "PROPFIND", "TRACE", "LINK", "M-SEARCH", "SOURCE"];
 
-  test.each(jsonCalls)("%s answers other methods than POST with 405 and Allow", async (path) => {
+  test.each(jsonCalls)("%s refuses every method but POST with 405 and the header Allow", async (path) => {
     for (const method of ["GET", "HEAD", "DELETE", ...unsafe]) {
       const answer = (await send(method, path)) ?? expect.fail(`no answer to ${method}`);
       expect(answer.status, method).toBe(405);
@@ -44,7 +44,7 @@ describe("11: a method that a path has not is 405 and says which it has", () => 
     }
   });
 
-  test.each(pages)("%s answers other methods than GET and HEAD with 405 and Allow", async (path) => {
+  test.each(pages)("%s refuses every method but GET and HEAD with 405 and the header Allow", async (path) => {
     for (const method of ["POST", "DELETE", ...unsafe]) {
       const answer =
         (await send(method, path, ["Content-Type: application/json"], "{}")) ?? expect.fail(method);
@@ -53,7 +53,7 @@ describe("11: a method that a path has not is 405 and says which it has", () => 
     }
   });
 
-  test("an RPC answers other methods than POST and GET with 405", async () => {
+  test("an RPC refuses every method but POST and GET with 405", async () => {
     for (const method of ["DELETE", ...unsafe]) {
       const answer = (await send(method, rpcOf("Evaluate"))) ?? expect.fail(method);
       expectProblem(answer, { status: 405, code: "method_not_allowed" });
@@ -72,7 +72,7 @@ describe("11: a method that a path has not is 405 and says which it has", () => 
   );
 });
 
-describe("12: a path that nothing has is 404, and none leads out of the service", () => {
+describe("12: an unknown path is refused with 404", () => {
   test.each([
     "/nope",
     "/v1",
@@ -117,7 +117,7 @@ describe("12: a path that nothing has is 404, and none leads out of the service"
     "/chess.analysis.v1.AnalysisService/",
     "/grpc.reflection.v1.ServerReflection/Nope",
     "/?x=1/../..",
-  ])("%s leads nowhere: 404, or 501 of an RPC", async (path) => {
+  ])("the path %s is answered with 404, or by an RPC with 501", async (path) => {
     for (const method of ["GET", "POST"]) {
       const answer = (await send(method, path)) ?? expect.fail("no answer");
       expect(JSON.stringify(answer.headers)).not.toMatch(/injected/i);
@@ -130,7 +130,7 @@ describe("12: a path that nothing has is 404, and none leads out of the service"
     }
   });
 
-  test("a target that is too long is 414", async () => {
+  test("a request target that is too long is refused with 414", async () => {
     const path = `/${"a".repeat(20_000)}`;
     expectProblem(
       (await send("GET", path)) ?? expect.fail("no answer"),
@@ -165,14 +165,14 @@ describe("13: HEAD, OPTIONS and CORS", () => {
     }
   });
 
-  test("OPTIONS answers with the allowed methods", async () => {
+  test("the response to OPTIONS lists the allowed methods", async () => {
     const answer = await send("OPTIONS", "/v1/eval");
     expect(answer?.status).toBe(204);
     expect(answer?.headers.allow).toContain("POST");
   });
 
   test.each(["https://evil.example", "null", "http://localhost", "https://evil.example\t", "*"])(
-    "no answer and no error in open mode may be read by the origin %s",
+    "in open mode, no response has a header that lets the origin %s read it",
     async (origin) => {
       const preflight = {
         Origin: origin,

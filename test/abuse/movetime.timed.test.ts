@@ -5,10 +5,9 @@ import { startFen, useService } from "./started-service.ts";
 const service = useService();
 
 const movetimeMs = 50;
-/** The allowed overrun beyond movetime_ms, in milliseconds. */
 const lateMaxMs = 100;
 
-test("08: depth 30 with movetime_ms 50 is answered within 150 ms of its request", async () => {
+test("a search with depth 30 and movetime_ms 50 is answered within 150 ms", async () => {
   const ask = () => service.post("/v1/eval", { fen: startFen, depth: 30, movetime_ms: movetimeMs });
   await ask();
   const { medianMs, worstMs } = await timesOf(20, async () => {

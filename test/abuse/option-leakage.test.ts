@@ -7,7 +7,7 @@ import { post } from "./ask.ts";
 import { startFen, useService } from "./started-service.ts";
 
 const native = nativeStockfish();
-// One engine for all: what one leaves behind, the next one would find.
+// With one slot, all searches use the same engine process. An option that is not reset would affect the next search.
 const service = useService({
   KIBITZ_SLOTS: "1",
   KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
@@ -21,7 +21,10 @@ const fens = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "utf
   .filter((line) => line.class === "tactic")
   .map(({ fen }) => fen);
 
-/** Returns the parts of an answer that depend on the depth alone. */
+/**
+ * Returns the response without its id, times and cache status. The rest depends only on the position, the depth and the
+ * options.
+ */
 function settled(body: string): object {
   const { id: _, search, ...answer } = JSON.parse(body);
   const { time_ms: _time, nps: _nps, queue_ms: _queue, cached: _cached, ...rest } = search;
@@ -40,9 +43,9 @@ const abuses: readonly object[] = [
   { moves: ["e2e4", "e7e5"] },
 ];
 
-describe("31: what one caller asks for changes no answer to another", () => {
+describe("31: options of one caller do not change responses to another", () => {
   test.each(["wasm", ...rowsWith(["native"], "native")])(
-    "the options of one caller change no answer to another, on the path %s",
+    "options of one caller do not change responses to another caller, on the path %s",
     async (path) => {
       const { engines } = JSON.parse((await service.get("/engines")).body);
       const isNative = (one: { paths: { path: string }[] }) =>

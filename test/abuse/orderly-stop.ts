@@ -9,15 +9,16 @@ import { type OwnService, startFen } from "./started-service.ts";
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * Sends SIGTERM while searches run and wait. Expects their answers, that later requests are rejected, and that no engine is left.
+ * Sends SIGTERM while some searches run and others wait. Fails unless all searches are answered, later requests are refused,
+ * and every engine exits.
  */
 export async function expectOrderlyStop(service: OwnService): Promise<void> {
   const search = { fen: startFen, depth: 30, movetime_ms: 1000 };
-  // On one connection each, and each a search of its own.
+  // Each request uses a new connection and starts its own search.
   const asked = [0, 1, 2].map((more) => post(`${service.url}/v1/eval`, { ...search, multipv: 1 + more }));
   const streamed = post(`${service.url}/v1/eval/stream`, { ...search, multipv: 4 });
 
-  // Has asked for a search and comes with more behind it.
+  // This connection has sent a request. It sends two more requests after SIGTERM.
   const busy = await open(service.port);
   const body = JSON.stringify({ ...search, depth: 29 });
   busy.socket.write(
@@ -45,7 +46,7 @@ export async function expectOrderlyStop(service: OwnService): Promise<void> {
     expect(status, answer).toBe(200);
   }
   expect((await streamed).body).toContain("event: done");
-  // Its connection ends with the answer that was under way, or tells what came behind that the server stops.
+  // The service either closes the connection after the first response, or refuses the two later requests with `shutting_down`.
   const [first, ...rest] = answersFrom(await busy.closed);
   expect(first?.status).toBe(200);
   for (const answer of rest) {

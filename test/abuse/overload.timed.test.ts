@@ -5,7 +5,7 @@ import { expectProblem } from "./expect-problem.ts";
 import { expectUnharmed, type Health, watchHealth } from "./health-watch.ts";
 import { type StartedService, useService } from "./started-service.ts";
 
-/** Enough different positions that no two requests share a search. */
+/** Positions from the corpus. Each request uses a different position, because equal requests would share one search. */
 const fens = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "utf8")
   .trim()
   .split("\n")
@@ -17,8 +17,7 @@ const fens = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "utf
 const callers = 100;
 const searchMs = 2000;
 /**
- * The longest time of a probe while all callers connect at the same moment. The contract excludes floods of connections from its
- * 100 ms, which hold afterwards.
+ * The allowed milliseconds of a probe while all callers connect. The contract excludes floods of connections from its 100 ms.
  */
 const burstMaxMs = 250;
 
@@ -48,13 +47,13 @@ describe("16: 100 searches at a time", () => {
   const open = useService({ KIBITZ_QUEUE_MAX_WAIT_MS: String(searchMs) });
   const limited = useService({ KIBITZ_ACCESS: "public" });
 
-  test("100 searches at a time in open mode are answered or refused as overloaded, and the probe within 100 ms", async () => {
+  test("of 100 concurrent searches in open mode each is answered or refused as overloaded, and probes take less than 100 ms", async () => {
     const { answers, health } = await storm(open);
     expectShed(answers, ["overloaded"]);
     const answered = answers.filter(({ status }) => status === 200);
     expect(answered.length).toBeGreaterThanOrEqual(2);
     expect(answers.length - answered.length).toBeGreaterThan(50);
-    // Accepted searches are finished.
+    // The service finishes every search that it has accepted.
     for (const { body } of answered) {
       expect(JSON.parse(body).search.stop_reason).toMatch(/^(movetime|depth)$/);
     }
@@ -62,7 +61,7 @@ describe("16: 100 searches at a time", () => {
     expect(health.p99Ms).toBeLessThan(100);
   });
 
-  test("100 searches of one caller at a time are answered or refused with 429 or 503, and the probe within 100 ms", async () => {
+  test("of 100 concurrent searches of one caller each is answered or refused with 429 or 503, and probes take less than 100 ms", async () => {
     const { answers, health } = await storm(limited);
     expectShed(answers, ["concurrency_limited", "rate_limited", "overloaded"]);
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(1);

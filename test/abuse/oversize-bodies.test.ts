@@ -14,11 +14,11 @@ const twoMib = " ".repeat(2 * mib);
 
 const readers = [...jsonCalls, "/mcp"];
 
-test.each(readers)("01: a body of 2 MiB to %s is refused with 413", async (path) => {
+test.each(readers)("a body of 2 MiB to %s is refused with 413", async (path) => {
   expectProblem(await service.post(path, twoMib), tooLarge);
 });
 
-test.each(readers)("01: a body of 2 MiB in chunks to %s is refused with 413", async (path) => {
+test.each(readers)("a chunked body of 2 MiB to %s is refused with 413", async (path) => {
   const chunks = `8000\r\n${" ".repeat(0x8000)}\r\n`.repeat(64);
   const request = rawRequest(
     `POST ${path}`,
@@ -29,20 +29,23 @@ test.each(readers)("01: a body of 2 MiB in chunks to %s is refused with 413", as
   expectProblem(answer ?? expect.fail("no answer"), tooLarge);
 });
 
-// The service closes each connection a second after its answer.
+// The tests run concurrently, because the service closes each connection one second after its response.
 test.concurrent.each(
   readers.flatMap((path) => [
     [path, "without Expect", []],
     [path, "with Expect", ["Expect: 100-continue"]],
   ]) as [string, string, string[]][],
-)("01: a body of 10 GB to %s %s is refused with 413 before any of it is sent", async (path, _, more) => {
-  const request = rawRequest(`POST ${path}`, [json, "Content-Length: 10000000000", ...more]);
-  // Not a byte of the body follows.
-  const received = await exchange(service.port, request);
-  expect(received).not.toContain("100 Continue");
-  const [answer] = answersFrom(received);
-  expectProblem(answer ?? expect.fail("no answer"), tooLarge);
-});
+)(
+  "a body of 10 GB to %s %s is refused with 413 before the client sends a byte of the body",
+  async (path, _, more) => {
+    const request = rawRequest(`POST ${path}`, [json, "Content-Length: 10000000000", ...more]);
+    // The test sends the head of the request without any byte of the body.
+    const received = await exchange(service.port, request);
+    expect(received).not.toContain("100 Continue");
+    const [answer] = answersFrom(received);
+    expectProblem(answer ?? expect.fail("no answer"), tooLarge);
+  },
+);
 
 describe("01: an RPC", () => {
   test.each([
@@ -79,7 +82,7 @@ test.concurrent.each([
   [`POST ${rpcOf("Evaluate")}`, ["Content-Type: application/grpc", "TE: trailers"]],
   ["POST /kibitz.v1.Nobody/Nothing", ["Content-Type: application/grpc"]],
 ])(
-  "01: a body without an end is cut off after its answer, while it is still sent: %s",
+  "the service closes the connection after its response if the client does not stop sending a body: %s",
   async (line, headers) => {
     const { socket, closed } = await open(service.port);
     socket.write(rawRequest(line, [...headers, "Transfer-Encoding: chunked"]));
@@ -100,12 +103,12 @@ test.concurrent.each([
   },
 );
 
-/** The most bytes that the server may accept: a second of discarded bytes, and the content of socket buffers. */
+/** The service may accept this number of bytes: it discards the body for one second, and socket buffers contain more bytes. */
 const takenMaxBytes = 64 * mib;
 const badKey = `Authorization: Bearer kbz_${"0".repeat(36)}`;
 
-describe("01: a body of 100 GB, sent as fast as it is taken", () => {
-  // Each is thrown away for a second.
+describe("01: a body of 100 GB", () => {
+  // The tests run concurrently, because the service discards each body for one second.
   test.concurrent.each(
     [
       ["POST /v1/eval", "application/json"],

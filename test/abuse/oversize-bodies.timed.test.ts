@@ -6,7 +6,7 @@ import { useSharedService } from "./started-service.ts";
 
 const service = useSharedService();
 
-test("01: 100 bodies of 2 MiB at a time are refused, and harm nobody else", async () => {
+test("100 concurrent bodies of 2 MiB are refused, and do not affect other callers", async () => {
   const stop = await watchHealth(service);
   const answers = await Promise.all(
     Array.from({ length: 100 }, () => post(`${service.url}/v1/eval`, " ".repeat(2 * mib))),

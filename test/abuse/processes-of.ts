@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 
-/** Figures of a process, as Linux reports them from outside. */
 export interface Vitals {
-  /** The memory of the process now, and its greatest memory since {@link forgetPeak}, in bytes. */
+  /** The current memory of the process in bytes. */
   readonly rssBytes: number;
+  /** The peak memory of the process in bytes since {@link forgetPeak}. */
   readonly peakBytes: number;
 }
 
@@ -14,12 +14,12 @@ export function vitalsOf(pid: number): Vitals {
   return { rssBytes: bytes("VmRSS"), peakBytes: bytes("VmHWM") };
 }
 
-/** Resets the recorded peak memory of a process to its present memory (proc(5): write 5 to clear_refs). */
+/** Resets the peak memory of a process to its current memory, by writing 5 to `clear_refs` (see `man 5 proc`). */
 export function forgetPeak(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
-/** Lists the open descriptors of a process, except the pipes to its engines: those come and go with the engines. */
+/** Lists the open file descriptors of a process, without the pipes to its engines: the number of engines varies. */
 export function descriptorsOf(pid: number): readonly string[] {
   const folder = `/proc/${pid}/fd`;
   return readdirSync(folder)
@@ -27,14 +27,14 @@ export function descriptorsOf(pid: number): readonly string[] {
       try {
         return [readlinkSync(`${folder}/${fd}`)];
       } catch {
-        // Closed meanwhile.
+        // The descriptor was closed during the listing.
         return [];
       }
     })
     .toSorted();
 }
 
-/** Returns the milliseconds of processor time that a process has used. Linux counts in hundredths of a second. */
+/** Returns the milliseconds of processor time that a process has used. The resolution is 10 ms. */
 export function cpuMsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -19,9 +19,9 @@ const names = [
   "toJSON",
 ];
 
-describe("07: names that every JavaScript object has are names like any other", () => {
+describe("07: names of members of JavaScript objects are ordinary names", () => {
   test.each(names)(
-    "%s is a name like any other, as a field, an id, an option, a move or a path",
+    "the name %s has no special meaning as a field, an id, an option, a move or a path",
     async (name) => {
       const refused = { status: 400 };
       const ask = (more: string) => service.post("/v1/eval", `{"fen":"${matedFen}",${more}}`);
@@ -49,7 +49,7 @@ describe("07: names that every JavaScript object has are names like any other", 
     },
   );
 
-  test("requests that name members of every object change no later answer", async () => {
+  test("requests with the names of JavaScript object members do not change later responses", async () => {
     const answer = await service.post("/v1/eval", { fen: matedFen });
     expect(answer.status).toBe(200);
     expect(answer.body).not.toContain("polluted");

@@ -37,14 +37,14 @@ const evaluate = (count: number, path = "/v1/eval", body = search) => [
 const cancel = (count: number) => frame(frameType.rstStream, 0, idOf(count), uint32(8));
 
 interface Flood {
-  /** Returns the frames that are sent repeatedly. */
+  /** Returns the frames of one repetition. */
   readonly frames: (count: number) => readonly Uint8Array[];
-  /** The number of repetitions; the service ends most connections long before. */
+  /** The number of repetitions. The service closes most connections much earlier. */
   readonly times: number;
   readonly begin?: readonly Uint8Array[];
-  /** True if the service must end the connection. */
+  /** True if the service must close the connection. */
   readonly isEnded: boolean;
-  /** True if the client reads none of the answers. */
+  /** True if the client does not read from the connection. */
   readonly deaf?: true;
 }
 
@@ -173,7 +173,7 @@ const floods: Readonly<Record<string, Flood>> = {
   },
 };
 
-/** The longest time of a flood in milliseconds, if the service does not end it. */
+/** Milliseconds until the client stops the flood. */
 const floodMaxMs = 1500;
 
 async function send({ frames, times, begin = [], deaf }: Flood): Promise<FrameClient> {
@@ -190,7 +190,7 @@ async function send({ frames, times, begin = [], deaf }: Flood): Promise<FrameCl
       break;
     }
     if (count % 50 === 0) {
-      // The end of the connection must be seen to be heard.
+      // Node emits the end of the connection only in another iteration of the event loop.
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
@@ -199,13 +199,13 @@ async function send({ frames, times, begin = [], deaf }: Flood): Promise<FrameCl
 
 describe("30: a flood of frames", () => {
   test.each(Object.entries(floods))(
-    "a flood of %s ends its connection at most, and harms nobody else",
+    "a flood of %s closes its own connection at most, and does not affect other callers",
     async (_, flood) => {
       const stop = await watchHealth(service);
       const client = await send(flood);
       if (flood.isEnded) {
         const isEnded = () => {
-          // A client that reads nothing sees no end either, until it writes.
+          // A client that does not read notices the end of the connection only when it writes.
           client.socket.write(Buffer.of(0));
           return hasEnd();
         };
@@ -218,7 +218,7 @@ describe("30: a flood of frames", () => {
     },
   );
 
-  test("ten connections of searches that are cancelled at once harm nobody else, and leave the engines free", async () => {
+  test("ten connections whose searches are cancelled immediately do not affect other callers, and leave the engines free", async () => {
     const stop = await watchHealth(service);
     const reset = floods["searches that are cancelled at once"] as Flood;
     const clients = await Promise.all(Array.from({ length: 10 }, () => send(reset)));
@@ -226,12 +226,13 @@ describe("30: a flood of frames", () => {
       socket.destroy();
     }
     await expectEvaluation(service.url);
-    // The cancelled streams of one connection delay other callers by about 40 ms (`streamResetsBurst`), and ten may come in one turn.
+    // A connection with cancelled streams delays other callers by about 40 ms (`streamResetsBurst`), and ten such connections
+    // may arrive together.
     expectUnharmed(await stop(), { worstMs: 400 });
   });
 });
 
-describe("30: answers that nobody reads", () => {
+describe("30: responses that the client does not read", () => {
   const requests = Array.from({ length: 200 }, () => ({ fen: matedFen }));
   const batch = Buffer.from(JSON.stringify({ requests }));
 
@@ -249,14 +250,14 @@ describe("30: answers that nobody reads", () => {
     ["the largest page", fetchPage("/docs/swagger-ui-bundle.js")],
     ["the OpenAPI document", fetchPage("/openapi.json")],
   ])(
-    "the answers to 300 calls for %s with an HTTP/2 window of zero wait in bounded memory",
+    "responses to 300 calls for %s use bounded memory while the client's HTTP/2 window is zero",
     async (_, call) => {
       const stop = await watchHealth(service);
       const clients: FrameClient[] = [];
       for (let connection = 0; connection < 3; connection++) {
         const client = await openFrames(service.port, [[4, 0]]);
         clients.push(client);
-        // Settings hold from when they are acknowledged.
+        // Settings take effect when the service acknowledges them.
         await expect
           .poll(() =>
             client.frames.some(({ type, flags }) => type === frameType.settings && flags === flag.ack),
@@ -276,7 +277,7 @@ describe("30: answers that nobody reads", () => {
     },
   );
 
-  test("the events of 50 streams with an HTTP/2 window of zero wait in bounded memory", async () => {
+  test("the events of 50 streams use bounded memory while the client's HTTP/2 window is zero", async () => {
     const stop = await watchHealth(service);
     const client = await openFrames(service.port, [[4, 0]]);
     const body = Buffer.from(JSON.stringify({ fen: startFen, depth: 12 }));

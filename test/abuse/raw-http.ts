@@ -2,12 +2,11 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { Answer } from "./ask.ts";
 
-/** A connection that sends bytes unchanged. */
+/** An open connection over which a test sends any bytes. */
 export interface RawClient {
   readonly socket: Socket;
-  /** Returns all bytes received so far. */
   received(): string;
-  /** Resolves with all received bytes when the connection is closed, for whatever reason. */
+  /** Resolves with all received bytes when the connection is closed, even after an error. */
   readonly closed: Promise<string>;
 }
 
@@ -17,26 +16,29 @@ export async function open(port: number): Promise<RawClient> {
   const received = () => Buffer.concat(chunks).toString("latin1");
   socket.on("data", (chunk: Buffer) => chunks.push(chunk));
   await once(socket, "connect");
-  // A reset shows in what was received.
+  // After a connection reset, the tests check the received bytes.
   socket.on("error", () => {});
   const closed = new Promise<string>((resolve) => socket.once("close", () => resolve(received())));
   return { socket, received, closed };
 }
 
 /**
- * The longest wait for a close in milliseconds: less than the time after which the service closes a connection whose request does
- * not arrive (10 s, 15 s).
+ * Milliseconds. The service closes a connection after 10 s or 15 s without a complete request. The connections in the tests
+ * must be closed earlier, for another reason.
  */
 const closedMaxMs = 9000;
 
-/** Sends bytes, and waits until the service closes the connection because of the bytes. */
+/**
+ * Opens a connection and sends bytes. Resolves with the received bytes when the service closes the connection. Rejects after 9
+ * s.
+ */
 export async function exchange(port: number, bytes: string | Uint8Array): Promise<string> {
   const { socket, closed } = await open(port);
   socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes);
   return untilClosed({ socket, closed });
 }
 
-/** Waits until the service closes the connection, and throws if it does not. */
+/** Resolves with the received bytes when the service closes the connection. Rejects after 9 s. */
 export async function untilClosed({ socket, closed }: Pick<RawClient, "socket" | "closed">): Promise<string> {
   let isLate = false;
   const timer = setTimeout(() => {
@@ -53,12 +55,11 @@ export async function untilClosed({ socket, closed }: Pick<RawClient, "socket" |
   return received;
 }
 
-/** Returns a request as text: the request line and the given headers, and nothing more. */
 export function rawRequest(line: string, headers: readonly string[] = [], body = ""): string {
   return `${line} HTTP/1.1\r\n${["Host: x", ...headers].map((header) => `${header}\r\n`).join("")}\r\n${body}`;
 }
 
-/** Parses all answers that were received over one HTTP/1.1 connection. The last answer may be incomplete. */
+/** Parses the received bytes of a connection as HTTP/1.1 responses. The last response may be incomplete. */
 export function answersFrom(received: string): readonly Answer[] {
   const answers: Answer[] = [];
   let rest = received;

@@ -1,11 +1,11 @@
 /**
- * The thread of `floodWithRefusals`: sends invalid requests on connections of its own, as fast as answers come, until it receives
- * a message to stop. Then it reports the answers.
+ * The worker thread of `floodWithRefusals`. It sends invalid requests, the next one as soon as a response arrives. When the
+ * thread receives a message, it stops and reports the responses.
  */
 import { Agent, request } from "node:http";
 import { parentPort, workerData } from "node:worker_threads";
 
-interface Told {
+interface Settings {
   readonly url: string;
   readonly connections: number;
   readonly path: string;
@@ -14,11 +14,11 @@ interface Told {
   readonly localAddress: string;
 }
 
-const { url, connections, path, bodies, headers, localAddress } = workerData as Told;
+const { url, connections, path, bodies, headers, localAddress } = workerData as Settings;
 const agent = new Agent({ keepAlive: true, maxSockets: connections });
 const statuses = new Map<number, number>();
-/** The number of answers with Retry-After, and the newest of these times in seconds. */
-let toldToWait = 0;
+/** The number of responses with the header Retry-After. */
+let withRetryAfter = 0;
 let retryAfterS: number | undefined;
 let stopped = false;
 
@@ -31,7 +31,7 @@ function send(body: string, more: Readonly<Record<string, string>>): Promise<voi
         const status = res.statusCode ?? 0;
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
         if (res.headers["retry-after"] !== undefined) {
-          toldToWait++;
+          withRetryAfter++;
           retryAfterS = Number(res.headers["retry-after"]);
         }
         res.resume().on("end", resolve);
@@ -55,4 +55,4 @@ const floods = Array.from({ length: connections }, (_, connection) => flood(conn
 parentPort?.postMessage("ready");
 await Promise.all(floods);
 agent.destroy();
-parentPort?.postMessage({ statuses, toldToWait, retryAfterS });
+parentPort?.postMessage({ statuses, withRetryAfter, retryAfterS });

@@ -1,4 +1,4 @@
 import { testRefusals } from "./test-refusals.ts";
 
-// The dearest of them to refuse; the others are tested every night.
+// The most expensive refusals are tested with every change. The others are tested every night.
 testRefusals((flood) => flood === "batches that cannot be read");

@@ -7,18 +7,18 @@ import { startStopwatch } from "../support/stopwatch.ts";
 
 const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/** A game of 596 moves, nearly the longest there may be, with a depth that is out of range. */
+/** A game of 596 plies, of at most 600, with an invalid depth. */
 const longGame = {
   fen: startFen,
   moves: Array.from({ length: 149 }, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat(),
   depth: 5_000_000_000,
 };
 
-/** A request that is sent repeatedly to one path, with bodies and headers in turn. */
+/** Requests to one path. The bodies and the headers take turns. */
 export interface Flood {
   readonly path: string;
   readonly bodies: readonly string[];
-  /** Header sets beside Content-Type; none by default. */
+  /** Header sets in addition to Content-Type. */
   readonly headers?: readonly Readonly<Record<string, string>>[];
 }
 
@@ -37,7 +37,7 @@ function callOfTool(name: string, args: object): string {
 
 const bracketsInPgn = `1. e4 ${"(1. d4 ".repeat(37_000)}`;
 
-/** Requests, by name, that were once expensive to reject. Each uses up the error quota. */
+/** Requests whose refusal was once expensive. Each refusal reduces the error quota of the caller. */
 export const refused: Readonly<Record<string, Flood>> = {
   "long games": { path: "/v1/eval", bodies: [JSON.stringify(longGame)] },
   "batches of long games": {
@@ -100,7 +100,9 @@ export const refused: Readonly<Record<string, Flood>> = {
   },
 };
 
-/** Floods of requests that are rejected because of their headers alone, by name, with the statuses of their answers. */
+/**
+ * Requests that the service refuses because of their headers, without reading the body. `statuses` lists the allowed responses.
+ */
 export const turnedAway: Readonly<Record<string, Flood & { readonly statuses: readonly number[] }>> = {
   "agents of foreign pages and hosts, and with keys that there are not": {
     path: "/mcp",
@@ -115,21 +117,19 @@ export const turnedAway: Readonly<Record<string, Flood & { readonly statuses: re
   },
 };
 
-/** The result of a flood. */
 export interface Flooded {
-  /** The number of answers, by status. */
+  /** The number of responses for each status. */
   readonly statuses: ReadonlyMap<number, number>;
-  /** The number of answers with Retry-After, and the newest of these times in seconds. */
-  readonly toldToWait: number;
+  /** The number of responses with the header Retry-After. */
+  readonly withRetryAfter: number;
   readonly retryAfterS: number | undefined;
 }
 
-/** The number of connections of a flood. */
 export const connections = 20;
 
 /**
- * Sends invalid requests on twenty connections of one caller without a key, as fast as they are answered, until stopped.
- * @param localAddress the address of the caller: each address has an error quota of its own
+ * Sends invalid requests over twenty connections, without a key, until the returned function is called.
+ * @param localAddress the address of the caller: each address has its own error quota
  */
 export async function floodWithRefusals(
   url: string,
@@ -148,21 +148,19 @@ export async function floodWithRefusals(
   };
 }
 
-/** The latencies of other callers during a flood. */
 export interface Bystanders {
   /**
-   * The milliseconds until each answer from the cache: elapsed time less the time that the machine kept caller or service waiting
-   * for a core.
+   * The milliseconds of each request. The time in which the caller or the service waited for a processor core is subtracted.
    */
   readonly tookMs: readonly number[];
-  /** The number of requests without a successful answer. */
+  /** The number of responses with another status than 200. */
   readonly failed: number;
 }
 
 /**
- * Requests a cached answer repeatedly, for a given time. The address changes every fifty requests, because one address may send
- * sixty requests a minute.
- * @param network the third number of the addresses 127.0.<network>.1 and following: a different one for each call
+ * Requests the same cached evaluation repeatedly. The address changes after fifty requests, because one address may send sixty
+ * requests a minute.
+ * @param network the third number of the addresses `127.0.<network>.1`, `127.0.<network>.2` and so on
  */
 export async function askFromCache(
   { url, pid }: { readonly url: string; readonly pid: number },

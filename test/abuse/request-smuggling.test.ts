@@ -10,13 +10,16 @@ const service = useSharedService();
 
 const json = "Content-Type: application/json";
 const chunked = "Transfer-Encoding: chunked";
-/** A smuggled request, which a proxy in front would not see. The service would answer it with 404 and the name of its path. */
+/**
+ * A request that a proxy would not notice in the bytes of another request. If the service parsed it, the 404 response would
+ * contain the path.
+ */
 const smuggled = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
 const eval_ = (headers: readonly string[], body: string) =>
   rawRequest("POST /v1/eval", [json, ...headers], body);
 const chunks = (...sizes: readonly string[]) => eval_([chunked], sizes.join(""));
 
-describe("21: requests whose end is in doubt", () => {
+describe("21: requests with an ambiguous end", () => {
   test.each<[string, string]>([
     ["both lengths", eval_(["Content-Length: 5", chunked], `0\r\n\r\n${smuggled}`)],
     ["both lengths, the other way around", eval_([chunked, "Content-Length: 5"], `0\r\n\r\n${smuggled}`)],
@@ -73,7 +76,7 @@ describe("21: requests whose end is in doubt", () => {
     ["HTTP/1.2 and more", `GET /healthz HTTP/1.9\r\nHost: x\r\n\r\n${smuggled}`],
     ["tabs in the request line", `GET\t/healthz\tHTTP/1.1\r\nHost: x\r\n\r\n${smuggled}`],
     ["a second target in the request line", `GET /healthz /smuggled HTTP/1.1\r\nHost: x\r\n\r\n`],
-  ])("%s: 400 or 501, and the connection is closed", async (_, bytes) => {
+  ])("%s: the request is refused with 400 or 501, and the connection is closed", async (_, bytes) => {
     const received = await exchange(service.port, bytes);
     expect(received).not.toContain("/smuggled");
     const answers = answersFrom(received);
@@ -84,7 +87,7 @@ describe("21: requests whose end is in doubt", () => {
     }
   });
 
-  test("a body belongs to its request, even if that is a GET", async () => {
+  test("the body of a GET request is not parsed as another request", async () => {
     const first = rawRequest("GET /healthz", [`Content-Length: ${smuggled.length}`], smuggled);
     const answers = answersFrom(
       await exchange(service.port, first + rawRequest("GET /readyz", ["Connection: close"])),
@@ -92,7 +95,7 @@ describe("21: requests whose end is in doubt", () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
   });
 
-  test("the unread rest of a refused body is not taken for a request", async () => {
+  test("the rest of a refused body is not parsed as another request", async () => {
     const refused = eval_([`Content-Length: ${smuggled.length}`], smuggled).replace("/v1/eval", "/nope");
     const large = rawRequest(
       "POST /v1/eval",
@@ -124,7 +127,7 @@ describe("21: pipelined requests", () => {
     expect(JSON.parse(answers[4]?.body ?? "")).toEqual({ status: "ready" });
   });
 
-  test("ten thousand pipelined requests whose answers nobody reads do not delay the probe", async () => {
+  test("ten thousand pipelined requests delay no probe, even if the client reads no response", async () => {
     const { socket } = await open(service.port);
     socket.pause();
     socket.write(rawRequest("GET /problems").repeat(10_000));
@@ -132,7 +135,7 @@ describe("21: pipelined requests", () => {
     socket.destroy();
   });
 
-  test("a pipelined request behind a broken one is not answered", async () => {
+  test("a pipelined request after an invalid request is not answered", async () => {
     const received = await exchange(service.port, `${rawRequest("GET /healthz")}BROKEN\r\n\r\n${smuggled}`);
     expect(received).toMatch(/^HTTP\/1.1 200/);
     expect(received).not.toContain("/smuggled");
@@ -154,7 +157,7 @@ describe("21: fields that HTTP/2 does not allow", () => {
     ["a colon in a name", { "a:b": "c" }],
     ["a pseudo header that there is not", { ":smuggled": "x" }],
     ["a pseudo header twice", { ":path ": "/smuggled" }],
-  ])("%s over HTTP/2 ends the stream or the connection", async (_, fields) => {
+  ])("%s over HTTP/2 closes the stream or the connection", async (_, fields) => {
     const client = await openFrames(service.port);
     const more = { "content-type": "application/json", ...fields };
     const block = headerBlock(requestFields("POST", "/v1/eval", more));

@@ -1,12 +1,12 @@
 import { quickestSettings } from "../support/quickest-settings.ts";
 
-/** The number of concurrent searches, unless a file sets another: the number of cores of the smallest machine. */
+/** The number of concurrent searches. The smallest supported machine has this number of cores. */
 export const slots = 2;
 
-/** Settings of every service under abuse, unless a file overrides them. */
+/** The default settings of the services in these tests. */
 export const serviceSettings = {
   ...quickestSettings,
-  // Without a cache, every request starts a search.
+  // Without the cache, every request starts a search.
   KIBITZ_CACHE_MB: "0",
   KIBITZ_KEYS_PER_DAY: "1000000",
   KIBITZ_SLOTS: String(slots),

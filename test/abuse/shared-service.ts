@@ -7,14 +7,14 @@ import { nativeStockfish } from "../support/native-stockfish.ts";
 import { startServer } from "../support/start-server.ts";
 import { serviceSettings } from "./service-settings.ts";
 
-/** The service that many test files share, because a start and a stop for each file would take longer than its tests. */
+/** A running service for many test files, because starting a service for each file would take longer than the tests. */
 export interface SharedService {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** The folder of the service's database, which is also its working directory. */
+  /** The working directory of the service, which also contains its database. */
   readonly folder: string;
-  /** The path of the file with all lines of the service's log. */
+  /** The path of the log file of the service. */
   readonly logFile: string;
 }
 
@@ -25,12 +25,12 @@ declare module "vitest" {
 }
 
 /**
- * Starts the shared service for the whole run. Throws if the service does not exit with 0 at the end, leaves an engine behind, or
- * has printed a warning of Node.
+ * Starts the shared service before all tests. After all tests, the returned function stops the service. It throws if the exit
+ * code is not 0, an engine still runs, or Node has printed a warning.
  */
 export default async function startSharedService(project: TestProject): Promise<() => Promise<void>> {
   const parent = mkdtempSync(join(tmpdir(), "kibitz-abuse-"));
-  // Engines in it run as another user where the tests run as root.
+  // If the tests run as root, the engines run as another user, which needs access to this folder.
   chmodSync(parent, 0o755);
   const folder = join(parent, "data");
   mkdirSync(folder);
@@ -40,7 +40,7 @@ export default async function startSharedService(project: TestProject): Promise<
     {
       ...serviceSettings,
       KIBITZ_NATIVE_ENGINES: nativeStockfish() ?? "none",
-      // The host that raw requests name: agents are answered at known ones only.
+      // The requests of `raw-http.ts` have the header `Host: x`. MCP accepts only known hosts.
       KIBITZ_ALLOWED_HOSTS: "x",
       KIBITZ_DATA_DIR: folder,
     },

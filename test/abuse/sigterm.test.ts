@@ -11,8 +11,8 @@ import { startFen, useService } from "./started-service.ts";
 
 const env = { ...quickestSettings, KIBITZ_DATA_DIR: useTemporaryFolder() };
 /**
- * The longest time in milliseconds until the engines have exited. The kernel ends engines with their parent, except that an
- * engine may finish its search first.
+ * Milliseconds until all engines must have exited after SIGKILL of the service. An engine may finish its search before it
+ * exits.
  */
 const engineGoneMaxMs = 10_000;
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -20,7 +20,7 @@ const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 describe("28: SIGTERM under load", () => {
   const service = useService({ KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
 
-  test("SIGTERM finishes calls under way, refuses new ones, ends with 0 although idle connections stay, and leaves no engine", async () => {
+  test("after SIGTERM the service finishes its calls, refuses new calls, and exits with 0 without leaving an engine running", async () => {
     const idle = connectHttp2(service.url);
     idle.on("error", () => {});
     const silent = await open(service.port);
@@ -31,14 +31,14 @@ describe("28: SIGTERM under load", () => {
 });
 
 test.each([0, 50, 150, 300, 600])(
-  "28: SIGTERM %i ms after the start ends the service and its engines",
+  "SIGTERM %i ms after the start ends the service and its engines",
   async (ms) => {
     const { pid, stderr, ended, stop } = startKibitz(["serve"], env);
     const complaints = text(stderr);
     await sleep(ms);
     const engines = descendantsOf(pid);
     process.kill(pid, "SIGTERM");
-    // A stop that waits for something takes 15 s and more.
+    // A stop that waits for a timeout would take at least 15 s.
     expect(await Promise.race([ended.then(() => "ended"), sleep(10_000)])).toBe("ended");
     await stop("SIGKILL");
     expect(await complaints).toBe("");
@@ -49,7 +49,7 @@ test.each([0, 50, 150, 300, 600])(
 describe("28: SIGKILL", () => {
   const service = useService();
 
-  test("SIGKILL while an engine searches for a minute leaves no engine", async () => {
+  test("after SIGKILL of the service no engine continues its search", async () => {
     void service.post("/v1/eval", { fen: startFen, depth: 30, movetime_ms: 60_000 }).catch(() => {});
     await sleep(300);
     const engines = service.engines();

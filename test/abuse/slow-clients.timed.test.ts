@@ -20,18 +20,16 @@ import { expectEvaluation, useSharedService } from "./started-service.ts";
 const service = useSharedService();
 
 /**
- * The longest wait for a connection to be closed, in milliseconds. The longest limit of the service is 15 s, so a client that is
- * still connected then is not limited at all.
+ * Milliseconds. The longest timeout of the service is 15 s. If a connection is open for longer than this, no timeout applies.
  */
 const slowMaxMs = 35_000;
-/** The milliseconds between two bytes of a slow client, which is never silent for long and never finishes. */
+/** Milliseconds between two bytes of a slow client. */
 const dribbleMs = 1000;
 
 interface Slow {
   readonly closed: Promise<unknown>;
-  /** Sends one more byte. */
   dribble(): void;
-  /** Checks the bytes that the client received. */
+  /** Fails if the received bytes are not a valid response to a slow client. */
   check(): void;
 }
 
@@ -61,7 +59,7 @@ async function overHttp2(
   const client = await openFrames(service.port);
   await begin(client);
   let sent = 0;
-  // A stream that is answered and closed is over, whatever becomes of its connection.
+  // The promise resolves when the service closes the stream. The connection may stay open.
   const answered = new Promise<void>((resolve) => {
     const look = setInterval(() => {
       if (client.socket.closed || client.frames.some(({ type }) => type === frameType.rstStream)) {
@@ -95,7 +93,7 @@ const longHeaders = frame(
 );
 const emptyData = frame(frameType.data, 0, 1, Buffer.from(" "));
 
-/** Kinds of slow clients, named after the part of the request that they never finish. */
+/** Slow clients. The key is the part of the request that the client never finishes. */
 const kinds: Readonly<Record<string, () => Promise<Slow>>> = {
   "the first byte": () => overHttp1("", "", false),
   "the request line": () => overHttp1("POST /v1/ev", "a", true),
@@ -131,7 +129,7 @@ const kinds: Readonly<Record<string, () => Promise<Slow>>> = {
     overHttp2((client) => client.send(headers(rpcOf("StreamEvaluate"), "application/grpc")), emptyData),
 };
 
-/** Complete messages whose senders do not end the stream. */
+/** Complete messages. The client leaves the stream open after the message. */
 const whole: readonly (readonly [path: string, type: string, body: string | Uint8Array])[] = [
   ["/v1/eval", "application/json", JSON.stringify({ fen: matedFen })],
   ["/v1/bestmove", "application/json", JSON.stringify({ fen: matedFen })],
@@ -152,9 +150,9 @@ const whole: readonly (readonly [path: string, type: string, body: string | Uint
   ],
 ];
 
-// Both wait for limits of up to 15 s, so they do it at the same time.
+// The two tests run concurrently, because each test waits up to 15 s for a timeout.
 describe.concurrent("02: slow clients", () => {
-  test("a whole message whose stream is not ended is refused after 15 s in its protocol, and not processed", async () => {
+  test("a complete message in a stream that the client never closes is refused after 15 s, and not processed", async () => {
     const client = connect(service.url);
     client.on("error", () => {});
     const answers = await Promise.all(
@@ -179,7 +177,7 @@ describe.concurrent("02: slow clients", () => {
       }),
     );
     client.destroy();
-    // If the service went on with one, it would have answered by now: only the review needs an engine.
+    // If the service processed a message in spite of the timeout, a log line would appear within this time.
     await sleep(2000);
     for (const [index, [path, type]] of whole.entries()) {
       const lines = service
@@ -200,7 +198,7 @@ describe.concurrent("02: slow clients", () => {
     }
   }, 60_000);
 
-  test(`80 clients that never finish, of ${Object.keys(kinds).length} kinds, are closed or get 408, and harm nobody else`, async () => {
+  test(`80 slow clients of ${Object.keys(kinds).length} kinds are disconnected or get status 408, and do not affect other callers`, async () => {
     const stop = await watchHealth(service);
     const clients = Object.entries(kinds).flatMap(([kind, begin]) =>
       Array.from({ length: 5 }, () => ({ kind, begin })),
@@ -216,7 +214,7 @@ describe.concurrent("02: slow clients", () => {
         return { kind, outcome, slow };
       }),
     );
-    // While they were there, everybody else was answered.
+    // The service evaluates positions for other callers while the slow clients are connected.
     await expectEvaluation(service.url);
     const health = await stop();
     expect(outcomes.filter(({ outcome }) => outcome !== "closed").map(({ kind }) => kind)).toEqual([]);

@@ -10,15 +10,15 @@ import { type Answer, ask, post } from "./ask.ts";
 import { descriptorsOf } from "./processes-of.ts";
 import { serviceSettings, slots } from "./service-settings.ts";
 
-/** A `kibitz serve` as users start it, seen from outside. */
+/** A running `kibitz serve` in another process. */
 export interface StartedService {
-  /** The URL of the service, such as `http://127.0.0.1:4711`. Like all members, available only while tests run. */
+  /** Throws before and after the tests, because the service runs only during the tests. */
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** The folder of the service's database, which is also its working directory. */
+  /** The working directory of the service, which also contains its database. */
   readonly folder: string;
-  /** Returns the output of the service so far. */
+  /** Returns the log of the service. */
   printed(): string;
   engines(): readonly number[];
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
@@ -29,22 +29,21 @@ export interface StartedService {
   ): Promise<Answer>;
 }
 
-/** A service that one test file has for itself. */
 export interface OwnService extends StartedService {
-  /** Sends SIGTERM or another signal, and resolves with the exit code. For tests of the shutdown itself. */
+  /** Sends a signal, by default SIGTERM. Resolves with the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** The number of files, sockets and pipes that a healthy service may have in addition to those after its first answer. */
+/** A service may have this number of file descriptors more than after its first response. */
 const spareDescriptors = 4;
-/** The number of descriptors that the service has for each engine: two pipes and one that watches the process. */
+/** Each engine adds three file descriptors to the service: two pipes, and one for watching the process. */
 const descriptorsOfEngine = 3;
 
 export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 /**
- * Starts a service before the tests of a file. After the tests, the service must be as healthy as before (see {@link
- * expectHealthy}), and must exit with 0 after SIGTERM without leaving a process behind.
+ * Starts a service before the tests of a file, and stops it with SIGTERM after the tests. Fails if the service is not healthy
+ * (see {@link expectHealthy}), does not exit with 0, or leaves a process running.
  */
 export function useService(env: Readonly<Record<string, string>> = {}): OwnService {
   const folder = useTemporaryFolder();
@@ -75,11 +74,11 @@ export function useService(env: Readonly<Record<string, string>> = {}): OwnServi
       } else {
         expect(await server.ended, server.complaints.join("\n")).toBe(killed ? null : 0);
       }
-      // Listeners that pile up, timers that overflow.
+      // Node complains about too many event listeners and about timers that overflow.
       expect(server.complaints).toEqual([]);
       expect(errorsIn(logged)).toEqual([]);
     } finally {
-      // One that has failed must not stay; where all is well it is gone.
+      // If an assertion has failed, the service may still run.
       await server.stop("SIGKILL");
     }
   });
@@ -107,8 +106,8 @@ export function useService(env: Readonly<Record<string, string>> = {}): OwnServi
 }
 
 /**
- * Returns the service that is shared by all files that need no settings of their own. After the tests of a file, the service must
- * be as healthy as before (see {@link expectHealthy}); `shared-service.ts` starts and stops it.
+ * Returns the service of `shared-service.ts`, for test files that need no special settings. Fails if the service is not healthy
+ * after the tests of a file (see {@link expectHealthy}).
  */
 export function useSharedService(): StartedService {
   const { url, port, pid, folder, logFile } = inject("sharedService");
@@ -140,8 +139,8 @@ export function useSharedService(): StartedService {
 }
 
 /**
- * Expects that the service answers an evaluation with 200, has no surplus engine, has closed every connection, and answers its
- * probes.
+ * Fails unless the service evaluates a position, has no surplus engine, has closed all connections, and answers its probes with
+ * 200.
  */
 async function expectHealthy(
   service: Pick<StartedService, "url" | "pid">,
@@ -161,7 +160,7 @@ async function expectHealthy(
   await expectProbesAnswered(service);
 }
 
-/** Sends twenty requests to `/healthz`, each on a connection of its own. */
+/** Sends twenty requests to `/healthz`, each over a new connection. */
 export async function expectProbesAnswered({ url }: Pick<StartedService, "url">): Promise<void> {
   for (let probe = 0; probe < 20; probe++) {
     const { status } = await ask(`${url}/healthz`);
@@ -169,10 +168,10 @@ export async function expectProbesAnswered({ url }: Pick<StartedService, "url">)
   }
 }
 
-/** Request options of a caller whose address has sent no request yet. */
+/** An address that no attack uses. */
 const bystander = { localAddress: "127.0.99.1", method: "POST" };
 
-/** Expects that an ordinary caller gets an evaluation, with a new key if the service issues keys. */
+/** Fails if an ordinary caller gets no evaluation. If the service issues keys, the caller uses a new key. */
 export async function expectEvaluation(url: string): Promise<void> {
   const json = { "Content-Type": "application/json" };
   const issued = await ask(`${url}/v1/keys`, { ...bystander, headers: json, body: "{}" });
@@ -184,7 +183,7 @@ export async function expectEvaluation(url: string): Promise<void> {
   expect(JSON.parse(body).best_move.uci).toMatch(/^[a-h][1-8][a-h][1-8]$/);
 }
 
-/** Returns the command line of a process. Engines of one build have the same. */
+/** Returns the command line of a process. */
 function programOf(pid: number): string {
   return readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ");
 }
@@ -193,7 +192,7 @@ function descriptorsWithoutEngines(pid: number): number {
   return descriptorsOf(pid).length - descriptorsOfEngine * descendantsOf(pid).length;
 }
 
-/** Returns the log lines that report errors, and the output lines that are no log lines. */
+/** Returns the log lines of level error or above, and all lines that are not JSON. */
 function errorsIn(lines: readonly string[]): readonly string[] {
   return lines.filter((line) => !/^\{"level":(10|20|30|40),/.test(line) || !isJson(line));
 }

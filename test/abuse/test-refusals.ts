@@ -3,18 +3,21 @@ import { expectUnharmed, quantileOf, watchHealth } from "./health-watch.ts";
 import { askFromCache, connections, type Flood, floodWithRefusals, refused, turnedAway } from "./refusals.ts";
 import { type StartedService, useService } from "./started-service.ts";
 
-/** The duration of a flood in milliseconds, long enough for two hundred probes, most of them after the error quota is used up. */
+/**
+ * Milliseconds of a flood. At least two hundred probes are sent in this time, and most of them after the error quota is used
+ * up.
+ */
 const floodMs = 3000;
 
 /**
- * The network of the next flood. Every flood uses new addresses, even in a second run, because the addresses of the first run
- * have used up their error quota.
+ * The number of the latest flood. Each flood uses new addresses, because the flood before it has used up the error quota of its
+ * addresses.
  */
 let network = 0;
 
 /**
- * Floods the service while other callers send requests, and returns the answers to the flood. Fails if the other callers are not
- * answered in the promised time.
+ * Floods the service while other callers send requests. Fails if the other callers wait too long. Returns the responses to the
+ * flood.
  */
 async function flooded(service: StartedService, flood: Flood) {
   network++;
@@ -24,7 +27,7 @@ async function flooded(service: StartedService, flood: Flood) {
   const stopWatch = await watchHealth(service);
   const bystanders = await askFromCache(service, network, floodMs);
   const health = await stopWatch();
-  const { statuses, toldToWait, retryAfterS } = await stopFlood();
+  const { statuses, withRetryAfter, retryAfterS } = await stopFlood();
   const tookMs = performance.now() - startedAt;
 
   expectUnharmed(health);
@@ -33,21 +36,26 @@ async function flooded(service: StartedService, flood: Flood) {
   expect(quantileOf(bystanders.tookMs, 0.99)).toBeLessThan(50);
   expect(quantileOf(bystanders.tookMs, 1)).toBeLessThan(100);
   const answers = [...statuses.values()].reduce((sum, count) => sum + count, 0);
-  return { statuses: [...statuses.keys()], toldToWait: toldToWait / answers, retryAfterS, answers, tookMs };
+  return {
+    statuses: [...statuses.keys()],
+    shareWithRetryAfter: withRetryAfter / answers,
+    retryAfterS,
+    answers,
+    tookMs,
+  };
 }
 
-/** Defines tests of the service under floods of requests that it rejects, one flood after another. */
 export function testRefusals(isTested: (flood: string) => boolean): void {
   const service = useService({ KIBITZ_ACCESS: "public", KIBITZ_CACHE_MB: "16" });
 
   test.each(Object.entries(refused).filter(([name]) => isTested(name)))(
-    "34: %s on twenty connections are soon refused unread, and delay no probe and no cached answer",
+    "%s on twenty connections are soon refused without being read, and delay neither probes nor cached responses",
     async (_kind, flood) => {
-      const { statuses, toldToWait, retryAfterS, answers, tookMs } = await flooded(service, flood);
-      // Refused as wrong until the budget is spent, and unread from then on: most of them.
-      expect(toldToWait).toBeGreaterThan(0.5);
-      // Each of the connections waits a tenth of a second for an answer then, however fast it asks.
-      expect(toldToWait * answers).toBeLessThan(connections * (tookMs / 100 + 2));
+      const { statuses, shareWithRetryAfter, retryAfterS, answers, tookMs } = await flooded(service, flood);
+      // Most requests arrive after the error quota is used up. The service refuses them with Retry-After, without reading them.
+      expect(shareWithRetryAfter).toBeGreaterThan(0.5);
+      // After that, the service delays each response by a tenth of a second.
+      expect(shareWithRetryAfter * answers).toBeLessThan(connections * (tookMs / 100 + 2));
       expect(retryAfterS).toBeGreaterThan(0);
       expect(retryAfterS).toBeLessThanOrEqual(60);
       expect(statuses.filter((status) => ![200, 400, 402, 404, 413, 429, 503].includes(status))).toEqual([]);
@@ -55,11 +63,11 @@ export function testRefusals(isTested: (flood: string) => boolean): void {
   );
 
   test.each(Object.entries(turnedAway).filter(([name]) => isTested(name)))(
-    "34: %s on twenty connections are refused by their headers, and delay no probe and no cached answer",
+    "%s on twenty connections are refused because of their headers, and delay neither probes nor cached responses",
     async (_kind, flood) => {
       const { statuses } = await flooded(service, flood);
       expect(statuses).toEqual(expect.arrayContaining([401, 403]));
-      // 429 once the unknown keys have used up the error quota of their address.
+      // The unknown keys use up the error quota of their address. Then the status is 429.
       expect(statuses.filter((status) => !flood.statuses.includes(status))).toEqual([]);
     },
   );

@@ -1,5 +1,5 @@
 import { testTwentyAtATime, testTwentyOverStdio } from "./twenty-at-a-time.ts";
 
-// Without a plan, nothing but the bounds themselves keeps the work small.
+// In `open` mode no plan limits a caller.
 testTwentyAtATime("open", false);
 testTwentyOverStdio();

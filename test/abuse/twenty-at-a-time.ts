@@ -10,19 +10,22 @@ import { serviceSettings } from "./service-settings.ts";
 import { startFen, useService } from "./started-service.ts";
 import { codeOf, type Sent, toolCallOf, type WayIn, waysIn } from "./ways-in.ts";
 
-/** A request that costs as much as a request of its size can. */
+/** One of the most expensive requests of its size. */
 interface Case extends Sent {
   readonly name: string;
-  /** The expected error code in JSON; unset if the request is answered. */
+  /** The expected error code in JSON. Undefined if the request succeeds. */
   readonly code?: string;
-  /** The expected error code in protobuf and MCP, if different from `code`. */
+  /** The expected error code of the binary protocols. The default is `code`. */
   readonly binaryCode?: string;
   readonly mcpCode?: string;
-  /** The pattern of a successful answer. */
+  /** The expected content of a successful response. */
   readonly answer?: RegExp;
-  /** The protocols that are tested with every change; all by default. The others are tested every night. */
+  /**
+   * The protocols that are tested with every change. By default these are all protocols. The other protocols are tested every
+   * night.
+   */
   readonly daily?: readonly string[];
-  /** True if the request takes so long that the sender disconnects before the answers have come. */
+  /** True if the request takes very long. Then the sender disconnects after 2 s. */
   readonly isLeft?: true;
 }
 
@@ -86,17 +89,15 @@ const cases: readonly Case[] = [
 
 const bounds = { open: { peakBytes: 600e6 }, public: { peakBytes: 300e6 } } as const;
 
-/**
- * The codes by which some of twenty requests may be rejected: the caller sends too many at a time, or the thread is overloaded.
- */
+/** The service may refuse some of twenty concurrent requests with these codes. */
 const waiting = ["rate_limited", "concurrency_limited", "overloaded"];
-/** The expected error code without a key, whose plan has no batches of 70. */
+/** The error code of a batch of 70 requests without a key. */
 const overPlan = "upgrade_needed";
 const grownMaxBytes = 200e6;
 const count = 20;
 const leavesAfterMs = 2000;
 
-/** Expects that each answer is the expected one, or the rejection of one request too many. */
+/** Fails unless every response is the expected one or a refusal because of too many concurrent requests. */
 function expectAnswers(
   answers: readonly string[],
   { code = "ok", answer = /(?:)/ }: Pick<Case, "code" | "answer">,
@@ -124,8 +125,8 @@ function codeFor({ code, binaryCode, mcpCode }: Case, { name }: Pick<WayIn, "nam
 }
 
 /**
- * Defines tests that send every case twenty times at once over every protocol. Each request is answered or rejected, the process
- * lives and answers its probe, and its memory is bounded.
+ * Defines tests that send each request twenty times at once over each protocol. Every request must be answered or refused. The
+ * service must answer its probes, and its memory is bounded.
  */
 export function testTwentyAtATime(access: "open" | "public", isNightly: boolean): void {
   const { peakBytes } = bounds[access];
@@ -138,15 +139,15 @@ export function testTwentyAtATime(access: "open" | "public", isNightly: boolean)
       .map((way) => ({ what: one.name, one, over: way.name, way })),
   );
 
-  describe(`35: twenty at a time, in ${access} mode`, () => {
+  describe(`35: twenty concurrent requests, in ${access} mode`, () => {
     const service = useService({ KIBITZ_ACCESS: access });
     let callers = 0;
 
-    test.each(rows)(`${access} mode: $what, twenty at a time over $over`, async ({ one, way }) => {
+    test.each(rows)(`${access} mode: $what, twenty concurrent requests over $over`, async ({ one, way }) => {
       const code = codeFor(one, way);
       const expected = { ...one, ...(code && { code }) };
       if (!one.isLeft) {
-        // By itself: the refusals of twenty may use up the error quota of their caller before the first is answered.
+        // The request is first sent alone, because twenty refusals may use up the error quota before the first response.
         const [alone = ""] = await way.send(service.url, one, 1, { localAddress: `127.0.12.${callers + 1}` });
         expectAnswer(alone, expected, ["overloaded"]);
       }
@@ -171,9 +172,9 @@ export function testTwentyAtATime(access: "open" | "public", isNightly: boolean)
   });
 }
 
-/** Defines the same tests for `kibitz mcp` on standard input and output, where nothing limits the caller. */
+/** Defines the same tests for `kibitz mcp` on standard input and output. No limits apply to this caller. */
 export function testTwentyOverStdio(): void {
-  describe("35: twenty at a time over standard input and output", () => {
+  describe("35: twenty concurrent requests over standard input and output", () => {
     const folder = useTemporaryFolder();
     let agent: ChildProcess;
     let lines: Interface;
@@ -190,7 +191,7 @@ export function testTwentyOverStdio(): void {
       expect((await ended)[0]).toBe(0);
     });
 
-    /** Sends lines, and returns the same number of answers. */
+    /** Sends lines. Resolves after the same number of response lines. */
     async function ask(sent: readonly string[]): Promise<readonly string[]> {
       const answers: string[] = [];
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -208,7 +209,7 @@ export function testTwentyOverStdio(): void {
     }
 
     test.each(cases.filter(({ call }) => call !== "evaluateBatch"))(
-      "$name, twenty at a time over standard input and output",
+      "$name, twenty concurrent requests over standard input and output",
       async (one) => {
         const pid = agent.pid ?? 0;
         forgetPeak(pid);

@@ -8,7 +8,7 @@ import { startFen, useSharedService } from "./started-service.ts";
 
 const service = useSharedService();
 
-/** The path of a file that an injected command would write. */
+/** The injected commands would write this file. */
 const target = join(service.folder, "written-by-an-engine");
 const good = "4k3/8/8/8/8/8/8/R3K3 w - - 0 1";
 
@@ -44,11 +44,11 @@ const breaks = [
   "|",
 ];
 
-/** Returns the files in the service's folder, which is also the folder that its engines could write to. */
+/** Lists the files in the working directory of the service and of its engines. */
 const files = () => readdirSync(service.folder, { recursive: true }).toSorted();
 
-describe("10: no text of a caller becomes a command of an engine", () => {
-  test("a command behind a FEN is refused, and reaches no engine", async () => {
+describe("10: text of a caller never becomes an engine command", () => {
+  test("a UCI command after a FEN is refused, and reaches no engine", async () => {
     const [engines, before] = [service.engines(), files()];
     for (const command of commands) {
       for (const between of breaks) {
@@ -74,11 +74,11 @@ describe("10: no text of a caller becomes a command of an engine", () => {
     "%s%s%n%n/8/8/8/8/8/8/8 w - - 0 1",
     "$(touch x)/8/8/8/8/8/8/8 w - - 0 1",
     "4k3/8/8/8/8/8/8/R3K3 w - - 0 1; go infinite",
-  ])("a FEN of an odd shape is refused or rewritten, and ends no engine: %j", async (fen) => {
+  ])("a FEN of unusual form is refused or rewritten, and crashes no engine: %j", async (fen) => {
     const before = service.engines();
     const answer = await service.post("/v1/eval", { fen, depth: 2 });
     if (answer.status === 200) {
-      // White space at the ends is trimmed.
+      // The service removes white space at the ends of a FEN.
       expect(JSON.parse(answer.body).fen).toBe(good);
     } else {
       expectProblem(answer, { status: 400 }, fen);
@@ -86,7 +86,7 @@ describe("10: no text of a caller becomes a command of an engine", () => {
     expect(service.engines()).toEqual(before);
   });
 
-  test("a command in moves, engine ids, option names or values is refused, and reaches no engine", async () => {
+  test("a UCI command in a move, engine id, option name or option value is refused, and reaches no engine", async () => {
     const [engines, before] = [service.engines(), files()];
     for (const command of commands) {
       const texts = [command, `\n${command}`, `e2e4\n${command}`, `1\r\n${command}`];
@@ -142,7 +142,7 @@ describe("10: no text of a caller becomes a command of an engine", () => {
     " skill_level",
     "skill_level\n",
     "skill_level\0",
-  ])("%j is not an option of any engine", async (name) => {
+  ])("the name %j of a dangerous UCI option is refused as unknown", async (name) => {
     const before = files();
     for (const engine of ["stockfish-19-lite", "latest"]) {
       for (const value of [target, "/dev/zero", 1, 33_554_432, true, null]) {
@@ -156,7 +156,7 @@ describe("10: no text of a caller becomes a command of an engine", () => {
   });
 
   testWith("native")(
-    "a command in a request for a native engine is refused, and reaches no engine",
+    "a UCI command in a request for a native engine is refused, and reaches no engine",
     async () => {
       const { engines } = JSON.parse((await service.get("/engines")).body);
       const { id } = engines.find((one: { paths: { path: string }[] }) =>
@@ -179,7 +179,7 @@ describe("10: no text of a caller becomes a command of an engine", () => {
   );
 });
 
-test("10: a command in a header reaches no engine, and begins no line of the log", async () => {
+test("a UCI command in a header reaches no engine, and starts no new log line", async () => {
   const engines = service.engines();
   for (const name of ["X-Request-Id", "User-Agent", "X-Forwarded-For", "Accept", "traceparent", "Origin"]) {
     const headers = { [name]: 'x quit {"level":60} \u009b31m' };

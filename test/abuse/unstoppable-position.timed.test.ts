@@ -18,7 +18,7 @@ interface Listed {
 const targets = ["wasm lite", "wasm full", "auto", ...rowsWith(["native"], "native")];
 
 describe.each(targets)("29: a legal position that an engine cannot get out of: %s", (target) => {
-  // A service for each: what one has refused for a minute, another has not.
+  // Each engine is tested with a new service, because a service refuses such a position for a minute after the first attempt.
   const service = useService({
     KIBITZ_NATIVE_ENGINES: native ?? "none",
     KIBITZ_DEFAULT_ENGINE: target === "wasm full" || target === "auto" ? "stockfish-19" : "stockfish-19-lite",
@@ -37,7 +37,7 @@ describe.each(targets)("29: a legal position that an engine cannot get out of: %
     );
   }
 
-  test(`a position that ${target} cannot get out of is answered, 503 or 504, and the next one is answered`, async () => {
+  test(`if ${target} hangs in a position, the position gets status 200, 503 or 504, and the next one is evaluated`, async () => {
     const which = await whichEngine();
     const ask = (request: object) => service.post("/v1/eval", { depth: 20, ...which, ...request });
     expect((await ask({ fen: startFen, depth: 4 })).status).toBe(200);
@@ -56,7 +56,7 @@ describe.each(targets)("29: a legal position that an engine cannot get out of: %
     expectUnharmed(await stop());
   });
 
-  test(`a position that ${target} cannot get out of is answered, 503 or 504, by every call at once, and the next one is answered`, async () => {
+  test(`if ${target} hangs in a position that every call sends at the same time, each call gets status 200, 503 or 504`, async () => {
     const which = await whichEngine();
     const request = { fen: unstoppable, depth: 20, movetime_ms: 300, ...which };
     const { engine, path } = which as { engine?: string; path: string };

@@ -7,27 +7,27 @@ import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import { ask } from "./ask.ts";
 import { envelope, rpcOf } from "./calls.ts";
 
-/** A request to be encoded in each protocol. */
+/** A request that the tests encode for each protocol. */
 export interface Sent {
   readonly call: "evaluate" | "evaluateBatch" | "reviewGame";
-  /** The request in plain JSON, or bytes to send in its place. */
+  /** The request in plain JSON. A string is sent unchanged. */
   readonly message: JsonObject | string;
 }
 
-/** One variant of a protocol, such as gRPC with JSON. */
+/** A protocol with an encoding, for example gRPC with JSON. */
 export interface WayIn {
   readonly name: string;
   readonly calls: readonly Sent["call"][];
   /**
-   * Sends the same request `count` times at once.
-   * @returns the answers as text, with their headers and trailers
+   * Sends the request `count` times at the same time.
+   * @returns the text of each response, including the headers and trailers
    */
   send(url: string, sent: Sent, count: number, sender: Sender): Promise<readonly string[]>;
 }
 
 export interface Sender {
   readonly localAddress: string;
-  /** If the signal is aborted, the sender disconnects, and `send` rejects. */
+  /** When the signal is aborted, the sender disconnects and `send` rejects. */
   readonly signal?: AbortSignal;
 }
 
@@ -59,7 +59,7 @@ function pathOf({ call }: Sent): string {
   return rpcOf(name, parent.name);
 }
 
-/** Creates a protocol that posts over HTTP/1.1, with each request on a connection of its own. */
+/** Returns a protocol that posts each request over a new HTTP/1.1 connection. */
 function posted(
   name: string,
   calls: WayIn["calls"],
@@ -103,7 +103,7 @@ function grpcWeb(name: string, codec: "json" | "proto"): WayIn {
   }));
 }
 
-/** Creates a protocol that sends all requests on one connection, each in a stream of its own. */
+/** Returns a protocol that sends all requests over one HTTP/2 connection. */
 function grpc(name: string, codec: "json" | "proto"): WayIn {
   return {
     name,
@@ -137,7 +137,7 @@ function grpc(name: string, codec: "json" | "proto"): WayIn {
 
 const toolNames = { evaluate: "analyze_position", reviewGame: "review_game" } as const;
 
-/** Returns the equivalent MCP tool call, as one line of JSON. */
+/** Converts a request to a tool call of MCP, as one line of JSON. */
 export function toolCallOf({ call, message }: Sent, id: number): string {
   if (typeof message === "string" || call === "evaluateBatch") {
     return String(message);
@@ -146,7 +146,7 @@ export function toolCallOf({ call, message }: Sent, id: number): string {
   return JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params });
 }
 
-/** Every protocol over the network, in every variant. MCP has no tool for batches. */
+/** All protocols with all their encodings. MCP has no tool for batches. */
 export const waysIn: readonly WayIn[] = [
   plain("plain JSON", allCalls, "application/json"),
   plain("plain JSON as lines", ["evaluateBatch", "reviewGame"], "application/x-ndjson"),
@@ -164,13 +164,13 @@ export const waysIn: readonly WayIn[] = [
   })),
 ];
 
-/** Returns the error code of an answer in any protocol, or `ok` if the answer is no error. */
+/** Returns the error code of a response in any protocol, or `ok` for a successful response. */
 export function codeOf(answer: string): string {
   const [, details] = /grpc-status-details-bin"?: ?"?([\w+/=]+)/.exec(answer) ?? [];
   const text = details === undefined ? answer : Buffer.from(details, "base64").toString("latin1");
   const [, reason] =
     /"reason":"([A-Z_]+)","domain":"kibitz"/.exec(text) ??
-    // google.rpc.ErrorInfo in binary: the domain follows the reason.
+    // The binary format of google.rpc.ErrorInfo: the domain `kibitz` follows the reason.
     /([A-Z_]+)[^A-Z]{2}kibitz/.exec(text) ??
     /"kibitz\/error":\{"code":"([a-z_]+)"/.exec(text) ??
     /"error":\{"code":(-\d+)/.exec(text) ??
