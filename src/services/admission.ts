@@ -31,20 +31,23 @@ import { type ValidatedReview, validateReview } from "./validate-review.ts";
 type Admissible = Pick<Call, "account" | "outcome">;
 
 interface AdmissionOptions {
-  /** If the caller has too many searches in flight, wait for a place until this is aborted. Without it, reject the request. */
+  /**
+   * If the caller has too many searches in flight, the request waits until one of them ends or this signal is aborted. If this
+   * is undefined, the request is rejected.
+   */
   readonly waiting?: AbortSignal | undefined;
-  /** The number of requests that this request counts as. Default: 1. */
+  /** The number of requests by which this request raises the use of the caller's rate limits. Default: 1. */
   readonly requests?: number;
-  /** Called when the request has been counted, before the RateLimit fields report the remaining quota. */
+  /** Called after the request was counted, and before its RateLimit header fields are set. */
   readonly counted?: () => void;
 }
 
-/** Admits requests if their caller has quota left. All methods reject with KibitzErrors. */
+/** Admits a request if the caller has quota left. All methods reject with KibitzErrors. */
 export type AdmissionControl = ReturnType<typeof createAdmissionControl>;
 
-/** @param timeOf estimates how long a search takes on this machine */
+/** @param timeOf estimates the duration of a search on this machine */
 export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"]) {
-  /** Rejects with `rate_limited`, `quota_exhausted` or `concurrency_limited`, or the abort reason of `waiting`. */
+  /** Rejects with `rate_limited`, `quota_exhausted` or `concurrency_limited`, or with the abort reason of `waiting`. */
   async function admit(
     request: ValidatedRequest,
     { account, outcome }: Admissible,
@@ -65,14 +68,15 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
   return {
     admit,
     /**
-     * Admits a review, which counts as several requests, with its first search. Disposing charges the time of that search.
+     * Admits a review together with its first search. A review raises the use of rate limits by several requests. Disposing of
+     * the result charges the engine time of the first search.
      * @param positions number of positions to evaluate
      */
     async admitReview(first: ValidatedRequest, positions: number, call: Admissible) {
       const review = await admit(first, call, { requests: requestsOfReview(positions) });
       let hasBegun = false;
       return {
-        /** Admits one search of the review. It waits for a place if the caller has too many searches in flight. */
+        /** Admits one search of the review. If the caller has too many searches in flight, the search waits. */
         async admit(request: ValidatedRequest, signal: AbortSignal): Promise<{ terms: Terms } & Disposable> {
           if (!hasBegun) {
             hasBegun = true;
@@ -81,19 +85,19 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
           const next = await admit(request, call, { waiting: signal, requests: 0 });
           const onEngineTime = (engineMs: number) => {
             next.terms.onEngineTime(engineMs);
-            // An engine was used, so the review counts even if the client disconnects before the first move.
+            // Count the review even if the client disconnects before the first move, because an engine was used.
             review.answered();
           };
           return { terms: { ...next.terms, onEngineTime }, [Symbol.dispose]: () => next[Symbol.dispose]() };
         },
-        /** Call this after the first answer. A review without any answer may cost nothing. */
+        /** Call this after the first move was sent. A review that sends no move may cost nothing. */
         answered: () => review.answered(),
         [Symbol.dispose]: () => review[Symbol.dispose](),
       };
     },
-    /** Admits a request that needs no engine, only the rules of chess. It counts as one request. */
+    /** Admits a request that needs no engine. The request uses one request of the caller's rate limits. */
     async admitRules({ account, outcome }: Admissible): Promise<void> {
-      // No engine, so no limit on searches in flight.
+      // Do not count the request as a search in flight, because it needs no engine.
       const decision = await limits.enter({ ...account, plan: withoutConcurrent(account.plan) }, noTime);
       setRateLimitHeaders(outcome, decision.windows);
       if (decision.kind === "refused") {
@@ -101,14 +105,14 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
       }
       decision.admission.leave(0, true);
     },
-    /** Rejects an account without quota, with the time until its next request can be admitted. */
+    /** Rejects if the account has no quota left. The error contains the time until the next request can be admitted. */
     refuseUsedUp: (account: Account) => limits.refuseUsedUp(account),
   };
 }
 
 const noTime: SearchTime = { expectedMs: 0, longestMs: 0 };
 
-/** An admitted request. Disposing of it charges the engine time that the request used. */
+/** An admitted request. Disposing of this object charges the engine time that the request has used. */
 export class Admitted implements Disposable {
   readonly terms: Terms;
   readonly #admission: Admission;
@@ -125,12 +129,12 @@ export class Admitted implements Disposable {
     };
   }
 
-  /** Call this when an answer was found. A request without an answer may cost nothing. */
+  /** Call this when the request has an answer. A request without an answer may cost nothing. */
   answered(): void {
     this.#answered = true;
   }
 
-  /** Frees the place of the search. The request continues without it. */
+  /** Reports that the search has ended, so that the caller may start another search. The request continues. */
   freePlace(): void {
     this.#admission.freePlace();
   }
@@ -145,18 +149,20 @@ const { reviewGame } = GameService.method;
 type RequestMessage = MessageShape<typeof single.input>;
 type ReviewMessage = MessageShape<typeof reviewGame.input>;
 
-/** The number of items that raise the cost of rejecting a batch by one. */
+/** Rejecting a batch costs 1, and 1 more for each this number of items. */
 const itemsForOne = 10;
 
 interface PreflightOptions {
   readonly access: Access;
   readonly engines: KnownEngines;
   readonly rules: Rules;
-  /** Reading and playing a long game takes tens of milliseconds, hence the time slices. */
+  /** Divides the reading of a long game into time slices, because it takes tens of milliseconds. */
   readonly beginWork: BeginWork;
 }
 
-/** Checks a request before it is counted or uses an engine: first validity (400), then the caller's plan (402). */
+/**
+ * Validates a request before it is counted or uses an engine. An invalid request gets 400, and a request above the plan 402.
+ */
 export type Preflight = ReturnType<typeof createPreflight>;
 
 export function createPreflight({ access, engines, rules, beginWork }: PreflightOptions) {
@@ -168,9 +174,12 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
     }
   }
 
-  /** Checks a request that satisfies the rules of the proto: first its position, engine, path and options, then the plan. */
+  /**
+   * Requires that the message satisfies the rules of the proto. Validates the position, engine, path and options, and then the
+   * plan.
+   */
   async function request(message: RequestMessage, account: Account): Promise<ValidatedRequest> {
-    // While a long game is played, other calls of the same caller may use up its error quota.
+    // Check the error quota again and again: while a long game is read, other calls of the same caller may use it up.
     const check = () => access.limits.errorQuota.check(account);
     try {
       const validated = await validateRequest(requestFromMessage(message), engines, check);
@@ -181,13 +190,16 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
     }
   }
 
-  /** Checks a request that may break the rules of the proto, such as an item of a batch. `found`: the violations of its JSON. */
+  /**
+   * Accepts a message that breaks the rules of the proto, such as an item of a batch.
+   * @param found the violations that decoding of the JSON has found
+   */
   async function item(message: RequestMessage, account: Account, found?: readonly Violation[]) {
     refuseViolations(rules(message, single.input, found));
     return request(message, account);
   }
 
-  /** Checks a review that satisfies the rules of the proto: first its game, engine and path, then the plan. */
+  /** Requires that the message satisfies the rules of the proto. Validates the game, engine and path, and then the plan. */
   async function review(message: ReviewMessage, account: Account): Promise<ValidatedReview> {
     const turn = beginWork(() => access.limits.errorQuota.check(account));
     const validated = await validateReview(message, searchOfReview(message), engines, turn);
@@ -200,7 +212,7 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
     refuseExcess((one) => excessOfBatch(items, one), plan, 1 + items / itemsForOne);
   }
 
-  /** Checks a request of the given method, or an item of its batch. */
+  /** Validates a request of the given method, or one item of a batch request. */
   async function message(sent: Message, method: DescMethod, account: Account): Promise<void> {
     if (isMessage(sent, single.input)) {
       await item(sent, account);

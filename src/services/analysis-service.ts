@@ -16,7 +16,7 @@ export interface AnalysisServiceOptions extends BatchOptions {
 
 type Methods = Implementation<typeof AnalysisService>["methods"];
 
-/** The service only converts between messages and the domain, and has no rules of its own. */
+/** Converts messages to domain values and back. The service has no rules of its own. */
 export function createAnalysisService(
   options: AnalysisServiceOptions,
 ): Implementation<typeof AnalysisService> {
@@ -24,7 +24,7 @@ export function createAnalysisService(
   const { plans, longCalls } = access;
   const evaluateBatch = createBatchEvaluation(options);
 
-  /** A single request may wait for a place if the caller has a batch or review in flight. */
+  /** If the caller has a batch or review in flight, a single request may wait instead of being rejected. */
   async function admit(request: ValidatedRequest, call: Call): Promise<Admitted> {
     return longCalls.between(call.account.subject, call.signal, (waiting) =>
       gate.admit(request, call, { waiting }),
@@ -51,7 +51,7 @@ export function createAnalysisService(
         using admitted = await admit(request, call);
         const id = uuidv7();
         let depth = 0;
-        // A slow reader misses some states and never holds up the search.
+        // If the client reads slowly, it misses some states. The search does not wait for the client.
         for await (const followed of analyzer.follow(request, account.subject, signal, admitted.terms)) {
           if (followed.kind === "waiting") {
             yield { event: { case: "queued" as const, value: followed.at } };
@@ -59,7 +59,8 @@ export function createAnalysisService(
           }
           const { analysis: state } = followed;
           admitted.answered();
-          // One state a depth; a restarted search repeats none. The state at the requested depth waits for the end of the search.
+          // Send one state for each depth, and none again if the search restarts. Send the state at the requested depth only
+          // after the search has ended.
           const isLast = request.depth !== undefined && state.depth >= request.depth;
           if (state.stopReason || (state.depth > depth && !isLast)) {
             depth = state.depth;

@@ -28,15 +28,15 @@ type RequestMessage = MessageShape<typeof single.input>;
 type Item = MessageInitShape<typeof batch.output>;
 
 /**
- * The maximum number of cheap rejections in one batch that count in the error quota: the same invalid field in each of 200 items
- * must not lock a client out. Rejections that took work always count.
+ * The error quota counts at most this number of cheap rejections of one batch. Otherwise, a batch of 200 items with the same
+ * invalid field would lock the client out. Expensive rejections always count.
  */
 const violationsMax = 20;
 
-/** Error codes that every further item would get too, until the window of the limit ends. */
+/** Errors that all further items would get, too, until the window of the rate ends. */
 const lasting: ReadonlySet<ErrorCode> = new Set(["rate_limited", "quota_exhausted"]);
 
-/** Yields the answer to each item as soon as it is ready. A rejected item has its error in its own answer. */
+/** Yields the answer to an item as soon as it is ready. If an item is rejected, its answer contains the error. */
 export function createBatchEvaluation(options: BatchOptions) {
   const { analyzer, preflight, gate, access, beginWork, searchesAtOnce, log } = options;
   const readItem = createMessageReader(single.input);
@@ -48,12 +48,13 @@ export function createBatchEvaluation(options: BatchOptions) {
     const requestId = call.request.id;
     using _ = access.longCalls.begin(account, outcome);
     preflight.batchSize(requests.length, account);
-    // An item is retried while others make progress, because its own batch may hold the places.
+    // Retry an item while other items make progress, because items of the same batch may use up the caller's searches in
+    // flight.
     let progressedAt = performance.now();
     const turn = beginWork(() => signal.throwIfAborted());
     /** The number of rejected items whose violations were cheap to find. */
     let violations = 0;
-    /** True once a limit has rejected an item and would reject all others, which are then not validated. */
+    /** True after a rate limit has rejected an item. The remaining items are then rejected without validation. */
     let used = false;
     // Items that could not be decoded do not count as requests.
     const uncounted = new Set(requests.keys().filter((index) => !unreadable.has(index)));
@@ -80,7 +81,7 @@ export function createBatchEvaluation(options: BatchOptions) {
           await gate.refuseUsedUp(account);
         }
         const request = await validateItem(index);
-        // Each attempt is admitted again: an item that waits for its retry must not hold a place.
+        // Admit each attempt again, because an item that waits for a retry must not count as a search in flight.
         const search = async () => {
           using admitted = await gate.admit(request, call, { waiting: either, counted: () => settle(index) });
           const analysis = await analyzer.analyze(request, flowOf(call), either, admitted.terms);

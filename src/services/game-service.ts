@@ -16,7 +16,7 @@ export function createGameService({
 }: SearchingOptions): Implementation<typeof GameService> {
   let reading: Promise<Openings> | undefined;
 
-  /** Reads the openings at the first review, because many servers never review a game. */
+  /** Reads the openings when the first review begins, because many servers never review a game. */
   async function openingsRead(): Promise<Openings> {
     reading ??= readOpenings();
     try {
@@ -30,13 +30,14 @@ export function createGameService({
   const methods: Implementation<typeof GameService>["methods"] = {
     async *reviewGame(message, call) {
       const { account, outcome, signal } = call;
-      // First, because reading the game takes many times as long.
+      // Check the quota first, because reading the game takes many times as long.
       await gate.refuseUsedUp(account);
       using _ = access.longCalls.begin(account, outcome);
       const validated = await preflight.review(message, account);
       const { requests } = validated;
       const searches = requests.filter(({ position }) => !position.terminal);
-      // A game that is over at its start needs no search, but is read and explained, so it counts.
+      // Count a game without moves after its final position as a request: it is read and explained, although nothing is
+      // searched.
       const first = searches[0] ?? requests[0];
       using admitted = first && (await gate.admitReview(first, searches.length, call));
       const moves: MoveReviewMessage[] = [];

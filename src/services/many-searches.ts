@@ -12,13 +12,16 @@ export interface SearchingOptions {
   readonly preflight: Preflight;
   readonly gate: AdmissionControl;
   readonly access: Access;
-  /** Starts tasks in time slices: checking a game of 600 moves takes milliseconds. */
+  /** Divides long tasks into time slices. Validating a game of 600 moves takes milliseconds. */
   readonly beginWork: BeginWork;
-  /** The maximum number of searches in flight of one call. One more than the engine slots keeps all slots busy. */
+  /** The maximum number of searches in flight for one call. With one more than the engine slots, all slots stay busy. */
   readonly searchesAtOnce: number;
 }
 
-/** Queue flow of a call with many searches: it competes with its caller's single requests as one caller, not as two hundred. */
+/**
+ * Returns a flow of the fair queue for one batch or review, so that its many searches count as one competitor of other
+ * requests.
+ */
 export function flowOf({ account, request }: Call): string {
   return `${account.subject}#${request.id}`;
 }
@@ -28,8 +31,9 @@ export function atOnceOf({ plan }: Account, searchesAtOnce: number): number {
 }
 
 /**
- * Starts tasks in order, and yields each result when it is ready. At most `atOnce` tasks are running or have an unread result.
- * @param start starts a task; its signal is aborted if the reader leaves or a task fails
+ * Starts tasks in order, and yields each result as soon as it is ready. At most `atOnce` tasks are running or have a result
+ * that was not read yet.
+ * @param start starts a task; its signal is aborted if the reader stops or a task fails
  */
 export async function* runConcurrently<T>(
   count: number,
@@ -60,19 +64,22 @@ export async function* runConcurrently<T>(
   }
 }
 
-/** The shortest and longest pause before a retry, in milliseconds. The `retryAfterMs` of a rejection may be 0 or far too long. */
+/**
+ * The limits of the pause before a retry, in milliseconds. They are needed because `retryAfterMs` of an error may be 0 or very
+ * long.
+ */
 const pauseMinMs = 100;
 const pauseMaxMs = 1000;
 
 interface RetryOptions {
-  /** Returns the time of the last progress of the whole work, as `performance.now()`. */
+  /** Returns the time, as `performance.now()`, at which any task of the same call last made progress. */
   readonly progressedAt: () => number;
-  /** The time without progress after which retries stop, in milliseconds. */
+  /** If there was no progress for this time, in milliseconds, the task is not retried again. */
   readonly patienceMs?: number;
 }
 
 /**
- * Retries an `overloaded` task until the work makes no progress for a minute: these clients wait a long time anyway.
+ * Retries an `overloaded` task until the call has made no progress for a minute.
  * @throws the last error of the task; an AbortError if the client disconnects
  */
 export async function retryOverloaded<T>(

@@ -14,7 +14,7 @@ import { retryOverloaded, runConcurrently } from "./many-searches.ts";
 import type { ValidatedReview } from "./validate-review.ts";
 
 export type ReviewStep =
-  /** The review waits because no search has begun yet. */
+  /** No search of the review has begun yet. */
   | { readonly kind: "waiting"; readonly at: PlaceInQueue }
   | { readonly kind: "move"; readonly move: MoveReview }
   | { readonly kind: "review"; readonly reviewed: ReviewedGame };
@@ -22,13 +22,13 @@ export type ReviewStep =
 export interface ReviewOptions {
   readonly analyzer: Analyzer;
   readonly openings: Openings;
-  /** The review's own flow in the fair queue. */
+  /** The flow of the review in the fair queue. */
   readonly flow: string;
-  /** The maximum number of searches in flight. One more than the engine slots keeps all slots busy. */
+  /** The maximum number of searches in flight. With one more than the engine slots, all slots stay busy. */
   readonly searchesAtOnce: number;
-  /** Yields the thread. If all positions are cached, the review would otherwise block the thread until the review ends. */
+  /** Yields the thread to other work. Without it, a review whose positions are all cached would block the thread. */
   readonly turn: Turn;
-  /** Admits a search, whose engine time is charged at disposal. Undefined if nothing is counted. */
+  /** Admits a search. Disposing of the result charges the engine time. If undefined, searches are not counted. */
   readonly admit?: (
     request: ValidatedReview["requests"][number],
     signal: AbortSignal,
@@ -36,8 +36,9 @@ export interface ReviewOptions {
 }
 
 /**
- * Reviews a game, several searches at a time. An `overloaded` search is retried while others make progress, except the first.
- * @throws KibitzError, `shutting_down` if a search was cut short; the abort reason of `signal`
+ * Runs several searches at a time. Retries an `overloaded` search while other searches make progress, but never the first
+ * search.
+ * @throws KibitzError `shutting_down` if the server stops during a search; the abort reason of `signal`
  */
 export async function* reviewGame(
   { game, requests }: Pick<ValidatedReview, "game" | "requests">,
@@ -49,9 +50,9 @@ export async function* reviewGame(
   const inOrder = createReorderBuffer<Analysis>();
   let place: PlaceInQueue | undefined;
   let placeChanged = Promise.withResolvers<void>();
-  // A search may wait for others of its own game, so it is retried while they make progress.
+  // Retry a search while other searches make progress, because it may only be waiting for searches of the same game.
   let progressedAt = performance.now();
-  /** Until an engine searches, the review yields its queue position. */
+  /** True after an engine has begun a search. Before, the review yields its queue position. */
   let hasBegun = false;
 
   async function search(index: number, either: AbortSignal): Promise<Analysis> {
@@ -61,7 +62,7 @@ export async function* reviewGame(
     }
     using admitted = await admit?.(request, either);
     if (hasBegun) {
-      // Without `await`, the admission would end at once and charge nothing.
+      // Do not remove this `await`: the admission would be disposed of at once, and charge no engine time.
       return await analyzer.analyze(request, flow, either, admitted?.terms);
     }
     let last: Analysis | undefined;
@@ -86,7 +87,7 @@ export async function* reviewGame(
       progressedAt: () => (isFirst() ? Number.NEGATIVE_INFINITY : progressedAt),
     });
     if (analysis.cutShort) {
-      // A search that was cut short is no answer.
+      // Reject the review, because the search was stopped before its depth was reached.
       throw new KibitzError("shutting_down", "This server is stopping, and the review has not ended.", {
         retryAfterMs: 5000,
       });
@@ -108,7 +109,7 @@ export async function* reviewGame(
   );
   const readNext = () => {
     const next = done.next();
-    // If the reader leaves, nobody awaits this promise, and its rejection must not stay unhandled.
+    // Handle the rejection here, because no code awaits this promise after the reader has stopped.
     next.catch(() => {});
     return next;
   };

@@ -15,10 +15,9 @@ import { createReflection, type ReflectionOptions } from "./tools/reflection.ts"
 
 export const apiServices: readonly DescService[] = [AnalysisService, GameService, KeyService];
 
-/** Health and reflection, for tools. */
 const toolServices: readonly DescService[] = [Health, ServerReflection, ServerReflectionV1alpha];
 
-/** The names distinguish an unknown method from an unknown service. */
+/** Used to distinguish an unknown method from an unknown service. */
 export const serviceNames: ReadonlySet<string> = new Set(
   [...apiServices, ...toolServices].map(({ typeName }) => typeName),
 );
@@ -31,7 +30,7 @@ export function createImplementations(options: AnalysisServiceOptions): readonly
   ];
 }
 
-/** Health and reflection, for tools and load balancers. */
+/** Creates the gRPC services for health checks and reflection, which load balancers and tools such as grpcurl call. */
 export function createToolImplementations(
   state: Omit<HealthOptions, "services"> & Pick<ReflectionOptions, "stopping">,
 ): readonly Implementation[] {

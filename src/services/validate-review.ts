@@ -10,13 +10,13 @@ import { inTurns, type Turn } from "../thread/event-loop.ts";
 
 export interface ValidatedReview {
   readonly game: Game;
-  /** The search requests, one for each position beginning with the start. Finished positions need no search. */
+  /** A request for each position of the game, including the first one. A terminal position needs no search. */
   readonly requests: readonly ValidatedRequest[];
-  /** The values that the caller's plan must allow. */
+  /** The values that are compared with the limits of the caller's plan. */
   readonly limits: ReviewLimits;
 }
 
-/** Creates a search request for each position of a game. Throws a KibitzError if the game, engine or path is invalid. */
+/** Creates a search request for each position of the game. Throws a KibitzError if the game, engine or path is invalid. */
 export async function validateReview(
   sent: SentGame,
   search: AnalysisRequest,
@@ -34,7 +34,7 @@ export async function validateReview(
   return { game, requests, limits: { depth, nodes, lines, plies: game.moves.length, pointer, shortened } };
 }
 
-/** A game as PGN, or as moves from a FEN. */
+/** The client sends either `pgn`, or `moves` and optionally `fen`. */
 interface SentGame {
   readonly pgn?: string | undefined;
   readonly fen?: string | undefined;

@@ -1,49 +1,54 @@
-/** Cached values never change, and are plain data, because a store may write them as JSON. Callers must not change them. */
+/**
+ * A cached value is immutable plain data, because a store may write it as JSON. Callers must not change a value that they get.
+ */
 export interface AnswerCache<T> {
   get(key: string): T | undefined;
-  /** Keeps a value if there is room for it. */
+  /** Caches the value if there is enough memory. */
   set(key: string, value: T): void;
 }
 
-/** The store outlives the process, and never throws: a failed read is a miss, and a failed write is lost. */
+/** A store of answers that survives a restart. A failed read counts as a miss, and a failed write is lost. No method throws. */
 export type AnswerStore<T> = AnswerCache<T> & Disposable;
 
-/** Answers that all nodes share. No method rejects or waits long: if the store is not available, every read is a miss. */
+/** The answers that all nodes share. No method rejects or waits for long. If the store is unavailable, each read is a miss. */
 export interface SharedAnswers<T> {
   get(key: string): Promise<T | undefined>;
-  /** Keeps a value if there is room for it. Does not wait for the write. */
+  /** Stores the value if there is enough memory. Returns before the value is written. */
   set(key: string, value: T): void;
 }
 
-/** The node that claims a search runs it for all nodes. Never rejects or waits long: if the store is down, each gets a claim. */
+/**
+ * Claims let one node run a search for all nodes. No method rejects or waits for long. If the store is unavailable, every node
+ * gets a claim.
+ */
 export interface SearchClaims<T> {
-  /** Disposing of a claim ends it. */
+  /** Resolves with a claim, which ends when it is disposed of. */
   claim(search: string): Promise<SearchClaim<T>>;
 }
 
 type SearchClaim<T> = HeldClaim<T> | TakenClaim<T>;
 
-/** This node holds the claim, and must search. */
+/** This node holds the claim, and must run the search. */
 interface HeldClaim<T> extends Disposable {
   readonly kind: "held";
-  /** Gives the answer to the nodes that wait for this claim. Call this before the claim is disposed of. */
+  /** Sends the answer to the nodes that wait for this claim. Call this before you dispose of the claim. */
   publish(answer: T): void;
 }
 
-/** Another node holds the claim, and searches. */
+/** Another node holds the claim, and runs the search. */
 interface TakenClaim<T> extends Disposable {
   readonly kind: "taken";
-  /** Resolves with undefined if the claim of the other node ends without an answer, or if `signal` is aborted. */
+  /** Resolves with undefined if the other node's claim ends without an answer, or if `signal` is aborted. */
   answer(signal: AbortSignal): Promise<T | undefined>;
 }
 
-/** The store is not available at the moment: its disk is full, another process has locked it, or it cannot be reached. */
+/** The store is unavailable for now: the disk is full, another process has locked the file, or the server is unreachable. */
 export class StoreUnavailable extends Error {}
 
-/** A write was sent to a store and the reply was lost. The store may have carried out the write. */
+/** The reply to a write was lost, so the store may or may not have executed the write. */
 export class OutcomeUnknown extends StoreUnavailable {}
 
-/** Called after each read and write of a store, for the log. */
+/** Callbacks for logging. One of them runs after each read and write of a store. */
 export interface StoreWatch {
   worked(what: "read" | "write"): void;
   failed(what: "read" | "write", why: string): void;
@@ -51,16 +56,16 @@ export interface StoreWatch {
 
 export const unwatched: StoreWatch = { worked() {}, failed() {} };
 
-/** An API key as it is stored, which is enough to recognize the key, but not to use it. */
+/** The stored record of an API key. The record can identify the key, but does not contain it. */
 export interface KeyRecord {
   readonly id: string;
-  /** In hexadecimal. No two keys have the same hash. */
+  /** The hash of the key in hexadecimal. No two keys have the same hash. */
   readonly hash: string;
   readonly name: string | undefined;
   readonly plan: string;
-  /** Milliseconds since 1970, like all times in this record. */
+  /** In milliseconds since 1970, like all times in this record. */
   readonly createdAt: number;
-  /** The address of the caller that got a self-service key; undefined for a key of the operator. */
+  /** The address of the caller to whom a self-service key was issued. Undefined for a key that the operator created. */
   readonly issuedTo: string | undefined;
   readonly lastUsedAt: number | undefined;
   readonly revokedAt: number | undefined;
@@ -72,28 +77,33 @@ interface IssueQuota {
 }
 
 export interface EndedKeys {
-  /** Keys that were revoked before this time may be deleted. */
+  /** A key that was revoked before this time may be deleted. */
   readonly revokedBefore: number;
-  /** Self-service keys that were neither created nor used since this time may be deleted. */
+  /** A self-service key may be deleted if it was created before this time and not used since. */
   readonly unusedSince: number;
 }
 
 export interface IssueTerms {
   readonly quota: IssueQuota;
-  /** A network that may belong to one customer, and the maximum number of keys of all its addresses in the same window. */
+  /**
+   * The network of the caller's address, which may belong to one customer. `max` limits the keys of all its addresses in the
+   * window.
+   */
   readonly network: { readonly name: string; readonly max: number } | undefined;
   readonly keptMax: number;
-  /** Keys that are deleted if there is no room for a new key. */
+  /** Keys that may be deleted to store a new key. */
   readonly ended: EndedKeys;
-  /** If the address sends an idempotency key again in the window, it gets the same key record with a new secret. */
+  /** If the same address sends the same idempotency key again in the window, it gets the same key record with a new secret. */
   readonly idempotencyKey: string | undefined;
 }
 
 export type Issued =
   | { readonly kind: "created" }
-  /** The idempotency key was known. The stored key record now has the hash of the new secret. */
+  /** The idempotency key is known. The stored record now has the hash of the new secret. */
   | { readonly kind: "renewed"; readonly record: KeyRecord }
-  /** A quota, which is `max`, was exceeded. At `againAt`, the oldest key leaves the window. */
+  /**
+   * The quota `max` of the address or network is exceeded. A new key can be issued at `againAt`, in milliseconds since 1970.
+   */
   | {
       readonly kind: "too_many";
       readonly of: "address" | "network";
@@ -102,40 +112,47 @@ export type Issued =
     }
   | { readonly kind: "full" };
 
-/** A resolved change survives the process. After StoreUnavailable, nothing has changed, unless it is OutcomeUnknown. */
+/**
+ * A change survives a restart once its promise has resolved. After StoreUnavailable nothing has changed. After OutcomeUnknown
+ * the change may have happened.
+ */
 export interface KeyStore {
   /**
-   * Stores a new key in one step, unless the terms forbid it. A key created more than a window later does not count, because a
-   * clock that ran ahead created it. A revoked key counts in its window, but is never renewed.
+   * Stores a new key atomically, if the terms allow it.
+   * - A key that was created more than a window later does not count: a wrong clock has created it.
+   * - A revoked key counts in its window, but is never renewed.
    */
   create(record: KeyRecord, terms?: IssueTerms): Promise<Issued>;
   findByHash(hash: string): Promise<KeyRecord | undefined>;
   findById(id: string): Promise<KeyRecord | undefined>;
-  /** Resolves with all keys, also the revoked ones, oldest first. */
+  /** Resolves with all keys, including revoked keys. The oldest key is the first. */
   list(): Promise<readonly KeyRecord[]>;
-  /** Resolves with false if there is no such key. A key that is already revoked stays unchanged. */
+  /** Resolves with false if the key does not exist. The time of an earlier revocation stays. */
   revoke(id: string, at: number): Promise<boolean>;
-  /** Stores the last uses of keys, by id. A time that is not later than the stored one changes nothing. */
+  /** Stores the times of last use by key id. A time has no effect if the stored time is later. */
   touch(uses: ReadonlyMap<string, number>): Promise<void>;
-  /** Deletes at most `max` ended keys, so that each call is short. Resolves with the number of deleted keys. */
+  /** Deletes at most `max` ended keys, so that a call stays short. Resolves with the number of deleted keys. */
   prune(ended: EndedKeys, max: number): Promise<number>;
-  /** Stores the value, unless valid keys were hashed with another pepper. Resolves with the value that is then stored. */
+  /** Stores the value if no valid key was hashed with another pepper. Resolves with the stored value. */
   keepPepperCheck(value: string): Promise<string>;
 }
 
 export interface EngineTime {
-  /** Plan and name of the rate. */
+  /** The plan and the name of the rate, as one text. */
   readonly rate: string;
-  /** The id of a key, or an address. */
+  /** The id of an API key, or an address. */
   readonly subject: string;
   readonly engineMs: number;
   /** The end of the window, in milliseconds since 1970. */
   readonly resetsAt: number;
 }
 
-/** Stores the engine time of windows that outlive a process. After StoreUnavailable, nothing has changed. */
+/** Stores the use of engine time across restarts. After StoreUnavailable nothing has changed. */
 export interface UsageStore {
-  /** Begins a new window if the stored one has ended. The earlier of two ends is kept, because a clock may have run ahead. */
+  /**
+   * Adds to the stored window, or begins a new window if the stored window has ended. If the ends differ, the earlier end is
+   * stored, because a clock may have been fast.
+   */
   add(used: readonly EngineTime[], now: number): Promise<void>;
   /** Resolves with the windows that have not ended at `now`. */
   current(now: number): Promise<readonly EngineTime[]>;
@@ -143,9 +160,9 @@ export interface UsageStore {
   prune(now: number, max: number): Promise<number>;
 }
 
-/** The window of a rate begins with the first use. */
+/** A window begins with its first use. */
 export interface LimitWindow {
-  /** Plan and name of the rate. */
+  /** The plan and the name of the rate, as one text. */
   readonly rate: string;
   readonly subject: string;
   readonly windowMs: number;
@@ -157,25 +174,25 @@ export interface QuotaWindow extends LimitWindow {
 
 export interface WindowUse {
   readonly used: number;
-  /** The time until the window ends, by the store's clock. If the window has not begun, this is its whole length. */
+  /** The time until the window ends, by the store's clock. If the window has not begun, its full length. */
   readonly endsInMs: number;
 }
 
 export interface AdmissionRequest {
   readonly subject: string;
-  /** The maximum number of searches at a time, if there is a limit. */
+  /** The maximum number of searches that the subject may have in flight. Undefined if there is no limit. */
   readonly concurrent: number | undefined;
   readonly expectedMs: number;
-  /** If one of the windows of engine time is used up, the request is rejected. */
+  /** The request is rejected if the use of one of these windows has reached its quota. */
   readonly engineTime: readonly QuotaWindow[];
-  /** An admitted request raises the use of each window by `count`. */
+  /** If the request is admitted, the use of each of these windows rises by `count`. */
   readonly requests: readonly QuotaWindow[];
   readonly count: number;
 }
 
 type AdmissionAnswer =
   | { readonly kind: "admitted"; readonly place: TakenPlace; readonly requests: readonly WindowUse[] }
-  /** The caller has as many searches in flight as its plan allows. */
+  /** The subject has as many searches in flight as its plan allows. */
   | { readonly kind: "busy"; readonly running: readonly RunningSearch[] }
   | { readonly kind: "exhausted"; readonly engineTime: readonly WindowUse[] }
   | { readonly kind: "full"; readonly requests: readonly WindowUse[] };
@@ -185,22 +202,28 @@ export interface RunningSearch {
   readonly elapsedMs: number;
 }
 
-/** A plan limits the number of places, and so the searches at a time. */
+/** An admitted search, which counts as in flight for its subject until `free` or `leave` is called. */
 export interface TakenPlace {
-  /** Frees the place. The request continues without it. */
+  /** Ends the search, so that the subject may start another search. The request continues. */
   free(): void;
-  /** Frees the place and counts engine time. If `givesBack`, returns the requests to windows that last. Call this once. */
+  /**
+   * Ends the search, and adds its engine time. If `givesBack` is true, subtracts the requests from windows that have not ended.
+   * Call this once.
+   */
   leave(engineMs: number, givesBack: boolean): void;
 }
 
-/** Counts in this process or for all nodes. A dead node's places become free within seconds. Rejects with StoreUnavailable. */
+/**
+ * Counts the use of limits, either in this process or for all nodes. If a node dies, its searches stop counting within seconds.
+ * Rejects with StoreUnavailable.
+ */
 export interface LimitStore {
   readonly available: boolean;
-  /** Admits a request or counts nothing. If the store's reply is lost, the request may count, and its place expires. */
+  /** Admits the request, or changes nothing. If the store's reply is lost, the request may count. */
   enter(request: AdmissionRequest): Promise<AdmissionAnswer>;
-  /** Resolves when the subject may hold fewer than `max` places. Another call may take the free place first. */
+  /** Resolves when the subject may have fewer than `max` searches in flight. Another request may be admitted first. */
   placeFree(subject: string, max: number, signal: AbortSignal): Promise<void>;
-  /** Resolves with the use of the window. */
+  /** Resolves with the new use of the window. */
   addRefusals(window: LimitWindow, count: number): Promise<WindowUse>;
   usesOf(windows: readonly LimitWindow[]): Promise<readonly WindowUse[]>;
 }

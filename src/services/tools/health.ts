@@ -13,20 +13,20 @@ import { echo } from "../../text/plain-text.ts";
 import { limitStreams } from "./limit-streams.ts";
 
 export interface HealthOptions {
-  /** The services with a status. All have the same, because they run in one server. */
+  /** The services that clients may check. They all have the same status, because they run in one server. */
   readonly services: readonly DescService[];
-  /** True if calls are answered. `/readyz` reports the same. */
+  /** True if the server accepts calls. `GET /readyz` reports the same. */
   ready(): boolean;
   draining(): boolean;
-  /** Emits `change` after `ready` or `draining` has changed. */
+  /** Emits `change` after the result of `ready` or `draining` has changed. */
   readonly changes: EventEmitter<{ change: [] }>;
   readonly addressOf: (request: RequestContext) => string;
 }
 
-/** The limits on health streams. An open stream takes up to 60 kB, and clients open one for each channel. */
+/** The maximum numbers of open health streams. A stream takes up to 60 kB, and a client opens a stream for each channel. */
 const watcherLimits = { inAll: 1000, perAddress: 100 };
 
-/** Answers gRPC's health checks. The empty service name stands for the whole server. */
+/** The gRPC health service. An empty service name in a request stands for the whole server. */
 export function createHealth(options: HealthOptions): Implementation<typeof Health> {
   const { services, ready, draining, changes, addressOf } = options;
   const names = ["", ...services.map(({ typeName }) => typeName)];
@@ -42,14 +42,14 @@ export function createHealth(options: HealthOptions): Implementation<typeof Heal
       const current = isKnown ? status() : Status.SERVICE_UNKNOWN;
       if (current !== sent) {
         sent = current;
-        // A slow reader may have missed changes.
+        // Continue without waiting for a change: the status may have changed while the client was not reading.
         yield { status: current };
       } else if (draining()) {
-        // The health protocol lets a server end the stream. The client then calls another server.
+        // End the stream, which the health protocol allows. The client then connects to another server.
         return;
       } else {
         signal.throwIfAborted();
-        // `once` rejects if the client disconnects. The next iteration then throws the abort reason.
+        // Ignore the rejection: if the client disconnects, the next iteration throws the abort reason.
         await once(changes, "change", { signal }).catch(() => {});
       }
     }

@@ -10,12 +10,12 @@ interface StreamLimits {
 
 type Method<Q, A> = (request: Q, call: Call) => AsyncIterable<A>;
 
-/** Rejects further streams while a limit is reached. Health and reflection have no other limit. */
+/** Rejects a new stream with `overloaded` while too many streams are open. Rate limits do not apply to these methods. */
 export function limitStreams<Q, A>(
   { inAll, perAddress, addressOf }: StreamLimits,
   method: Method<Q, A>,
 ): Method<Q, A> {
-  /** The client address of each open stream. */
+  /** The client addresses, one for each open stream. */
   const open: string[] = [];
   return async function* (request, call) {
     const address = addressOf(call.request);

@@ -21,22 +21,24 @@ import { limitStreams } from "./limit-streams.ts";
 
 export interface ReflectionOptions {
   readonly services: readonly DescService[];
-  /** Further proto files to serve, such as those of error details. */
+  /** More proto files for clients, such as the file with error details. */
   readonly files: readonly DescFile[];
-  /** Aborted when the server stops. Reflection then waits for no further requests of a stream. */
+  /** Aborted when the server stops. Open reflection streams then end. */
   readonly stopping: AbortSignal;
   readonly addressOf: (request: RequestContext) => string;
-  /** The maximum duration of a stream, no matter how many requests it has. */
+  /** The maximum duration of a stream in milliseconds. */
   readonly lifeMs?: number;
 }
 
-/** The default duration of a stream: shorter than the time after which the server cuts off an unfinished request. */
+/** Shorter than the time after which the server closes a connection with an unfinished request. */
 const defaultLifeMs = 10_000;
 
-/** The limits on reflection streams. An answer has up to 90 kB, and stays in memory until its client reads it. */
+/**
+ * The maximum numbers of open reflection streams. A response has up to 90 kB, and stays in memory until the client has read it.
+ */
 const streamLimits = { inAll: 20, perAddress: 5 };
 
-/** gRPC's server reflection, for tools without proto files. Its two versions differ only in their names. */
+/** Creates gRPC server reflection for tools without proto files. The versions v1 and v1alpha differ only in their names. */
 export function createReflection(options: ReflectionOptions): readonly Implementation[] {
   const { services, stopping, addressOf, lifeMs = defaultLifeMs } = options;
   let answers: Answers | undefined;
@@ -45,7 +47,7 @@ export function createReflection(options: ReflectionOptions): readonly Implement
     requests: AsyncIterable<ServerReflectionRequest>,
     { signal }: Pick<Call, "signal">,
   ): AsyncGenerator<Response> {
-    // At the first request, because most servers never get one.
+    // Create the responses when the first request arrives, because most servers never get such a request.
     answers ??= createAnswers(services, options.files);
     const sent = new Set<DescFile>();
     const over = AbortSignal.any([signal, stopping, AbortSignal.timeout(lifeMs)]);
@@ -70,15 +72,15 @@ type MessageResponse = NonNullable<Response["messageResponse"]>;
 type Type = Registry extends Iterable<infer T> ? T : never;
 
 /**
- * Answers with serialized FileDescriptorProtos, which lack comments because generated code does.
- * @param sent the files that this stream has already sent; they are sent again only if the client names them
+ * Returns serialized FileDescriptorProtos. They contain no comments, because the generated code has none.
+ * @param sent the files that this stream has already sent; a file is sent again only if the client requests it by name
  */
 type Answers = (asked: ServerReflectionRequest["messageRequest"], sent: Set<DescFile>) => MessageResponse;
 
 function createAnswers(services: readonly DescService[], more: readonly DescFile[]): Answers {
   const files = filesOf([...services.map(({ file }) => file), ...more]);
   const types = createRegistry(...files);
-  /** The file that declares each type, field, oneof, method and enum value, by full name. */
+  /** Maps the full name of each type, field, oneof, method and enum value to the file that declares it. */
   const symbols = new Map([...types].flatMap((type) => namesIn(type).map((name) => [name, type.file])));
   const serialized = new Map(
     [...files].map((file) => [file, toBinary(FileDescriptorProtoSchema, file.proto)]),
@@ -129,7 +131,7 @@ function createAnswers(services: readonly DescService[], more: readonly DescFile
   };
 }
 
-/** Returns the files and their imports. Each file comes after its imports. */
+/** Returns the files and all files that they import. An imported file precedes the files that import it. */
 function filesOf(wanted: readonly DescFile[], found = new Set<DescFile>()): ReadonlySet<DescFile> {
   for (const file of wanted) {
     if (!found.has(file)) {
@@ -140,7 +142,7 @@ function filesOf(wanted: readonly DescFile[], found = new Set<DescFile>()): Read
   return found;
 }
 
-/** The full names of a type and its members. */
+/** Returns the full name of the type, and the full names of its members. */
 function namesIn(type: Type): readonly string[] {
   const { typeName } = type;
   switch (type.kind) {
@@ -149,7 +151,7 @@ function namesIn(type: Type): readonly string[] {
     case "service":
       return [typeName, ...type.methods.map(({ name }) => `${typeName}.${name}`)];
     case "enum": {
-      // Enum values are siblings of their enum, as in C++.
+      // Proto puts the names of enum values into the scope around the enum, as C++ does.
       const scope = typeName.slice(0, typeName.length - type.name.length);
       return [typeName, ...type.values.map(({ name }) => scope + name)];
     }
@@ -162,13 +164,13 @@ function errorAnswer(errorCode: Code, errorMessage: string): MessageResponse {
   return { case: "errorResponse", value: { errorCode, errorMessage } };
 }
 
-/** Reads a stream until the abort, even if the client sends nothing. */
+/** Yields messages until `signal` is aborted. Ends at the abort even if the client sends nothing. */
 async function* untilAborted<T>(messages: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const reader = messages[Symbol.asyncIterator]();
   let end = () => {};
   signal.addEventListener("abort", () => end());
   while (!signal.aborted) {
-    // `Promise.race` with one promise for all messages would keep memory for each message.
+    // Create a promise for each message: `Promise.race` with one long-lived promise would leak memory for each message.
     const next = await new Promise<IteratorResult<T>>((resolve, reject) => {
       end = () => resolve({ done: true, value: undefined });
       reader.next().then(resolve, reject);

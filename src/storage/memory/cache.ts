@@ -2,18 +2,21 @@ import { LRUCache } from "lru-cache";
 import type { AnswerCache } from "../ports.ts";
 
 interface MemoryCacheOptions {
-  /** The maximum size of all keys and values. 0: the cache keeps nothing. */
+  /** The maximum size of all keys and values together. If 0, nothing is cached. */
   readonly bytes: number;
 }
 
-/** The results of 2,800 searches took 6.5 bytes for each; evicted values stay a while, so the estimate is twice as high. */
+/**
+ * 2,800 search results took 6.5 bytes for each character of their JSON. The estimate is twice as high, because evicted values
+ * stay in memory until they are collected as garbage.
+ */
 const bytesPerCharacter = 14;
-/** Each entry takes these bytes in addition to its key and value. */
+/** The memory of an entry in addition to its key and value. */
 const entryBytes = 256;
-/** A value that would take a larger share of the cache is not kept. */
+/** A value that would fill more than this part of the cache is not cached. */
 const entryMaxShare = 1 / 16;
 
-/** Least recently used values are evicted first. */
+/** Evicts the least recently used values first. */
 export function createMemoryCache<T extends object>({ bytes }: MemoryCacheOptions): AnswerCache<T> {
   if (bytes === 0) {
     return { get: () => undefined, set() {} };

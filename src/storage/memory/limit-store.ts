@@ -5,11 +5,11 @@ import { createWindows } from "./windows.ts";
 export interface MemoryLimitStore extends LimitStore {
   /** Restores the windows of engine time that an earlier process has stored. */
   restore(): Promise<void>;
-  /** Stores the engine time used since the last call. If storing fails, the next call stores it. */
+  /** Stores the engine time that was used since the last successful call. */
   flush(): Promise<void>;
 }
 
-/** The usage store keeps engine time for longer than this process runs. */
+/** @param usage stores engine time, so that the limits survive a restart */
 export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
   const windows = createWindows();
   const places = createPlaces();
@@ -56,7 +56,7 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
           }
           const elapsedMs = performance.now() - takenAt;
           for (const [index, window] of givesBack ? requests.entries() : []) {
-            // Requests are given back only to the window that counted them, not to a later one.
+            // Return requests only to the window that counted them, not to a later window.
             if (elapsedMs < (after[index]?.endsInMs ?? 0)) {
               windows.add(window, -count);
             }
@@ -88,7 +88,7 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
       try {
         await usage?.add(written, Date.now());
       } catch (error) {
-        // The engine time of a window that has ended no longer counts.
+        // Drop the engine time of windows that have ended, because it does not count any more.
         written.filter(({ resetsAt }) => resetsAt > Date.now()).forEach(keep);
         throw error;
       }

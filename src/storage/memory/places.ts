@@ -1,13 +1,13 @@
 import { EventEmitter, once } from "node:events";
 import type { RunningSearch } from "../ports.ts";
 
-/** Counts the searches or long calls that each caller has in flight in this process. */
+/** Counts the searches or long calls that each caller has in flight. Counts only those of this process. */
 export function createPlaces() {
   const taken = new Map<string, Set<{ readonly at: number; readonly expectedMs: number }>>();
   const freed = new EventEmitter().setMaxListeners(0);
   const eventOf = (subject: string) => `free ${subject}`;
   return {
-    /** Takes a place until it is disposed of. */
+    /** Counts one more search in flight until the result is disposed of. */
     take(subject: string, expectedMs: number): Disposable {
       const place = { at: performance.now(), expectedMs };
       const places = taken.get(subject) ?? new Set();
@@ -31,7 +31,7 @@ export function createPlaces() {
         elapsedMs: now - at,
       }));
     },
-    /** Rejects with the abort reason of `signal`. */
+    /** Resolves when a search of the subject has ended. Rejects with the abort reason of `signal`. */
     async nextFree(subject: string, signal: AbortSignal): Promise<void> {
       await once(freed, eventOf(subject), { signal }).catch(() => signal.throwIfAborted());
     },

@@ -1,9 +1,9 @@
 import type { LimitWindow, WindowUse } from "../ports.ts";
 
-/** Ended windows are removed at this number of windows, and then at twice the number that the last removal left. */
+/** Windows that have ended are removed when there are this many windows, and later each time that their number has doubled. */
 const sweptMin = 1000;
 
-/** Each window begins with its first use. */
+/** A window begins with its first use. */
 export function createWindows() {
   const begun = new Map<string, { used: number; readonly endsAt: number }>();
   let sweptAt = sweptMin;
@@ -28,7 +28,7 @@ export function createWindows() {
     begun.set(name, { used, endsAt: now + endsInMs });
   }
 
-  /** A window that has not begun is unused, and lasts its whole length. */
+  /** If the window has not begun, returns 0 uses and the full length of the window. */
   function useOf(window: LimitWindow): WindowUse {
     const { used, endsAt } = running(nameOf(window)) ?? { used: 0, endsAt: Number.POSITIVE_INFINITY };
     return { used, endsInMs: Math.min(endsAt - clock(), window.windowMs) };
@@ -39,7 +39,7 @@ export function createWindows() {
       return begun.size;
     },
     of: useOf,
-    /** Returns the new use of the window. A negative count gives back, unless the window has ended. */
+    /** Returns the new use of the window. A negative count lowers the use; it has no effect if the window has ended. */
     add(window: LimitWindow, count: number): WindowUse {
       const known = running(nameOf(window));
       if (known) {
