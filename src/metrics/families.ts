@@ -1,12 +1,15 @@
 import { Counter, Gauge, Histogram, type OpenMetricsContentType, type Registry } from "prom-client";
 
-/** Buckets in seconds, from 1 ms, the least that a service like this takes, to a minute, the longest search. */
+/** Buckets in seconds. The fastest requests take 1 ms, and the longest searches take a minute. */
 const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Buckets in seconds, few because there are many operations, which take half a millisecond and time out after 100 or 500 ms. */
+/**
+ * Buckets in seconds. A Redis operation takes about 0.5 ms, and times out after 100 or 500 ms. There are few buckets, because
+ * there are many kinds of operations.
+ */
 const operationBuckets = [0.0005, 0.002, 0.01, 0.1];
 
-/** `docs/metrics.md` is generated from this. Every label has a short list of values, and none is a client's text. */
+/** `docs/metrics.md` is generated from these texts. The values of a label come from a short fixed list, never from clients. */
 export function createFamilies(registry: Registry<OpenMetricsContentType>) {
   const registers = [registry];
 
@@ -20,7 +23,7 @@ export function createFamilies(registry: Registry<OpenMetricsContentType>) {
     labelNames: readonly L[],
     buckets: readonly number[] = durationBuckets,
   ) {
-    // If exemplars are enabled, the library takes one object for each observation, with or without an exemplar.
+    // Enable exemplars for all histograms. prom-client then takes an object as the argument of `observe`.
     return new Histogram({ name, help, labelNames, buckets: [...buckets], registers, enableExemplars: true });
   }
 

@@ -1,40 +1,40 @@
 import type { Protocol } from "../request/context.ts";
 
-/** Counts events for metrics. Its methods are quick and never throw. */
+/** Counts events for metrics. The methods are fast and never throw. */
 export interface Meter {
-  /** Counts a request that was answered or rejected, or whose client has disconnected. */
+  /** Call this when a request was answered or rejected, or its client has disconnected. */
   call(call: EndedCall): void;
   search(search: EndedSearch): void;
-  /** `found` is the tier with the answer; undefined if there was none. */
+  /** Counts a search for a cached answer. `found` is undefined if the answer was not cached. */
   lookUp(found: CacheTier | undefined): void;
-  /** Counts an operation of Redis that ended, or that was not sent. */
+  /** Counts a Redis operation that has ended, or that was not sent because Redis is down. */
   redisOperation(operation: RedisOperation): void;
-  /** `seconds` is the time that the start took, if known. */
+  /** `seconds` is the duration of the start; undefined if it was not measured. */
   engineStarted(engine: MeteredEngine, seconds: number | undefined): void;
-  /** Counts an engine that ended or could not be started. The next search of its build starts another one. */
+  /** Counts an engine that has exited or could not be started. */
   engineLost(engine: MeteredEngine, reason: string): void;
 }
 
-/** The place of a cached answer: in this process, on its disk, or in the store that all nodes share. */
+/** Where a cached answer was found: in the memory of this process, in its file on disk, or in Redis. */
 export type CacheTier = "memory" | "store" | "shared";
 
 export interface EndedCall {
   readonly protocol: Protocol;
-  /** The name of the RPC; undefined if the request was rejected before it was a call. */
+  /** The name of the RPC. Undefined if the request was rejected before its method was known. */
   readonly method: string | undefined;
-  /** The result of the call: `ok`, `canceled`, or a code of the error catalog. */
+  /** `ok`, `canceled`, or a code of the error catalog. */
   readonly code: string;
-  /** The plan and limit that rejected the call, such as `keyless/minute`. */
+  /** The plan and the limit that has rejected the call, such as `keyless/minute`. */
   readonly limit?: string | undefined;
   readonly seconds: number;
-  /** The span of the call, written as a `traceparent` header. */
+  /** The trace and span of the call, as the value of a `traceparent` header. */
   readonly traceparent: string | undefined;
 }
 
 interface EndedSearch {
   readonly path: string;
   readonly queueMs: number;
-  /** The progress of the search: its depth in plies, its nodes, and its time in milliseconds by the engine's clock. */
+  /** The state of the search at its end: depth in plies, visited nodes, and milliseconds by the engine's clock. */
   readonly snapshot: {
     readonly depth: number;
     readonly counters: { readonly nodes: number; readonly timeMs: number };
@@ -50,8 +50,8 @@ export interface MeteredEngine {
 
 interface RedisOperation {
   readonly name: string;
-  /** The time until the answer or the timeout, in seconds. */
+  /** The time until Redis replied or the operation timed out. */
   readonly seconds: number;
-  /** `timeout`, `away` if there was no connection, or an error code of Redis; undefined if the operation succeeded. */
+  /** `timeout`, `away` if there was no connection, or an error code of Redis. Undefined if the operation succeeded. */
   readonly failure: string | undefined;
 }

@@ -4,19 +4,21 @@ import type { EndedCall, Meter, MeteredEngine } from "./meter.ts";
 
 export interface Metrics {
   readonly meter: Meter;
-  /** Sets the readers of the current state, which are called each time that metrics are printed. */
+  /** Sets the functions that `print` calls to read the current state of the service. */
   watch(readers: Readers): void;
-  /** Prints all metrics. The format `text` is the exposition format 0.0.4; `openmetrics` has exemplars, too. */
+  /** Prints all metrics. `text` is the Prometheus text format 0.0.4. `openmetrics` also contains exemplars. */
   print(format?: "text" | "openmetrics"): Promise<string>;
 }
 
-/** The functions that read the current state. They must be quick. */
+/** The functions must be fast, because each scrape calls all of them. */
 interface Readers {
   readonly queue?: () => QueueStatus;
   readonly engines?: () => readonly EngineStatus[];
-  /** Returns the number of callers for whom a search was started, and of callers that joined a search in flight. */
+  /**
+   * `started` counts the callers for whom a search was started. `joined` counts the callers that wait for a search in flight.
+   */
   readonly waiters?: () => { readonly started: number; readonly joined: number };
-  /** Returns the number of look-ups of API keys: `hits` were answered from memory, `misses` by the store. */
+  /** Counts look-ups of API keys. A hit was found in memory. A miss was looked up in the store. */
   readonly keys?: () => { readonly hits: number; readonly misses: number };
   readonly degraded?: () => Readonly<Record<string, boolean>>;
 }
@@ -25,10 +27,10 @@ interface QueueStatus {
   readonly slots: number;
   readonly running: number;
   readonly waiting: number;
-  /** The number of searches since the start that got a slot; `refused` is the number of searches that were rejected. */
+  /** The number of searches since the start that got a slot. `refused` counts the searches that were rejected. */
   readonly admitted: number;
   readonly refused: number;
-  /** The time until the next search of a new client is expected to begin, in milliseconds. */
+  /** The expected time in milliseconds that a new search waits in the queue. */
   readonly expectedWaitMs: number;
 }
 
@@ -36,7 +38,7 @@ interface EngineStatus {
   readonly build: MeteredEngine;
   readonly available: boolean;
   readonly states: readonly string[];
-  /** The memory of all engines of the build together. */
+  /** The total memory of all running engines of this build. */
   readonly memoryBytes: number;
 }
 
@@ -53,7 +55,8 @@ export function createMetrics(version: string): Metrics {
     async print(format = "text") {
       if (isFirstPrint) {
         isFirstPrint = false;
-        // Start sampling only now, because sampling the event loop wakes the process a hundred times a second.
+        // Collect these metrics only if somebody reads metrics: measuring the event loop wakes the process a hundred times a
+        // second.
         collectMetricsOfNode(registry);
       }
       readStatus(families, readers);
@@ -65,12 +68,13 @@ export function createMetrics(version: string): Metrics {
 
 function createRegistry() {
   const registry = new Registry<OpenMetricsContentType>();
-  // Always print OpenMetrics: when prom-client (15.1) does so, it renames counters for good.
+  // Always print OpenMetrics, and convert the text afterwards: printing OpenMetrics renames the counters permanently
+  // (prom-client 15.1).
   registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
   return { registry, families: createFamilies(registry) };
 }
 
-/** In the format 0.0.4, a counter is described under the name of its series, and exemplars do not exist. */
+/** Converts OpenMetrics to the text format 0.0.4, which has other names of counters, and no exemplars. */
 function textFromOpenMetrics(openMetrics: string): string {
   const counters = new Set([...openMetrics.matchAll(/^# TYPE (\S+) counter$/gm)].map(([, name]) => name));
   return openMetrics
@@ -79,7 +83,9 @@ function textFromOpenMetrics(openMetrics: string): string {
     .replace(/# EOF\n$/, "");
 }
 
-/** Leaves out totals of prom-client (15.1): they are gauges named like counters, which `promtool check metrics` rejects. */
+/**
+ * Removes three gauges of prom-client (15.1): their names end like those of counters, which `promtool check metrics` rejects.
+ */
 function collectMetricsOfNode(registry: Registry<OpenMetricsContentType>): void {
   collectDefaultMetrics({ register: registry });
   for (const what of ["resources", "handles", "requests"]) {
@@ -94,12 +100,12 @@ export interface DescribedFamily {
   readonly help: string;
 }
 
-/** All families, in the order in which they are printed. */
+/** Returns all metrics, in the order in which they are printed. */
 export function describeMetrics(): readonly DescribedFamily[] {
   const { registry } = createRegistry();
   collectMetricsOfNode(registry);
   return registry.getMetricsAsArray().map(({ name, help, ...rest }) => {
-    // The type declarations of prom-client (15.1) have no labels, and declare another type.
+    // Cast, because the type declarations of prom-client (15.1) lack the labels and have a wrong type.
     const { type, labelNames } = rest as unknown as { type: string; labelNames?: readonly string[] };
     return { name, type, help, labels: labelNames ?? [] };
   });
@@ -153,14 +159,14 @@ function createMeter(families: Families): Meter {
   };
 }
 
-/** Returns the trace of a request as an exemplar, if this service or the client keeps that trace. */
+/** Returns the trace and span of a request as an exemplar. Returns nothing if the trace is not recorded. */
 function exemplarOf({ traceparent }: EndedCall): { readonly exemplarLabels?: object } {
   const [, trace_id, span_id, flags] = traceparent?.split("-") ?? [];
   const isSampled = (Number.parseInt(flags ?? "0", 16) & 1) === 1;
   return isSampled ? { exemplarLabels: { trace_id, span_id } } : {};
 }
 
-/** Sets a counter to totals that are counted elsewhere, since the start. */
+/** Sets a counter to totals since the start that another module has counted. */
 function setTotals<L extends string>(family: Counter<L>, label: L, totals: Readonly<Record<string, number>>) {
   family.reset();
   for (const [value, total] of Object.entries(totals)) {

@@ -1,6 +1,9 @@
 export interface ValueFormat<T> {
-  /** The version is part of every key, so that old values are misses if the format, or the values for the same keys, change. */
+  /**
+   * Part of every key. Raise the version if the format changes, or if the values of the same keys change. Old values are then
+   * misses.
+   */
   readonly version: number;
-  /** Returns undefined if the JSON is not such a value. */
+  /** Returns undefined if the JSON is not a valid value. */
   read(json: unknown): T | undefined;
 }

@@ -26,13 +26,16 @@ interface TracingOptions {
   readonly settings: TracingSettings;
   readonly version: string;
   readonly log: Pick<Log, "info" | "warn">;
-  /** The exporter of spans; if undefined, OTLP with the settings of the environment. */
+  /** The default exports with OTLP, configured by OTEL_* environment variables. */
   readonly exporter?: SpanExporter;
-  /** The longest time that the end waits for spans that have not been sent, in milliseconds. */
+  /** The maximum time in milliseconds to send the last spans when the process stops. */
   readonly flushMaxMs?: number;
 }
 
-/** Only a process that wants traces loads this file. Disposing of the result sends the last spans, or gives up in a while. */
+/**
+ * Turns tracing on. Disposing of the result sends the last spans. Import this file only if tracing is on, because it loads the
+ * SDK.
+ */
 export function openTracing({
   settings,
   version,
@@ -59,14 +62,13 @@ export function openTracing({
     async [Symbol.asyncDispose]() {
       trace.disable();
       context.disable();
-      // Ignore the failure, because a failed export is already in the log.
+      // Ignore the failure, because `reporting` logs failed exports.
       const sent = provider.shutdown().catch(() => {});
       await Promise.race([sent, sleep(flushMaxMs, undefined, { ref: false })]);
     },
   };
 }
 
-/** Creates the context manager, which holds the active span of asynchronous code. */
 function createContexts(): ContextManager {
   const running = new AsyncLocalStorage<Context>();
   const contexts: ContextManager = {
@@ -89,7 +91,10 @@ function otlpExporter({ exportMaxMs }: TracingSettings): SpanExporter {
   return new OTLPTraceExporter(exportMaxMs === undefined ? {} : { timeoutMillis: exportMaxMs });
 }
 
-/** Logs once when spans cannot be sent, and once when they can again. Reports success, or the SDK would log every few spans. */
+/**
+ * Logs the first failure, and the first success after a failure. Reports success to the SDK, which would otherwise log each
+ * failed export.
+ */
 function reporting(exporter: SpanExporter, log: TracingOptions["log"]): SpanExporter {
   let failing = false;
   return {
@@ -111,7 +116,7 @@ function reporting(exporter: SpanExporter, log: TracingOptions["log"]): SpanExpo
   };
 }
 
-/** Returns the attributes that describe this process. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override and extend them. */
+/** Returns the attributes of this process. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override them. */
 function resourceOf(version: string) {
   const own = resourceFromAttributes({
     "service.name": "kibitz",

@@ -20,14 +20,14 @@ import {
 } from "../request/context.ts";
 import { activeSpan, beginSpan, failSpan, tracer } from "./spans.ts";
 
-/** The names of RPC systems in OpenTelemetry's conventions. Plain JSON and MCP count as HTTP. */
+/** The names from OpenTelemetry's conventions. Spans of plain JSON and MCP are HTTP spans, without such a name. */
 const rpcSystems: Partial<Record<Protocol, string>> = {
   grpc: "grpc",
   "grpc-web": "grpc",
   connect: "connectrpc",
 };
 
-/** The RPC codes that are the server's failures by OpenTelemetry's conventions for gRPC. */
+/** The RPC codes that mean a failure of the server, by OpenTelemetry's conventions for gRPC. */
 const failures: ReadonlySet<string> = new Set([
   "unknown",
   "deadline_exceeded",
@@ -39,11 +39,11 @@ const failures: ReadonlySet<string> = new Set([
 
 const verbs: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"]);
 
-/** Paths are given without their queries. */
+/** All paths are without the query. */
 export interface TracedPaths {
-  /** True for the path of a call, and for the path of MCP. No span has any other path, because it may be a client's text. */
+  /** True for the path of an API method or of MCP. Spans contain no other paths, because clients can invent them. */
   isCall(path: string): boolean;
-  /** True if requests to the path have no span, as for health probes. */
+  /** True if requests for this path get no span, such as health probes. */
   isLeftOut(path: string): boolean;
 }
 
@@ -72,7 +72,7 @@ export function createBeginSpan({ isCall, isLeftOut }: TracedPaths): BeginSpan {
   };
 }
 
-/** Reads the client's span from the W3C Trace Context headers. In gRPC they are metadata, which are headers, too. */
+/** Reads the client's trace and span from the W3C Trace Context headers, which gRPC sends as metadata. */
 function parentOf({ traceparent, tracestate }: Parameters<BeginSpan>[0]["headers"]): Context {
   const place = tracePlaceOf(traceparent);
   if (place === undefined) {
@@ -93,7 +93,7 @@ class ServerSpan implements RequestSpan {
   readonly span: Span;
   readonly #method: string;
   readonly #protocol: Protocol;
-  /** The path of a call; undefined for any other path. */
+  /** The path of an API method or of MCP. Undefined for all other paths. */
   readonly #path: string | undefined;
   #logged: TracedEnd | undefined;
   #isAnswered = false;
@@ -168,12 +168,15 @@ class ServerSpan implements RequestSpan {
   }
 }
 
-/** Returns the name of an RPC code in gRPC, which writes `canceled` as CANCELLED. */
+/** gRPC writes the code `canceled` as CANCELLED. */
 function grpcName(code: string | undefined): string | undefined {
   return code === "canceled" ? "CANCELLED" : code?.toUpperCase();
 }
 
-/** True if a log line is that of a call. The line of a request that was rejected before it was a call has the field `request`. */
+/**
+ * Returns false if the request was rejected before its method was known. The log line of such a request has the field
+ * `request`.
+ */
 function isCall({ fields }: TracedEnd): boolean {
   return fields.request === undefined;
 }
@@ -187,7 +190,7 @@ function rpcCodeOf(end: TracedEnd): string {
   return code ? errorKind(code).rpc : end.code;
 }
 
-/** OpenTelemetry's conventions have no names for these attributes. They contain no positions, keys or addresses. */
+/** These attributes have no names in OpenTelemetry's conventions. They contain no positions, keys or addresses. */
 function factsOf(end: TracedEnd): Attributes {
   const { code, fields } = end;
   return {
@@ -198,11 +201,11 @@ function factsOf(end: TracedEnd): Attributes {
   };
 }
 
-/** An MCP request may make several calls, each with a span of its own, which ends with the call's log line. */
+/** Ends the span of a call. An MCP request may make several calls, each with its own span. */
 export function traceCallEnd({ span: own, protocol }: RequestContext, end: TracedEnd): void {
   if (own && protocol === "mcp" && isCall(end)) {
     const active = activeSpan();
-    // A call that no middleware has seen, such as playing moves, has no span yet.
+    // Create the span now for calls without middleware, such as playing moves.
     const call =
       active === own.span ? beginSpan(String(end.fields.method), { startTime: end.startedAt }) : active;
     call?.setAttributes(factsOf(end));

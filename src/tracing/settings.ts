@@ -1,17 +1,17 @@
-/** The settings that Kibitz itself reads. The exporter reads others: address, headers, compression. */
+/** The OTEL_* variables that Kibitz reads. The exporter reads its own variables, such as headers and compression. */
 export interface TracingSettings {
   readonly sampler: SamplerName;
-  /** The share of the traces that `traceidratio` keeps, from 0 to 1. */
+  /** The fraction of traces that the sampler `traceidratio` records, between 0 and 1. */
   readonly ratio: number;
-  /** If undefined, the SDK's default. The delay is in milliseconds, and the sizes are numbers of spans. */
+  /** In milliseconds. Undefined means the default of the SDK, as for the two sizes, which are numbers of spans. */
   readonly scheduledDelayMillis: number | undefined;
   readonly maxQueueSize: number | undefined;
   readonly maxExportBatchSize: number | undefined;
-  /** The longest time that one export is tried, in milliseconds; undefined if a variable of the exporter sets it. */
+  /** The timeout of one export in milliseconds. Undefined if the exporter reads the timeout from the environment. */
   readonly exportMaxMs: number | undefined;
 }
 
-/** `warnings` are for the log: by the specification, an invalid variable must not prevent a start. */
+/** The warnings are logged. By the specification of OpenTelemetry, an invalid variable must not prevent the start. */
 type WantedTracing =
   | { readonly kind: "off"; readonly warnings: readonly string[] }
   | { readonly kind: "on"; readonly settings: TracingSettings; readonly warnings: readonly string[] };
@@ -27,15 +27,15 @@ const samplers = [
 
 type SamplerName = (typeof samplers)[number];
 
-/** Less than the exporter's default of ten seconds, because a stop waits for the last spans that long. */
+/** Shorter than the exporter's default of ten seconds, because a stop of the server waits for the last export. */
 const exportMaxMs = 3000;
 
 /**
- * Traces are on if the environment names an exporter or a collector's address, and OTEL_SDK_DISABLED is not set. By the
- * specification they would always be on, but most servers have no collector.
+ * Turns tracing on if the environment names an exporter or the URL of a collector, unless OTEL_SDK_DISABLED is `true`. The
+ * specification turns tracing on by default, but most servers have no collector.
  */
 export function tracingFrom(environment: Readonly<Record<string, string | undefined>>): WantedTracing {
-  // By the specification an empty variable counts as not set.
+  // Treat an empty variable as unset, as the specification requires.
   const read = (...names: readonly string[]) =>
     names.map((name) => environment[name]?.trim()).find(Boolean) || undefined;
   const exporter = read("OTEL_TRACES_EXPORTER")?.toLowerCase();

@@ -9,33 +9,33 @@ import {
 } from "@opentelemetry/api";
 import { KibitzError } from "../errors/errors.ts";
 
-/** Does nothing unless `open.ts` has registered the SDK. Do not keep the tracer, because tests register more than one SDK. */
+/** Returns a tracer that does nothing while tracing is off. Do not cache the tracer, because tests register several SDKs. */
 export function tracer(): Tracer {
   return trace.getTracer("kibitz");
 }
 
-/** Returns the span that the running code belongs to, if the span is recorded and has not ended. */
+/** Returns the span of the running request or task. Undefined if there is no span, or if the span has ended. */
 export function activeSpan(): Span | undefined {
   const span = trace.getActiveSpan();
   return span?.isRecording() ? span : undefined;
 }
 
-/** Undefined if there is no active span: work that goes on after its request was answered is in no trace. */
+/** Starts a span below the active span. Returns undefined if no span is active, as after the end of a request. */
 export function beginSpan(name: string, options?: SpanOptions): Span | undefined {
   return activeSpan() && tracer().startSpan(name, options);
 }
 
-/** Runs work with a span as the active span, or with no active span. */
+/** Runs `work` with the given span as its active span. */
 export function withSpan<T>(span: Span | undefined, work: () => T): T {
   return context.with(span ? trace.setSpan(ROOT_CONTEXT, span) : ROOT_CONTEXT, work);
 }
 
 interface WorkOptions extends SpanOptions {
-  /** If the work rejects with the reason of this signal, it was canceled and has not failed. */
+  /** If `work` rejects with the abort reason of this signal, the span is marked as canceled and not as failed. */
   readonly signal?: AbortSignal;
 }
 
-/** The new span is below the active span, and ends with the work. If no span is active, the work has none. */
+/** Runs `work` in a new span below the active span. Without an active span, runs `work` without a span. */
 export async function inSpan<T>(
   name: string,
   { signal, ...options }: WorkOptions,
@@ -59,7 +59,7 @@ export async function inSpan<T>(
   }
 }
 
-/** `word` is from a short list. It replaces the error message, which might quote the request. */
+/** `word` must come from a short fixed list. Error messages are not used, because they may quote the request. */
 export function failSpan(span: Span, word: string): void {
   span.setAttribute("error.type", word);
   span.setStatus({ code: SpanStatusCode.ERROR });
@@ -72,6 +72,6 @@ function wordFor(thrown: unknown): string {
   if (!(thrown instanceof Error)) {
     return "_OTHER";
   }
-  // An EngineFailure has a kind.
+  // Use the kind of an EngineFailure.
   return "kind" in thrown && typeof thrown.kind === "string" ? thrown.kind : thrown.constructor.name;
 }

@@ -23,11 +23,11 @@ import { connectRedis } from "./redis.ts";
 import type { Config } from "./settings.ts";
 
 export const accessTimes = {
-  /** The time between two writes of usage. A killed process loses the usage of this time. */
+  /** The interval between writes of usage. If the process is killed, the usage since the last write is lost. */
   flushMs: 3000,
-  /** The time for which a key is cached in memory. A key that another process has revoked still works for this time. */
+  /** The time for which a key is cached. If another process revokes a key, the key works until this time is over. */
   knownMs: defaultKnownMs,
-  /** The longest wait for another process's lock. */
+  /** The maximum time to wait while another process has locked the database. */
   busyMaxMs: defaultBusyMaxMs,
 } as const;
 
@@ -36,18 +36,20 @@ export type AccessTimes = { readonly [Time in keyof typeof accessTimes]: number 
 export interface OpenedStores {
   readonly stores: AccessOptions["stores"];
   readonly shared?: SharedAccess;
-  /** Checks whether a store that failed works again. Throws StoreUnavailable if it does not. */
+  /** Reads and writes to check whether the store works again. Throws StoreUnavailable if it does not. */
   probe?(): Promise<void>;
 }
 
 interface OpenAccessOptions {
-  /** The stores that nodes share; undefined for a node with a database of its own. */
+  /** The stores that all nodes share. If undefined, this node opens its own database. */
   readonly node?: OpenedStores | undefined;
-  /** Registers the database as a part that can be degraded. */
+  /** Reports if the database is unavailable. */
   readonly degraded?: Degraded | undefined;
 }
 
-/** The time before ended keys are first deleted, when a clock that was wrong at boot is right. */
+/**
+ * The time after the start before ended keys are first deleted. Until then, a clock that was wrong at boot is usually correct.
+ */
 const pruneAfterMs = 3_600_000;
 
 /** Disposing of the result writes the latest usage. Throws ConfigError if the plans or the data folder cannot be used. */
@@ -79,7 +81,7 @@ export async function openAccess(
     if (!(error instanceof StoreUnavailable)) {
       throw error;
     }
-    // Redis is unreachable: start this node anyway, and check the pepper later.
+    // Start this node although Redis is unreachable. The pepper is checked later.
     isPepperChecked = false;
   });
   const openedAt = performance.now();
@@ -99,12 +101,12 @@ export async function openAccess(
       await access.prune();
     }
   }
-  /** The run of `keepUp` in progress. There is one at a time, because each may wait for a lock. */
+  /** The running `keepUp`. Only one runs at a time, because each may wait for a lock. */
   let keeping: Promise<void> | undefined;
   const timer = setInterval(() => {
     keeping ??= keepUp()
       .catch((err: unknown) => {
-        // The store itself logs once that it is unavailable.
+        // Do not log this again, because the store has logged it.
         if (!(err instanceof StoreUnavailable)) {
           log.error({ err }, "usage could not be saved, or ended keys not be deleted");
         }
@@ -152,11 +154,11 @@ function openOwn(
 
 export interface OpenedKeys extends AsyncDisposable {
   readonly keys: KeyStore;
-  /** The place of the keys, as {@link placeOfKeys} describes it. */
+  /** The path of the database, or the URL of Redis without the password. */
   readonly place: string;
-  /** True if the database was created just now. */
+  /** True if the database did not exist before. */
   readonly isNew: boolean;
-  /** The clock that all nodes share, in milliseconds since 1970; undefined if this machine's clock is used. */
+  /** Returns milliseconds since 1970 by Redis's clock. Undefined if there is no Redis. */
   now(): number | undefined;
 }
 
@@ -177,7 +179,6 @@ export async function openKeys(config: Config): Promise<OpenedKeys> {
   return { keys, now: () => redis?.now(), place, isNew, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** The absolute path of the database, or the URL of Redis without its password. */
 function placeOfKeys({ redisUrl, redisPrefix, dataDir }: Config): string {
   if (redisUrl === undefined) {
     return databaseFile(dataDir);
@@ -220,7 +221,9 @@ function openData({ dataDir }: Config, options?: DatabaseOptions): Database {
   }
 }
 
-/** Trusted proxies connect for many clients and are not limited; in `open` mode nothing is limited. */
+/**
+ * Nothing is limited if the setting `access` is `open`. Trusted proxies are not limited, because they connect for many clients.
+ */
 export function connectionLimits(
   config: Config,
 ): Required<Pick<ListenerOptions, "callerOf" | "connectionsPerAddress">> {

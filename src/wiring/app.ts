@@ -40,7 +40,7 @@ import { openStore } from "./store.ts";
 
 const appTimes = {
   ...accessTimes,
-  /** The time that a stop waits for calls in flight before it cuts their searches short. */
+  /** The time in milliseconds that a stop waits for calls in flight before it ends their searches. */
   drainMs: 15_000,
 } as const;
 
@@ -50,26 +50,27 @@ type ServiceMetrics = Pick<Metrics, "meter" | "watch"> & Partial<Pick<MetricsSer
 
 export interface AppOptions extends Partial<AppTimes> {
   readonly metrics?: ServiceMetrics | undefined;
-  /** Notices if the thread is too busy to read calls, which are then rejected. It is closed with the app. */
+  /** Reports if the thread is too busy. Calls are then rejected. The app disposes of this object when it stops. */
   readonly lag?: EventLoopLag;
   readonly redis?: Partial<SharingTimes>;
   readonly heartbeatMs?: number | undefined;
 }
 
-/** The time for answers after the searches were cut short, in milliseconds. Some of them still wait for an engine. */
+/** The additional time in milliseconds in which calls must end after their searches were stopped. */
 const answerMaxMs = 5000;
 
 export interface App {
-  /** The address, such as `http://127.0.0.1:8080`. */
+  /** The URL of the server, such as `http://127.0.0.1:8080`. */
   readonly url: string;
-  /** The names of the degraded parts, such as `store`. */
+  /** The parts that are degraded, such as `store`. */
   degraded(): readonly string[];
-  /** Stops the server: accepts no new work, finishes calls in flight, and closes everything, even if a part fails. */
+  /** Rejects new calls, waits for calls in flight, and then closes everything. */
   stop(): Promise<void>;
 }
 
 /**
- * Listens at once, so that a port in use is reported at once. Answers when the engines are ready; closes if `opening` rejects.
+ * Listens at once, so that a port in use is reported at once. Rejects calls until the engines are ready.
+ * @param opening if this rejects, the server is closed
  * @throws ConfigError if a setting cannot be used
  */
 export async function startApp(
@@ -79,16 +80,18 @@ export async function startApp(
   { lag = createEventLoopLag(), metrics, redis: redisTimes, heartbeatMs, ...times }: AppOptions = {},
 ): Promise<App> {
   const { drainMs, ...storeTimes } = { ...appTimes, ...times };
-  /** Closed after the last answer, or if the start fails: the last part first, and all even if one throws. */
+  /**
+   * Everything to close after the last call or after a failed start, in reverse order. Closing continues if one part throws.
+   */
   const open = new AsyncDisposableStack();
   open.use(lag);
 
-  /** The keys and limits; undefined until the keys can be read. */
+  /** Undefined until the store of API keys is open. */
   let access: Access | undefined;
   let healthAndReflection: RequestHandler | undefined;
-  /** The protocols; set while calls are answered, from the time when the engines are ready until a stop begins. */
+  /** Defined only while calls are accepted: after the engines are ready, and before the server stops. */
   let protocols: Protocols | undefined;
-  /** Settles when everything is closed; undefined until a stop begins. */
+  /** Undefined until the server begins to stop. Resolves when everything is closed. */
   let stopped: Promise<void> | undefined;
 
   const meter = metrics?.meter;
@@ -96,8 +99,8 @@ export async function startApp(
   const addressOf = (request: RequestContext) => access?.addressOf(request) ?? request.address;
   const bodies = createBodyBudget({
     addressOf,
-    // In the other modes, a client has few batches and reviews in flight. A mebibyte of inflated JSON becomes up to 22 MB of
-    // objects.
+    // Limit request bodies only in this mode. In other modes, the plans limit how many large requests a client may send at a
+    // time. 1 MiB of inflated JSON becomes up to 22 MB of objects.
     ...(config.access === "open" && {
       maxBytes: 8 * 1024 * 1024,
       maxBytesPerAddress: Number.POSITIVE_INFINITY,
@@ -127,7 +130,7 @@ export async function startApp(
     ],
     isProbe,
     ...connections,
-    // A client may have as many calls in flight as its plan allows.
+    // Allow at least as many calls in flight as the largest plan.
     callsPerCaller: () =>
       Math.max(
         connections.connectionsPerAddress,
@@ -184,7 +187,7 @@ export async function startApp(
       protocols = undefined;
       engines.changes.off("change", follow);
       readiness.become("draining");
-      // Repeat this, because searches that have waited begin when others end.
+      // Repeat this, because a queued search starts whenever another search ends.
       let cutting: NodeJS.Timeout | undefined;
       const late = setTimeout(() => {
         engines.cutShort();
@@ -226,7 +229,7 @@ function wayOut({ code = "" }: NodeJS.ErrnoException): string {
   }
 }
 
-/** Returns the error for calls before the engines are ready or after a stop has begun. */
+/** Returns the error for calls before the engines are ready, or after the server has begun to stop. */
 function notServing(isStopping: boolean): KibitzError {
   return isStopping
     ? new KibitzError("shutting_down", "This server is stopping and accepts no new work.", {
@@ -249,7 +252,7 @@ function watchService(
     keys: access.lookUps,
     degraded: degraded.parts,
   });
-  // Count engines that are already running as started, without a duration.
+  // Count the engines that are already running as starts of unknown duration.
   for (const { build, states } of engines.status()) {
     for (const _ of states) {
       meter.engineStarted(build, undefined);

@@ -4,12 +4,12 @@ import { type Config, settings } from "./settings.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The error for settings that cannot be used. The message has a line for each, with its key and the way to correct it. */
+/** Settings that cannot be used. The message has a line for each setting, which says how to correct it. */
 export class ConfigError extends Error {}
 
 /**
- * `others` are errors in files that the settings name. They are reported after the errors in the settings.
- * @throws ConfigError that lists all invalid values and unknown `KIBITZ_*` names: a misspelled setting must not be ignored
+ * @param others errors that were found in files which the settings name
+ * @throws ConfigError that lists all invalid settings and all unknown `KIBITZ_*` variables, because these may be misspelled
  */
 export function loadConfig(environment: Environment, others: readonly string[] = []): Config {
   const known = new Set<string>(Object.values(settings).map(({ key }) => key));
@@ -29,7 +29,7 @@ export function loadConfig(environment: Environment, others: readonly string[] =
 
 function valueOfSetting(setting: Setting<unknown>, environment: Environment, complaints: string[]): unknown {
   const given = environment[setting.key];
-  // Treat an empty setting as unset, because env files and compose files have such lines.
+  // Treat an empty setting as unset, because env files and compose files often contain empty settings.
   if (!given || isKubernetesPort(setting.key, given)) {
     return setting.default();
   }
@@ -47,7 +47,10 @@ function wayOut(key: string, known: readonly string[]): string {
   return didYouMean(withoutPrefix(key), known.map(withoutPrefix), otherwise, (name) => `KIBITZ_${name}`);
 }
 
-/** Kubernetes sets SERVICE_* and PORT_* for a Service named kibitz; clients have API_KEY, tests CACHE, and `dev:page` URL. */
+/**
+ * Other programs use these variables: Kubernetes for a Service named `kibitz`, clients of the API, tests, and `npm run
+ * dev:page`.
+ */
 function isForOthers(key: string): boolean {
   return /^KIBITZ_(SERVICE_.*|PORT_.*|API_KEY|CACHE|URL)$/.test(key);
 }
@@ -56,7 +59,7 @@ function isKubernetesPort(key: string, value: string): boolean {
   return key === "KIBITZ_PORT" && value.startsWith("tcp://");
 }
 
-/** The settings, without the values of secrets. */
+/** Returns all settings. Secret values are replaced by the word `set`. */
 export function settingsForLog(config: Config): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries<Setting<unknown>>(settings).map(([name, { secret }]) => {

@@ -3,13 +3,13 @@ import type { StoreWatch } from "../storage/ports.ts";
 
 type SetDegraded = (isDegraded: boolean) => void;
 
-/** If a part is degraded, the service runs on with less than it is configured to have. */
+/** The parts of the service that can be degraded. The service then continues, but does less than it is configured to do. */
 export interface Degraded {
-  /** A part is not degraded at first. */
+  /** Registers a part, which is not degraded at first. Returns a function that changes its state. */
   part(name: string): SetDegraded;
-  /** All registered parts, each with true if it is degraded. */
+  /** Maps the name of each registered part to true if the part is degraded. */
   parts(): Readonly<Record<string, boolean>>;
-  /** The degraded parts, for `GET /readyz`. */
+  /** Returns the names of the degraded parts, which `GET /readyz` shows. */
   names(): readonly string[];
 }
 
@@ -27,17 +27,17 @@ export function createDegraded(): Degraded {
 
 interface StoreLogOptions {
   readonly name: string;
-  /** A sentence that describes how the service runs while the store cannot be used. */
+  /** A sentence for the log: how the service behaves while the store cannot be used. */
   readonly meanwhile: string;
   readonly setDegraded?: SetDegraded | undefined;
 }
 
-/** Logs once when the store cannot be read or written, however often that fails, and once when it works again. */
+/** Logs the first failure of a store, and the first success after a failure. */
 export function createStoreLog(
   log: Pick<Log, "info" | "warn">,
   { name, meanwhile, setDegraded = () => {} }: StoreLogOptions,
 ): StoreWatch {
-  /** The operations that fail. Reads and writes are separate, because a full disk can still be read. */
+  /** Reads and writes are separate entries, because a store on a full disk can still be read. */
   const failing = new Set<string>();
   return {
     failed(what, error) {

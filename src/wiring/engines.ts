@@ -8,13 +8,16 @@ import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 
 interface OpenEnginesOptions extends Pick<EnginesOptions, "asked"> {
-  /** A callback that runs when the sandbox is built, before any engine runs in it. */
+  /** Called when the sandbox was created, before an engine runs in it. */
   readonly onSandbox?: (sandbox: Sandbox) => void;
-  /** A callback that runs when the first engine loads. */
+  /** Called when the first engine begins to start. */
   readonly onStarted?: () => void;
 }
 
-/** This is not in `app.ts`: engines load their networks, which takes longest, while the server's modules are still read. */
+/**
+ * Starts the engines. This is a separate file, so that the engines can load their networks while Node still loads the other
+ * modules of the server.
+ */
 export async function openEngines(
   config: Config,
   log: Log,

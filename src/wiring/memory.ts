@@ -1,6 +1,6 @@
 import { totalmem } from "node:os";
 
-/** The container's limit for this process and its children, in bytes; undefined if not below the machine's memory. */
+/** Returns the memory limit of the container in bytes. Undefined if there is no limit below the memory of the machine. */
 export function memoryLimit(): number | undefined {
   const limit = process.constrainedMemory();
   return limit > 0 && limit < totalmem() ? limit : undefined;

@@ -5,7 +5,6 @@ import { createMetrics, type Metrics } from "../metrics/metrics.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 
-/** The default port of OpenTelemetry's exporters for Prometheus. */
 export const defaultMetricsPort = 9464;
 
 function isPortOfService(
@@ -17,8 +16,8 @@ function isPortOfService(
 }
 
 /**
- * If the default port cannot be used, there are no metrics, because the operator of a second server has not asked for any.
- * @throws ConfigError if a port that the settings name cannot be opened
+ * Returns undefined if the default port cannot be used, for example by a second server on this machine.
+ * @throws ConfigError if a port that the settings name cannot be used
  */
 export async function openMetrics(config: Config, log: Log): Promise<(Metrics & MetricsServer) | undefined> {
   const { metricsHost, metricsPort } = config;
@@ -29,7 +28,7 @@ export async function openMetrics(config: Config, log: Log): Promise<(Metrics & 
       throw new Error("it is the port of the service, KIBITZ_PORT");
     }
     const server = await openMetricsServer(metrics, { host: metricsHost, port });
-    // Do not log this as the field `url`, because programs read that field for the address of the service.
+    // Do not log this URL in the field `url`, because programs read the service's own URL from that field.
     log.info({}, `metrics are at ${server.url}`);
     return { ...metrics, ...server };
   } catch (thrown) {

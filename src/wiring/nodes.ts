@@ -16,12 +16,12 @@ import type { Service, ServiceOptions } from "./service.ts";
 import type { Config } from "./settings.ts";
 
 export interface NodeAmongOthers extends OpenedStores, AsyncDisposable {
-  /** The answers that all nodes share, and the claims on searches, by which one node searches for all. */
+  /** The answers that nodes share, and the claims with which one node searches for all nodes. */
   readonly answers: ServiceOptions["shared"];
   announce(service: Service, port: number): void;
 }
 
-/** Only a process whose settings name a Redis loads this file. */
+/** Connects this node to the other nodes. Import this file only if the settings name a Redis. */
 export function joinOthers(
   redis: Redis,
   { host, slots, redisAnswersMb }: Pick<Config, "host" | "slots" | "redisAnswersMb">,
@@ -55,13 +55,13 @@ export function joinOthers(
   };
 }
 
-/** Replaces an address that means all interfaces by the name of this machine, to which other machines can connect. */
+/** Replaces `0.0.0.0` and `::` by the name of this machine, so that other machines can connect to the URL. */
 function reachableHost(host: string): string {
   const named = ["0.0.0.0", "::"].includes(host) ? hostname() : host;
   return named.includes(":") ? `[${named}]` : named;
 }
 
-/** Logs once, as soon as Redis is up, if Redis may evict keys. */
+/** Logs once if Redis is configured to evict keys. */
 function reportPolicy(redis: Redis, log: Pick<Log, "info" | "warn">): Disposable {
   let isReported = false;
   const report = () => {
@@ -80,7 +80,7 @@ function reportPolicy(redis: Redis, log: Pick<Log, "info" | "warn">): Disposable
   return { [Symbol.dispose]: () => void redis.changes.off("change", report) };
 }
 
-/** Undefined if Redis evicts nothing. Eviction matters because API keys are stored nowhere else. */
+/** Returns a log message if Redis is configured to evict keys: an evicted API key would be lost. */
 export async function evictionBy(
   redis: Redis,
 ): Promise<{ readonly level: "info" | "warn"; readonly text: string } | undefined> {

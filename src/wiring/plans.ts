@@ -20,7 +20,7 @@ import type { Plain } from "../text/plain-text.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 
-/** @throws ConfigError if the file cannot be used */
+/** @throws ConfigError if the file cannot be read, or contains invalid plans */
 export function loadPlans({ plansFile }: Pick<Config, "plansFile">): readonly Plan[] {
   if (plansFile === undefined) {
     return builtInPlans;
@@ -36,7 +36,7 @@ export function loadPlans({ plansFile }: Pick<Config, "plansFile">): readonly Pl
   return reading.plans;
 }
 
-/** More bytes than any file of plans has. An endless file, such as a device, would fill the memory. */
+/** Larger than any file of plans. The limit protects the memory against endless files. */
 const plansMaxBytes = 1_000_000;
 
 function readText(file: string): string {
@@ -56,14 +56,14 @@ type PlansReading =
   | { readonly kind: "violations"; readonly violations: readonly PlansViolation[] };
 
 interface PlansViolation {
-  /** The JSON Pointer to the wrong value; empty for the whole file. */
+  /** A JSON Pointer to the wrong value. Empty if the whole file is wrong. */
   readonly pointer: string;
   readonly message: string;
 }
 
 /**
- * Reads `{"plans": [{"id": "free", "limits": {"depth_max": 25}}]}`: each plan in the form of `GET /price`. Values that it leaves
- * out come from the built-in plan of the same name, or from `free` if there is none.
+ * Reads JSON such as `{"plans": [{"id": "free", "limits": {"depth_max": 25}}]}`. A plan has the fields that `GET /price` shows.
+ * A missing field gets the value of the built-in plan with the same id, or otherwise of the plan `free`.
  */
 export function plansFromJson(text: string): PlansReading {
   let file: Plain;
@@ -96,7 +96,7 @@ export function plansFromJson(text: string): PlansReading {
     : { kind: "plans", plans: [...plans.values()] };
 }
 
-/** The JSON reader's messages are about the body of a request, so they are reworded for a file. */
+/** Rewords error messages about the body of a request as messages about a file. */
 function violationsOfFile({ violations, message: all }: KibitzError): readonly PlansViolation[] {
   const found = violations.length > 0 ? violations : [{ pointer: "", message: all }];
   return found.map(({ pointer, message }) => ({
@@ -105,7 +105,7 @@ function violationsOfFile({ violations, message: all }: KibitzError): readonly P
   }));
 }
 
-/** Adds a plan to `plans` and its id to `named`. */
+/** Adds the plan to `plans`, and its id to `named`. Returns the errors. */
 function readPlan(json: Plain, plans: Map<string, Plan>, named: Set<string>): readonly PlansViolation[] {
   const base = plans.get(String(json.id)) ?? freePlan;
   const whole = overlaid({ ...shownPlans([base])[0] }, json);
@@ -115,7 +115,7 @@ function readPlan(json: Plain, plans: Map<string, Plan>, named: Set<string>): re
   if (plan.id !== "" && named.has(plan.id)) {
     violations.push({ pointer: "/id", message: `The plan "${plan.id}" has been described already.` });
   }
-  // If both find an error in a value, keep that of the rule, because it is more exact.
+  // If two errors concern the same value, report only the error from `brokenRules`, because it is more exact.
   violations.push(
     ...unread.filter(({ pointer }) => !violations.some((violation) => violation.pointer === pointer)),
   );
@@ -135,7 +135,7 @@ function overlaid(base: Plain, json: Plain): Plain {
   return {
     ...base,
     ...json,
-    // Even if the plan has no id, it must not get the id of the base.
+    // Do not copy the id of the base, even if the plan has no id.
     id: json.id,
     limits: limits === undefined || isObject(limits) ? { ...(base.limits as Plain), ...limits } : limits,
   };
@@ -161,7 +161,7 @@ const name: Rule = {
 const list: Rule = { must: "must be a list", fits: Array.isArray };
 const object: Rule = { must: "must be an object", fits: isObject };
 
-/** The type makes sure that no unit is missing. */
+/** An object instead of a list, so that the compiler reports a missing unit. */
 const units: Readonly<Record<RatePolicy["unit"], true>> = {
   request: true,
   engine_ms: true,
@@ -174,7 +174,7 @@ const unit: Rule = {
 };
 
 const limitRules: Readonly<Record<string, Rule>> = {
-  // If this were less than the default depth, a request without a depth could never be answered.
+  // The minimum is the default depth. With a lower limit, a request without a depth would always be rejected.
   depth_max: integer(14, openPlan.limits.depthMax),
   nodes_max: integer(1, openPlan.limits.nodesMax),
   multipv_max: integer(1, openPlan.limits.multipvMax),
@@ -187,7 +187,7 @@ const limitRules: Readonly<Record<string, Rule>> = {
 const rateRules: Readonly<Record<string, Rule>> = {
   name,
   quota: integer(1, 1_000_000_000_000),
-  // The longest window has about 23 days.
+  // The maximum is about 23 days.
   window_s: integer(1, 2_000_000),
   unit,
 };
@@ -233,7 +233,7 @@ function isObject(json: unknown): json is Plain {
   return typeof json === "object" && json !== null && !Array.isArray(json);
 }
 
-/** Returns plans as `GET /price` shows them, made from the same message. */
+/** Returns the plans in the format of `GET /price`. */
 export function shownPlans(plans: readonly Plan[]): readonly object[] {
   const message = planMessage();
   const write = createPlainWriter(message);

@@ -33,10 +33,10 @@ import type { TracedPaths } from "../tracing/server-span.ts";
 import type { Service } from "./service.ts";
 import type { Config } from "./settings.ts";
 
-/** Each handler handles its own requests, and returns false for others. */
+/** A handler returns false if the request belongs to another protocol. */
 export interface Protocols {
   readonly json: RequestHandler;
-  /** Handles gRPC, gRPC-Web and Connect. */
+  /** Serves gRPC, gRPC-Web and Connect. */
   readonly rpc: RequestHandler;
   readonly mcp: RequestHandler;
 }
@@ -51,7 +51,7 @@ interface ProtocolsOptions {
   readonly log: Log;
 }
 
-/** Each protocol authenticates its requests, and reports errors in its own form. */
+/** Each protocol authenticates its requests, and reports errors in its own format. */
 export function createProtocols(service: Service, options: ProtocolsOptions): Protocols {
   const { rules, preflight, rulebook, beginWork, calls } = service;
   const { access, lag, bodies, config, heartbeatMs, writeLine, log } = options;
@@ -77,7 +77,7 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
     checkMessage: createMessageCheck(beginWork, access.limits),
     bodies,
   });
-  /** Rejects a call of an unknown method in the same way as Connect's handlers reject a bad call of a known method. */
+  /** Rejects a call of an unknown method in the same format as other Connect errors. */
   const rejectUnknown = async (req: NodeRequest, res: NodeResponse) => {
     const error = unknownMethod(req);
     try {
@@ -88,7 +88,7 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
     }
   };
 
-  // Allow a message as long as a review, which is the longest call of a tool.
+  // Allow the size of a review request, which is the largest request of a tool.
   const messageMaxBytes = readMaxBytesOf(GameService.method.reviewGame);
   const isProxy = createNetworkTest(config.trustProxy);
   const mcp = createMcpEndpoint({
@@ -96,7 +96,7 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
     rulebook,
     origins: config.corsOrigins ?? [],
     hosts: allowedHosts(config.host, config.allowedHosts),
-    // Ignore the header of a client that is no trusted proxy, because the client may have invented it.
+    // Trust this header only if a trusted proxy has sent the request, because clients can forge it.
     schemeOf: (req) =>
       req.headers["x-forwarded-proto"] === "https" && isProxy(contextOf(req).address) ? "https" : "http",
     admit: (req, kind) => admitCall(contextOf(req), outcomeOf(req), kind),
@@ -118,8 +118,8 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
 }
 
 /**
- * Health checks and reflection need no account: a monitor with a revoked key must still see that the server lives. They are not
- * counted, and are logged at the level `debug`, because load balancers send them every second.
+ * Serves health checks and reflection without authentication, so that a monitor with a revoked key still works. These calls are
+ * not counted. They are logged at `debug`, because load balancers send them every second.
  */
 export function createHealthAndReflection(
   state: Parameters<typeof createToolImplementations>[0],
@@ -141,12 +141,12 @@ export function refuse(error: KibitzError, req: NodeRequest, res: NodeResponse):
   return true;
 }
 
-/** Returns false for any request that is no call. */
+/** Rejects a gRPC or Connect call with an error of its protocol. Returns false for other requests. */
 export function refuseUnknown(req: NodeRequest, res: NodeResponse): boolean {
   return refuseCall(req, res, unknownMethod(req));
 }
 
-/** Rejects a request that is not a call if it has an invalid credential. Such requests need no credential. */
+/** Rejects a request with an invalid API key. A request without a key is allowed. */
 export async function checkCredential(access: Access, req: NodeRequest, res: NodeResponse): Promise<boolean> {
   try {
     await access.accountOf(contextOf(req));
@@ -163,21 +163,20 @@ export async function mcpTools(): Promise<
   return tools;
 }
 
-/** True for a path of a service that counts its calls. */
 function isApiPath(path: string): boolean {
   return apiServices.some(({ typeName }) => path.startsWith(`/${typeName}/`));
 }
 
-/** True for a path of a service, even if the service has no such method. */
+/** True if the path names a gRPC service of this server, even if the service has no such method. */
 export function isRpcPath(path: string): boolean {
-  // Look up only paths with a dot: the names of services have dots, and paths of plain JSON have none.
+  // Look up only paths with a dot. Names of services contain dots, and paths of the JSON API do not.
   return path.includes(".") && serviceNames.has(path.slice(1, path.lastIndexOf("/")));
 }
 
 const healthCheckPath = "/grpc.health.v1.Health/Check";
 const probePaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", healthCheckPath]);
 
-/** True for the probes of load balancers. They do not count as calls, and are answered however many calls are in flight. */
+/** True for health probes of load balancers, which are answered even if the client has too many calls in flight. */
 export function isProbe(path: string): boolean {
   return probePaths.has(path);
 }
@@ -188,7 +187,7 @@ const callPaths: ReadonlySet<string> = new Set([
   ...apiServices.flatMap(({ typeName, methods }) => methods.map(({ name }) => `/${typeName}/${name}`)),
 ]);
 
-/** Paths without spans: probes, health and reflection in every version, because load balancers send them every second. */
+/** Requests for these paths get no span, because load balancers send them every second. */
 const untraced = /^\/(healthz|readyz|grpc\.(health|reflection)\.[^/]+\/[^/]+)$/;
 
 export const tracedPaths: TracedPaths = {

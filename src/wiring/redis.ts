@@ -5,9 +5,8 @@ import { ConfigError } from "./config.ts";
 import type { Degraded } from "./degraded.ts";
 import type { Config } from "./settings.ts";
 
-/** Only tests set these times. */
 export interface SharingTimes extends RedisTimes {
-  /** The time between two announcements to other nodes. */
+  /** The interval between announcements of this node. */
   readonly announceMs: number;
 }
 
@@ -18,7 +17,8 @@ interface RedisWatched {
 }
 
 /**
- * Undefined, without loading the library, if the settings name no Redis. If Redis cannot be reached, logs that and retries.
+ * Returns undefined, and does not load the Redis library, if the settings name no Redis. If Redis is unreachable, logs this and
+ * retries in the background.
  * @throws ConfigError if a retry would not help
  */
 export async function connectRedis(

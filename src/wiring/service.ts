@@ -22,7 +22,7 @@ import { type BeginWork, createTimeSlicer } from "../thread/event-loop.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 
-/** The command line calls the service directly; the server offers protocols in front of it. */
+/** The service without network protocols. The server and the command line both use this object. */
 export interface Service {
   readonly analyzer: Analyzer;
   readonly scheduler: Scheduler;
@@ -30,17 +30,17 @@ export interface Service {
   readonly rules: Rules;
   readonly preflight: Preflight;
   readonly rulebook: Rulebook;
-  /** Divides long work into time slices, between which the thread does other work. */
+  /** Divides long tasks into time slices, so that the thread can do other work between them. */
   readonly beginWork: BeginWork;
-  /** All methods, behind their middleware. */
+  /** All methods of the API, including their middleware. */
   readonly calls: Calls;
 }
 
 export interface ServiceOptions {
-  /** The store of answers, which outlive the process. */
+  /** Stores answers across restarts. */
   readonly store?: AnswerStore<SearchResult> | undefined;
   readonly shared?: Omit<SharingOptions, "cache"> | undefined;
-  /** Writes the log lines of calls; by default as the settings say. */
+  /** Writes the log line of each call. By default, the settings decide how addresses are logged. */
   readonly writeLine?: CallLine;
   readonly meter?: Meter | undefined;
 }
@@ -92,7 +92,7 @@ export function createService(
   return { analyzer, scheduler, engines, rules, preflight, rulebook, beginWork, calls };
 }
 
-/** @throws ConfigError if the cache could fill the heap, which would end the process */
+/** @throws ConfigError if the cache would need more than half of the heap */
 function openCache({ cacheMb }: Config): AnswerCache<SearchResult> {
   const heapMb = Math.floor(getHeapStatistics().heap_size_limit / 1e6);
   if (cacheMb > heapMb / 2) {

@@ -2,10 +2,10 @@ import { isIP } from "node:net";
 
 interface Row<T> {
   readonly key: string;
-  /** The meaning, which `kibitz serve --help` shows. */
+  /** The description, which `kibitz serve --help` shows. */
   readonly about: string;
   readonly read: Reader<T>;
-  /** Neither messages nor the log show a secret value. */
+  /** If true, the value is never shown in messages or logs. */
   readonly secret?: true;
 }
 
@@ -13,7 +13,7 @@ export interface Setting<T> extends Row<T> {
   readonly default: () => T;
 }
 
-/** Undefined if the text is not a valid value. `must` describes valid values: "must be one of on, off". */
+/** Returns undefined if the value is invalid. `must` completes the error message, for example "must be one of on, off". */
 type Reader<T> = ((text: string) => T | undefined) & { readonly must: string };
 
 export const setting = <T>(row: Setting<T>) => row;
@@ -41,7 +41,7 @@ export const origins = reader(
       return [];
     }
     const all = listed(value);
-    // Reject `*` beside other origins: it admits every origin, so the others would only seem to be a limit.
+    // Reject `*` together with other origins, because `*` already allows every origin.
     const isUsable = (all.length === 1 && all[0] === "*") || (all.length > 0 && all.every(isOrigin));
     return isUsable ? all : undefined;
   },
@@ -98,13 +98,13 @@ function listed(value: string): string[] {
     .filter(Boolean);
 }
 
-/** The form of the header Origin: the scheme, the host in lower case, and the port unless it is the default port. */
+/** True for a valid value of the header `Origin`: scheme, host in lower case, and the port if it is not the default port. */
 function isOrigin(one: string): boolean {
   const url = URL.parse(one);
   return url !== null && url.host !== "" && one === `${url.protocol}//${url.host}`;
 }
 
-/** True if a text has the form of hosts in URLs: a name, an IPv4 address, or an IPv6 address in brackets. */
+/** True for a host as it is written in URLs: a name, an IPv4 address, or an IPv6 address in brackets. */
 function isHost(one: string): boolean {
   return URL.parse(`http://${one}/`)?.hostname === one;
 }

@@ -18,10 +18,10 @@ import {
 const addressForms = ["none", "truncated", "hashed", "full"] as const;
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
-/** The memory of one WebAssembly engine with the full network under load, with a reserve, in bytes. */
+/** The memory in bytes of one WebAssembly engine with the full network under load, plus a reserve. */
 const engineMemoryBytes = 600e6;
 
-/** All settings, in the order in which people are shown them. */
+/** All settings, in the order in which documents and `--help` list them. */
 export const settings = {
   host: setting({
     key: "KIBITZ_HOST",
@@ -223,6 +223,6 @@ export const settings = {
 export type Config = {
   readonly [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]["default"]>;
 } & {
-  /** The variable PATH, whose folders are searched for native engines. */
+  /** The environment variable PATH. Native engines are searched for in its folders. */
   readonly searchPath: string;
 };

@@ -4,20 +4,21 @@ import type { ValueFormat } from "../value-format.ts";
 import type { Redis } from "./connection.ts";
 
 interface RedisCacheOptions<T> {
-  /** The approximate size in Redis's memory, if answers have the average size. 0: the cache keeps nothing. */
+  /** The approximate memory of the cached answers in Redis. If 0, nothing is cached. */
   readonly bytes: number;
   readonly format: ValueFormat<T>;
 }
 
-/** One line at depth 14 takes 1100 bytes in Redis with its key and overhead, and answers with more lines take more. */
+/** A result with one line at depth 14 takes 1100 bytes in Redis, including its key and overhead. More lines take more. */
 const bytesPerAnswer = 1600;
-/** Longer texts are not kept. The text of ten lines at depth 30 is half as long. */
+/** A longer text is not cached. A result with ten lines at depth 30 is half as long. */
 const charactersMax = 32_768;
 const dayMs = 86_400_000;
 
 /**
- * The cache has a fixed number of places, like an engine's hash table, which bounds the memory without a list of answers. The
- * hash of a key selects its place, and a new answer replaces the old one. A place stores the hash, so another key is a miss.
+ * Stores answers in a fixed number of Redis keys, like the hash table of an engine, so that the memory is limited.
+ * - The hash of a cache key selects the Redis key. A new answer replaces the old answer.
+ * - The stored text begins with the hash, so that an answer to another cache key is a miss.
  */
 export function createRedisCache<T>(redis: Redis, { bytes, format }: RedisCacheOptions<T>): SharedAnswers<T> {
   const places = Math.floor(bytes / bytesPerAnswer);
@@ -48,7 +49,7 @@ export function createRedisCache<T>(redis: Redis, { bytes, format }: RedisCacheO
   };
 }
 
-/** Returns the name of a key or a search in Redis. Each version of the format has its own names. */
+/** Hashes a cache key or the key of a search. Another version of the format gives another hash. */
 export function nameOf(key: string, { version }: Pick<ValueFormat<unknown>, "version">): string {
   return hash("sha256", `${version}|${key}`, "hex").slice(0, 40);
 }

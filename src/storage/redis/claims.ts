@@ -10,20 +10,23 @@ const claimTimes = {
   /** A claim expires after this time if its node does not renew it. */
   leaseMs: 1200,
   renewMs: 400,
-  /** The interval at which a waiting node looks for the answer. */
+  /** The interval at which a node that waits for an answer polls Redis. */
   pollMs: 50,
 } as const;
 
-/** An answer is stored for this time for the nodes that wait for it. */
+/** The answer expires in Redis after this time. Nodes that wait for the answer poll much more often. */
 const answerMs = 10_000;
 
 interface RedisClaimsOptions<T> {
   readonly format: ValueFormat<T>;
-  /** Tests use shorter times. */
+  /** Shorter times for tests. */
   readonly times?: Partial<{ readonly [Time in keyof typeof claimTimes]: number }>;
 }
 
-/** Renews a claim, or ends it if the time is 0. Does nothing if another node has taken it. */
+/**
+ * Arguments: the id of the claim, and the new expiry in milliseconds; 0 ends the claim. Has no effect if another node holds the
+ * claim.
+ */
 const renewScript = redisScript(
   "renew_claim",
   `
@@ -33,9 +36,9 @@ end`,
 );
 
 /**
- * Names in Redis:
- * - `claim:<search>` is a text: the id of the claim. It expires if the node that holds the claim is killed or cut off.
- * - `found:<id>` is a text: the answer that was found under this claim, for the nodes that wait for it.
+ * Keys in Redis:
+ * - `claim:<search>`: the id of the claim. The key expires if the node that holds the claim is killed or unreachable.
+ * - `found:<id>`: the answer that the claim with this id has found, for the nodes that wait for it.
  */
 export function createRedisClaims<T>(
   redis: Redis,
@@ -43,7 +46,7 @@ export function createRedisClaims<T>(
 ): SearchClaims<T> {
   const { leaseMs, renewMs, pollMs } = { ...claimTimes, ...times };
 
-  /** A claim ends if `ms` is 0. If renewing fails, the claim expires. */
+  /** Ends the claim if `ms` is 0. Failures are ignored, because the claim then expires. */
   const renew = (key: string, id: string, ms: number) =>
     void redis.run(renewScript, [key], [id, ms]).catch(() => {});
 
@@ -53,7 +56,7 @@ export function createRedisClaims<T>(
       if (signal.aborted) {
         return undefined;
       }
-      // This call is not brief: if it fails, this node searches too, and a search takes longer than a normal timeout.
+      // Use the normal timeout here. If the call fails, this node runs the search, which takes longer than the timeout.
       const reply = await redis.ask("MGET", [key, `found:${id}`]).catch(() => []);
       const [holder, found] = listOf(reply);
       if (typeof found === "string") {
@@ -74,7 +77,8 @@ export function createRedisClaims<T>(
         redis.askBriefly("GET", [key]),
       ]);
       if (typeof holder !== "string") {
-        // Redis is down or slow. If it accepts the claim late, the claim expires.
+        // Redis is unavailable or slow, so this node runs the search. If Redis has stored the claim after all, the claim
+        // expires.
         return { kind: "held", publish() {}, [Symbol.dispose]() {} };
       }
       if (holder !== id) {

@@ -9,47 +9,50 @@ import { StoreUnavailable } from "../ports.ts";
 import { textsOf } from "./replies.ts";
 
 const redisTimes = {
-  /** The longest wait for a reply: less than the promised half second, because timers may fire late. */
+  /** The timeout of a command. It is shorter than the promised half second, because timers may fire late. */
   operationMaxMs: 450,
-  /** The longest wait for a connection, and then for the replies about the password and the database. */
+  /** The timeout of a connection attempt. The replies about the password and database have the same timeout again. */
   connectMaxMs: 1000,
-  /** The reply to a brief call only saves time, so waiting for a slow Redis must not cost more time than that. */
+  /** The timeout of commands that only save time, such as cache reads. Waiting longer would cost more time than they save. */
   briefMaxMs: 100,
-  /** The pause of brief calls after one has failed: a slow Redis delays only one of them in this time. */
+  /** After such a command has failed, no other is sent for this time, so that a slow Redis delays only one of them. */
   briefRestMs: 1000,
   heartbeatMs: 1000,
-  /** The pause between attempts to connect doubles each time. */
+  /** The pause before the second attempt to connect. The pause doubles with each attempt. */
   retryMinMs: 50,
   retryMaxMs: 500,
 } as const;
 
-/** Tests use shorter timeouts and intervals. */
+/** The timeouts and intervals, which tests shorten. */
 export type RedisTimes = { readonly [Time in keyof typeof redisTimes]: number };
 
 interface RedisOptions {
-  /** The URL of the server: `redis://user:password@host:6379/0`, or `rediss://` for TLS. */
+  /** For example `redis://user:password@host:6379/0`, or `rediss://` for TLS. */
   readonly url: string;
   readonly prefix: string;
   readonly times?: Partial<RedisTimes>;
   readonly meter?: Pick<Meter, "redisOperation"> | undefined;
 }
 
-/** The reason `why` is for the operator, usually in the words of Redis. */
+/** The text `why` explains the state to the operator, usually with the error message of Redis. */
 type RedisHealth =
   | { readonly kind: "up" }
-  /** Redis answers but rejects writes, because it is full or read-only, cannot save, or its user lacks a right. */
+  /**
+   * Redis can be read but rejects writes. Reasons: out of memory, read-only, cannot save to disk, or missing rights of the
+   * user.
+   */
   | { readonly kind: "unwritable"; readonly why: string }
   | { readonly kind: "down"; readonly why: string };
 
 interface RedisChanges {
-  /** The health, or the reason for it, has changed. */
+  /** The state has changed, or the reason for the state. */
   change: [];
-  /** Redis rejected one command, and works otherwise. Emitted once for each reason. */
+  /** Redis has rejected one command, but executes other commands. Emitted once for each error message. */
   refused: [why: string];
 }
 
 export interface RedisScript {
-  /** The name in metrics and traces, such as `find_key_by_hash`. */
+  /** The name of the script in metrics and traces, such as `find_key_by_hash`. */
   readonly name: string;
   readonly source: string;
   readonly sha1: string;
@@ -60,30 +63,33 @@ export function redisScript(name: string, source: string): RedisScript {
 }
 
 /**
- * One connection to a Redis or Valkey that several nodes share. No call waits longer than `operationMaxMs`, and none is queued:
- * while Redis is down, every call fails at once. If a reply is lost, Redis may still have run the command.
+ * A connection to a Redis or Valkey server that several nodes share.
+ * - A call waits for at most `operationMaxMs`. Calls are never queued: while Redis is down, they fail at once.
+ * - If a reply is lost, Redis may still have executed the command.
  */
 export interface Redis extends Disposable {
   readonly health: RedisHealth;
   readonly changes: EventEmitter<RedisChanges>;
-  /** Returns milliseconds since 1970 by Redis's clock, which all nodes share; undefined until Redis has answered once. */
+  /** Returns milliseconds since 1970 by Redis's clock, which all nodes use. Undefined until Redis has replied once. */
   now(): number | undefined;
-  /** Returns the deadline of a call that is sent now, by Redis's clock; undefined until Redis has answered once. */
+  /**
+   * Returns the time, by Redis's clock, at which a call that is sent now will time out. Undefined until Redis has replied once.
+   */
   deadline(): number | undefined;
-  /** Sends one command. Keys come first, and get the prefix. Throws StoreUnavailable. */
+  /** Sends one command. The prefix is added to each key. Throws StoreUnavailable. */
   ask(command: string, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
-  /** Never rejects: resolves with undefined if Redis is down or slow, or was so a moment ago. Keeps the connection open. */
+  /** Like `ask`, with a short timeout. Resolves with undefined instead of rejecting, also for some time after a timeout. */
   askBriefly(command: string, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
-  /** Sends the source only if Redis does not know the script. Throws StoreUnavailable. */
+  /** Runs a script by its hash. Sends the source only if Redis does not know the script. Throws StoreUnavailable. */
   run(script: RedisScript, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
 }
 
-/** Redis cannot be used as configured, so waiting would not help. The message contains no secret. */
+/** The configuration of Redis is wrong, so a retry would not help. The message contains no secret. */
 export class RedisUnusable extends Error {}
 
-/** The call was not sent to Redis, or Redis did not reply or rejected it. */
+/** The command was not sent, or Redis rejected it or did not reply. */
 class RedisUnavailable extends StoreUnavailable {
-  /** For metrics: `away` if the call was not sent, `timeout`, `lost`, or an error code of Redis such as `oom`. */
+  /** The reason in metrics: `away` if the command was not sent, `timeout`, `lost`, or an error code of Redis such as `oom`. */
   readonly reason: string;
 
   constructor(why: string, reason: string) {
@@ -98,7 +104,7 @@ class Timeout extends Error {
   }
 }
 
-/** Error codes of Redis that concern all writes or all commands. Every other code concerns a single command. */
+/** Error codes of Redis that concern all writes (`unwritable`) or all commands (`down`). Other codes concern one command. */
 const refusals: Readonly<Record<string, "unwritable" | "down">> = {
   readonly: "unwritable",
   noreplicas: "unwritable",
@@ -109,14 +115,14 @@ const refusals: Readonly<Record<string, "unwritable" | "down">> = {
   busy: "down",
 };
 
-/** If Redis answers with these codes, another server may be the primary, to which the name in the URL may lead. */
+/** After these error codes, connect again: the host name in the URL may now point to another server, the new primary. */
 const movedPrimary: ReadonlySet<string | undefined> = new Set(["readonly", "noreplicas"]);
 
 const reportedMax = 20;
 
 type Client = ReturnType<typeof newClient>;
 
-/** If Redis cannot be reached, retries without end; the health has the reason. Throws RedisUnusable if a retry would not help. */
+/** Connects, and retries forever while Redis is unreachable. Throws RedisUnusable if a retry would not help. */
 export async function openRedis({ url, prefix, times, meter }: RedisOptions): Promise<Redis> {
   const allTimes = { ...redisTimes, ...times };
   const { operationMaxMs, connectMaxMs, briefMaxMs, briefRestMs, heartbeatMs } = allTimes;
@@ -126,13 +132,13 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
   let health: RedisHealth = { kind: "down", why: "it was not reached yet" };
   let reason: string | undefined;
   let client: Client | undefined;
-  /** Redis's clock less `performance.now()`. */
+  /** Redis's clock minus `performance.now()`, in milliseconds. Undefined until Redis has replied once. */
   let aheadMs: number | undefined;
   let briefRestsUntil = Number.NEGATIVE_INFINITY;
 
   function become(kind: RedisHealth["kind"], error?: unknown): void {
     const code = error === undefined ? undefined : codeOf(error);
-    // A lost connection first times out and is then refused. For the operator, this is one reason.
+    // Treat `timeout` and `lost` as the same reason: a broken connection first times out, and new connections are then refused.
     const newReason = code === "timeout" ? "lost" : code;
     const isNew = kind !== health.kind || newReason !== reason;
     health = kind === "up" ? { kind } : { kind, why: messageOf(error) };
@@ -143,7 +149,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     }
   }
 
-  /** Uses a new client, which resolves the host name again: `destroy()` does not end an old client's attempt to connect. */
+  /** Replaces the client by a new client, which looks up the host name again. */
   function connect(): void {
     const replaced = client;
     const fresh = newClient(url, allTimes);
@@ -168,7 +174,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
       probe();
     });
     fresh.connect().catch(() => {
-      // The `error` event has already reported this failure.
+      // Ignore the rejection, because the `error` event has already reported this failure.
     });
   }
 
@@ -185,7 +191,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     }
   }
 
-  /** Writes, because a Redis that is full or read-only still answers reads. Also reads the clock. */
+  /** Checks with a write, because a Redis that is full or read-only still replies to reads. Also reads Redis's clock. */
   function probe(): void {
     const probed = client;
     if (!probed?.isReady) {
@@ -204,12 +210,12 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
         }
       },
       () => {
-        // `noteFailure` has classified the failure.
+        // Ignore the failure, because `noteFailure` has already handled it.
       },
     );
   }
 
-  /** Counts, times and traces a call. Throws StoreUnavailable. */
+  /** Sends a command, and records its metrics and its span. Throws StoreUnavailable. */
   async function call<T>(operation: Operation, work: (ready: Client) => Promise<T>): Promise<T> {
     const { command, script, isProbe = false } = operation;
     const startedAt = performance.now();
@@ -221,7 +227,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
         script === undefined ? command : `${command} ${script}`,
         {
           kind: SpanKind.CLIENT,
-          // The other attributes of the conventions would reveal the positions of callers.
+          // Leave out other attributes of OpenTelemetry's conventions, because they would contain the positions of callers.
           attributes: {
             "db.system.name": "redis",
             "db.operation.name": command,
@@ -257,7 +263,10 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     }
   }
 
-  /** The client's `error` event reports a lost connection, so that changes nothing here. */
+  /**
+   * Updates the health after a failed command. A lost connection is ignored here, because the client's `error` event reports
+   * it.
+   */
   function noteFailure(error: unknown, hadFullTime: boolean, isProbe: boolean): void {
     const why = messageOf(error);
     const refused = refusals[codeOf(error)] ?? (isProbe ? "unwritable" : undefined);
@@ -299,7 +308,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
       try {
         return await askFor(command, keys, args, briefMaxMs);
       } catch {
-        // Either the connection has logged the reason, or Redis was slow.
+        // Ignore the error: it was logged, or Redis was only slow.
         briefRestsUntil = performance.now() + briefRestMs;
         return undefined;
       }
@@ -330,7 +339,6 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
 }
 
 interface Operation {
-  /** The command in capitals, such as `GET`. */
   readonly command: string;
   readonly script?: string;
   readonly maxMs?: number | undefined;
@@ -341,7 +349,7 @@ function newClient(url: string, { connectMaxMs, retryMinMs, retryMaxMs }: RedisT
   const { protocol, hostname } = new URL(url);
   const socket = {
     connectTimeout: connectMaxMs,
-    // With jitter, so that nodes that lost Redis together do not come back together.
+    // Add jitter, so that nodes that have lost Redis at the same time do not reconnect at the same time.
     reconnectStrategy: (retries: number) =>
       Math.min(retryMaxMs, retryMinMs * 2 ** retries) * (0.5 + Math.random() / 2),
   };
@@ -357,7 +365,7 @@ function newClient(url: string, { connectMaxMs, retryMinMs, retryMaxMs }: RedisT
   });
 }
 
-/** A reply that arrived while this process was busy still counts, because it is read before the immediate runs. */
+/** Rejects with a Timeout. `setImmediate` lets a reply win that arrived in time while the thread was busy. */
 async function bounded<T>(reply: Promise<T>, maxMs: number): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => setImmediate(() => reject(new Timeout(maxMs))), maxMs);
@@ -368,7 +376,7 @@ async function bounded<T>(reply: Promise<T>, maxMs: number): Promise<T> {
   }
 }
 
-/** Returns the first word of Redis's error in lower case, `timeout`, or `lost` if the connection failed. */
+/** Returns the error code of Redis in lower case, `timeout`, or `lost` for a broken connection. */
 function codeOf(error: unknown): string {
   if (error instanceof ErrorReply) {
     return (/^[A-Z]+/.exec(error.message)?.[0] ?? "ERR").toLowerCase();
@@ -378,11 +386,12 @@ function codeOf(error: unknown): string {
 
 function messageOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  // If all addresses of a name refuse, Node's error has only a code. The error of a script ends with a line of the script.
+  // Use the code if the message is empty: Node does so if all addresses of a host refuse. Remove the script line from errors of
+  // scripts.
   return (message || code || "the connection failed").replace(/ script: .*/, "").slice(0, 300);
 }
 
-/** True if waiting would not help: the URL, the rights or the certificate are wrong, or the server is not a primary. */
+/** True if a retry would not help: the URL, user rights or certificate are wrong, or the server is a replica or cluster. */
 function isUnusable(error: unknown): boolean {
   return error instanceof ErrorReply
     ? /^(WRONGPASS|NOAUTH|NOPERM|NOPROTO|READONLY|MOVED|CLUSTERDOWN|ERR (unknown command|.*DB index))/.test(

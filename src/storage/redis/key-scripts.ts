@@ -1,15 +1,15 @@
 import { redisScript } from "./connection.ts";
 
 /**
- * The names in Redis, after the prefix that a script gets as its first key. None expires: `prune` deletes ended API keys.
- * - `id:<id>` is a hash: the record of a key, its network, and its idempotency key (`wish`).
- * - `hash:<hash>` is a text: the id of the key with this hash.
- * - `all` is a sorted set: the ids of all keys by the time of creation.
- * - `of:<address>` and `near:<network>` are sorted sets: the ids of the keys issued there, by the time of creation.
- * - `wished:<address>` is a hash: the ids of keys by idempotency key.
- * - `revoked` is a sorted set: the ids of revoked keys by the time of revocation.
- * - `unused` is a sorted set: the ids of all self-service keys by the time of last use.
- * - `pepper` is a text: the check value of the pepper with which the keys were hashed.
+ * Keys in Redis, after the prefix in `KEYS[1]`. They never expire; `prune` deletes the API keys that have ended.
+ * - `id:<id>`: hash with the record of an API key, its network, and its idempotency key (`wish`)
+ * - `hash:<hash>`: id of the API key with this hash
+ * - `all`: sorted set of the ids of all API keys, by time of creation
+ * - `of:<address>` and `near:<network>`: sorted sets of the ids of API keys issued to this caller, by time of creation
+ * - `wished:<address>`: hash with the id of an API key for each idempotency key
+ * - `revoked`: sorted set of the ids of revoked API keys, by time of revocation
+ * - `unused`: sorted set of the ids of all self-service keys, by time of last use
+ * - `pepper`: check value of the pepper with which the API keys were hashed
  */
 const prelude = `
 local keys = KEYS[1]
@@ -58,10 +58,10 @@ local function forgetEnded(revokedBefore, unusedSince, max)
 end
 `;
 
-/** More than one ended key is deleted to make room for a new one, so that the next requests find room too. */
+/** The number of ended keys that are deleted at a time when the store is full. */
 const roomFor = 20;
 
-/** Argument: JSON with the record and the terms. Returns a kind of `Issued`, or `taken` if the id or hash exists. */
+/** Argument: JSON with the record and the terms. Returns a `kind` of `Issued`, or `taken` if the id or hash already exists. */
 export const createScript = redisScript(
   "create_key",
   `${prelude}
@@ -137,7 +137,7 @@ return {'created'}
 `,
 );
 
-/** Argument: a hash. Returns the record, or an empty list. */
+/** Argument: the hash. Returns the record, or an empty list if there is no such key. */
 export const findByHashScript = redisScript(
   "find_key_by_hash",
   `${prelude}
@@ -146,7 +146,7 @@ return id and record(id) or {}
 `,
 );
 
-/** Arguments: id, time. Returns 1 if there is such a key. */
+/** Arguments: id, time of revocation. Returns 1 if the key exists, and 0 otherwise. */
 export const revokeScript = redisScript(
   "revoke_key",
   `${prelude}
@@ -161,7 +161,7 @@ return 1
 `,
 );
 
-/** Arguments: an id and a time of last use for each key. */
+/** Arguments: for each key, its id and its time of last use. */
 export const touchScript = redisScript(
   "touch_keys",
   `${prelude}
@@ -177,7 +177,7 @@ return 1
 `,
 );
 
-/** Arguments: `revokedBefore`, `unusedSince`, the maximum number of keys. Returns the number of deleted keys. */
+/** Arguments: `revokedBefore`, `unusedSince`, maximum number of keys to delete. Returns the number of deleted keys. */
 export const pruneScript = redisScript(
   "prune_keys",
   `${prelude}
@@ -185,7 +185,10 @@ return forgetEnded(ARGV[1], ARGV[2], tonumber(ARGV[3]))
 `,
 );
 
-/** Argument: the check value. Keeps a stored value if valid keys were hashed with it. Returns the value that is then stored. */
+/**
+ * Argument: the check value of this server's pepper. Stores the value if no valid key was hashed with another pepper. Returns
+ * the stored value.
+ */
 export const pepperScript = redisScript(
   "keep_pepper",
   `local keys, value = KEYS[1], ARGV[1]

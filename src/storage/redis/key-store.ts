@@ -17,17 +17,17 @@ import {
 } from "./key-scripts.ts";
 import { listOf, textsOf } from "./replies.ts";
 
-/** The beginning of the name of every key in Redis, after the prefix. */
+/** The beginning of the names of all Redis keys of API keys. */
 const name = "keys:";
 
-/** A script for this many API keys occupies Redis for a millisecond. */
+/** The maximum number of API keys for one run of a script. A run blocks Redis for about a millisecond. */
 const atOnce = 250;
 
-/** API keys do not expire, so Redis must not evict them. */
+/** API keys do not expire. The operator must configure Redis so that it never evicts them. */
 export function createRedisKeyStore(redis: Redis): KeyStore {
   const isDown = () => redis.health.kind === "down";
 
-  /** Throws OutcomeUnknown if the connection was lost after the script was sent and before the reply. */
+  /** Throws OutcomeUnknown if the connection broke between sending the script and receiving the reply. */
   async function write(script: RedisScript, args: readonly (string | number)[]): Promise<unknown> {
     const wasDown = isDown();
     try {
@@ -121,7 +121,10 @@ function tooMany([of, oldest]: readonly unknown[], terms: IssueTerms | undefined
     : { kind: "too_many", of: "network", max: network?.max ?? 0, againAt };
 }
 
-/** The fields are an object in the reply of a command, and a list of names and values in that of a script; empty if no key. */
+/**
+ * Reads the reply of HGETALL, which is an object, or of a script, which is a list of names and values. Undefined if the reply
+ * is empty.
+ */
 function recordFrom(reply: unknown): KeyRecord | undefined {
   const texts = (Array.isArray(reply) ? reply : Object.entries(reply ?? {}).flat()).map(String);
   const fields = new Map(texts.flatMap((text, at) => (at % 2 === 0 ? [[text, texts[at + 1] ?? ""]] : [])));

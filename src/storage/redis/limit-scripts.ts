@@ -1,9 +1,9 @@
 import { redisScript } from "./connection.ts";
 
 /**
- * The names in Redis. All times are by Redis's clock.
- * - `window:<rate> <subject>` is a hash: the `used` part of a window. It expires when the window ends.
- * - `places:<subject>` is a sorted set: the searches in flight, by the time when their place expires.
+ * Keys in Redis. All times are by Redis's clock.
+ * - `window:<rate> <subject>`: hash with the field `used`, the use of the window. The key expires when the window ends.
+ * - `places:<subject>`: sorted set of the searches in flight. The score is the time when an entry expires.
  */
 const prelude = `
 local function clock()
@@ -37,10 +37,13 @@ end
 `;
 
 /**
- * Admits a request, or counts nothing. After its deadline, changes nothing, because its caller no longer waits.
- * Keys: the places of the subject, windows of engine time, windows of requests. Argument: {@link EnterArguments}. Returns `late`;
- * `busy` with the time and the places; `exhausted` with the uses of engine time; `full` with the uses of requests; or `admitted`
- * with the place and the uses of requests.
+ * Admits a request, or changes nothing. Keys: the searches in flight of the subject, windows of engine time, windows of
+ * requests. Argument: {@link EnterArguments}. Returns a list that begins with:
+ * - `late` if the time is after `latestMs`
+ * - `busy`, then the time and the searches in flight
+ * - `exhausted`, then the uses of the windows of engine time
+ * - `full`, then the uses of the windows of requests
+ * - `admitted`, then the entry of the search and the uses of the windows of requests
  */
 export const enterScript = redisScript(
   "enter",
@@ -88,11 +91,14 @@ return {'admitted', place, uses}
 );
 
 export interface EnterArguments {
-  /** The time after which the caller no longer waits for the reply; undefined until Redis's clock is known. */
+  /**
+   * After this time the server no longer waits for the reply, so the script does nothing. Undefined until Redis's clock is
+   * known.
+   */
   readonly latestMs: number | undefined;
-  /** Undefined if the request takes no place. */
+  /** The maximum number of searches in flight. Undefined if the request needs no search. */
   readonly concurrent: number | undefined;
-  /** The beginning of the place's name, which ends with the time at which it was taken and the expected time of the search. */
+  /** The beginning of the entry's name. The script appends the current time and the expected time of the search. */
   readonly name: string;
   readonly expectedMs: number;
   readonly heldMs: number;
@@ -101,7 +107,9 @@ export interface EnterArguments {
   readonly count: number;
 }
 
-/** Keys: the places of the subject, windows of engine time, windows of requests. Argument: {@link LeaveArguments}. */
+/**
+ * Keys: the searches in flight of the subject, windows of engine time, windows of requests. Argument: {@link LeaveArguments}.
+ */
 export const leaveScript = redisScript(
   "leave",
   `${prelude}
@@ -122,13 +130,16 @@ end
 export interface LeaveArguments {
   readonly place: string;
   readonly engineMs: number;
-  /** The length of each window of engine time, in milliseconds. */
+  /** The lengths of the windows of engine time, in milliseconds. */
   readonly engineTime: readonly number[];
-  /** The number of requests to give back. */
+  /** The number by which the use of each window of requests is lowered. */
   readonly count: number;
 }
 
-/** Keys: the sorted sets of places. Arguments: the milliseconds until the places expire, then one place for each key. */
+/**
+ * Renews entries of searches in flight. Keys: the sorted set of each entry. Arguments: milliseconds until the entries expire,
+ * then the entries.
+ */
 export const holdScript = redisScript(
   "hold",
   `${prelude}
@@ -140,7 +151,7 @@ end
 `,
 );
 
-/** Key: the window. Arguments: an amount and the length of the window. Returns the use of the window. */
+/** Key: the window. Arguments: the amount to add, the length of the window in milliseconds. Returns the use of the window. */
 export const addScript = redisScript("add", `${prelude} return add(KEYS[1], ARGV[1], tonumber(ARGV[2]))`);
 
 /** Keys: the windows. */

@@ -20,16 +20,16 @@ import {
 } from "./limit-scripts.ts";
 import { listOf, textsOf } from "./replies.ts";
 
-/** A place becomes free after this time if its node does not renew it. */
+/** The time after which a search stops counting as in flight if its node does not renew it. */
 const defaultHeldMs = 8000;
 
-/** A node renews a place this often before it would expire. */
+/** The number of renewals in the time after which a search stops counting. */
 const renewals = 4;
 
-/** A caller that waits for a place tries again at this interval. */
+/** The interval at which a waiting request tries again to be admitted. */
 const pollMs = 100;
 
-/** One script renews at most this number of places. */
+/** The maximum number of searches that one run of the script renews. */
 const heldAtOnce = 250;
 
 export interface LimitStoreOptions {
@@ -38,18 +38,21 @@ export interface LimitStoreOptions {
 
 interface RedisLimitStore extends LimitStore, AsyncDisposable {}
 
-/** Sends each change once: if the connection breaks, one request too many may count, or engine time may be lost. */
+/**
+ * Sends each change to Redis only once. If the connection breaks, a request may count although it failed, and engine time may
+ * be lost.
+ */
 export function createRedisLimitStore(
   redis: Redis,
   { heldMs = defaultHeldMs }: LimitStoreOptions = {},
 ): RedisLimitStore {
   const node = randomUUID();
   let entered = 0;
-  /** The places that this node holds, with their keys in Redis. */
+  /** The searches in flight of this node, by the name of their entry in Redis. The value is the Redis key of the entry. */
   const held = new Map<string, string>();
   let lastLeave: Promise<unknown> = Promise.resolve();
 
-  /** If renewing fails, the next call renews the places. */
+  /** Renews the entries of all searches in flight of this node. A failure is ignored, because the next call renews them. */
   function hold(): void {
     const all = redis.health.kind === "up" ? [...held] : [];
     for (let at = 0; at < all.length; at += heldAtOnce) {
@@ -59,7 +62,7 @@ export function createRedisLimitStore(
     }
   }
   const timer = setInterval(hold, heldMs / renewals).unref();
-  // Redis may have restarted without the places.
+  // Renew at once, because Redis may have restarted and lost the entries.
   redis.changes.on("change", hold);
 
   function placeOf(place: string, asked: AdmissionRequest, ends: readonly number[]): TakenPlace {
@@ -71,7 +74,7 @@ export function createRedisLimitStore(
     function leave(engineMs: number, givesBack: boolean): void {
       const engineTime = engineMs > 0 ? asked.engineTime : [];
       const now = performance.now();
-      // Requests are given back only to the window that counted them, not to a later one.
+      // Return requests only to the window that counted them, not to a later window.
       const back = givesBack ? asked.requests.filter((_, index) => now < (ends[index] ?? 0)) : [];
       const isFreed = held.delete(place);
       if (!isFreed && engineTime.length === 0 && back.length === 0) {
@@ -85,7 +88,7 @@ export function createRedisLimitStore(
       };
       const keys = [key, ...engineTime.map(windowOf), ...back.map(windowOf)];
       lastLeave = redis.run(leaveScript, keys, [JSON.stringify(args)]).catch(() => {
-        // The connection has logged the reason, and the place expires.
+        // Ignore the failure: the connection has logged it, and the entry expires.
       });
     }
     return { free: () => leave(0, false), leave };
@@ -131,7 +134,7 @@ export function createRedisLimitStore(
       }
     },
     async placeFree(_subject, _max, signal) {
-      // Poll, because a node that frees a place sends no message to other nodes.
+      // Poll, because a node does not notify other nodes when a search ends.
       await sleep(pollMs, undefined, { signal }).catch(() => signal.throwIfAborted());
     },
     async addRefusals(window, count) {

@@ -3,12 +3,11 @@ import { type Redis, redisScript } from "./connection.ts";
 import { textsOf } from "./replies.ts";
 
 export interface NodeReport {
-  /** The id is new after each start of the node. */
+  /** A new random id for each start of the node. */
   readonly id: string;
-  /** The address of the node, such as `http://node-1:8080`. */
   readonly address: string;
   readonly version: string;
-  /** The time since the node became ready. */
+  /** The time in milliseconds since the node became ready. */
   readonly upMs: number;
   readonly slots: number;
   readonly running: number;
@@ -17,22 +16,24 @@ export interface NodeReport {
 
 interface NodesOptions {
   readonly id: string;
-  /** If three announcements in a row fail, the node counts as gone. */
+  /**
+   * The interval between announcements in milliseconds. A node counts as gone after three of these intervals without an
+   * announcement.
+   */
   readonly everyMs: number;
 }
 
-/** Disposing of this object removes this node. */
+/** Disposing of this object removes this node from the list in Redis. */
 export interface Nodes extends AsyncDisposable {
-  /** The number of nodes when they were last counted, at least 1. */
+  /** The number of nodes, including this node, at the last announcement. At least 1. */
   readonly count: number;
   announce(report: () => Omit<NodeReport, "id">): void;
 }
 
-/** In this sorted set, a node's score is the time when it counts as gone, by Redis's clock. */
+/** A sorted set of node ids. The score is the time, by Redis's clock, after which the node counts as gone. */
 const listKey = "nodes";
 const keyOf = (id: string) => `node:${id}`;
 
-/** Returns the number of nodes. */
 const announceScript = redisScript(
   "announce_node",
   `
@@ -45,7 +46,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return redis.call('ZCARD', KEYS[1])`,
 );
 
-/** This node counts from its first announcement on, which is sent at once. */
+/** Adds this node to the list in Redis, and announces it until the result is disposed of. */
 export function joinNodes(redis: Redis, { id, everyMs }: NodesOptions): Nodes {
   let count = 1;
   let reportOf: (() => Omit<NodeReport, "id">) | undefined;
@@ -57,7 +58,7 @@ export function joinNodes(redis: Redis, { id, everyMs }: NodesOptions): Nodes {
       try {
         count = Number(await redis.run(announceScript, [listKey, keyOf(id)], [id, text, everyMs * 3]));
       } catch {
-        // The connection has logged the reason.
+        // Ignore the failure, because the connection has logged it.
       }
       await sleep(everyMs, undefined, { signal: left.signal }).catch(() => {});
     }
@@ -74,13 +75,13 @@ export function joinNodes(redis: Redis, { id, everyMs }: NodesOptions): Nodes {
     async [Symbol.asyncDispose]() {
       left.abort();
       await announcing;
-      // If this fails, the node expires after some seconds.
+      // Ignore a failure, because the entries of this node expire after some seconds.
       await Promise.allSettled([redis.ask("ZREM", [listKey], [id]), redis.ask("DEL", [keyOf(id)])]);
     },
   };
 }
 
-/** Returns the reports in the order of the nodes' addresses. Throws StoreUnavailable. */
+/** Returns the reports of all nodes, sorted by address. Throws StoreUnavailable. */
 export async function readNodes(redis: Redis): Promise<readonly NodeReport[]> {
   const ids = textsOf(await redis.ask("ZRANGE", [listKey], [0, -1]));
   const texts = ids.length === 0 ? [] : textsOf(await redis.ask("MGET", ids.map(keyOf)));

@@ -1,4 +1,4 @@
-/** Throws if the reply is not a list, because another program has written to the keys of the script. */
+/** Throws a TypeError if the reply is not a list. This happens if another program has changed the keys of Kibitz. */
 export function listOf(reply: unknown): readonly unknown[] {
   if (!Array.isArray(reply)) {
     throw new TypeError(`Redis has answered ${typeof reply} in the place of a list`);

@@ -7,36 +7,40 @@ import type { ValueFormat } from "../value-format.ts";
 import { inodeOf, isBusy, keepPrivate, makeFolder, transaction } from "./database.ts";
 
 export interface AnswerStoreOptions<T> {
-  /** The maximum size of the file. The write-ahead log beside it takes some megabytes more. */
+  /** The maximum size of the database file. The file of the write-ahead log takes some more megabytes. */
   readonly bytes: number;
   readonly format: ValueFormat<T>;
   readonly watch?: StoreWatch;
-  /** Values are written after this time at most. If the process is killed, the values of this time are lost. */
+  /**
+   * The maximum time in milliseconds until a value is written. If the process is killed, values that were not written are lost.
+   */
   readonly flushMs?: number;
-  /** The file is tried again after this time if it has failed, or if another process has locked it. */
+  /** The pause in milliseconds before the file is opened or written again after a failure. */
   readonly retryMs?: number;
 }
 
-/** The file is in the folder of the database of keys, but separate, because it may be deleted. */
+/** Answers have their own database file, in the same folder as the API keys, because this file may be deleted at any time. */
 export const answerFileName = "answers.db";
 
-/** A transaction of this many rows takes a millisecond. */
+/** A transaction with this number of rows takes about a millisecond. */
 const rowsAtOnce = 16;
-/** The pause between two transactions if more rows wait. */
+/** The pause between two transactions while more rows wait. */
 const pauseMs = 2;
-/** If the file cannot be written for long, further values are lost. */
+/** The maximum number of values that wait to be written. Further values are dropped. */
 const waitingMax = 2000;
 
 /**
- * A read takes some microseconds. Values are written in the background, and nothing waits for a lock. If the file is full, the
- * oldest rows are deleted. After any error other than a lock, the file is deleted and created anew.
+ * A read takes some microseconds. Writes run in the background.
+ * - No operation waits for a lock.
+ * - If the file is full, the oldest rows are deleted.
+ * - After any error except a lock, the file is deleted and created again.
  */
 export function openSqliteAnswerStore<T>(
   folder: string,
   { bytes, format, watch = unwatched, flushMs = 150, retryMs = 500 }: AnswerStoreOptions<T>,
 ): AnswerStore<T> {
   const path = join(folder, answerFileName);
-  /** Values that wait to be written, as text by key, oldest first. */
+  /** The values that were not written yet, as JSON by cache key. The oldest value is the first. */
   const waiting = new Map<string, string>();
   let file: AnswerFile | undefined;
   let ended = false;
@@ -46,7 +50,7 @@ export function openSqliteAnswerStore<T>(
   const valueFrom = (text: string | undefined) =>
     text === undefined ? undefined : format.read(JSON.parse(text));
 
-  /** Opens the file first if necessary. Returns undefined after a failure. */
+  /** Opens the file if it is not open. Returns undefined if the operation fails. */
   function use<R>(work: (file: AnswerFile) => R): R | undefined {
     try {
       file ??= openAnswerFile(folder, path, bytes);
@@ -64,12 +68,12 @@ export function openSqliteAnswerStore<T>(
   function deleteFile(): void {
     try {
       close();
-      // Delete the log first, because a new file must not find it.
+      // Delete the write-ahead log first: SQLite would apply an old log to a new database file.
       for (const part of ["-wal", "-shm", ""]) {
         rmSync(path + part, { force: true });
       }
     } catch {
-      // The next write tries to open the file again, and reports the reason if it fails.
+      // Ignore the failure: the next write opens the file again, and reports its own failure.
     }
   }
 
@@ -79,10 +83,10 @@ export function openSqliteAnswerStore<T>(
     database?.close();
   }
 
-  /** Writes some of the waiting values. Returns false after a failure. */
+  /** Writes some of the waiting values. Returns false if the write fails. */
   function writeSome(): boolean {
     if (file && inodeOf(path) !== file.inode) {
-      // SQLite would continue to write into the deleted file.
+      // Close the file, because it was deleted or replaced, and SQLite would still write into the deleted file.
       close();
     }
     const some = [...waiting.entries().take(rowsAtOnce)];
@@ -114,7 +118,7 @@ export function openSqliteAnswerStore<T>(
       if (young !== undefined) {
         return valueFrom(young);
       }
-      // Only writes try to open the file again.
+      // Do not open the file here, because only writes do.
       return file && use((opened) => valueFrom(opened.find(hashOf(key))));
     },
     set(key, value) {
@@ -125,7 +129,7 @@ export function openSqliteAnswerStore<T>(
     },
     [Symbol.dispose]() {
       while (waiting.size > 0 && writeSome()) {
-        // Continue until all values are written or a write fails.
+        // Repeat until all values are written, or a write fails.
       }
       clearTimeout(flushing);
       ended = true;
@@ -134,12 +138,12 @@ export function openSqliteAnswerStore<T>(
   };
 }
 
-/** The functions throw the errors of SQLite. */
+/** The functions throw SQLite's errors. */
 interface AnswerFile {
   readonly database: DatabaseSync;
   readonly inode: number | undefined;
   find(key: Uint8Array): string | undefined;
-  /** Adds or replaces rows, and deletes the oldest rows to make room. Either all changes take effect or none. */
+  /** Inserts or replaces rows in one transaction. If the file becomes too large, deletes the oldest rows. */
   write(rows: readonly (readonly [key: Uint8Array, text: string])[]): true;
 }
 
@@ -148,7 +152,7 @@ function openAnswerFile(folder: string, path: string, maxBytes: number): AnswerF
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
     keepPrivate(path);
-    // With NORMAL, a power cut loses the last answers but damages nothing.
+    // With NORMAL, a power failure loses the last answers, but does not damage the file.
     database.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
        CREATE TABLE IF NOT EXISTS answer (
@@ -179,7 +183,7 @@ function openAnswerFile(folder: string, path: string, maxBytes: number): AnswerF
             put.run(key, text);
           }
           while (isFull() && deleteOldest.run().changes !== 0) {
-            // Continue until there is room.
+            // Repeat until the file is small enough.
           }
           return true;
         }),

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreUnavailable, type StoreWatch, unwatched } from "../ports.ts";
 
-/** A released migration never changes: a change is a new migration. */
+/** Never change a migration that was released. Append a new migration instead. */
 const migrations: readonly string[] = [
   `CREATE TABLE api_key (
      id TEXT PRIMARY KEY,
@@ -24,7 +24,7 @@ const migrations: readonly string[] = [
      resets_at INTEGER NOT NULL,
      PRIMARY KEY (rate, subject)
    ) STRICT, WITHOUT ROWID;`,
-  // The number of self-service keys is limited, and old keys are deleted. The indices find these keys without reading all keys.
+  // Find the oldest key of an address or network, revoked keys and unused keys by index, without reading all keys.
   `ALTER TABLE api_key ADD COLUMN issued_within TEXT;
    ALTER TABLE api_key ADD COLUMN idempotency_key TEXT;
    CREATE INDEX api_key_issued_within ON api_key (issued_within, created_at) WHERE issued_within IS NOT NULL;
@@ -38,7 +38,7 @@ const migrations: readonly string[] = [
      BEGIN UPDATE issued_keys SET kept = kept + 1; END;
    CREATE TRIGGER api_key_forgotten AFTER DELETE ON api_key WHEN OLD.issued_to IS NOT NULL
      BEGIN UPDATE issued_keys SET kept = kept - 1; END;`,
-  // Keys that were hashed with another pepper than the server's do not work, and nothing else would show the reason.
+  // Detect that the server's pepper has changed: keys that were hashed with another pepper do not work.
   "CREATE TABLE pepper_check (value TEXT NOT NULL) STRICT;",
 ];
 
@@ -46,15 +46,15 @@ export function databaseFile(folder: string): string {
   return resolve(folder, "kibitz.db");
 }
 
-/** The default of the longest wait for another process's lock. */
+/** The default of the longest wait for another process's lock, in milliseconds. */
 export const defaultBusyMaxMs = 5000;
 
-/** The pause between attempts while the database is locked. SQLite's own wait would block the thread. */
+/** The pause between attempts while another process has locked the database. SQLite's own wait would block the thread. */
 const busyRetryMs = 10;
 
-/** The folder or its database cannot be used. The message has the reason. */
+/** The folder or its database cannot be used. The message contains the reason. */
 export class StoreUnusable extends Error {
-  /** True if a newer Kibitz has written the database, so that nothing is wrong with it. */
+  /** True if a newer Kibitz has migrated the database. The database itself is intact. */
   get isNewer(): boolean {
     return this.cause instanceof NewerDatabase;
   }
@@ -63,9 +63,8 @@ export class StoreUnusable extends Error {
 class NewerDatabase extends Error {}
 
 export interface DatabaseOptions {
-  /** Called after every read and write, with its result. */
   readonly watch?: StoreWatch;
-  /** The longest wait for another process's lock. */
+  /** The longest wait for another process's lock, in milliseconds. */
   readonly busyMaxMs?: number;
 }
 
@@ -77,11 +76,13 @@ export function openDatabase(folder: string, options?: DatabaseOptions): Databas
     accessSync(folder, constants.W_OK);
     const database = new Database(file, options);
     try {
-      // With write-ahead logging, readers never wait. FULL is necessary because a key that was shown must survive a power cut.
+      // Use a write-ahead log, so that reads do not wait for writes. Use FULL, because a key that was shown must survive a
+      // power failure.
       keepPrivate(file);
       database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
       migrate(database);
-      // During the start, SQLite itself waits for locks. Later `read` and `write` wait, and the thread serves other requests.
+      // Turn off SQLite's own wait for locks after the start, because it would block the thread. `read` and `write` wait
+      // instead.
       database.exec("PRAGMA busy_timeout = 0");
       return database;
     } catch (error) {
@@ -93,7 +94,7 @@ export function openDatabase(folder: string, options?: DatabaseOptions): Databas
   }
 }
 
-/** Run statements within `read` and `write`, which retry while another process has locked the database. */
+/** Run all statements within `read` or `write`, which retry while another process has locked the database. */
 export class Database extends DatabaseSync {
   readonly #watch: StoreWatch;
   readonly #busyMaxMs: number;
@@ -111,12 +112,12 @@ export class Database extends DatabaseSync {
     return this.#retried("read", work);
   }
 
-  /** Runs all statements or none. Throws StoreUnavailable. */
+  /** Runs all statements in one transaction. Throws StoreUnavailable. */
   write<T>(work: () => T): Promise<T> {
     return this.#retried("write", () => {
       const file = this.location();
       if (inodeOf(file) !== this.#inode) {
-        // SQLite would continue to write into the deleted file, and these writes would be lost when the process ends.
+        // Reject the write: SQLite would still write into the deleted file, and the data would be lost when the process ends.
         throw new StoreUnavailable(
           `${file} was deleted or replaced while it was in use: start the server again`,
         );
@@ -125,10 +126,10 @@ export class Database extends DatabaseSync {
     });
   }
 
-  /** Shows that the database has failed, or works again, even if nothing else reads or writes. Throws StoreUnavailable. */
+  /** Reads and writes, so that a failure is noticed even if there is no other request. Throws StoreUnavailable. */
   async probe(): Promise<void> {
     await this.read(() => this.prepare("SELECT 1 FROM api_key LIMIT 1").get());
-    // A newer Kibitz may have migrated the database in the meantime.
+    // Read the version again, because a newer Kibitz may have migrated the database.
     await this.write(() => this.exec(`PRAGMA user_version = ${versionOf(this)}`));
   }
 
@@ -155,7 +156,10 @@ export class Database extends DatabaseSync {
   }
 }
 
-/** Only the owner gets access. The recursive option of Node's mkdir (26.10) never returns if a parent is in `/proc`. */
+/**
+ * Creates the folder with access only for its owner. Does not use the recursive option of Node's mkdir, because it never
+ * returns (Node 26.10) if a parent is in `/proc`.
+ */
 export function makeFolder(folder: string): void {
   if (existsSync(folder)) {
     return;
@@ -164,28 +168,28 @@ export function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    // Another process may have created the folder in the meantime.
+    // Ignore that the folder exists: another process has just created it.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
       throw error;
     }
   }
 }
 
-/** Lets only the owner read a file. SQLite gives the files beside it the same mode. */
+/** Gives access to the file only to its owner. SQLite creates its other files with the same mode. */
 export function keepPrivate(file: string): void {
   try {
     chmodSync(file, 0o600);
   } catch {
-    // The file belongs to another user, who shares it with this one on purpose.
+    // Ignore the failure: the file belongs to another user, who has given access to it on purpose.
   }
 }
 
 function migrate(database: DatabaseSync): void {
-  // Write nothing if the version is current: the start then does not wait for a lock, or fail because the disk is full.
+  // Write nothing if the version is current. Otherwise the start would wait for locks, and fail if the disk is full.
   if (versionOf(database) === migrations.length) {
     return;
   }
-  // Two processes may start at once. The second one waits here, and then finds the migrations done.
+  // If two processes start at the same time, the second one waits here, and then finds the new version.
   transaction(database, () => {
     const version = versionOf(database);
     if (version > migrations.length) {
@@ -204,7 +208,7 @@ function versionOf(database: DatabaseSync): number {
   return Number(database.prepare("PRAGMA user_version").get()?.user_version);
 }
 
-/** Either all writes of a transaction take effect or none. */
+/** Runs the statements in one transaction. Rolls back if `run` throws. */
 export function transaction<T>(database: DatabaseSync, run: () => T): T {
   database.exec("BEGIN IMMEDIATE");
   try {
@@ -212,7 +216,7 @@ export function transaction<T>(database: DatabaseSync, run: () => T): T {
     database.exec("COMMIT");
     return result;
   } catch (error) {
-    // A full disk has already ended the transaction, and a second rollback would hide that error.
+    // Do not roll back twice: a full disk has already ended the transaction, and a second rollback would throw another error.
     if (database.isTransaction) {
       database.exec("ROLLBACK");
     }
@@ -220,12 +224,12 @@ export function transaction<T>(database: DatabaseSync, run: () => T): T {
   }
 }
 
-/** Returns the inode, by which a deleted or replaced file is noticed; undefined if there is no file. */
+/** Returns the inode of the file, or undefined if there is no file. Used to notice that a file was deleted or replaced. */
 export function inodeOf(file: string | null): number | undefined {
   return file === null ? undefined : statSync(file, { throwIfNoEntry: false })?.ino;
 }
 
-/** Returns SQLite's primary result code: https://www.sqlite.org/rescode.html */
+/** Returns SQLite's primary result code, or 0: https://www.sqlite.org/rescode.html */
 function resultCodeOf(error: unknown): number {
   return error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
 }
@@ -235,7 +239,10 @@ export function isBusy(error: unknown): boolean {
   return resultCodeOf(error) === 5;
 }
 
-/** SQLite's codes for busy, locked, no memory, read-only, disk error, corrupt, full, cannot open, lock protocol, no database. */
+/**
+ * SQLite's codes for: busy, locked, out of memory, read-only, I/O error, corrupt, disk full, cannot open, lock protocol, no
+ * database.
+ */
 const unavailable: ReadonlySet<number> = new Set([5, 6, 7, 8, 10, 11, 13, 14, 15, 26]);
 
 function isUnavailable(error: unknown): boolean {

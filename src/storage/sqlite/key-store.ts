@@ -1,7 +1,7 @@
 import type { EndedKeys, Issued, IssueTerms, KeyRecord, KeyStore } from "../ports.ts";
 import type { Database } from "./database.ts";
 
-/** The ended keys that are deleted together if there is no room for a new key. */
+/** The number of ended keys that are deleted at a time when the store is full. */
 const endedAtOnce = 20;
 
 export function createSqliteKeyStore(database: Database): KeyStore {
@@ -54,7 +54,7 @@ export function createSqliteKeyStore(database: Database): KeyStore {
       .reduce((sum, { rowid }) => sum + Number(forget.run(Number(rowid)).changes), 0);
   }
 
-  /** Returns undefined if the terms permit a new key. */
+  /** Renews a key with the same idempotency key, or checks the quotas. Returns undefined if a new key may be stored. */
   function settled({ hash, issuedTo, createdAt }: KeyRecord, terms: IssueTerms): Issued | undefined {
     const { quota, network, idempotencyKey } = terms;
     const within = { since: createdAt - quota.windowMs, until: createdAt + quota.windowMs };
@@ -119,13 +119,13 @@ export function createSqliteKeyStore(database: Database): KeyStore {
         }
       }),
     async prune(endedKeys, max) {
-      // If no key has ended, nothing is written.
+      // Do not write if there is nothing to delete.
       const some = await database.read(() => ended.get({ ...endedKeys, max: 1 }) !== undefined);
       return some ? database.write(() => forgetEnded(endedKeys, max)) : 0;
     },
     async keepPepperCheck(value) {
       const kept = () => String(pepperCheck.get()?.value);
-      // A start with the same pepper as the last one writes nothing, because its disk may be full.
+      // Do not write if the pepper is unchanged, because the disk may be full.
       return (await database.read(kept)) === value
         ? value
         : database.write(() => {
