@@ -1,6 +1,6 @@
 /**
- * Builds `dist/web/` in a temporary folder, so that no server reads half of it and two builds do not collide. Part of `npm run
- * build`; a server in a checkout also runs it if the page is missing or older than its sources.
+ * Builds the page. `npm run build` runs this, and so does a server in a checkout whose page is missing or outdated. The build
+ * writes into a temporary folder and then renames the folder to `dist/web/`, so that a server never reads an incomplete page.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
@@ -16,7 +16,7 @@ const place = join(dist, "web");
 const begun = new Date();
 // Run with low priority, because a server may run at the same time.
 setPriority(10);
-/** In milliseconds. An older temporary folder was left by a build that was killed: a build takes far less time. */
+/** A temporary folder that is older than this, in milliseconds, belongs to a build that was killed. */
 const leftAfterMs = 10 * 60_000;
 
 await mkdir(dist, { recursive: true });
@@ -29,9 +29,10 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.kill(process.pid, signal);
   });
 }
-// With any other value, as in tests, Vite and libraries would add checks for developers.
+// Set this explicitly: with another value, as in tests, Vite would build a development version.
 process.env.NODE_ENV = "production";
-// A folder can be renamed only within a file system. Made synchronously, so that the signal handler knows its name.
+// Create the folder in `dist/`, because a folder cannot be renamed to another file system. Do it synchronously, so that the
+// signal handler knows the name.
 folder = mkdtempSync(join(dist, ".web-"));
 try {
   await build({
@@ -44,7 +45,7 @@ try {
   }
   // Let every user read the folder, because the server may run as another user than the build.
   await chmod(folder, 0o755);
-  // A source that is saved during the build must be newer than the page.
+  // Set the time to the start of the build, so that a source that was saved during the build is newer than the page.
   await utimes(join(folder, "index.html"), begun, begun);
   await replace();
 } finally {
@@ -54,7 +55,7 @@ try {
 async function removeLeft(): Promise<void> {
   for (const name of await readdir(dist)) {
     const path = join(dist, name);
-    // Ignore a folder that another build removes at the same time.
+    // Ignore the folder if another build has removed it in the meantime.
     const mtimeMs = name.startsWith(".web-")
       ? await stat(path).then(
           (is) => is.mtimeMs,
@@ -90,7 +91,7 @@ async function replace(): Promise<void> {
       await rename(folder, place);
       return;
     } catch (error) {
-      // Try again: another build has just put its page there, which may be older than this one.
+      // Try again: another build has just put its page there. Its page may be older than this one.
       throwUnless(error, "ENOTEMPTY", "EEXIST");
     }
   }

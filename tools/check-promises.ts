@@ -1,10 +1,10 @@
 /**
- * Checks `docs/promises.md`: each promise must have a test that exists. With the results of test runs, each of these tests must
+ * Checks that each promise in `docs/promises.md` has a test that exists. If results of test runs are given, these tests must
  * also have passed.
  *
- *     node tools/check-promises.ts                           every test exists
- *     node tools/check-promises.ts results.jsonl             and all tests have passed, except the nightly ones
- *     node tools/check-promises.ts --nightly results.jsonl   and the nightly tests have passed
+ *     node tools/check-promises.ts                           checks that the tests exist
+ *     node tools/check-promises.ts results.jsonl             also checks that they have passed, except the nightly tests
+ *     node tools/check-promises.ts --nightly results.jsonl   also checks that the nightly tests have passed
  */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -13,7 +13,7 @@ import type { TestResult } from "../test/support/lane.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** A line for each promise without a test, and for each test that does not exist or has not passed in `results`. */
+/** Returns a message for each promise without a test, and for each test that does not exist or has not passed. */
 export function brokenPromises(page: string, results?: readonly TestResult[], nightly = false): string[] {
   return [...page.matchAll(/^\| (?!promise \|)(.+?) \| (.+) \|$/gm)].flatMap(([, promise, cell = ""]) => {
     const tests = [...cell.matchAll(/`([^`]+\.ts)`(?: \((nightly)\))?: (.+?)(?=<br>|$)/g)];
@@ -40,7 +40,9 @@ export function brokenPromises(page: string, results?: readonly TestResult[], ni
   });
 }
 
-/** Includes imports from `test/`, because the name of a test may be in a table or a contract. */
+/**
+ * Returns the source of the test, and of the files in `test/` that it imports, because these may contain the name of the test.
+ */
 function sourcesOf(file: string, found = new Set<string>()): string {
   if (!file.startsWith("test/") || found.has(file) || !existsSync(root + file)) {
     return "";

@@ -1,11 +1,11 @@
 /**
- * Lists the licences of the packages that are installed or in the page, and fails if one is not compatible with GPL-3.0-or-later.
- * Reads the page's sources, because the page contains packages that are not installed.
+ * Lists the licences of all packages that Kibitz installs or bundles into the page. Exits with 1 if a licence is not compatible
+ * with GPL-3.0-or-later.
  */
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** Compatible with the GPL, version 3 or later: https://www.gnu.org/licenses/license-list.html. */
+/** Licences that are compatible with version 3 of the GPL: https://www.gnu.org/licenses/license-list.html. */
 const compatible: ReadonlySet<string> = new Set([
   "0BSD",
   "Apache-2.0",
@@ -37,7 +37,7 @@ const rows = Object.entries(packages)
     license,
   }));
 
-/** Returns the packages that the page imports and all their dependencies, by their names in the lock file. */
+/** Returns the packages that the page imports, including their dependencies, as paths in the lock file. */
 function bundledPackages(): ReadonlySet<string> {
   const root = fileURLToPath(new URL("..", import.meta.url));
   const sources = globSync("web/src/**/*.{ts,tsx}", { cwd: root }).map((file) =>
@@ -49,7 +49,7 @@ function bundledPackages(): ReadonlySet<string> {
     ),
   );
   const found = new Set(named);
-  // The loop also visits the members that it adds.
+  // Iterating over a set also visits the members that are added during the loop.
   for (const path of found) {
     for (const name of Object.keys(packages[path]?.dependencies ?? {})) {
       found.add(`node_modules/${name}`);
@@ -58,7 +58,7 @@ function bundledPackages(): ReadonlySet<string> {
   return found;
 }
 
-/** True if an SPDX expression is compatible. It may be one licence, all of several, or one of several. */
+/** Accepts an SPDX expression, which may combine licences by `AND` or `OR`. */
 function isCompatible(license: string): boolean {
   const plain = license.replace(/^\(|\)$/g, "");
   return plain.includes(" OR ")

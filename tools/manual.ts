@@ -1,4 +1,4 @@
-/** Writes the manual, `dist/man/kibitz.1`, from the texts of `--help`. This is part of `npm run build`. */
+/** Writes the manual page `dist/man/kibitz.1` from the same texts as `--help`. `npm run build` runs this. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import manifest from "../package.json" with { type: "json" };
 import { helpOption } from "../src/cli/command.ts";
@@ -16,14 +16,14 @@ export async function manual(): Promise<string> {
         `.B ${escaped(`${short ? `-${short}, ` : ""}--${name}${value ? ` ${value}` : ""}`)}`,
         escaped(what),
       ]),
-      // The notes of serve are the settings, which have their own section.
+      // Leave out the notes of `serve`, because they list the settings, which have their own section.
       ...(usage === "serve" ? [] : notes.flatMap((note) => [".PP", escaped(note)])),
     ].join("\n"),
   );
   const settings = describeSettings().flatMap(({ key, about, default: value }) => [
     ".TP",
     `.B ${escaped(key)}`,
-    // Leave out defaults that depend on the machine: their texts explain them.
+    // Leave out a default that depends on the machine, because the description explains it.
     escaped(`${about}${value === "" || about.includes("by default") ? "" : ` (${value})`}`),
   ]);
   return `.TH KIBITZ 1 "" "kibitz ${manifest.version}" "User Commands"
@@ -43,7 +43,7 @@ ${settings.join("\n")}
 `;
 }
 
-/** Escapes the control characters of roff, and the hyphens, which roff would otherwise change. */
+/** Escapes control characters and hyphens, which roff would change. */
 function escaped(text: string): string {
   return text
     .replaceAll("\\", "\\e")

@@ -1,4 +1,4 @@
-/** Writes `docs/metrics.md` from the metrics of the service. This is part of `npm run generate`. */
+/** Writes `docs/metrics.md` from the definitions of the metrics. `npm run generate` runs this. */
 import { writeFileSync } from "node:fs";
 import { type DescribedFamily, describeMetrics } from "../src/metrics/metrics.ts";
 

@@ -1,9 +1,9 @@
 /**
- * Runs the steps that take long and guard what changes rarely. A failed step does not stop the others. Exits with 1 if a step
- * failed or, in CI, was not run. A run of all steps writes `docs/measured.md`, with output lines that begin with "measured: ".
+ * Runs long tests, one step after the other. A failed step does not stop the next one. Exits with 1 if a step has failed or, in
+ * CI, was not run. If all steps have run, writes `docs/measured.md`.
  *
- *     npm run test:nightly                 all steps
- *     npm run test:nightly -- fuzz image   only these steps
+ *     npm run test:nightly                 runs all steps
+ *     npm run test:nightly -- fuzz image   runs only these steps
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,9 +14,9 @@ import { describeRun, writeMeasured } from "../bench/measured.ts";
 import type { TestResult } from "../test/support/lane.ts";
 
 interface Step {
-  /** A shell command, run in the root of the checkout. */
+  /** A shell command, which runs in the root folder of the checkout. */
   readonly command: string;
-  /** The promise that the step guards, in a few words. */
+  /** A short description of the promise that the step tests. */
   readonly guards: string;
   readonly programs?: readonly string[];
   readonly asRoot?: true;
@@ -59,7 +59,7 @@ const steps: Readonly<Record<string, Step>> = {
     programs: ["podman", "runc", "mmdebstrap"],
     asRoot: true,
   },
-  // This step comes last, because it installs an engine that no other step expects, and removes it again.
+  // Run this step last, because it installs an engine temporarily, and other steps do not expect this engine.
   older: {
     command: "npm run test:older; code=$?; npm prune --no-save >/dev/null || code=1; exit $code",
     guards: "an older engine version beside the newest",
@@ -68,7 +68,7 @@ const steps: Readonly<Record<string, Step>> = {
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(root, "nightly");
-/** The longest time of a step, in milliseconds. No step takes half of it. */
+/** The timeout of a step in milliseconds. No step takes half of this time. */
 const stepMaxMs = 3 * 3_600_000;
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(steps);
@@ -114,14 +114,14 @@ function lackOf({ programs = [], asRoot }: Step): string | undefined {
   return lacks.length > 0 ? `not run: ${lacks.join("; ")}` : undefined;
 }
 
-/** Returns the figures that a step has printed, as items of a list below the step. */
+/** Returns the lines of the log that begin with `measured: `, as items of a Markdown list. */
 function measuredBy(name: string): readonly string[] {
   const log = join(folder, `${name}.log`);
   const lines = existsSync(log) ? readFileSync(log, "utf8").split("\n") : [];
   return lines.filter((line) => line.startsWith("measured: ")).map((line) => `  - ${line.slice(10)}`);
 }
 
-/** The result is a text that begins with `passed`, `failed` or `not run`. */
+/** Returns a text that begins with `passed`, `failed` or `not run`. */
 async function run(name: string, { command }: Step): Promise<string> {
   const log = join("nightly", `${name}.log`);
   const tests = join(folder, `${name}.jsonl`);
@@ -131,7 +131,7 @@ async function run(name: string, { command }: Step): Promise<string> {
   const output = openSync(join(root, log), "w");
   const child = spawn("bash", ["-c", command], {
     cwd: root,
-    // Start a process group, so that all its processes can be ended.
+    // Start a process group, so that all processes of the step can be killed together.
     detached: true,
     stdio: ["ignore", output, output],
     env: {
@@ -155,7 +155,7 @@ async function run(name: string, { command }: Step): Promise<string> {
     const reason = ending.aborted ? ending.reason.message : `exit code ${code}`;
     return [`failed: ${reason}`, seconds, ...counts, log, ...failed].join("; ");
   }
-  // If every test was skipped, the step proves nothing.
+  // Do not report the step as passed if all of its tests were skipped.
   return noneRan ? "not run: every test was skipped" : ["passed", seconds, ...counts].join("; ");
 }
 
@@ -163,11 +163,10 @@ function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   try {
     process.kill(-(pid ?? Number.NaN), signal);
   } catch {
-    // All processes of the group have ended.
+    // Ignore the error, because all processes of the group have exited.
   }
 }
 
-/** Counts the tests that a step has reported. A step without tests has reported none. */
 function countTests(path: string) {
   const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n").filter(Boolean) : [];
   const results = lines.map((line): TestResult => JSON.parse(line));

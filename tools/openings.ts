@@ -1,4 +1,7 @@
-/** Writes `gen/openings.json`, openings by position, from `third_party/chess-openings/`. Part of `npm run generate`. */
+/**
+ * Writes `gen/openings.json`, which names the opening of a position, from `third_party/chess-openings/`. `npm run generate`
+ * runs this.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { inOneGo } from "../src/chess/in-one-go.ts";
 import { gameFromPgn } from "../src/game/game.ts";

@@ -1,4 +1,4 @@
-/** Fails if another project owns this package's name on npm: our documents would install that project's code. */
+/** Exits with 1 if another project owns the npm package name `kibitz-chess`, because the documents tell users to install it. */
 import { spawnSync } from "node:child_process";
 import { styleText } from "node:util";
 import manifest from "../package.json" with { type: "json" };

@@ -1,9 +1,9 @@
 /**
- * Takes pictures of the page with real answers, in four sizes, light and dark, into `screenshots/`, and `docs/page.png`. Needs
- * Chromium.
+ * Takes screenshots of the page in four sizes, with light and dark colours. Writes them to `screenshots/` and `docs/page.png`.
+ * Needs Chromium.
  *
- *     npm run screenshots
- *     node tools/screenshots.ts --docs    only docs/page.png
+ *     npm run screenshots                 takes all screenshots
+ *     node tools/screenshots.ts --docs    writes only docs/page.png
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,12 +35,12 @@ const folder = join(root, "screenshots");
 mkdirSync(folder, { recursive: true });
 const dataDir = mkdtempSync(join(tmpdir(), "kibitz-screenshots-"));
 await buildPage();
-// Both servers have the limits of keyless callers, with another request rate.
+// Start two servers: one without a request rate, and one with one request per minute, which shows the error of the limit.
 const server = await startWith("unlimited", []);
 const limited = await startWith("limited", [{ name: "minute", quota: 1, window_s: 60, unit: "request" }]);
 const browser = await launchChromium();
 try {
-  // Times are hidden, so that the same page gives the same picture.
+  // Hide measured times, so that the screenshot changes only if the page changes.
   const shown = join(root, "docs/page.png");
   const visit: Scene = {
     ...analysisScene,
@@ -77,7 +77,7 @@ function startWith(name: string, rates: readonly object[]): Promise<Server> {
     KIBITZ_PLANS: plans,
     KIBITZ_DEFAULT_ENGINE: "stockfish-19",
     KIBITZ_DATA_DIR: folder,
-    // From the cache, the review of the next picture would not be seen running.
+    // Turn caches off, so that the next screenshot shows a running review again.
     KIBITZ_CACHE_MB: "0",
     KIBITZ_STORE_MB: "0",
   });

@@ -1,13 +1,12 @@
 /**
- * Updates the table of `docs/settings.md` from `src/wiring/settings.ts`, in `npm run update`. Keeps the text after the first
- * sentence, and the words for a default that depends on the machine, because they are written by hand.
+ * Updates the table in `docs/settings.md` from `src/wiring/settings.ts`. `npm run update` runs this. Two parts of the table are
+ * written by hand and stay: the sentences after the first sentence of a cell, and defaults that depend on the machine.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { describeSettings } from "../src/wiring/config.ts";
 
 const file = new URL("../docs/settings.md", import.meta.url);
 
-/** The settings whose defaults depend on the machine. */
 const ofTheMachine = ["KIBITZ_SLOTS", "KIBITZ_ENGINE_MEMORY_MB"];
 
 export function isFixed({

@@ -4,12 +4,12 @@ import { oldMessage, send } from "../test/protocols/mcp/messages.ts";
 import { compactJson } from "../test/support/compact-json.ts";
 import { withoutChance } from "../test/support/without-chance.ts";
 
-/** Answers that documents show. Tests compare them with those of a service, and `npm run update` writes them. */
+/** This file reads and updates the responses of the service that documents show. */
 const root = new URL("../", import.meta.url);
 export const documents = ["README.md", "docs/api.md", "docs/agents.md"] as const;
 export const examples = readdirSync(new URL("docs/examples/", root)).map((file) => `docs/examples/${file}`);
 
-/** Answers are without a native Stockfish, as on the machines of most readers, and not from a cache. */
+/** Settings for reproducible answers. Most readers have no native Stockfish, so no document shows one. */
 export const plainSettings = {
   KIBITZ_NATIVE_ENGINES: "none",
   KIBITZ_DEFAULT_ENGINE: "stockfish-19",
@@ -17,21 +17,21 @@ export const plainSettings = {
   KIBITZ_CACHE_MB: "0",
 } as const;
 
-/** The plans for the examples that are rejected with 429: they allow two requests a minute. */
+/** Allows two requests per minute, for examples of responses with status 429. */
 export const twoAMinute = [
   { id: "keyless", limits: { rates: [{ name: "minute", quota: 2, window_s: 60, unit: "request" }] } },
 ];
 
 export const textOf = (path: string) => readFileSync(new URL(path, root), "utf8");
 
-/** Matches a command with its answer below it, which may be folded. */
+/** Matches a curl command and the JSON response below it, which may be inside `<details>`. */
 export const shownJson = /```sh\n(curl [^`]+)```\n+(?:<details>.*\n+)?```json\n((?:.*\n)*?)```/g;
-/** Matches a command that uses jq to show one field of the answer. */
+/** Matches a curl command that selects one field of the response with jq. */
 export const shownField = /```sh\n(curl [^`]+) \| jq -r '\.(\w+) \/\/ \.detail'\n```\n+```text\n(.*)\n```/g;
-/** Matches a call of a tool by an agent, with the text that the agent reads. */
+/** Matches a tool call in the documentation for agents, and the response text below it. */
 const shownTool = /A call of `(\w+)` with `(\{.+\})`.*:\n\n```text\n([\s\S]+?)\n```/g;
 
-/** If only values such as ids and times differ, keeps the old answer. */
+/** Returns the document with new responses. Keeps a response if only ids, times and similar values have changed. */
 export async function documentWithAnswers(path: string, url: string): Promise<string> {
   const text = textOf(path);
   let renewed = text;
@@ -65,7 +65,7 @@ async function answerTo(command: string, url: string): Promise<Readonly<Record<s
   return (await answer.json()) as Record<string, unknown>;
 }
 
-/** Splits a curl command into its parts. The command may have only single quotes, and `\` at line ends. */
+/** Supports only single quotes, and a backslash at the end of a line. */
 export function partsOf(command: string) {
   const { pathname = "", search = "" } = new URL(
     `http://${/(localhost:8080\S*)/.exec(command)?.[1]?.replaceAll("'", "")}`,
@@ -80,18 +80,18 @@ export interface RecordedExample {
   readonly method: string;
   /** The method and path of the request, such as `GET /price?depth=20`. */
   readonly call: string;
-  /** Set if the caller sends a key. */
+  /** True if the request contains an API key. */
   readonly with_key?: true;
   readonly headers?: Readonly<Record<string, string>>;
   readonly request?: object;
-  /** The status of the answer. It is absent in a new example, like `answer`; `npm run update` adds both. */
+  /** The status of the response. A new example has neither status nor answer; `npm run update` adds them. */
   readonly status?: number;
   readonly answer?: unknown;
 }
 
 export const exampleIn = (path: string): RecordedExample => JSON.parse(textOf(path));
 
-/** If only values such as ids and times differ, keeps the old answer. */
+/** Returns the example with a new response. Keeps the response if only ids, times and similar values have changed. */
 export async function exampleWithAnswer(path: string, url: string): Promise<string> {
   const recorded = exampleIn(path);
   if (recorded.status === 429) {
@@ -124,7 +124,7 @@ async function newKey(url: string): Promise<string> {
   return key;
 }
 
-/** The time to wait depends on how long the first request took, so it is replaced before answers are compared. */
+/** Replaces the time to wait, which depends on the duration of earlier requests. */
 function comparable({ status, answer }: RecordedExample): unknown {
   const text = JSON.stringify({ status, answer }).replace(/ in \d+ s\./, " in a moment.");
   return withoutChance(text.replace(/"retry_after_ms":\d+/, '"retry_after_ms":60000'));

@@ -1,6 +1,8 @@
 /**
- * Summarizes the results of `.ci/run` by lane, with everything that could not be checked. Exits with 1 if a test failed, was
- * skipped or did not end, if a lane has no result, or if more than two timed tests needed their second run.
+ * Summarizes the results of `.ci/run` by lane. Exits with 1 if:
+ * - a test failed, was skipped or did not end
+ * - a lane has no results
+ * - more than two timed tests needed their second attempt
  *
  *     node tools/test-summary.ts results.jsonl
  */
@@ -10,7 +12,7 @@ import type { TestResult } from "../test/support/lane.ts";
 
 const secondRunsMax = 2;
 
-/** The lanes of `.ci/run`, each with a pattern for the files of its tests. The first pattern that matches counts. */
+/** A test belongs to the first lane whose pattern matches its file. */
 const lanes: readonly (readonly [name: string, files: RegExp])[] = [
   ["npm run test:timed", /\.timed\.test\.ts$/],
   ["npm run test:slow", /^test\/slow\//],

@@ -1,4 +1,4 @@
-/** Writes the version of the package into `server.json`, which registries of MCP servers read. `npm version` runs this. */
+/** Copies the version of the package into `server.json`, which registries of MCP servers read. `npm version` runs this. */
 import { readFileSync, writeFileSync } from "node:fs";
 
 const file = new URL("../server.json", import.meta.url);

@@ -1,4 +1,4 @@
-/** Writes the answers of a service into the documents. For a new example, add a file without `status` and `answer` first. */
+/** Starts a service and writes its responses into the documents. A new example is a file without `status` and `answer`. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

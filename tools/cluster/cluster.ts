@@ -1,6 +1,6 @@
 /**
- * Runs three nodes, Redis and HAProxy on this machine. Settings of the environment are for every node. There are no limits unless
- * KIBITZ_ACCESS sets them, because those of keyless callers would reject most calls from one shell.
+ * Starts three nodes, Redis and HAProxy on this machine, for trying out. Environment variables such as KIBITZ_SLOTS apply to
+ * each node. Callers are not limited, except if KIBITZ_ACCESS is set.
  *
  *     npm run cluster [-- --port 8080]
  */
@@ -23,13 +23,13 @@ if (missing.length > 0) {
   process.exit(1);
 }
 
-/** The settings that differ for each node. */
+/** These variables are ignored, because each node gets its own value. */
 const own = ["KIBITZ_PORT", "KIBITZ_HOST", "KIBITZ_DATA_DIR", "KIBITZ_TRUST_PROXY", "KIBITZ_REDIS_URL"];
 const env = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => name.startsWith("KIBITZ_") && !own.includes(name)),
 );
 
-// Listen for signals before the start.
+// Listen for signals before the nodes start, so that Ctrl-C during the start also stops them.
 const stopping = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
 let isStopping = false;
 stopping.then(() => {
@@ -37,7 +37,7 @@ stopping.then(() => {
   process.on("SIGINT", () => process.exit(130));
 });
 
-/** True for warnings of a node and for HAProxy's lines about the nodes. HAProxy prints each such line twice. */
+/** True for warnings and errors of a node, and for HAProxy's messages about nodes. HAProxy prints such a message twice. */
 function isWorthReading(name: string, line: string): boolean {
   return !isStopping && (name === "haproxy" ? !line.startsWith("[") : /"level":[456]0/.test(line));
 }
@@ -45,7 +45,7 @@ function isWorthReading(name: string, line: string): boolean {
 console.log("Starting Redis, three nodes and HAProxy …");
 try {
   await using cluster = await startCluster({
-    // Let each node run one search at a time, or three nodes would take three times the cores.
+    // Use one slot for each node, because three nodes with the default would need three times the cores of this machine.
     env: { KIBITZ_SLOTS: "1", KIBITZ_ACCESS: "open", ...env },
     ...(port !== undefined && { port }),
     onLog: (name, line) => {
@@ -84,5 +84,5 @@ See what happens when a node dies: kill -9 ${nodes[0]?.pid}. Ctrl-C stops everyt
     process.exitCode = 1;
   }
 }
-// Exit, because nothing that still runs is needed.
+// Exit without waiting for the remaining work of this process.
 process.exit();

@@ -5,16 +5,15 @@ import { type Program, startProgram } from "./programs.ts";
 const deploy = fileURLToPath(new URL("../../deploy/", import.meta.url));
 
 export interface HaproxyOptions {
-  /** The addresses of the nodes, such as `127.0.0.1:8081`. */
+  /** For example `127.0.0.1:8081`. */
   readonly nodes: readonly [string, string, string];
   readonly bind: string;
-  /** The path of a configuration file; if undefined, the file in `deploy/haproxy/`. */
+  /** The default is the configuration file in `deploy/haproxy/`. */
   readonly config?: string;
   readonly socket?: string;
   readonly onLine?: (line: string) => void;
 }
 
-/** Uses the configuration that operators copy. */
 export function startHaproxy({
   nodes: [NODE1, NODE2, NODE3],
   bind,

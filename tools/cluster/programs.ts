@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A running program. It is killed when this process exits. */
+/** The program is killed when this process exits. */
 export interface Program extends AsyncDisposable {
   readonly pid: number;
   isRunning(): boolean;
@@ -11,18 +11,20 @@ export interface Program extends AsyncDisposable {
 }
 
 export interface ProgramOptions {
-  /** Environment variables that are added to those of this process. */
+  /** Environment variables, in addition to those of this process. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Receives the output of the program, line by line. */
   readonly onLine?: (line: string) => void;
-  /** Resolves with true if the program answers. Called again and again until it does. */
+  /** Resolves with true if the program is ready. Called repeatedly until then. */
   readonly isReady: () => Promise<boolean>;
 }
 
 const startMaxMs = 10_000;
 const stopMaxMs = 3000;
 
-/** Waits for an answer. Throws Error, with the last lines, if the program is missing, ends, or is silent for ten seconds. */
+/**
+ * Waits until the program is ready. Throws Error with the last lines of output if the program exits or is not ready in ten
+ * seconds.
+ */
 export async function startProgram(
   file: string,
   args: readonly string[],

@@ -7,13 +7,12 @@ import { type Server, startServer } from "../../test/support/start-server.ts";
 import { startHaproxy } from "./companions.ts";
 import type { Program } from "./programs.ts";
 
-/** Equal nodes with Redis and HAProxy, as processes of this machine. */
+/** Three nodes with Redis and HAProxy, which run as processes on this machine. */
 export interface Cluster extends AsyncDisposable {
-  /** The URL of the load balancer, such as `http://127.0.0.1:8080`. */
+  /** The URL of HAProxy, such as `http://127.0.0.1:8080`. */
   readonly url: string;
   readonly nodes: readonly ClusterNode[];
   readonly balancer: Program;
-  /** The path of the socket for HAProxy's statistics. */
   readonly balancerSocket: string;
   readonly redisUrl: string;
 }
@@ -23,27 +22,26 @@ export interface ClusterNode {
   readonly dataDir: string;
   readonly url: string;
   readonly pid: number;
-  /** Resolves when the process of the node has ended, for any reason. */
+  /** Resolves when the process of the node has exited for any reason. */
   readonly ended: Promise<unknown>;
   isRunning(): boolean;
-  /** Resolves when the process has ended. */
+  /** Resolves with the exit code when the process has exited. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
-  /** Starts the node again, on the same port with the same folder. */
+  /** Starts the node again with the same port and data folder. */
   start(): Promise<void>;
 }
 
 export interface ClusterOptions {
-  /** Settings of every node, in addition to those that make it a node of this cluster. */
+  /** Environment variables for all nodes. */
   readonly env?: NodeJS.ProcessEnv;
-  /** The port of the load balancer; if undefined, a free port. */
+  /** The port of HAProxy. The default is a free port. */
   readonly port?: number;
-  /** The path of an HAProxy configuration; if undefined, the one that operators copy. */
+  /** The path of HAProxy's configuration file. The default is the file in `deploy/haproxy/`. */
   readonly config?: string;
-  /** A callback for every log line of the nodes and of HAProxy. */
   readonly onLog?: (name: string, line: string) => void;
 }
 
-/** Starts three nodes. Throws Error if a node, Redis or HAProxy cannot be started. */
+/** Throws Error if a node, Redis or HAProxy cannot be started. */
 export async function startCluster({
   env = {},
   port,
@@ -102,7 +100,7 @@ async function createNode(
   const dataDir = mkdtempSync(join(tmpdir(), `kibitz-${name}-`));
   const settings = {
     PATH: process.env.PATH,
-    // The load balancer forwards the caller's address.
+    // Trust HAProxy, which forwards the addresses of callers.
     KIBITZ_TRUST_PROXY: "127.0.0.1",
     KIBITZ_DATA_DIR: dataDir,
     ...env,

@@ -9,8 +9,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const cache = cacheFolder("image");
 
 /**
- * Makes the base image that `FROM node:26.10.0-trixie-slim` names, once, without a registry of images: mmdebstrap's minimal
- * Debian of that suite, the Node of this checkout, and npm. Throws Error if this checkout has another version of Node.
+ * Makes a base image like `node:26.10.0-trixie-slim` without downloading an image: a minimal Debian from mmdebstrap, with the
+ * Node of this checkout, and npm. Throws Error if the Node of this checkout has another version than the image name.
  */
 export function makeBaseImage({ podman, folder }: Containers, name: string): void {
   const [, version = "", suite = ""] = /^node:([\d.]+)-(\w+)-slim$/.exec(name) ?? [];
@@ -27,7 +27,7 @@ export function makeBaseImage({ podman, folder }: Containers, name: string): voi
     execFileSync("mmdebstrap", ["--quiet", ...options, ...leftOut, suite, tree], { stdio: "pipe" });
     mkdirSync(join(tree, "usr/local/lib/node_modules"), { recursive: true });
     cpSync(node, join(tree, "usr/local/bin/node"));
-    // Find the folder from which npm runs. `npm prefix` would name another one, below the Node that runs it.
+    // Find npm by its command, because `npm prefix` returns a folder of the Node that runs npm.
     const npm = execFileSync("sh", ["-c", 'realpath "$(command -v npm)"'], { encoding: "utf8" }).trim();
     cpSync(join(npm, "../.."), join(tree, "usr/local/lib/node_modules/npm"), {
       recursive: true,

@@ -19,12 +19,12 @@ interface BillOfMaterials {
   readonly components: readonly Component[];
 }
 
-/** The paths in the image of the programs that are components of their own. */
+/** Programs in the image that are listed as separate components. */
 const programs = { node: "/usr/local/bin/node", stockfish: "/usr/games/stockfish" };
 
 /**
- * In CycloneDX: npm's packages, Debian's packages with files in the image, Node, and the engines' files with their digests.
- * @param image the mounted root of the image
+ * Returns a bill of materials in the CycloneDX format: npm packages, Debian packages, Node, and the files of engines.
+ * @param image the folder where the image is mounted
  */
 export function billOfMaterials(image: string, nodeVersion: string): BillOfMaterials {
   const npm = JSON.parse(
@@ -64,7 +64,7 @@ function debianPackages(image: string): readonly Component[] {
     });
 }
 
-/** The engines' files, with the digests that `GET /engines` shows. */
+/** The digests are the same as in the response to `GET /engines`. */
 function engineFiles(image: string): readonly Component[] {
   const bin = "app/node_modules/stockfish/bin";
   const files = readdirSync(join(image, bin)).map((file) => `/${bin}/${file}`);

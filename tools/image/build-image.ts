@@ -7,7 +7,7 @@ import type { Containers } from "./containers.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const dockerfile = join(root, "deploy/Dockerfile");
 
-/** The base image of the Dockerfile's stages, with the default of its build argument. */
+/** Returns the base image of the Dockerfile, for example `node:26.10.0-trixie-slim`. */
 export function baseOfDockerfile(): string {
   const text = readFileSync(dockerfile, "utf8");
   const [, version = ""] = /^ARG NODE=(\S+)$/m.exec(text) ?? [];
@@ -19,7 +19,7 @@ export function baseOfDockerfile(): string {
   return [...bases].join("").replace(/\$\{NODE\}/, version);
 }
 
-/** The time of the checked-out commit, in seconds since 1970, unless the environment sets another time. */
+/** Returns SOURCE_DATE_EPOCH from the environment, or the time of the current commit, in seconds since 1970. */
 export function sourceDateEpoch(): string {
   return (
     process.env.SOURCE_DATE_EPOCH ??
@@ -27,7 +27,7 @@ export function sourceDateEpoch(): string {
   );
 }
 
-/** Runs every step of the Dockerfile anew. npm's downloads are cached between builds, because npm checks their digests. */
+/** Builds the image without cached layers. Only the npm downloads are cached, because npm verifies their digests. */
 export function buildImage({ podman, folder }: Containers, tag: string): void {
   const npmCache = join(folder, "npm");
   mkdirSync(npmCache, { recursive: true });
@@ -40,7 +40,7 @@ export function buildImage({ podman, folder }: Containers, tag: string): void {
   );
 }
 
-/** The build can read this machine's registry and certificates of npm from volumes, but no layer contains them. */
+/** Returns volumes with this machine's npm settings. The build can read them, and the image does not contain them. */
 function settingsOfNpm(folder: string): readonly string[] {
   const setting = (key: string) =>
     execFileSync("npm", ["config", "get", key], {
@@ -48,7 +48,7 @@ function settingsOfNpm(folder: string): readonly string[] {
       stdio: ["ignore", "pipe", "ignore"],
     }).trim();
   const configured = setting("cafile");
-  // npm also trusts the extra certificates of Node.
+  // Use Node's extra certificates, because npm trusts them too.
   const cafile =
     configured === "null" || configured === "" ? (process.env.NODE_EXTRA_CA_CERTS ?? "") : configured;
   const file = join(folder, "npmrc");
@@ -61,14 +61,14 @@ function settingsOfNpm(folder: string): readonly string[] {
 }
 
 export interface Layer {
-  /** The instruction of the Dockerfile that made the layer. */
+  /** The instruction in the Dockerfile that has created the layer. */
   readonly madeBy: string;
   readonly bytes: number;
-  /** The SHA-256 of the uncompressed tar of the layer. */
+  /** The SHA-256 of the layer as an uncompressed tar file. */
   readonly digest: string;
 }
 
-/** The layers of an image, the lowest first. */
+/** Returns the layers of an image. The lowest layer is the first. */
 export function layersOf({ podman }: Containers, tag: string): readonly Layer[] {
   const digests: readonly string[] = JSON.parse(
     podman("inspect", "--format", "{{json .RootFS.Layers}}", tag),
@@ -76,7 +76,7 @@ export function layersOf({ podman }: Containers, tag: string): readonly Layer[] 
   const history: readonly { readonly CreatedBy: string; readonly size: number }[] = JSON.parse(
     podman("history", "--no-trunc", "--format", "json", tag),
   );
-  // Only the COPY instructions of the Dockerfile's last stage make layers.
+  // In the last stage of the Dockerfile, only COPY instructions create layers.
   const copies = readFileSync(dockerfile, "utf8")
     .split("\nFROM scratch\n")[1]
     ?.match(/^COPY .*$/gm);
@@ -93,7 +93,7 @@ export function layersOf({ podman }: Containers, tag: string): readonly Layer[] 
   }));
 }
 
-/** The user, command, environment and health check of an image, without the time and the sources of the build. */
+/** Returns the user, command, environment and health check of an image. */
 export function configOf({ podman }: Containers, tag: string): unknown {
   return JSON.parse(podman("inspect", "--format", "{{json .Config}}", tag));
 }

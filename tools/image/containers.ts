@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Podman without a daemon. Its own store, separate from others on the machine, is deleted at the end. */
+/** Runs Podman without a daemon. Images and containers are in a temporary store, which is deleted on disposal. */
 export interface Containers extends Disposable {
   readonly folder: string;
-  /** Returns the output. Throws Error with the error output if the command fails. */
+  /** Returns the standard output. Throws Error with the last lines of output if the command fails. */
   podman(...args: readonly string[]): string;
 }
 
@@ -16,14 +16,14 @@ interface Failed {
   readonly stdout?: Buffer;
 }
 
-/** Podman warns that nothing will run the health check, because there is no systemd. `tryContainer` runs it instead. */
+/** Matches Podman's warning that health checks do not run without systemd. `tryContainer` runs the health check itself. */
 const noTimer = /systemd connection/;
 
-/** Runs containers with runc, which works on most machines for root. */
+/** Uses the runtime runc, which works for root on most machines. */
 export function openContainers(): Containers {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-image-"));
   const config = join(folder, "containers.conf");
-  // Set lower limits: Podman would set a million, which fails if this process may have fewer.
+  // Set lower limits than Podman's default of a million, which fails if this process has a lower limit.
   writeFileSync(config, '[containers]\ndefault_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]\n');
   mkdirSync(join(folder, "store"));
   const own = [
@@ -53,7 +53,7 @@ export function openContainers(): Containers {
     [Symbol.dispose]() {
       podman("rm", "--all", "--force", "--time", "0");
       podman("image", "umount", "--all", "--force");
-      // Unmount the store, because Podman keeps a mount on it.
+      // Unmount the store, because Podman leaves it mounted.
       execFileSync("sh", ["-c", `umount -l ${join(folder, "store/overlay")} 2>/dev/null || true`]);
       rmSync(folder, { recursive: true, force: true });
     },

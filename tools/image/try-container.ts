@@ -8,15 +8,15 @@ const readyMaxMs = 30_000;
 const name = "kibitz-tried";
 
 export interface TriedImage {
-  /** The time from the start of the container until it is ready, in milliseconds. */
+  /** The time in milliseconds from the start of the container until `GET /readyz` succeeds. */
   readonly readyMs: number;
-  /** The ids and paths of the engines that answered. */
+  /** The id and path of each engine that has found the best move. */
   readonly engines: readonly string[];
 }
 
 /**
- * Starts the image as `deploy/README.md` says: read-only, and without capabilities or a way to gain any. Sends a position to
- * every engine, runs the health check, and stops the container. Throws Error if a step fails.
+ * Runs the image read-only and without capabilities, as `deploy/README.md` recommends. Sends a position to each engine, runs
+ * the health check, and stops the container. Throws Error if a step fails.
  */
 export async function tryContainer({ podman }: Containers, tag: string): Promise<TriedImage> {
   const port = await freePort();
@@ -57,7 +57,7 @@ export async function tryContainer({ podman }: Containers, tag: string): Promise
     assert.match(answer, /"e1e8"/, `${one.engine}: ${answer}`);
   }
 
-  // An orchestrator runs the health check of the Dockerfile in the same way.
+  // Run the Dockerfile's health check, as orchestrators do.
   podman("healthcheck", "run", name);
   const pid = podman("inspect", "--format", "{{.State.Pid}}", name);
   const status = readFileSync(`/proc/${pid}/status`, "utf8");

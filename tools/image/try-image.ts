@@ -1,6 +1,6 @@
 /**
- * Builds the image twice and compares the two, starts it as its documents say, and writes its bill of materials and digests to
- * `release/image/`. Run by `npm run image`, as root, with Podman, runc and mmdebstrap, but without a registry of images.
+ * Builds the image twice, checks that both builds are equal, and runs the image. Writes the bill of materials and the digests
+ * to `release/image/`. Run this with `npm run image` as root. Needs Podman, runc and mmdebstrap.
  */
 import { strict as assert } from "node:assert";
 import { spawnSync } from "node:child_process";
@@ -60,7 +60,7 @@ report(`answers, ${readyMs} ms after it was started, read-only, without a capabi
 const [, nodeVersion = ""] = /^node:([\d.]+)/.exec(base) ?? [];
 const bill = billOfMaterials(image, nodeVersion);
 const debian = bill.components.filter(({ purl }) => purl?.startsWith("pkg:deb/"));
-// A library that belongs to no package would be missing in the bill.
+// Guard against an incomplete list of packages.
 assert.ok(debian.length >= 10, `only ${debian.length} packages of Debian`);
 mkdirSync(release, { recursive: true });
 writeFileSync(join(release, "kibitz-image.cdx.json"), `${JSON.stringify(bill, undefined, 2)}\n`);

@@ -1,8 +1,8 @@
-/** Writes `deploy/monitoring/dashboard.json`, for Grafana, from `panels.ts`. This is part of `npm run generate`. */
+/** Writes the Grafana dashboard `deploy/monitoring/dashboard.json` from `panels.ts`. `npm run generate` runs this. */
 import { writeFileSync } from "node:fs";
 import { type Panel, rows } from "./panels.ts";
 
-/** The layout of panels: three in a row of Grafana's 24 columns. */
+/** Grafana divides a dashboard into 24 columns. */
 const [perLine, width, height] = [3, 8, 8];
 const datasource = { type: "prometheus", uid: "$datasource" };
 
@@ -12,7 +12,7 @@ export function dashboardJson(): string {
     uid: "kibitz",
     description: "Chess analysis: what callers notice, searches and engines, nodes.",
     tags: ["kibitz"],
-    // This is the version of the schema in Grafana 10.
+    // The schema version of Grafana 10.
     schemaVersion: 38,
     timezone: "browser",
     refresh: "30s",

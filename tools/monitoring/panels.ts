@@ -1,17 +1,17 @@
 export interface Panel {
   readonly title: string;
-  /** The explanation of the panel for a newcomer. */
+  /** Explains the panel to an operator who does not know Kibitz. */
   readonly about: string;
-  /** The unit, as Grafana names it. */
+  /** A unit from Grafana's list of units. */
   readonly unit: "short" | "reqps" | "s" | "percentunit" | "bytes" | "ops";
-  /** The query of each line, by the name of the line. In names, Grafana replaces labels by their values. */
+  /** Maps the name of each curve to its Prometheus query. Grafana replaces `{{label}}` in a name by the value of the label. */
   readonly lines: Readonly<Record<string, string>>;
 }
 
-/** Selects the chosen node, or all nodes. */
+/** Selects the node that was chosen in the dashboard, or all nodes. */
 const node = 'job="kibitz", instance=~"$instance"';
 
-/** Returns the query for a rate per second, over an interval that fits the panel. */
+/** Returns a Prometheus query for a rate per second. */
 const rate = (name: string, labels = "") =>
   `rate(${name}{${node}${labels && `, ${labels}`}}[$__rate_interval])`;
 
@@ -20,7 +20,7 @@ const quantile = (share: number, name: string) =>
 
 const engine = "{{instance}} {{engine}} {{path}}";
 
-/** The rows of the dashboard: first what callers notice, and last the resources of the process. */
+/** The first rows show what callers notice. The last rows show the resources of the process. */
 export const rows: Readonly<Record<string, readonly Panel[]>> = {
   "What callers notice": [
     {

@@ -1,7 +1,7 @@
 import type { AnyDesc, DescFile } from "@bufbuild/protobuf";
 import { getComments } from "@bufbuild/protoplugin";
 
-/** The leading comment as CommonMark, with its lines joined to paragraphs. */
+/** Returns the leading comment as CommonMark. Each paragraph becomes one line. */
 export function commentOf(desc: Exclude<AnyDesc, DescFile>): string {
   const text = getComments(desc).leading;
   if (text === undefined || text.trim() === "") {
@@ -13,7 +13,7 @@ export function commentOf(desc: Exclude<AnyDesc, DescFile>): string {
     .join("\n\n");
 }
 
-/** Splits the comment of a declaration: the first paragraph, which is one sentence, without its full stop; and the rest. */
+/** Returns the first paragraph of the comment as the summary, without its full stop, and the other paragraphs as details. */
 export function summaryOf(desc: Exclude<AnyDesc, DescFile>): {
   readonly summary: string;
   readonly details: string;

@@ -11,14 +11,13 @@ import { schemaOfProblem } from "./schema-of-problem.ts";
 import { createSchemas } from "./schemas.ts";
 
 export interface DocumentOptions {
-  /** The services with their comments, which descriptors have only while code is generated. */
+  /** These descriptors need comments, so they must come from the plugin of `buf generate`, not from generated code. */
   readonly services: readonly DescService[];
-  /** The version of the package. */
   readonly version: string;
   readonly examples: readonly Example[];
 }
 
-/** Makes the OpenAPI document of all routes that the proto files of the services declare. */
+/** Creates the OpenAPI document with all routes that the proto files declare. */
 export function documentOf({ services, version, examples: recorded }: DocumentOptions): Json {
   const schemas = createSchemas();
   const examples = createExamples(recorded);
@@ -42,7 +41,7 @@ export function documentOf({ services, version, examples: recorded }: DocumentOp
       description: overview,
       license: { name: "Apache License 2.0", identifier: "Apache-2.0" },
     },
-    // The URL of the server is the origin of the document.
+    // The address of the server is the origin from which a client has loaded the document.
     servers: [{ url: "/", description: "The server that this document comes from" }],
     security: [{}, { apiKey: [] }],
     tags: services
@@ -70,7 +69,7 @@ export function documentOf({ services, version, examples: recorded }: DocumentOp
   };
 }
 
-/** Returns the message type of problems. No RPC answers with a problem alone, but the answer of a batch contains one. */
+/** Finds the message `Problem`, which no RPC returns directly. */
 function problemMessageOf(services: readonly DescService[]) {
   for (const { file } of services) {
     const found = [file, ...file.dependencies]

@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../../src/errors/catalog.ts";
 import type { Route } from "../../src/protocols/json/routes.ts";
 
-/** The only list of errors by call, because many modules report them. Tests compare it with a running service. */
+/** This list is written by hand, because many modules report errors. Tests compare the list with a running service. */
 export function errorsOfRoute(route: Route): readonly ErrorCode[] {
   const { method, body } = route;
   return [
@@ -12,7 +12,7 @@ export function errorsOfRoute(route: Route): readonly ErrorCode[] {
   ];
 }
 
-/** The errors that every call can end with, because the credential and all fields of the query are always checked. */
+/** Every call can return these errors. */
 const everywhere: readonly ErrorCode[] = [
   "malformed_http",
   "unknown_field",
@@ -39,10 +39,13 @@ const inBodies: readonly ErrorCode[] = [
   "unsupported_media_type",
 ];
 
-/** The errors of calls that are counted. Such calls need a key if the operator requires one. */
+/** Errors of calls that use up rate limits. */
 const counted: readonly ErrorCode[] = ["api_key_required", "upgrade_needed"];
 
-/** The errors of analyses. `deadline_exceeded` is not among them, because callers of plain JSON disconnect at their deadline. */
+/**
+ * Errors of calls that need an engine. `deadline_exceeded` is missing, because JSON clients disconnect instead of sending a
+ * deadline.
+ */
 const inAnalyses: readonly ErrorCode[] = [
   ...counted,
   "invalid_fen",
@@ -60,16 +63,16 @@ const byMethod: Readonly<Record<string, readonly ErrorCode[]>> = {
   Evaluate: inAnalyses,
   FindBestMove: inAnalyses,
   StreamEvaluate: inAnalyses,
-  // A review has no options, but its variant can be one that the engine does not play.
+  // A review has no options, but an engine may not support the variant of the game.
   ReviewGame: [...inAnalyses.filter((code) => code !== "option_not_allowed"), "invalid_pgn"],
-  // The answer to each request of the batch has the errors of that request.
+  // The other errors of a batch are in the results of its items.
   EvaluateBatch: counted,
   CreateKey: ["self_service_disabled"],
   GetKey: ["api_key_required"],
   RevokeKey: ["api_key_required"],
 };
 
-/** True if the calls of a route are counted, so that their answers report the state of the caller's rate limits. */
+/** True if a call uses up rate limits. The responses then have rate limit headers. */
 export function isCounted({ method }: Pick<Route, "method">): boolean {
   return byMethod[method.name]?.includes("upgrade_needed") ?? false;
 }

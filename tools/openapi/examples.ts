@@ -3,20 +3,20 @@ import type { ErrorCode } from "../../src/errors/catalog.ts";
 import type { Route } from "../../src/protocols/json/routes.ts";
 import { type Json, refTo } from "./json.ts";
 
-/** A request and its real answer, as recorded in `docs/examples`. */
+/** A request with its recorded response, from a file in `docs/examples`. */
 export interface Example {
-  /** The name of the file, and of the example in the document. */
+  /** The file name without `.json`. */
   readonly name: string;
   readonly summary: string;
   readonly method: string;
-  /** Absent for calls without a body. */
+  /** Undefined if the request has no body. */
   readonly request?: Json;
   readonly status: number;
   readonly answer: unknown;
 }
 
 export interface Examples {
-  /** Examples of requests that succeed. */
+  /** Returns the example requests that succeed. */
   ofRequests(route: Route): Json;
   ofAnswers(method: DescMethod): Json;
   ofProblems(route: Route, codes: readonly ErrorCode[]): Json;
@@ -39,7 +39,7 @@ export function createExamples(examples: readonly Example[]): Examples {
       ),
     ofProblems: ({ method }, codes) => {
       const siblings = method.parent.methods.filter(({ input }) => input === method.input);
-      // If a status has only one problem, its example fits every call.
+      // If a status has only one error code, use its example for every route.
       const fits = ({ method: name, answer }: Example) =>
         codes.includes((answer as { code: ErrorCode }).code) &&
         (codes.length === 1 || siblings.some((each) => each.name === name));

@@ -1,6 +1,6 @@
 import { type Json, refTo } from "./json.ts";
 
-/** The headers of answers. No proto file describes them; the README and tests do. */
+/** The response headers, which the proto files do not describe. */
 export const headers = {
   RequestId: {
     description:

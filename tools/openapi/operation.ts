@@ -59,7 +59,7 @@ export function operationOf(route: Route, parts: OperationParts): Json {
   };
 }
 
-/** True if the answers of a route have an ETag, because they are only read, and say nothing about a key. */
+/** True if the responses of the route have an ETag header. */
 function isRevalidated(route: Route): boolean {
   return route.verb === "GET" && !needsKey(route);
 }
@@ -68,7 +68,7 @@ export function tagOf({ name }: DescService): string {
   return name.replace(/Service$/, "");
 }
 
-/** Returns the message type of the answer if the request accepts only plain JSON. */
+/** Returns the type of the response for clients that accept only `application/json`. */
 function answerOf(route: Route): DescMessage {
   const { method } = route;
   const { message } = kindOfRoute(route) === "answer_at_end" ? eventsOf(method).answer : {};
@@ -121,8 +121,8 @@ function contentOf(route: Route, { routes, schemas, examples, problem }: Operati
 }
 
 /**
- * OpenAPI 3.1 cannot describe the parts of a stream, so this is the schema of one event, like `itemSchema` of 3.2.
- * @param nameOfAnswer the name of the event with the answer, if the answer is sent once
+ * Returns the schema of one event. OpenAPI 3.1 has no schema for a stream of events.
+ * @param nameOfAnswer name of the last event, if it contains the complete response
  */
 function events(method: DescMethod, schemas: Schemas, problem: Json, nameOfAnswer?: string): Json {
   const { choice, answer } = eventsOf(method);

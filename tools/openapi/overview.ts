@@ -1,4 +1,4 @@
-/** The description of the whole API, with everything that is not about a single call. */
+/** The introduction of the OpenAPI document, as CommonMark. */
 export const overview = `Send a position, and a real Stockfish answers with an evaluation or a best move.
 
 The same calls are available over gRPC, gRPC-Web and Connect on this port; this document is generated from their proto.

@@ -3,7 +3,7 @@ import { createEcmaScriptPlugin, runNodeJs } from "@bufbuild/protoplugin";
 import { documentOf } from "./document.ts";
 import type { Example } from "./examples.ts";
 
-/** Writes openapi.json from the proto files. `buf generate` runs this. */
+/** A plugin for `buf generate`, which writes openapi.json. */
 
 const examplesFolder = new URL("../../docs/examples/", import.meta.url);
 

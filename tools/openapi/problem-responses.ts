@@ -13,7 +13,7 @@ export interface ProblemParts {
   readonly responses: ResponseComponents;
 }
 
-/** Responses by status, each with its possible codes. */
+/** Returns a response for each HTTP status. A response lists the error codes with this status. */
 export function problemResponses(route: Route, parts: ProblemParts): Json {
   const byStatus = Map.groupBy(errorsOfRoute(route), (code) => errorKind(code).status);
   const entries = [...byStatus].map(([status, codes]) => {
@@ -47,7 +47,7 @@ function descriptionOf(codes: readonly ErrorCode[]): string {
 }
 
 function headersOf(status: number, counted: boolean): Json {
-  // The state of rate limits is reported only if the caller is known and the request was counted.
+  // Rate limit headers need a known caller and a counted request.
   const windows = status === 500 || (counted && [400, 402, 429, 503, 504].includes(status));
   return {
     ...headersNamed("RequestId"),

@@ -2,7 +2,10 @@ import { STATUS_CODES } from "node:http";
 import { type Json, refTo } from "./json.ts";
 
 export interface ResponseComponents {
-  /** Adds a response once, named after its only code, or after `operationId` if it has several. Returns a reference. */
+  /**
+   * Stores equal responses only once. The name of a response is its error code, or is made from `operationId` if there are
+   * several codes. Returns a reference.
+   */
   readonly share: (response: Json, status: number, codes: readonly string[], operationId: string) => Json;
   all(): Json;
 }
@@ -19,7 +22,7 @@ export function createResponseComponents(): ResponseComponents {
       }
       const [only = "", ...more] = codes;
       const ofCall = pascal(`${operationId} ${STATUS_CODES[status]}`);
-      // If a problem has other headers than a known one, name it after its call.
+      // Use the operation in the name if the error code is already the name of a response with other headers.
       const name = more.length === 0 && !(pascal(only) in responses) ? pascal(only) : ofCall;
       if (name in responses) {
         throw new Error(`two responses have the name ${name}`);

@@ -7,16 +7,16 @@ import {
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Json } from "./json.ts";
 
-/** Returns the buf.validate rules for the value of a field, or for its list. */
+/** Returns the buf.validate rules of a field. The rules of a list field concern the list. */
 export function rulesOfField(field: DescField): FieldRules {
   return getOption(field, fieldOption);
 }
 
-/** @throws Error for a rule without a keyword, because the document must not hide a rule of the service */
+/** @throws Error if JSON Schema has no keyword for a rule, because the document must not leave out a rule */
 export function keywordsFromRules(rules: FieldRules, field: DescField): Json {
   checkAllSaid(rules);
   const { type, required } = rules;
-  // A required text may not be empty, because proto cannot distinguish empty from absent.
+  // Add `minLength`, because proto3 treats a required empty text as missing.
   const filled =
     required && field.fieldKind === "scalar" && field.scalar === ScalarType.STRING ? { minLength: 1 } : {};
   switch (type.case) {
@@ -52,7 +52,7 @@ function keywordsFromString({ minLen, maxLen, maxBytes, pattern, in: words, well
   return {
     ...(minLen && { minLength: Number(minLen) }),
     ...(maxLen && { maxLength: Number(maxLen) }),
-    // JSON Schema counts characters, and no character is shorter than a byte.
+    // Use `maxLength` for bytes, because each character has at least one byte.
     ...(maxBytes && { maxLength: Number(maxBytes) }),
     ...(pattern && { pattern }),
     ...(words.length > 0 && { enum: words }),
@@ -62,7 +62,7 @@ function keywordsFromString({ minLen, maxLen, maxBytes, pattern, in: words, well
 
 const bounds = ["gt", "gte", "lt", "lte"];
 
-/** The rules that have a keyword in JSON Schema, by the kind of value. `schemaOfValue` writes the keywords of enums. */
+/** The buf.validate rules that `keywordsFromRules` supports, by type of the field. */
 const said: Readonly<Record<string, readonly string[]>> = {
   string: ["min_len", "max_len", "max_bytes", "pattern", "in", "uuid"],
   repeated: ["min_items", "max_items", "items"],

@@ -4,10 +4,10 @@ import { wordsOfEnum } from "../../src/calls/plain/enum-words.ts";
 import type { Json } from "./json.ts";
 import { keywordsFromRules, rulesOfField } from "./rules-of-field.ts";
 
-/** Records that a type is used, and returns a reference to it. */
+/** Adds the schema of a type to the document if it is missing, and returns a reference to the schema. */
 export type Refer = (desc: DescMessage | DescEnum) => Json;
 
-/** Returns the schema of a field that has a value. The schema of a list describes the list, and the schema of a map an object. */
+/** Returns the schema of a field that is present. A list becomes an array, and a map becomes an object. */
 export function schemaOfValue(field: DescField, refer: Refer): Json {
   const rules = rulesOfField(field);
   switch (field.fieldKind) {
@@ -28,7 +28,7 @@ export function schemaOfValue(field: DescField, refer: Refer): Json {
   }
 }
 
-/** `rules` are those of the value, or of an item in a list. */
+/** @param rules the rules of the value, or of one item if the field is a list */
 function schemaOfItem(field: DescField, rules: FieldRules | undefined, refer: Refer): Json {
   const keywords = rules && rules.ignore !== Ignore.ALWAYS ? keywordsFromRules(rules, field) : {};
   if (field.enum) {
@@ -59,7 +59,7 @@ function schemaOfWellKnown({ typeName }: DescMessage): Json | undefined {
   }
 }
 
-/** 64-bit integers are numbers, too, because the gateway writes them so. */
+/** Describes 64-bit integers as numbers, because the JSON API writes them as numbers. */
 function schemaOfScalar(type: ScalarType, field: DescField): Json {
   switch (type) {
     case ScalarType.STRING:
@@ -89,7 +89,7 @@ function schemaOfScalar(type: ScalarType, field: DescField): Json {
 
 export function orNull(schema: Json): Json {
   if (Array.isArray(schema.anyOf)) {
-    // Do not write `oneOf` around `anyOf`, because oapi-codegen makes a type of it that cannot read the word.
+    // Add null to `anyOf` instead of using `oneOf`, because the code that oapi-codegen makes from `oneOf` cannot parse a word.
     return { ...schema, anyOf: [...schema.anyOf, { type: "null" }] };
   }
   if (typeof schema.type !== "string") {

@@ -11,7 +11,7 @@ import type { Json } from "./json.ts";
 import { rulesOfField } from "./rules-of-field.ts";
 import { orNull, type Refer, schemaOfValue } from "./schema-of-field.ts";
 
-/** A request has only the fields of the proto, with `null` for an absent optional field. */
+/** Returns a schema without additional properties. Optional fields may be null. */
 export function schemaOfRequest(desc: DescMessage, refer: Refer): Json {
   const required = desc.fields.filter(isNeeded).map(({ name }) => name);
   return {
@@ -23,23 +23,26 @@ export function schemaOfRequest(desc: DescMessage, refer: Refer): Json {
   };
 }
 
-/** True if the rules reject a message in which the field is absent or empty. */
+/** True if the validation rules reject an absent or empty field. */
 function isNeeded(field: DescField): boolean {
   const rules = rulesOfField(field);
   return rules.required || (rules.type.case === "repeated" && rules.type.value.minItems > 0n);
 }
 
-/** Only the description names a default: with the keyword `default`, generators reject a request without the field. */
+/** Does not set `default`: generated clients would then reject a request without the field. */
 function requestProperty(field: DescField, refer: Refer): Json {
   const value = schemaOfValue(field, refer);
-  // A plain scalar of proto3 cannot be absent, so the gateway rejects null there.
+  // A scalar field without `optional` must not be null, because proto3 cannot represent its absence.
   const nullable =
     !isNeeded(field) &&
     (field.fieldKind !== "scalar" || field.presence !== FeatureSet_FieldPresence.IMPLICIT);
   return { ...(nullable ? orNull(value) : value), description: commentOf(field) };
 }
 
-/** In an answer, every field is present, and `null` if it has no value. A newer service may add fields. */
+/**
+ * Returns a schema in which all fields are required and additional properties are allowed, because newer services may add
+ * fields.
+ */
 export function schemaOfAnswer(desc: DescMessage, refer: Refer): Json {
   refuseRules(desc);
   return {
@@ -55,7 +58,7 @@ function answerProperty(field: DescField, refer: Refer): Json {
   return { ...(canBeNull(field) ? orNull(value) : value), description: commentOf(field) };
 }
 
-/** Throws if an answer has rules of buf.validate: it may gain values, which clients that check the rules would reject. */
+/** Throws if a response type has validation rules: a newer service may send other values, which strict clients would reject. */
 function refuseRules(desc: DescMessage): void {
   const ruled =
     desc.fields.find((field) => hasOption(field, fieldOption)) ??
@@ -66,12 +69,14 @@ function refuseRules(desc: DescMessage): void {
   }
 }
 
-/** True for an `optional` field and for a field of a `oneof`. Any other enum or message is always sent. */
+/**
+ * True for `optional` fields and fields of a `oneof`, which are null if they are not set. All other fields always have a value.
+ */
 function canBeNull(field: DescField): boolean {
   return field.oneof !== undefined || field.proto.proto3Optional;
 }
 
-/** The description names the fields that exclude each other, because generators make broken types from `oneOf`. */
+/** Describes a `oneof` in words, because generators make broken types from the keyword `oneOf`. */
 function descriptionOf(desc: DescMessage): string {
   const choices = desc.oneofs.map((choice) => {
     const names = choice.fields.map(({ name }) => `\`${name}\``);
@@ -80,7 +85,7 @@ function descriptionOf(desc: DescMessage): string {
   return [commentOf(desc), ...choices].join("\n\n");
 }
 
-/** An enum is lower-case words, each with its meaning. */
+/** Returns a schema with lower-case words, and a description of each word. */
 export function schemaOfEnum(desc: DescEnum): Json {
   const words = wordsOfEnum(desc);
   const meanings = desc.values

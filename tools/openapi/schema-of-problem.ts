@@ -2,7 +2,7 @@ import { errorCodes, errorKind } from "../../src/errors/catalog.ts";
 import { problemTypeOf } from "../../src/errors/problem.ts";
 import type { Json } from "./json.ts";
 
-/** The codes and actions of the error catalog are only examples, because a newer service may have more of both. */
+/** Lists the error codes and actions only as examples, because newer services may have others. */
 export function schemaOfProblem(schema: Json): Json {
   const properties = schema.properties as Readonly<Record<string, Json>>;
   const actions = new Set(errorCodes.map((code) => errorKind(code).nextAction));

@@ -3,11 +3,13 @@ import { type Json, refTo } from "./json.ts";
 import type { Refer } from "./schema-of-field.ts";
 import { schemaOfAnswer, schemaOfEnum, schemaOfRequest } from "./schema-of-message.ts";
 
-/** Each schema is made at the first reference to it. */
+/** Creates a schema when a type is first referenced. */
 export interface Schemas {
-  /** Refers to a type that callers send. */
+  /** Returns a reference to a type in a request. */
   readonly inRequest: Refer;
-  /** Refers to a type that the service sends. An enum may gain words, so any text is allowed beside the known ones. */
+  /**
+   * Returns a reference to a type in a response. An enum in a response may be any text, because newer services may add words.
+   */
   readonly inAnswer: Refer;
   all(): Json;
 }
@@ -18,7 +20,7 @@ interface Made {
   schema: Json;
 }
 
-/** Names that end in `Response` are changed, because oapi-codegen gives such names to its own types. */
+/** Renames types that end with `Response`, because oapi-codegen uses this ending for its own types. */
 export function schemaName({ name }: DescMessage | DescEnum): string {
   return name.replace(/Response$/, "Result");
 }
@@ -36,7 +38,7 @@ export function createSchemas(): Schemas {
         made.set(name, one);
         one.schema = schemaOf(desc, role, referTo);
       } else if (known.desc !== desc || (known.role !== "both" && known.role !== role)) {
-        // Requests are closed and answers are open, so one schema cannot be both.
+        // Reject a type that is used in requests and responses: only responses allow additional properties.
         throw new Error(`${desc} and ${known.desc} (in a ${known.role}) need two schemas of one name`);
       }
       const ref = refTo("schemas", name);
