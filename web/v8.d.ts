@@ -1,4 +1,4 @@
-/** Of V8 alone; `src/errors` sets it, and elsewhere it has no effect. */
+/** Only V8 has this property. In other browsers it has no effect. */
 interface ErrorConstructor {
   stackTraceLimit: number;
 }

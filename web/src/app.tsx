@@ -10,13 +10,11 @@ import { LiveRegion } from "./parts/live-region.tsx";
 import { Review } from "./review/review.tsx";
 import { addressOfView } from "./view.ts";
 
-/** The views that the header links to, with their titles. */
 const views = [
   ["analysis", "Analysis"],
   ["review", "Game review"],
 ] as const;
 
-/** The whole page: where one is, what one does there, and the call that was made for it. */
 export function App() {
   const page = usePage();
   const view = page.address.view.value;
@@ -66,7 +64,6 @@ export function App() {
   );
 }
 
-/** The message about a pasted text. */
 function Notice() {
   const { notice, dismiss } = usePage().pasted;
   return notice.value === undefined ? null : (

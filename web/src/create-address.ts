@@ -7,18 +7,16 @@ import { fragmentOfPlace, type Place, placeFromFragment, startPlace } from "./pl
 import type { Settings } from "./request/settings.ts";
 import { addressOfView, type View } from "./view.ts";
 
-/** The parts of the page that its address describes. */
 interface AddressedParts {
   readonly game: GameState;
   readonly settings: Signal<Settings>;
 }
 
-/** The address of the page, and the entries of the browser's history. */
 export type Address = ReturnType<typeof createAddress>;
 
-/** Kept by the browser for an entry of the history: it outlives a reload of the page, and a tab that was discarded. */
+/** Data of an entry in the browser's history. It survives a reload of the page. */
 interface EntryState {
-  /** Number of the entry in this tab. */
+  /** Sequence number of the entry in this tab. */
   readonly entry: number;
   readonly fen: string;
   /** Empty for a game without moves. */
@@ -32,21 +30,21 @@ function keptState(): EntryState | undefined {
   return typeof state === "object" && state !== null && "entry" in state ? (state as EntryState) : undefined;
 }
 
-/** Browsers refuse more than about 100 changes of an entry in half a minute: 40 are written at once, later ones with a rest between them. */
+/** Browsers reject more than about 100 history changes in 30 seconds. After 40 changes, the page writes only once a second. */
 const windowMs = 30_000;
 const atOnceMax = 40;
 const restMs = 1000;
 
-/** The longest link to a review: programs cut longer ones. */
+/** Maximum length of a link to a review. Other programs truncate longer links. */
 const linkMaxCharacters = 4000;
 
 /**
- * Writes what the page shows into its address and into the browser's history, and reads both. Each edit of the game and each change of
- * the view begins an entry, so that the browser's Back undoes it. A step replaces the entry. Nothing after the `#` is sent to a server.
+ * Writes the page's state into its address and the browser's history, and restores the state. Each edit and each change of the
+ * view adds an entry, so that Back undoes it. A step through the game replaces the entry.
  */
 export function createAddress({ game, settings }: AddressedParts) {
   const view = signal<View>("analysis");
-  /** The moments of this visit by entry; others are read from the state of their entry. */
+  /** Moments of this visit by entry number. Earlier moments are restored from the entry's data. */
   const moments = new Map<number, Moment>();
   const pgn = computed(() => (game.game.value.start.children.length > 0 ? pgnOfGame(game.game.value) : ""));
   const reviewPgn = computed(() => (game.reviewed.value === undefined ? "" : shortPgn()));
@@ -57,11 +55,11 @@ export function createAddress({ game, settings }: AddressedParts) {
     const { at, reviewed } = game.moment.value;
     return { fen: game.game.value.start.position.fen, pgn: pgn.value, at, reviewed };
   });
-  /** The fragment and state to be written into the entry. */
+  /** The state of the page that the current history entry represents. */
   let current = { fragment: location.hash, state: state.peek(), game: game.game.peek(), view: view.peek() };
   let entry = 0;
   let isWritten = true;
-  /** When the entry was written at once, on the clock of `performance.now()`. */
+  /** Times of recent writes on the clock of `performance.now()`. */
   let writtenAt: number[] = [];
   let resting: ReturnType<typeof setTimeout> | undefined;
 
@@ -79,7 +77,10 @@ export function createAddress({ game, settings }: AddressedParts) {
     };
   }
 
-  /** The longest of the game's texts that a link can hold; empty if none is short enough. */
+  /**
+   * Returns the PGN, or only the main line if the link would be too long. Returns an empty text if even the main line is too
+   * long.
+   */
   function shortPgn(): string {
     const link = (text: string) => fragmentOfPlace({ ...startPlace, view: "review", pgn: text });
     const texts = [pgn.value, mainlinePgn(game.game.value)];
@@ -91,7 +92,7 @@ export function createAddress({ game, settings }: AddressedParts) {
     history.replaceState({ entry, ...current.state }, "", current.fragment || location.href);
   }
 
-  /** Writes the entry at once, so that a reload keeps the last step, or after a rest if it was written often. */
+  /** Writes the entry at once, or after a pause if there were many writes recently. */
   function writeSoon(): void {
     isWritten = false;
     const now = performance.now();
@@ -124,7 +125,7 @@ export function createAddress({ game, settings }: AddressedParts) {
       current = next;
       history.pushState({ entry, ...next.state }, "", next.fragment);
     } else if (next.fragment !== current.fragment || next.state !== current.state) {
-      // A page that was opened without a fragment keeps its short address until there is something to say.
+      // An address without a fragment stays unchanged while the page has its initial state.
       const isBare = next.fragment === addressOfView("analysis") && location.hash === "";
       current = isBare ? { ...next, fragment: "" } : next;
       writeSoon();
@@ -132,7 +133,7 @@ export function createAddress({ game, settings }: AddressedParts) {
     moments.set(entry, game.moment.value);
   }
 
-  /** Shows what the entry of the history has, or what its address says. */
+  /** Restores the page from the history entry, or else from the address. */
   function read(): void {
     const kept = keptState();
     const place = placeFromFragment(location.hash);
@@ -144,7 +145,7 @@ export function createAddress({ game, settings }: AddressedParts) {
         view.value = place.view;
       } else {
         entry++;
-        // A link to a view alone changes nothing else.
+        // A link such as `#review` changes only the view.
         if (location.hash === addressOfView(place.view)) {
           view.value = place.view;
         } else {
@@ -181,7 +182,7 @@ export function createAddress({ game, settings }: AddressedParts) {
         game.review(place.pgn);
       }
     } else if (game.takeFen(place.fen, place.moves, "link").kind === "violations") {
-      // The error is shown with the start position, not with a game that the link does not have.
+      // Show the error above the start position instead of the previous game.
       const refused = game.refused.peek();
       game.takeFen(startPlace.fen);
       game.refused.value = refused;
@@ -190,7 +191,7 @@ export function createAddress({ game, settings }: AddressedParts) {
     if (node) {
       game.goTo(node);
     }
-    // A link is no edit.
+    // Opening a link is not an edit that can be undone.
     game.moment.value = { ...game.moment.peek(), before: undefined };
   }
 
@@ -204,17 +205,17 @@ export function createAddress({ game, settings }: AddressedParts) {
       view.value = next;
     },
 
-    /** A link that brings all back. */
+    /** Returns a link that restores the game, the view and the settings. */
     link(): string {
       return new URL(fragment.value, location.href).href;
     },
 
-    /** Shows what the fragment of a link says, in a new entry. */
+    /** Opens the fragment of a link in a new history entry. */
     open(link: string): void {
       batch(() => take(placeFromFragment(link)));
     },
 
-    /** Reads the address, and begins to follow the page. */
+    /** Reads the address, then updates the address whenever the page changes. */
     begin(): void {
       batch(() => {
         const place = placeFromFragment(location.hash);

@@ -4,30 +4,28 @@ import type { GameState } from "./game/create-game.ts";
 import type { Game } from "./game/game.ts";
 import { readPasted } from "./pasted-text.ts";
 
-/** A text or file that was pasted or dropped, until the part of the page that it is for takes it. */
+/** Pasted or dropped content that a view has not processed yet. */
 type Waiting =
-  /** The games of a text, which may be invalid. */
+  /** The text may contain several games and may be invalid. */
   | { readonly kind: "pgn"; readonly text: string }
-  /** A file that may have games. */
   | { readonly kind: "file"; readonly file: File }
   | { readonly kind: "key"; readonly text: string };
 
 export type Pasted = ReturnType<typeof createPasted>;
 
-/** The beginning of a file that decides what the file is, in bytes. */
+/** Number of bytes that are read to recognise the type of a file. */
 const beginningMaxBytes = 10_000;
 
-/** Takes texts and files that are pasted or dropped on the page. */
 export function createPasted({ game, address }: { readonly game: GameState; readonly address: Address }) {
   const waiting: Signal<Waiting | undefined> = signal();
-  /** The last message, which holds for one game. */
+  /** The message is shown only while its game is on the board. */
   const told = signal<{ readonly message: string; readonly game: Game } | undefined>(undefined);
 
   function tell(message: string | undefined): void {
     told.value = message === undefined ? undefined : { message, game: game.game.peek() };
   }
 
-  /** Shows a text in the view that it is for. */
+  /** Opens a pasted text in the suitable view. */
   function take(text: string): void {
     const read = readPasted(text);
     tell(undefined);
@@ -58,7 +56,7 @@ export function createPasted({ game, address }: { readonly game: GameState; read
     }
   }
 
-  /** Analyses a game that is pasted into the analysis. The review takes several games, and explains why a game cannot be read. */
+  /** Opens a single game in the analysis. Opens other texts in the review, which lists several games and explains errors. */
   function takeGames(text: string): void {
     if (address.view.peek() !== "review" && game.takePgn(text).kind === "game") {
       address.show("analysis");
@@ -99,7 +97,7 @@ export function createPasted({ game, address }: { readonly game: GameState; read
     }
   }
 
-  /** Without this the browser would leave the page and show the file. */
+  /** Without this listener, the browser would leave the page and open the file. */
   function onDragOver(event: DragEvent): void {
     event.preventDefault();
   }
@@ -121,12 +119,12 @@ export function createPasted({ game, address }: { readonly game: GameState; read
   const ended = new AbortController();
   return {
     waiting,
-    /** Why a text was not taken, or only in part; until the game changes. */
+    /** The message about the latest paste; undefined after the game changes. */
     notice: computed(() => (told.value?.game === game.game.value ? told.value.message : undefined)),
     take,
     dismiss: () => tell(undefined),
 
-    /** Takes what is pasted outside of fields, and what is dropped anywhere. */
+    /** Listens for pastes outside text fields and for drops. */
     listen(): void {
       document.addEventListener("paste", onPaste, ended);
       document.addEventListener("dragover", onDragOver, ended);
@@ -137,7 +135,7 @@ export function createPasted({ game, address }: { readonly game: GameState; read
   };
 }
 
-/** Fields that take text, unlike boxes and buttons. */
+/** Matches text fields, but not checkboxes and buttons. */
 const fields =
   "input:not([type=checkbox], [type=radio], [type=range]), textarea, [contenteditable]:not([contenteditable=false])";
 

@@ -9,19 +9,16 @@ import { createGameState, type GameState } from "./game/create-game.ts";
 import { createRequestState, type RequestState } from "./request/request.ts";
 import { createReview, type ReviewState } from "./review/create-review.ts";
 
-/** All state of the page. `main.tsx` makes it once; each test makes its own. */
+/** The complete state of the page. Each test creates its own. */
 export interface Page {
-  /** The game on the board, in both views. */
+  /** The analysis and the review share this game. */
   readonly game: GameState;
-  /** The view that is open, the address and the browser's history. */
   readonly address: Address;
   readonly client: Client;
   readonly request: RequestState;
   readonly pasted: Pasted;
   readonly setUp: SetUpState;
-  /** The analysis of the position on the board. */
   readonly analysis: AnalysisState;
-  /** The review of the game. */
   readonly review: ReviewState;
   dispose(): void;
 }
@@ -53,7 +50,6 @@ export function createPage(): Page {
 
 export const PageContext = createContext<Page | undefined>(undefined);
 
-/** The state of the page that a component is part of. */
 export function usePage(): Page {
   const page = useContext(PageContext);
   if (page === undefined) {

@@ -1,36 +1,35 @@
 import { readWord } from "../../src/game/read-word.ts";
 import { plainFen } from "./game/plain-fen.ts";
 
-/** A text that was pasted or dropped, as far as the page can use it. */
 export type PastedText =
-  /** The FEN may be invalid: its reader explains why. `count` is the number of positions in the text; the FEN is the first. */
+  /** `text` is the first of `count` positions. It may be invalid. */
   | { readonly kind: "fen"; readonly text: string; readonly count: number }
-  /** The text may have several games, and none may be valid. */
+  /** The text may contain several games and may be invalid. */
   | { readonly kind: "pgn"; readonly text: string }
-  /** A link to this page: its fragment. */
+  /** `text` is the fragment of a link to this page. */
   | { readonly kind: "link"; readonly text: string }
   | { readonly kind: "key"; readonly text: string }
-  /** A link to a page that the address itself does not describe, such as a game on another site. */
+  /** A link whose address does not contain the position, such as a game on another site. */
   | { readonly kind: "foreign link" };
 
-/** The placement of a FEN, well-formed or not: ranks between slashes, and nothing of a PGN. */
+/** Matches the first field of a FEN, even if the field is malformed. */
 const boardLike = /^[\w~?*.[\]-]+(?:\/[\w~?*.[\]-]*){3,}$/;
 
-/** A FEN in a text: eight ranks, the side to move, and the other fields as far as they are there. */
+/** Matches a FEN inside a text. The last fields of the FEN may be missing. */
 const fenInText =
   /(?<![\w/])[1-8pnbrqkPNBRQK]{1,8}(?:\/[1-8pnbrqkPNBRQK]{1,8}){7}[ \t]+[wb](?:[ \t]+(?:-|[A-Ha-hKQkq]{1,4})(?:[ \t]+(?:-|[a-h][36])(?:[ \t]+\d{1,4}[ \t]+\d{1,4})?)?)?(?!\w)/g;
 
 const tagLine = /^[ \t]*\[\w+[ \t]+"/m;
-/** With a move behind it, of whatever language: other lists are numbered as well. */
+/** Matches a number followed by a move in any language. A number alone could belong to another list. */
 const numberedMove = /(?:^|[\s)}])\d{1,3}\s{0,3}[.…]{1,3}\s{0,3}\S{0,5}?(?:[a-h][1-8]|[O0]-[O0])/;
 
-/** A fragment of this page's addresses. */
+/** Matches the fragment of a link to this page. */
 const ownFragment = /^#(?:fen|moves|analysis|review)(?:[=&]|$)/;
 
-/** The beginning of a text that is searched for moves and positions, in characters. */
+/** Only this number of characters is searched for moves and positions. */
 const searchedMax = 10_000;
 
-/** Reads a pasted or dropped text; undefined if the page cannot use it. */
+/** Returns undefined if the page cannot use the text. */
 export function readPasted(text: string): PastedText | undefined {
   const trimmed = text.trim();
   if (/\bkbz_/.test(trimmed)) {
@@ -54,7 +53,7 @@ export function readPasted(text: string): PastedText | undefined {
   return fens[0] === undefined ? undefined : { kind: "fen", text: fens[0], count: new Set(fens).size };
 }
 
-/** A link to this page, or to the analysis board or the editor of another site, whose address has the position. */
+/** Reads links to this page, and links to boards on other sites that contain the position. */
 function readLink(text: string): PastedText | undefined {
   const { hash, pathname, searchParams, hostname } = new URL(text);
   if (ownFragment.test(hash)) {

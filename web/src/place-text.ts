@@ -2,16 +2,15 @@ import type { Orientation } from "./board/squares.ts";
 import { type Settings, settingsFromRecord } from "./request/settings.ts";
 import { addressOfView, type View } from "./view.ts";
 
-/** All that a link holds. The FEN, the moves and the PGN may be invalid: the reader checks them. */
+/** The content of a link. The FEN, the moves and the PGN are not validated yet. */
 export interface Place {
   readonly view: View;
-  /** The game that is reviewed; empty if none is. Links to an analysis have a FEN and moves instead. */
+  /** The reviewed game. A link to an analysis has a FEN and moves instead. */
   readonly pgn: string;
-  /** The FEN as it was entered; `startpos` for the start position. */
+  /** The FEN as entered, or `startpos`. */
   readonly fen: string;
-  /** SAN or UCI. */
   readonly moves: readonly string[];
-  /** How many of the moves have been played on the board. */
+  /** Number of moves before the position on the board. */
   readonly ply: number;
   readonly orientation: Orientation;
   readonly settings: Settings;
@@ -28,8 +27,8 @@ export const startPlace: Place = {
 };
 
 /**
- * The fragment of an address: `#fen=8/…_w_-_-_0_1&moves=e4_e5&depth=20`, or `#review&pgn=1._e4_e5&ply=1`. Spaces are underscores, and
- * defaults are left out. The fragment begins with `fen`, `moves` or the name of the view.
+ * Returns, for example, `#fen=8/…_w_-_-_0_1&moves=e4_e5&depth=20` or `#review&pgn=1._e4_e5&ply=1`. Spaces become underscores.
+ * Default values are omitted.
  */
 export function fragmentOfPlace({ view, pgn, fen, moves, ply, orientation, settings }: Place): string {
   const isReview = view === "review";
@@ -40,7 +39,7 @@ export function fragmentOfPlace({ view, pgn, fen, moves, ply, orientation, setti
       ]
     : [
         ["fen", fen === startPlace.fen ? "" : fen.trim()],
-        // Check signs say nothing that the move does not, and `#` begins a fragment.
+        // Omit check signs: they are redundant, and `#` has a meaning in addresses.
         ["moves", moves.map((move) => move.replace(/[+#]+$/, "")).join(" ")],
         ["ply", ply === moves.length ? "" : String(ply)],
       ];
@@ -50,7 +49,7 @@ export function fragmentOfPlace({ view, pgn, fen, moves, ply, orientation, setti
   return [...(isNamed ? [addressOfView(view)] : []), ...written].join("&").replace(/^#?/, "#");
 }
 
-/** Reads a place from a fragment. Missing parameters have their defaults; unknown ones are ignored. */
+/** Reads a fragment. Missing parameters get default values. Unknown parameters are ignored. */
 export function placeFromFragment(fragment: string): Place {
   const texts: Record<string, string> = {};
   const parts = fragment.replace(/^#/, "").split("&");
@@ -73,7 +72,7 @@ export function placeFromFragment(fragment: string): Place {
   };
 }
 
-/** Readable where it can be: what URLs allow in a fragment stays, `&` and `_` must not. */
+/** Escapes only characters that are forbidden in a fragment, and `&` and `_`. */
 function escaped(text: string): string {
   return encodeURIComponent(text)
     .replaceAll("_", "%5F")
@@ -86,7 +85,7 @@ function unescaped(text: string): string {
   try {
     return decodeURIComponent(spaced);
   } catch {
-    // A link that was cut inside of an escape: what is left of it is shown and explained.
+    // The link was truncated inside an escape sequence. Use the readable part.
     return spaced;
   }
 }

@@ -15,7 +15,6 @@ import { SearchPanel } from "./search-panel.tsx";
 import { ShownBoard } from "./shown-board.tsx";
 import "./analysis.css";
 
-/** A position on a board, its evaluation while the engine searches, and the moves of the game. */
 export function Analysis() {
   const { game, analysis, address } = usePage();
   const { percent, text } = analysis.score.value;
@@ -59,7 +58,7 @@ export function Analysis() {
   );
 }
 
-/** The corrections of the FEN or PGN that change the game, such as castling rights that were removed. */
+/** Lists the corrections of the FEN or PGN, except that an en passant square was removed. */
 function Corrections() {
   const corrections = usePage().game.warnings.value.filter(({ code }) => code !== "ep_square_removed");
   return corrections.length === 0 ? null : (

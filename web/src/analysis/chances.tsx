@@ -1,6 +1,6 @@
 import type { Wdl } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 
-/** The engine's own chances of a win, a draw and a loss. Until they are known, the bar is all draw. */
+/** While `wdl` is undefined, the bar shows only a draw. */
 export function Chances({ wdl }: { readonly wdl: Wdl | undefined }) {
   const parts = [
     ["White", "white", wdl?.win],

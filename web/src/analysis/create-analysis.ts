@@ -14,19 +14,18 @@ import type { RequestState } from "../request/request.ts";
 import type { SearchRequest } from "../request/settings.ts";
 import { settleMsAfter } from "./settle.ts";
 
-/** How a search is getting on. */
 export type SearchState =
-  /** `idle`: nothing was asked. `asking`: the position is too new to be asked about, or the answer has not begun. */
+  /** `idle`: no search was requested. `asking`: no evaluation has arrived yet. */
   | { readonly kind: "idle" | "asking" | "searching" | "done" | "stopped" }
   | { readonly kind: "queued"; readonly place: number; readonly waitMs: number }
-  /** The service does not answer, or has said when to ask again: the page does so after the wait. */
+  /** The page repeats the request when `wait` ends. */
   | { readonly kind: "waiting"; readonly wait: Wait }
   | { readonly kind: "refused"; readonly error: unknown };
 
-/** A move of a line that is pointed at. */
+/** A move of an engine line. The board previews the position after this move. */
 export interface PointedMove {
   readonly rank: number;
-  /** 0 for the first move of the line. */
+  /** Index of the move in the line; 0 is the first move. */
   readonly index: number;
 }
 
@@ -34,13 +33,13 @@ interface Deps {
   readonly game: GameState;
   readonly client: Client;
   readonly request: RequestState;
-  /** The evaluation that a review has of a position; undefined if it has none. */
+  /** Returns the evaluation of the position in the review; undefined if the review has none. */
   readonly reviewed?: (node: GameNode) => EvaluateResponse | undefined;
 }
 
 export type AnalysisState = ReturnType<typeof createAnalysis>;
 
-/** The analysis of the position on the board. It asks nothing before {@link AnalysisState.follow} is called. */
+/** Sends no request before {@link AnalysisState.follow} is called. */
 export function createAnalysis({ game, client, request, reviewed }: Deps) {
   const isOn = signal(true);
   const search = signal<SearchState>({ kind: "idle" });
@@ -49,7 +48,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
   const openings = signal<Openings | undefined>(undefined);
   const latest = computed(() => evaluations.value.at(-1));
   const position = computed(() => game.at.value.position);
-  // The history goes along, because the service counts repetitions.
+  // Send the moves, because the service counts repetitions.
   const question = computed(() => ({
     fen: position.value.root,
     moves: [...position.value.moves],
@@ -59,15 +58,15 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
     JSON.stringify(question.value, (_, value) => (typeof value === "bigint" ? value.toString() : value)),
   );
   const canAsk = computed(() => !position.value.terminal && !request.isWaiting.value);
-  /** The evaluations of each question, by {@link questionKey}. */
+  /** Evaluations of finished searches by {@link questionKey}. */
   const known = new Map<string, readonly EvaluateResponse[]>();
-  /** When the latest calls were made, for {@link settleMsAfter}. */
+  /** Times of the latest requests on the clock of `performance.now()`. */
   let calls: readonly number[] = [];
   let running: AbortController | undefined;
-  /** The wait that the service has asked for. It holds for every position. */
+  /** The wait that the service requested. It applies to every position. */
   let limit: Wait | undefined;
 
-  /** Shows what is known of the position on the board. Returns whether anything is. */
+  /** Shows the stored evaluation of the position on the board. Returns false if no evaluation is stored. */
   function recall(): boolean {
     const inReview = reviewed?.(game.at.peek());
     const isEnough = inReview !== undefined && isAnswerTo(request.search.peek(), inReview);
@@ -79,7 +78,11 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
     return answer !== undefined;
   }
 
-  /** Asks about the position on the board and ends the search before. @param depth instead of the depth of the settings, to go on */
+  /**
+   * Stops the running search and searches the position on the board.
+   *
+   * @param depth replaces the depth of the settings; the shown evaluations stay
+   */
   async function ask({ afterMs = 0, depth }: { afterMs?: number; depth?: number } = {}): Promise<void> {
     running?.abort();
     const controller = new AbortController();
@@ -121,7 +124,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
     }
   }
 
-  /** Waits until the position has been on the board for a while, and as long as the service has asked for. */
+  /** Waits `afterMs`, or longer if the service requested a longer wait. */
   async function untilDue(afterMs: number, ended: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const endsAt = Math.max(performance.now() + afterMs, limit?.endsAt ?? 0);
@@ -154,7 +157,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
     }
   }
 
-  /** The depth that {@link deepen} goes on to; undefined if the search is not done, or cannot become deeper. */
+  /** The depth of the next deeper search; undefined if the search is unfinished or cannot become deeper. */
   const deeperTo = computed(() => {
     const { depth, stopReason } = latest.value?.search ?? {};
     const most = request.planMaximum("depth");
@@ -163,7 +166,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
       : undefined;
   });
 
-  /** Analyses each position that is chosen, as long as the view is open. Returns a function that ends it. */
+  /** Starts a search whenever the position on the board changes. Returns a function that ends this. */
   function follow(): () => void {
     const { fen } = game.game.peek().start.position;
     let isChosen =
@@ -174,7 +177,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
     const ends = [
       effect(() => {
         questionKey.value;
-        // A game that was pasted may begin with the position that is on the board already.
+        // A pasted game can start with the position on the board. Only its moves are new.
         hasMoves.value;
         const mayAsk = canAsk.value;
         isChosen ||= !isFirst;
@@ -193,7 +196,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
       }),
       effect(() => {
         if (client.key.value !== key) {
-          // The limits of a caller are not those of the next.
+          // The wait applied to the previous key.
           key = client.key.value;
           limit = undefined;
           if (["waiting", "refused"].includes(search.peek().kind)) {
@@ -215,31 +218,30 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
     };
   }
 
-  /** Loads the table of openings, which has 60 kB, when somebody plays. While it cannot be loaded, openings have no names. */
+  /** Loads the openings (60 kB) after the first move. If loading fails, openings have no names. */
   async function loadOpenings(): Promise<void> {
     if (openings.peek() === undefined) {
-      // The browser loads a module once.
       const rows = await import("../../../gen/openings.json").catch(() => undefined);
       openings.value ??= rows && openingsFrom(rows.default);
     }
   }
 
   return {
-    /** True if positions are analysed by themselves. */
+    /** True if every new position starts a search. */
     isOn,
     search,
-    /** The evaluations of the position, depth by depth. They stay if the connection is lost or the search is stopped. */
+    /** One evaluation for each depth. The evaluations stay when the search stops or the connection is lost. */
     evaluations,
     latest,
     pointedAt,
     deeperTo,
 
-    /** The score of the position. If there is none, `text` is empty and `percent` undefined. */
+    /** Without a score, `text` is empty and `percent` is undefined. */
     score: computed<{ readonly text: string; readonly percent: number | undefined }>(() => {
       const { terminal } = position.value;
       const score = latest.value?.score;
       if (terminal) {
-        // The rules decide, whether or not the service was asked.
+        // The rules of chess give the result without a request.
         return {
           text: terminal.result.replaceAll("1/2", "½").replace("-", "–"),
           percent: percents[terminal.result],
@@ -248,7 +250,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
       return { text: scoreText(score), percent: score?.winPercent };
     }),
 
-    /** The position to show: that on the board, or that after the move which is pointed at. */
+    /** The position on the board, or the position after the move in `pointedAt`. */
     shown: computed(() => {
       const { position: here, move: last } = game.at.value;
       const pointed = pointedAt.value;
@@ -260,15 +262,14 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
         : { position: here, last, isPreview: false };
     }),
 
-    /** The last opening on the way to the position; undefined until the table is loaded. */
+    /** The last named opening on the path to the board; undefined until the openings are loaded. */
     opening: computed(() => openings.value?.find(game.path.value.map((node) => node.position))),
 
     follow,
 
-    /** Asks about the position on the board, at once. */
     ask: () => void ask(),
 
-    /** Searches on, as deep as the caller's plan allows. */
+    /** Searches to the greatest depth that the caller's plan allows. */
     deepen(): void {
       const depth = deeperTo.peek();
       if (depth !== undefined) {
@@ -276,7 +277,6 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
       }
     },
 
-    /** Ends the search; what it has found stays. */
     stop,
 
     turn(on: boolean): void {
@@ -288,7 +288,6 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
       }
     },
 
-    /** Plays the best move that is known. */
     playBest(): void {
       const move = latest.peek()?.lines[0]?.moves[0];
       if (move) {
@@ -300,10 +299,10 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
 
 const percents = { "1-0": 100, "0-1": 0, "1/2-1/2": 50 } as const;
 
-/** The depth of a search that names none. */
+/** The depth that the service uses if a request has none. */
 const usualDepth = 14;
 
-/** True if a review has searched a position as deep as the settings ask, and they ask for nothing that a review does not have. */
+/** True if the review searched deep enough and has enough lines. Any other setting requires a new search. */
 function isAnswerTo(
   { depth = usualDepth, multipv = 1, ...others }: SearchRequest,
   { search, lines }: EvaluateResponse,
@@ -311,12 +310,11 @@ function isAnswerTo(
   return Object.keys(others).length === 0 && (search?.depth ?? 0) >= depth && lines.length >= multipv;
 }
 
-/** True if there is a search to stop. */
 export function isUnderWay({ kind }: SearchState): boolean {
   return kind === "asking" || kind === "queued" || kind === "searching" || kind === "waiting";
 }
 
-/** Adds an evaluation, or replaces the one of the same depth. Less deep ones are left out: a search that goes on begins anew. */
+/** Replaces the evaluation of the same depth. Ignores lower depths, because a deeper search starts again at depth 1. */
 function withDepth(
   evaluations: readonly EvaluateResponse[],
   evaluation: EvaluateResponse,

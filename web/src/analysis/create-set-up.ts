@@ -6,12 +6,12 @@ import { enPassantSquares, type SetUp, setUpFromFen } from "./set-up.ts";
 const place = "kibitz-set-up";
 
 interface Kept {
-  /** The FEN of the board when the editor was opened. */
+  /** The FEN on the board when the editor was opened. */
   readonly from: string;
   readonly setUp: SetUp;
 }
 
-/** The position in the editor. The tab keeps it, also over a reload, until another position is on the board. */
+/** The position in the editor. It survives a reload, but not another position on the board. */
 export type SetUpState = ReturnType<typeof createSetUpState>;
 
 export function createSetUpState(game: GameState) {
@@ -31,7 +31,6 @@ export function createSetUpState(game: GameState) {
       store("sessionStorage", place, JSON.stringify(kept.value));
     },
 
-    /** Forgets all changes. */
     reset(): void {
       kept.value = undefined;
       store("sessionStorage", place, undefined);

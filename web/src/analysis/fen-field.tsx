@@ -7,20 +7,19 @@ import "./fields.css";
 
 const fieldId = "fen";
 
-/** The position as a FEN, to be read, changed and copied. Marks the part of a refused FEN that is wrong. */
 export function FenField() {
   const { game, pasted } = usePage();
   const field = useRef<HTMLInputElement>(null);
-  // The text in the field while it is edited; undefined while the field shows the board.
+  // The edited text; undefined while the field shows the position on the board.
   const draft = useSignal<string | undefined>(undefined);
   const refused = game.refused.value?.kind === "fen" ? game.refused.value : undefined;
   const { fen } = game.at.value.position;
   useEffect(() => {
-    // A change elsewhere on the page discards what was entered here.
+    // Another position or error replaces the edited text.
     draft.value = refused?.text;
     if (refused && field.current) {
       const { from, to } = wrongPart(refused);
-      // Set by hand: the selection must be made in the new text.
+      // The new text must be in the field before its wrong part is selected.
       field.current.value = refused.text;
       field.current.setSelectionRange(from, to);
     }
@@ -70,7 +69,7 @@ export function FenField() {
   );
 }
 
-/** The error of a FEN that was pasted, or of a link; the field shows the error of what was entered there. */
+/** Shows the error of a pasted FEN or of a link. {@link FenField} shows the error of a typed FEN. */
 export function PositionViolation() {
   const refused = usePage().game.refused.value;
   switch (refused?.kind) {
@@ -138,12 +137,12 @@ function FenViolation({ refused }: { readonly refused: Refused }) {
   );
 }
 
-/** The place of the first violation that names a part of the text; `to` is behind the part. */
+/** Returns the wrong part of the text, or the entire text if the error has no position. `to` is exclusive. */
 function wrongPart({ text, violations }: Refused): { readonly from: number; readonly to: number } {
   const parts = violations.map((violation) =>
     "field" in violation ? violation : { offset: undefined, token: undefined },
   );
-  // A missing field has an empty part: another violation says more.
+  // A missing field has an empty token. Prefer a violation that has a token.
   const { offset, token = "" } = parts.find((part) => part.token) ?? parts[0] ?? {};
   return offset === undefined ? { from: 0, to: text.length } : { from: offset, to: offset + token.length };
 }

@@ -4,11 +4,10 @@ import { Graph } from "../graph/graph.tsx";
 import { briefly, scoreText } from "../parts/score-text.ts";
 
 interface FiguresProps {
-  /** Depth by depth. Cached answers have only one depth. */
+  /** One evaluation for each depth. A cached response has only one evaluation. */
   readonly evaluations: readonly EvaluateResponse[];
 }
 
-/** How much the engine has searched, in one line, which unfolds the score by depth. */
 export function Figures({ evaluations }: FiguresProps) {
   const { search, engine } = evaluations.at(-1) ?? {};
   const parts = [

@@ -7,10 +7,10 @@ import type { AnalysisState } from "./create-analysis.ts";
 import { outcomeInWords } from "./outcome.ts";
 import { queueInWords } from "./state-in-words.ts";
 
-/** How long at least between two scores that are announced while a search goes on, in milliseconds. */
+/** Minimum time between two announced scores during a search, in milliseconds. */
 const scoreEveryMs = 4000;
 
-/** Announces each move. Returns a function that ends it. */
+/** Announces each move. Returns a function that ends this. */
 export function announceMoves({ at }: GameState): () => void {
   let announced = at.peek().position.fen;
   return effect(() => {
@@ -24,11 +24,11 @@ export function announceMoves({ at }: GameState): () => void {
   });
 }
 
-/** Announces the score now and again and at the end of a search, and the queue. Returns a function that ends it. */
+/** Announces scores and queue positions. Returns a function that ends this. */
 export function announceScores({ search, latest }: AnalysisState): () => void {
   let announcedAt = 0;
   let before = search.peek().kind;
-  /** The last answer whose end was announced. */
+  /** The last evaluation that was announced at the end of a search. */
   let announced: EvaluateResponse | undefined;
   return effect(() => {
     const state = search.value;

@@ -6,11 +6,10 @@ import { scoreText } from "../parts/score-text.ts";
 
 interface LinesProps {
   readonly lines: readonly Line[];
-  /** How many are to come, so that nothing moves when they do. */
+  /** The number of requested lines. Missing lines appear as empty rows, so that the layout does not move. */
   readonly wanted: number;
 }
 
-/** The best lines. Each move can be looked at and played. */
 export function Lines({ lines, wanted }: LinesProps) {
   const hasMoved = usePointerMoves();
   return (
@@ -25,7 +24,10 @@ export function Lines({ lines, wanted }: LinesProps) {
   );
 }
 
-/** Returns a function that is true if the latest event of the pointer moved it: browsers send one, too, if a line comes in under it. */
+/**
+ * Returns a function that returns true if the last pointer event moved the pointer. Browsers also send an event when a line
+ * appears under a resting pointer.
+ */
 function usePointerMoves(): () => boolean {
   const moved = useRef(false);
   useEffect(() => {

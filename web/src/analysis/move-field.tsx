@@ -5,13 +5,12 @@ import { movesOfText } from "./moves-of-text.ts";
 
 interface RefusedMove {
   readonly text: string;
-  /** The position that it was entered in: in another one the move may be legal. */
+  /** The FEN of the position in which the move is illegal. */
   readonly fen: string;
-  /** The promotions that it may mean. */
+  /** The move with each possible promotion, such as `e8=Q`. */
   readonly meant: readonly string[];
 }
 
-/** A move, or several, as text: SAN or UCI. */
 export function MoveField() {
   const { game } = usePage();
   const text = useSignal("");
@@ -19,7 +18,7 @@ export function MoveField() {
   const violation = refused.value?.fen === game.at.value.position.fen ? refused.value : undefined;
   const play = (moves: readonly string[]) => {
     const { played } = game.play(moves);
-    // Legal moves are played on the board; the rest stays in the field, to be corrected.
+    // Illegal moves stay in the field for correction.
     const [move, ...others] = moves.slice(played);
     const { board, fen } = game.at.peek().position;
     const meant = ["Q", "N", "R", "B"].map((piece) => `${move}=${piece}`);

@@ -2,7 +2,7 @@ import { readWord } from "../../../src/game/read-word.ts";
 
 const german: Readonly<Record<string, string>> = { S: "N", D: "Q", T: "R", L: "B" };
 
-/** The moves of a text that people type, without numbers and glyphs. Figurines, small letters and the pieces of German are read. */
+/** Reads moves without their numbers and glyphs. Accepts figurines, lower-case letters and German piece letters. */
 export function movesOfText(text: string): readonly string[] {
   return text
     .split(/\s+/)

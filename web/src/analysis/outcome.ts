@@ -12,7 +12,7 @@ const claims = {
   threefold_repetition: "the position has come three times",
 };
 
-/** Says that the game is over, or that it may be claimed drawn; undefined if it goes on. */
+/** Returns undefined if the game continues and no draw can be claimed. */
 export function outcomeInWords({ terminal, drawClaim, turn }: Position): string | undefined {
   if (terminal) {
     return terminal.reason === "checkmate"

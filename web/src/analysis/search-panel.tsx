@@ -10,7 +10,6 @@ import { outcomeInWords } from "./outcome.ts";
 import { useStateInWords } from "./state-in-words.ts";
 import "./search-panel.css";
 
-/** The evaluation of the position by the engine. */
 export function SearchPanel() {
   const { analysis, request, game } = usePage();
   const state = analysis.search.value;
@@ -18,9 +17,8 @@ export function SearchPanel() {
   const { position } = game.at.value;
   const outcome = outcomeInWords(position);
   const wait = state.kind === "waiting" ? state.wait : undefined;
-  // While an answer is expected, its place is kept: what stands below stays where it is.
+  // During a search the panel is shown even without an evaluation, so that the layout does not move.
   const isShown = !position.terminal && (evaluation || (isUnderWay(state) && !wait));
-  /** Asks what the service suggests. */
   const send = (suggested: JsonObject) => {
     request.settings.value = settingsFromPlain(suggested);
     analysis.ask();
@@ -59,7 +57,6 @@ export function SearchPanel() {
   );
 }
 
-/** The switch of the engine, and the one thing that can be done now. */
 function Buttons() {
   const { analysis, request, game } = usePage();
   const { isOn, search, deeperTo } = analysis;

@@ -35,12 +35,11 @@ const rightNames = {
 const roles: readonly Role[] = ["king", "queen", "rook", "bishop", "knight", "pawn"];
 type Tool = "move" | "remove" | Piece;
 
-/** An editor of positions: a board on which a piece can stand anywhere, and the fields of a FEN. */
 export function SetUpPanel() {
   const { address, game, setUp } = usePage();
   const tool = useSignal<Tool>("move");
   const board = useRef<Api>(undefined);
-  /** The text in the FEN's field while it is edited. */
+  /** The edited text of the FEN field; undefined while the field shows the board. */
   const typed = useSignal<string | undefined>(undefined);
   const { board: pieces, turn, rights, enPassant } = setUp.now.value;
   const fen = typed.value ?? fenOfSetUp(setUp.now.value);
@@ -221,7 +220,6 @@ interface ToolsProps {
   readonly onDrag: (piece: Piece, event: MouseEvent | TouchEvent) => void;
 }
 
-/** Chooses what a click on the board does. A piece can be dragged to the board, too. */
 function Tools({ tool, onTool, onDrag }: ToolsProps) {
   const { game } = usePage();
   const colours: readonly Color[] =

@@ -7,14 +7,13 @@ import { piecesOf } from "../board/squares.ts";
 export const rightLetters = ["K", "Q", "k", "q"] as const;
 type RightLetter = (typeof rightLetters)[number];
 
-/** A position in the editor. It may break the rules. */
+/** A position in the editor. It may break the rules of chess. */
 export interface SetUp {
   /** The first field of a FEN. */
   readonly board: string;
   readonly turn: Color;
-  /** The letter by which a right is written: its own, or a rook's file in Chess960. */
+  /** The letter of each castling right in the FEN. In Chess960 it can be the file of a rook. */
   readonly rights: Readonly<Partial<Record<RightLetter, string>>>;
-  /** `-` for none. */
   readonly enPassant: string;
 }
 
@@ -31,7 +30,11 @@ export const chess960Max = 959;
 
 const knightPlaces = ["01", "02", "03", "04", "12", "13", "14", "23", "24", "34"];
 
-/** Returns a start position of Chess960. @param number of Scharnagl's scheme, from 0 to {@link chess960Max}; 518 is that of chess */
+/**
+ * Returns a start position of Chess960.
+ *
+ * @param number in Scharnagl's numbering, 0 to {@link chess960Max}; 518 is the standard start position
+ */
 export function chess960SetUp(number: number): SetUp {
   const files = new Array<string>(8).fill("");
   const free = () => files.flatMap((piece, file) => (piece === "" ? [file] : []));
@@ -54,12 +57,11 @@ export function chess960SetUp(number: number): SetUp {
   return { ...startSetUp, board: `${rank}/pppppppp/8/8/8/8/PPPPPPPP/${rank.toUpperCase()}` };
 }
 
-/** True if the pieces of a FEN can be put on a board. */
 export function hasBoard(fen: string): boolean {
   return parseBoardFen(fen.trim().split(" ")[0] ?? "").isOk;
 }
 
-/** @param fen whose pieces can be read */
+/** @param fen must have a valid first field */
 export function setUpFromFen(fen: string): SetUp {
   const [board = EMPTY_BOARD_FEN, turn, castling = "-", enPassant = "-"] = fen.trim().split(/\s+/);
   const rights: Partial<Record<RightLetter, string>> = {};
@@ -69,7 +71,7 @@ export function setUpFromFen(fen: string): SetUp {
   return { board, turn: turn === "b" ? "black" : "white", rights, enPassant };
 }
 
-/** The side of a right whose rook is named by its file. */
+/** Returns the castling right of a letter in a FEN. In Chess960 the letter can be the file of a rook. */
 function rightOf(letter: string, board: string): RightLetter {
   const known = rightLetters.find((right) => right === letter);
   if (known) {
@@ -83,13 +85,13 @@ function rightOf(letter: string, board: string): RightLetter {
   return isWhite ? (isKingside ? "K" : "Q") : isKingside ? "k" : "q";
 }
 
-/** The clocks begin anew, because the position has no moves before it. */
+/** Resets both move counters, because the position has no earlier moves. */
 export function fenOfSetUp({ board, turn, rights, enPassant }: SetUp): string {
   const castling = rightLetters.map((right) => rights[right] ?? "").join("") || "-";
   return `${board} ${turn === "white" ? "w" : "b"} ${castling} ${enPassant} 0 1`;
 }
 
-/** Puts a piece on a square, or removes the piece that stands there. Returns the first field of a FEN. */
+/** Puts a piece on a square, or empties the square. Returns the first field of a FEN. */
 export function boardWith(boardFen: string, square: SquareName, piece: Piece | undefined): string {
   const board = parseBoardFen(boardFen).unwrap();
   board.take(parseSquare(square));
@@ -99,7 +101,7 @@ export function boardWith(boardFen: string, square: SquareName, piece: Piece | u
   return makeBoardFen(board);
 }
 
-/** Squares behind a pawn that may just have gone two steps. */
+/** Returns the squares behind pawns that may just have moved two squares. */
 export function enPassantSquares({ board, turn }: SetUp): readonly SquareName[] {
   const pieces = piecesOf(board);
   const [from, behind, at] = turn === "white" ? ([7, 6, 5] as const) : ([2, 3, 4] as const);

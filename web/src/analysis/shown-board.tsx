@@ -8,7 +8,6 @@ import { GameBoard } from "../moves/game-board.tsx";
 import { usePage } from "../page.ts";
 import { outcomeInWords } from "./outcome.ts";
 
-/** The board of the analysis: legal moves can be made on it, and it shows the best ones. */
 export function ShownBoard() {
   const { shown, latest } = usePage().analysis;
   const arrows = shown.value.isPreview ? [] : (latest.value?.lines ?? []).flatMap(arrowOf);
@@ -20,7 +19,7 @@ export function ShownBoard() {
   );
 }
 
-/** The whole position, for those who do not see it. */
+/** Describes the position for screen readers. */
 function PositionInWords() {
   const { position } = usePage().analysis.shown.value;
   const sentences = [

@@ -2,7 +2,6 @@ import { type Search, StopReason } from "../../../gen/chess/analysis/v1/analysis
 import { usePage } from "../page.ts";
 import type { SearchState } from "./create-analysis.ts";
 
-/** How the search is getting on, in words. */
 export function useStateInWords(): string {
   const { analysis, request, game } = usePage();
   const state = analysis.search.value;

@@ -12,64 +12,59 @@ import "@lichess-org/chessground/assets/chessground.brown.css";
 import "@lichess-org/chessground/assets/chessground.cburnett.css";
 import "./board.css";
 
-/** A move drawn on the board. */
 export interface Arrow {
   readonly from: SquareName;
   readonly to: SquareName;
-  /** The rank of the line; 1 is the best. */
+  /** The rank of the engine's line; 1 is the best line. */
   readonly rank: number;
 }
 
-/** A sign at a corner of a square, such as `??` for a blunder. Words for it stand beside the board. */
+/** A sign at the corner of a square, such as `??` for a blunder. */
 export interface Glyph {
   readonly square: SquareName;
   readonly sign: string;
-  /** A CSS colour. */
   readonly colour: string;
 }
 
-/** The ways to use a board. */
 export type BoardUse =
   | { readonly kind: "look" }
   | {
       readonly kind: "play";
       readonly turn: Color;
-      /** The squares that each piece may move to. */
+      /** Legal target squares by the square of the piece. */
       readonly targets: ReadonlyMap<SquareName, readonly SquareName[]>;
       readonly chess960: boolean;
       readonly onMove: (from: SquareName, to: SquareName, promotion: Role | undefined) => void;
     }
   | {
       readonly kind: "set-up";
-      /** The piece that a click puts on a square, or nothing to remove one; undefined to move pieces. */
+      /** The piece that a click places. `nothing` removes a piece. If undefined, pieces can be moved. */
       readonly brush: Piece | "nothing" | undefined;
-      /** Told what stands on the board now, as the first field of a FEN. */
+      /** Called with the first field of a FEN after each change. */
       readonly onPieces: (boardFen: string) => void;
-      /** Told of a square that was chosen with the brush. */
       readonly onPaint: (square: SquareName) => void;
     };
 
 export interface BoardProps {
   readonly label: string;
-  /** The shown position: a FEN, or its first field. */
+  /** A FEN, or only its first field. */
   readonly fen: string;
   readonly orientation: Orientation;
   readonly lastMove?: readonly SquareName[] | undefined;
-  /** Whose king is in check. */
+  /** The side whose king is in check. */
   readonly check?: Color | undefined;
   readonly arrows?: readonly Arrow[];
   readonly glyph?: Glyph | undefined;
   readonly use: BoardUse;
-  /** Takes chessground, for what comes from outside of the board, such as spare pieces. */
+  /** Called once with the Chessground API, for example to drag a new piece onto the board. */
   readonly onReady?: (api: Api) => void;
 }
 
-/** A chess board for pointer, keyboard and screen reader, that shows what it is told and tells what its user does. */
 export function Board(props: BoardProps) {
   const { label, fen, orientation, arrows = [], glyph, use } = props;
   const place = useRef<HTMLDivElement>(null);
   const board = useRef<Api>(undefined);
-  // Chessground keeps the first functions that it gets for a while, so it gets ones that ask for the latest.
+  // Chessground keeps its first callbacks. They read the latest props here.
   const latest = useRef(props);
   latest.current = props;
   const [held, setHeld] = useState<SquareName>();
@@ -173,7 +168,7 @@ export function Board(props: BoardProps) {
 const targetsOf = (use: BoardUse) => (use.kind === "play" ? use.targets : undefined);
 const brushOf = (use: BoardUse) => (use.kind === "set-up" ? use.brush : undefined);
 
-/** The user draws in stronger colours, with the right mouse button. */
+/** Engine arrows are paler than the arrows that the user draws with the right mouse button. */
 function shapeOf({ from, to, rank }: Arrow): DrawShape {
   return rank === 1
     ? { orig: from, dest: to, brush: "paleBlue" }

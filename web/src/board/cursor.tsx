@@ -7,18 +7,18 @@ interface CursorProps {
   readonly label: string;
   readonly fen: string;
   readonly orientation: Orientation;
-  /** The piece that is held. */
+  /** The square of the selected piece. */
   readonly held: SquareName | undefined;
-  /** The squares that the held piece may move to. */
+  /** The squares that the selected piece can move to. */
   readonly targets: readonly SquareName[];
-  /** Enter or Space on a square; undefined where nothing can be done. */
+  /** Called for Enter or Space on a square; undefined if the board cannot be changed. */
   readonly onChoose: ((square: SquareName) => void) | undefined;
   readonly onRelease: () => void;
 }
 
 /**
- * The board for keyboards and screen readers: a grid of squares over the one that is seen, with one of them in the order
- * of tabs. The pointer goes through it.
+ * An invisible grid over the drawn board, for keyboards and screen readers. The pointer ignores the grid. Only one square is a
+ * tab stop.
  */
 export function Cursor({ label, fen, orientation, held, targets, onChoose, onRelease }: CursorProps) {
   const place = useRef<HTMLDivElement>(null);
@@ -41,7 +41,7 @@ export function Cursor({ label, fen, orientation, held, targets, onChoose, onRel
       return;
     }
     event.preventDefault();
-    // On the board arrows move the cursor; beside it they go through the game.
+    // Stop the arrow keys here, because elsewhere they step through the game.
     event.stopPropagation();
   };
 

@@ -1,15 +1,14 @@
 import type { Orientation } from "./squares.ts";
 
 interface EvaluationBarProps {
-  /** White's chances in percent; undefined where nobody knows. */
+  /** White's chances in percent; undefined if unknown. */
   readonly percent: number | undefined;
   readonly score: string;
   readonly orientation: Orientation;
 }
 
-/** How good the position is, as a share of white and black beside the board. */
 export function EvaluationBar({ percent, score, orientation }: EvaluationBarProps) {
-  // Moved, not resized: the page need not be laid out anew ten times a second.
+  // Translate the bar instead of resizing it, because resizing changes the layout ten times a second.
   const black = 100 - (percent ?? 50);
   return (
     // biome-ignore lint/a11y/useSemanticElements: <meter> cannot stand upright in all browsers, nor look like this.

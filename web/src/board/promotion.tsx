@@ -7,14 +7,14 @@ const roles = ["queen", "knight", "rook", "bishop"] as const;
 
 interface PromotionProps {
   readonly color: Color;
-  /** The square that the pawn moves to. */
+  /** The target square of the pawn. */
   readonly square: SquareName;
   readonly orientation: Orientation;
   readonly onChoose: (role: Role) => void;
   readonly onCancel: () => void;
 }
 
-/** Asks what a pawn becomes, where it becomes it. Escape or a click beside it takes the move back. */
+/** Opens a dialog over the target square. Escape or a click outside the dialog cancels the move. */
 export function Promotion({ color, square, orientation, onChoose, onCancel }: PromotionProps) {
   const place = useRef<HTMLDialogElement>(null);
   const [x, y] = middleOf(square, orientation);
@@ -30,7 +30,7 @@ export function Promotion({ color, square, orientation, onChoose, onCancel }: Pr
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a dialog by itself.
     <dialog
       ref={place}
-      // The queen is nearest to the pawn.
+      // The queen is always nearest to the pawn.
       class={`board-promotion cg-wrap${y > 4 ? " board-promotion-below" : ""}`}
       aria-label="What does the pawn become?"
       onClose={onCancel}
@@ -51,7 +51,10 @@ export function Promotion({ color, square, orientation, onChoose, onCancel }: Pr
   );
 }
 
-/** Over the file of the board that the square is on, from its edge inwards; never beyond the window's sides. In places of the document. */
+/**
+ * Puts the dialog over the file of the target square, inside the window. `x` and `y` are the centre of the square, measured in
+ * squares from the top left corner of the board.
+ */
 function putOn(dialog: HTMLDialogElement, x: number, y: number): void {
   const board = dialog.parentElement?.getBoundingClientRect();
   if (board === undefined) {

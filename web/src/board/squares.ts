@@ -4,7 +4,7 @@ import { parseSquare } from "chessops/util";
 
 export type Orientation = "white" | "black";
 
-/** The squares as they are seen: rank by rank from the top, from left to right. */
+/** Returns the rows from top to bottom, with the squares from left to right. */
 export function squaresSeen(orientation: Orientation): readonly (readonly SquareName[])[] {
   const ranks = orientation === "white" ? RANK_NAMES.toReversed() : RANK_NAMES;
   const files = orientation === "white" ? FILE_NAMES : FILE_NAMES.toReversed();
@@ -22,7 +22,7 @@ const steps: Readonly<Record<string, readonly [right: number, down: number]>> = 
   PageDown: [0, 7],
 };
 
-/** Returns the square that a key moves to, at most the edge of the board; undefined for keys that do not move. */
+/** Returns the square that a key leads to, at most the edge of the board. Returns undefined for other keys. */
 export function squareByKey(key: string, from: SquareName, orientation: Orientation): SquareName | undefined {
   const step = steps[key];
   if (step === undefined) {
@@ -38,7 +38,7 @@ function onBoard(place: number): number {
   return Math.min(Math.max(place, 0), 7);
 }
 
-/** Returns the pieces of a FEN's first field by their squares; none if the field cannot be read. */
+/** Returns no pieces if the first field of the FEN is invalid. */
 export function piecesOf(fen: string): ReadonlyMap<SquareName, Piece> {
   const [board = ""] = fen.split(" ");
   return parseBoardFen(board).unwrap(
@@ -55,7 +55,7 @@ export function piecesOf(fen: string): ReadonlyMap<SquareName, Piece> {
   );
 }
 
-/** The middle of a square in a drawing of the board that is 8 wide and 8 high. */
+/** Returns the centre of a square on a board of 8 by 8 units, from the top left corner. */
 export function middleOf(square: SquareName, orientation: Orientation): readonly [x: number, y: number] {
   const x = square.charCodeAt(0) - 97 + 0.5;
   const y = 8 - Number(square[1]) + 0.5;

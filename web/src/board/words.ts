@@ -10,14 +10,13 @@ export function pieceInWords({ color, role }: Piece): string {
   return `${colourName(color)} ${role}`;
 }
 
-/** Returns the words that a screen reader speaks for a square. */
 export function squareInWords(square: SquareName, piece: Piece | undefined): string {
   return `${square}, ${piece ? pieceInWords(piece) : "empty"}`;
 }
 
 const order = ["king", "queen", "rook", "bishop", "knight", "pawn"] as const;
 
-/** Lists the pieces of both sides with their squares: `White: king e1, rooks a1 h1. Black: king e8.` */
+/** Returns, for example, `White: king e1, rooks a1 h1. Black: king e8.` */
 export function positionInWords(fen: string): string {
   const pieces = piecesOf(fen);
   const sides = (["white", "black"] as const).map((color) => {
@@ -31,7 +30,7 @@ export function positionInWords(fen: string): string {
   return sides.join(" ");
 }
 
-/** A move as it is said: `White knight g5 takes f7, check`. */
+/** Returns, for example, `White knight g5 takes f7, check`. */
 export function moveInWords(move: MoveDescription, mover: Color): string {
   const { san, from, to, capture, castling, promotion } = move;
   const way = castling

@@ -16,10 +16,9 @@ import "./api-panel.css";
 
 const states = { open: "under way", done: "answered", aborted: "stopped", failed: "failed" };
 
-/** The entry of the browser's storage for people who have opened the panel. */
+/** Storage key. Its entry exists while the panel is open. */
 const place = "kibitz-api-panel";
 
-/** The latest call as code, its answer, the key, and the limits. Folded until somebody opens it. */
 export function ApiPanel() {
   const [isOpen, setIsOpen] = useState(() => stored("localStorage", place) !== undefined);
   const exchange = usePage().client.lastExchange.value;

@@ -7,7 +7,7 @@ import { type Language, snippets } from "./snippets.ts";
 
 const languages = Object.keys(snippets) as readonly Language[];
 
-/** A call in the language of choice. The key is hidden in what is shown, and there in what is copied. */
+/** Hides the API key on the page. The copied code contains the key. */
 export function Code({ call }: { readonly call: ShownCall }) {
   const [language, setLanguage] = useState<Language>("curl");
   const { name, write, needs } = snippets[language];

@@ -1,13 +1,12 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { jsonText } from "./quote.ts";
 
-/** The longest text that is shown, in characters; the review of a long game has ten times as many. */
+/** Longer JSON is truncated on the page. The review of a long game has ten times as many characters. */
 const shownMaxCharacters = 30_000;
 
-/** A name with its colon, a string, a number, or a word such as `null`. */
+/** Matches a name with its colon, a string, a number, or a word such as `null`. */
 const token = /("(?:[^"\\]|\\.)*")(:?)|-?\d[\d.eE+-]*|\b(?:true|false|null)\b/g;
 
-/** JSON with its names, strings and numbers in colours. */
 export function JsonView({ value }: { readonly value: JsonObject }) {
   const text = jsonText(value);
   const shown = text.slice(0, shownMaxCharacters);

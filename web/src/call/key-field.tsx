@@ -11,7 +11,6 @@ import { readKey, shownKey } from "./read-key.ts";
 const kept = "Kept in this tab only, and sent to this service only.";
 const gone = "It is shown only once, and gone when this tab is closed: copy it.";
 
-/** The key that calls are sent with: to enter, to get, to copy and to forget. */
 export function KeyField() {
   const { key } = usePage().client;
   return (
@@ -22,7 +21,7 @@ export function KeyField() {
   );
 }
 
-/** Uses the text as key, if it is one. Returns whether it is. */
+/** Returns false if the text is not an API key. */
 function take(text: string, key: Signal<string>): boolean {
   const read = readKey(text);
   if (read !== undefined) {
@@ -37,7 +36,7 @@ function NoKey() {
   const [violation, setViolation] = useState<string>();
   const [refusal, setRefusal] = useState<unknown>();
   const isRequired = offer.price.value?.plans.every(({ requiresKey }) => requiresKey) ?? false;
-  // The field has no name, so that no browser ever puts the key into an address.
+  // The field has no `name`, so that browsers never put the key into an address.
   const field = useRef<HTMLInputElement>(null);
   const create = () => {
     setRefusal(undefined);
@@ -119,7 +118,7 @@ function planInWords({ plan, name }: GetKeyResponse): string {
   return `${plan.charAt(0).toUpperCase()}${plan.slice(1)} plan${name ? `, the key “${name}”` : ""}`;
 }
 
-/** A key that this page has created, shown once, and a key that somebody has pasted outside of the field. */
+/** Shows a newly created key once, or asks whether to use a pasted key. */
 export function NewKey() {
   const { client, pasted } = usePage();
   const { account, key } = client;

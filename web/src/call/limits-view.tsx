@@ -2,7 +2,7 @@ import { rateLimitsFrom } from "../client/rate-limits.ts";
 import { usePage } from "../page.ts";
 import { duration } from "../problem/problem-words.ts";
 
-/** The windows by their length in seconds. */
+/** Words for windows by their length in seconds. */
 const windows: Readonly<Record<number, string>> = { 60: "this minute", 3600: "this hour", 86400: "today" };
 const units: Readonly<Record<string, string>> = {
   request: "requests",
@@ -10,10 +10,9 @@ const units: Readonly<Record<string, string>> = {
   call: "other calls",
 };
 
-/** A quota of refused calls or of calls that are not analyses is shown if less than this part of it is left. */
+/** Quotas of refusals and of other calls are shown only if less than this fraction remains. */
 const nearlyUsedUp = 0.1;
 
-/** The caller's remaining quotas, from the headers of the latest answer. */
 export function LimitsView({ headers }: { readonly headers: Headers }) {
   const rates = usePage().client.account.limits.value?.rates ?? [];
   const shown = rateLimitsFrom(headers).flatMap(({ name, remaining, quota, windowS }) => {

@@ -1,14 +1,9 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 
-/**
- * Texts of others as literals of shells and languages. Invisible characters, and those that change the direction of text, are
- * escaped, so that nobody copies anything that they do not see.
- */
-
-/** The characters that fit in a line of a usual window. */
+/** Maximum length of a literal on one line, in characters. */
 const lineMaxCharacters = 92;
 
-/** Control and format characters, and the line separators that JSON allows in strings. */
+/** Control characters, format characters and line separators. They are escaped, so that nobody copies invisible characters. */
 const unseen = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 interface Syntax {
@@ -35,22 +30,21 @@ const python: Syntax = {
   },
 };
 
-/** JSON, with line breaks if it is long. JavaScript reads it as well. */
+/** Returns JSON, with line breaks if it is long. The result is also valid JavaScript. */
 export function jsonText(value: JsonValue, indent = ""): string {
   return literal(value, indent, json);
 }
 
-/** An expression of Python. */
 export function pythonText(value: JsonValue, indent = ""): string {
   return literal(value, indent, python);
 }
 
-/** One word of a POSIX shell. */
+/** Quotes a text as one word of a POSIX shell. */
 export function shellWord(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** A raw string of Go that holds JSON. The backquote that would end it can only stand in a string of the JSON. */
+/** Quotes JSON as a raw string of Go. A backquote would end the string, so it is written as a JSON escape. */
 export function goRawJson(text: string): string {
   return `\`${text.replaceAll("`", "\\u0060")}\``;
 }

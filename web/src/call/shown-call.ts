@@ -3,29 +3,29 @@ import { createPlainWriter, createRequestWriter } from "../../../src/calls/plain
 import { kindOfRoute, routesFromServices } from "../../../src/protocols/json/routes.ts";
 import type { Exchange } from "../client/exchange.ts";
 
-/** A call as others can make it: as plain JSON, and by gRPC. */
 export interface ShownCall {
-  /** The address that plain JSON is posted to. */
+  /** Address of the POST request in plain JSON. */
   readonly url: string;
   readonly body: JsonObject;
-  /** True if the answer comes in server-sent events. */
+  /** True if the response is a stream of server-sent events. */
   readonly events: boolean;
-  /** True if the call was sent with a key. The key itself is not shown. */
+  /** True if the request had an API key. */
   readonly withKey: boolean;
-  /** The service's host and port, for gRPC: `localhost:8080`. */
+  /** Host and port of the service for gRPC, such as `localhost:8080`. */
   readonly host: string;
   readonly tls: boolean;
-  /** The path behind which the service is, `/kibitz`; empty if there is none. gRPC has no such thing. */
+  /** Path prefix of the service, such as `/kibitz`, or an empty text. gRPC has no path prefix. */
   readonly prefix: string;
   /** `chess.analysis.v1.AnalysisService/Evaluate` */
   readonly procedure: string;
-  /** The request in the JSON that gRPC's tools read. */
+  /** The request in the JSON format of gRPC tools. */
   readonly message: JsonValue;
 }
 
 /**
- * @param baseUrl where the service is, without a slash at its end.
- * @returns undefined for a call that plain JSON does not post.
+ * Returns undefined if the call has no POST route in plain JSON.
+ *
+ * @param baseUrl must not end with a slash
  */
 export function shownCall(
   { method, request, withKey }: Pick<Exchange, "method" | "request" | "withKey">,
@@ -50,7 +50,7 @@ export function shownCall(
   };
 }
 
-/** A message of an answer, as plain JSON shows it. Of a stream, only the event that has come is shown. */
+/** Returns the response message in plain JSON. For a message of a stream, only its event is included. */
 export function shownMessage(desc: DescMessage, message: Message): JsonObject {
   const plain = createPlainWriter(desc)(message);
   return desc.oneofs.length === 0

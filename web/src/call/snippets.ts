@@ -1,12 +1,11 @@
 import { goRawJson, jsonText, pythonText, shellWord } from "./quote.ts";
 import type { ShownCall } from "./shown-call.ts";
 
-/** The call in a language, complete: it runs as it is. */
+/** A complete command or program that makes the call. */
 export interface Snippet {
   readonly name: string;
-  /** @param key the shells export it; the other languages take it from the environment. */
+  /** @param key is written into shell commands; programs read an environment variable instead */
   write(call: ShownCall, key: string): string;
-  /** Names the programs that the snippet needs. */
   needs(call: ShownCall): string;
 }
 
@@ -44,7 +43,11 @@ function needsKey(words: string): Snippet["needs"] {
     withKey ? `${words} Set the environment variable KIBITZ_API_KEY to your key first.` : words;
 }
 
-/** The headers of a call, except for that of the key, by a function that writes one. */
+/**
+ * Returns the headers of the call, except `Authorization`.
+ *
+ * @param write formats one header
+ */
 function headersOf({ events }: ShownCall, write: (name: string, value: string) => string): readonly string[] {
   return [
     write("Content-Type", "application/json"),
@@ -71,7 +74,7 @@ function grpcurl({ host, tls, procedure, message, withKey }: ShownCall, key: str
   return shellCommand(words, withKey, key);
 }
 
-/** A command with the header of the key behind its first words. */
+/** Inserts the `Authorization` header after the first part of the command. */
 function shellCommand([first = "", ...words]: readonly string[], withKey: boolean, key: string): string {
   const header = withKey ? [`-H "Authorization: Bearer $KIBITZ_API_KEY"`] : [];
   const command = [first, ...header, ...words].join(" \\\n  ");

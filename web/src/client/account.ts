@@ -14,28 +14,25 @@ import { aside } from "./exchange.ts";
 import { keepAsking, type Wait } from "./keep-asking.ts";
 import type { Offer } from "./offer.ts";
 
-/** The state of the key that calls are sent with. */
 type KeyState =
   | { readonly kind: "none" }
   | { readonly kind: "asking" }
   | { readonly kind: "known"; readonly own: GetKeyResponse }
-  /** The service did not answer; the page asks again after the wait. */
+  /** The page repeats the request when `wait` ends. */
   | { readonly kind: "waiting"; readonly wait: Wait }
-  /** The key is not valid, or the service failed. */
+  /** The key is invalid, or the service failed. */
   | { readonly kind: "failed"; readonly error: unknown };
 
-/** The caller, as the service knows it by the key. */
 export interface Account {
   readonly state: ReadonlySignal<KeyState>;
-  /** The limits of the caller's plan; undefined while they are unknown, or if the service needs a key and there is none. */
+  /** Undefined while the plan is unknown, or if the service requires a key and the page has none. */
   readonly limits: ReadonlySignal<PlanLimits | undefined>;
-  /** True if this service issues keys by itself. */
+  /** True if visitors can create a free key. */
   readonly issuesKeys: ReadonlySignal<boolean>;
-  /** The key that this page has created, until somebody has seen it. */
+  /** A newly created key; undefined after the user has closed the message about the key. */
   readonly created: Signal<string | undefined>;
-  /** Creates a key of the free plan and sends the next calls with it. Rejects with the error of the service. */
+  /** Creates a free key and uses it for later requests. Rejects if the service refuses. */
   create(): Promise<void>;
-  /** Looks the key up again. */
   lookUp(): void;
   dispose(): void;
 }
@@ -49,7 +46,7 @@ interface Deps {
 export function createAccount({ keys, key, offer }: Deps): Account {
   const state = signal<KeyState>({ kind: "none" });
   const created = signal<string | undefined>();
-  /** Ends the look-up that is under way, so that an older answer never replaces a newer one. */
+  /** Aborts the previous request, so that an older response never replaces a newer response. */
   let running = new AbortController();
 
   const lookUp = async () => {

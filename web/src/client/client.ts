@@ -14,27 +14,26 @@ import { createExchanges, type Exchange } from "./exchange.ts";
 import { createKey } from "./key.ts";
 import { createOffer, type Offer } from "./offer.ts";
 
-/** The ways to call the service, and what the page knows of it and of its caller. */
 export interface Client {
-  /** The generated clients, over Connect. The page calls the service in no other way. */
+  /** The page calls the service only through these clients. */
   readonly analyses: RpcClient<typeof AnalysisService>;
   readonly games: RpcClient<typeof GameService>;
   readonly keys: RpcClient<typeof KeyService>;
-  /** The API key that calls are sent with; empty for none. */
+  /** The API key for all requests; empty if there is none. */
   readonly key: Signal<string>;
-  /** The latest call that is not {@link aside}. */
+  /** The latest call that was not made with {@link aside}. */
   readonly lastExchange: ReadonlySignal<Exchange | undefined>;
   readonly offer: Offer;
   readonly account: Account;
   dispose(): void;
 }
 
-/** The address of the page and of the service, also behind a proxy that strips a prefix. */
+/** The base address of the page and of the service, including a path prefix. */
 export function serviceUrl(): string {
   return new URL(".", location.href).href.replace(/\/$/, "");
 }
 
-/** @param connect makes the transport; tests replace it. */
+/** @param connect is replaced in tests */
 export function createClientState(connect: (interceptors: Interceptor[]) => Transport = overConnect): Client {
   const { key, dispose: forgetKey } = createKey();
   const { lastExchange, record } = createExchanges();
@@ -66,7 +65,7 @@ export function createClientState(connect: (interceptors: Interceptor[]) => Tran
   };
 }
 
-/** JSON, so that the browser's network panel shows what the page shows. */
+/** Uses JSON, so that people can read the requests in the browser's network panel. */
 function overConnect(interceptors: Interceptor[]): Transport {
   return createConnectTransport({ baseUrl: serviceUrl(), interceptors });
 }

@@ -8,30 +8,28 @@ import {
 } from "@connectrpc/connect";
 import { type ReadonlySignal, signal } from "@preact/signals";
 
-/** A call that the page made, as far as it has come. */
 export interface Exchange {
   readonly method: DescMethod;
   readonly request: Message;
-  /** True if the call was sent with the key. */
   readonly withKey: boolean;
-  /** `aborted`: the page ended the call, which is no error. */
+  /** `aborted`: the page cancelled the call. This is not an error. */
   readonly state: "open" | "done" | "aborted" | "failed";
-  /** The headers of the answer, with the caller's limits; undefined before the answer begins. */
+  /** Response headers; undefined until the response starts. */
   readonly headers: Headers | undefined;
-  /** The latest message; streams have more than one. */
+  /** The latest response message. A stream has several messages. */
   readonly answer: Message | undefined;
-  /** The thrown error, if `failed`; see `problem.ts`. */
+  /** The thrown error if `state` is `failed`. */
   readonly error: unknown;
-  /** From the call to its end, in milliseconds; undefined before the end. */
+  /** Duration of the call in milliseconds; undefined until the call ends. */
   readonly totalMs: number | undefined;
 }
 
 const isAside = createContextKey(false);
 
-/** For calls that the page makes for itself, such as for the list of engines: the page does not show them. */
+/** Options of background calls, such as loading the list of engines. The page does not show these calls. */
 export const aside: CallOptions = { contextValues: createContextValues().set(isAside, true) };
 
-/** Records the latest call, unless it is made {@link aside}. */
+/** Records the latest call, except calls with {@link aside}. */
 export function createExchanges(): {
   readonly lastExchange: ReadonlySignal<Exchange | undefined>;
   readonly record: Interceptor;
@@ -73,7 +71,7 @@ export function createExchanges(): {
     const fail = (error: unknown) => {
       end({ state: "failed", error, headers: exchange.headers ?? ConnectError.from(error).metadata });
     };
-    // Neither an aborted call nor a stream that is not read to its end throws here.
+    // The `catch` below does not see an aborted call or a stream that was not read to its end.
     request.signal.addEventListener("abort", () => end({ state: "aborted" }));
     async function* watched<T extends Message>(messages: AsyncIterable<T>): AsyncIterable<T> {
       try {
@@ -88,7 +86,7 @@ export function createExchanges(): {
       }
     }
     try {
-      // The message of a stream's request has been read; the next interceptor gets it again.
+      // The code above has consumed the request's only message. Send the message in a new stream.
       const response = await next(request.stream ? { ...request, message: only(message) } : request);
       note({ headers: response.header });
       if (response.stream) {

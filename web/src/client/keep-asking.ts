@@ -1,12 +1,10 @@
 import { failureOf } from "./problem.ts";
 
-/** A pause between a failed call and the next try. */
+/** A pause before a retry. */
 export interface Wait {
-  /** Why the call failed. */
   readonly error: unknown;
-  /** When the page asks again, on the clock of `performance.now()`. */
+  /** Time of the retry on the clock of `performance.now()`. */
   readonly endsAt: number;
-  /** Asks again at once. */
   retry(): void;
 }
 
@@ -15,21 +13,21 @@ interface Options {
   onWait(wait: Wait): void;
 }
 
-/** The first wait and the longest one for a service that does not answer, in milliseconds. */
+/** First and longest wait for a service that does not respond, in milliseconds. */
 const firstMs = 500;
 const longestMs = 15_000;
 
-/** The longest time that is added at random to a wait, in milliseconds: pages that failed together do not come back together. */
+/** Maximum random addition to a wait, in milliseconds. Pages that failed together should not retry together. */
 const jitterMaxMs = 5000;
 
-/** The longest timer of browsers; a longer one would end at once. */
+/** Longest timer of browsers in milliseconds. A longer timer would end at once. */
 const timerMaxMs = 2 ** 31 - 1;
 
 /**
- * Yields the messages of a call, and asks again if the connection fails or if the service names a time to wait: then all messages
- * come once more, from the first.
+ * Yields the messages of a call. Repeats the call if the connection fails or the service names a retry time. A repeated call
+ * yields all messages again.
  *
- * @throws the error of the call if waiting does not help, and the reason of the signal
+ * @throws the error of the call if a retry would fail again, or the reason of the aborted signal
  */
 export async function* keepAsking<T>(
   ask: () => AsyncIterable<T>,
@@ -55,7 +53,7 @@ export async function* keepAsking<T>(
   }
 }
 
-/** How long to wait after an error, in milliseconds; undefined if the same call would fail again. */
+/** Returns the wait before a retry in milliseconds; undefined if a retry would fail again. */
 function waitMsAfter(error: unknown, failures: number): number | undefined {
   const failure = failureOf(error);
   switch (failure.kind) {
@@ -68,7 +66,7 @@ function waitMsAfter(error: unknown, failures: number): number | undefined {
   }
 }
 
-/** Waits, at most until a lost network is back or somebody does not want to wait. A hidden tab waits until it is shown. */
+/** Waits until `endsAt`, until the network returns, or until the user retries. A hidden tab waits until it is visible. */
 async function untilRetry(error: unknown, endsAt: number, { signal, onWait }: Options): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const done = new AbortController();

@@ -8,17 +8,15 @@ import type {
 import { aside } from "./exchange.ts";
 import { keepAsking } from "./keep-asking.ts";
 
-/** The engines and plans of the service. */
 export interface Offer {
-  /** Undefined until it is loaded. */
   readonly engines: ReadonlySignal<ListEnginesResponse | undefined>;
   readonly price: ReadonlySignal<GetPriceResponse | undefined>;
-  /** True if the last attempt to load them failed. */
+  /** True if the last attempt to load the engines and plans failed. */
   readonly isMissing: ReadonlySignal<boolean>;
   dispose(): void;
 }
 
-/** Loads the engines and plans, and tries again until the service answers. */
+/** Retries until the service responds. */
 export function createOffer(analyses: Client<typeof AnalysisService>): Offer {
   const engines = signal<ListEnginesResponse | undefined>();
   const price = signal<GetPriceResponse | undefined>();

@@ -1,15 +1,15 @@
-/** A quota of the caller, from the header fields of an answer. */
+/** A quota in the response headers. */
 export interface RateLimit {
   readonly name: string;
-  /** Units left of this window. */
+  /** Remaining units in the current window. */
   readonly remaining: number;
-  /** Units of a window; undefined if the policy does not say. */
+  /** Units per window; undefined if the header has no `q`. */
   readonly quota: number | undefined;
-  /** Length of the window in seconds; undefined if the policy does not say. */
+  /** Length of the window in seconds; undefined if the header has no `w`. */
   readonly windowS: number | undefined;
 }
 
-/** Reads `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-10); none if nothing is limited. */
+/** Reads the headers `RateLimit` and `RateLimit-Policy` of draft-ietf-httpapi-ratelimit-headers-10. */
 export function rateLimitsFrom(headers: Headers): readonly RateLimit[] {
   const policies = itemsOf(headers.get("RateLimit-Policy") ?? "");
   return [...itemsOf(headers.get("RateLimit") ?? "")].map(([name, { r = 0 }]) => {
@@ -18,7 +18,7 @@ export function rateLimitsFrom(headers: Headers): readonly RateLimit[] {
   });
 }
 
-/** A list of structured fields: quoted names, each with numbers, `"minute";r=59;t=60`. */
+/** Reads items such as `"minute";r=59;t=60` into a map from their names to their parameters. */
 function itemsOf(field: string): ReadonlyMap<string, Readonly<Record<string, number>>> {
   const items = field.matchAll(/"([^"]*)"((?:\s*;\s*[a-z]+=\d+)*)/g);
   return new Map(

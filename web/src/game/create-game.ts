@@ -17,36 +17,34 @@ import {
 import { gameFromPgn, type PgnReading, pgnOfGame, withoutOldLines } from "./pgn.ts";
 import { plainFen } from "./plain-fen.ts";
 
-/** A text that could not be read. */
 export interface Refused {
-  /** `moves`: the game was read up to its first illegal move. */
+  /** `moves`: a move is illegal. The moves before it were played. */
   readonly kind: "fen" | "pgn" | "moves";
-  /** `field`: the field for a FEN; `input`: pasted, dropped or suggested. */
+  /** `field`: typed into the FEN field. `input`: pasted, dropped or suggested. */
   readonly from: "field" | "input" | "link";
-  /** The text, cut at 200 characters if it is a FEN. */
+  /** A FEN is truncated to 200 characters. */
   readonly text: string;
   readonly violations: readonly (PositionViolation | Violation)[];
   readonly suggestedFen?: string | undefined;
-  /** A PGN that can be read, such as the game up to the error. */
+  /** A valid PGN, for example of the moves before the error. */
   readonly suggestedPgn?: string | undefined;
 }
 
-/** A game, the node on the board, and the moment before the last edit. */
+/** The state after an edit or a step. Undo restores `before`, the state before the last edit. */
 export interface Moment {
   readonly game: Game;
-  /** The id of the node on the board. */
+  /** The id of the node whose position is on the board. */
   readonly at: string;
-  /** The PGN whose review was requested; undefined if none was. */
+  /** The PGN in the latest review request; undefined if there was no request. */
   readonly reviewed: string | undefined;
   readonly before: Moment | undefined;
 }
 
 export type Step = "first" | "back" | "forward" | "last";
 
-/** The one game of the page. */
 export type GameState = ReturnType<typeof createGameState>;
 
-/** A valid FEN has 90 characters at most. */
+/** Longer FENs are truncated. A valid FEN has at most 90 characters. */
 const shownFenMaxCharacters = 200;
 
 export function createGameState() {
@@ -58,7 +56,7 @@ export function createGameState() {
   const at = computed(() => path.value.at(-1) ?? game.value.start);
   const line = computed(() => [...path.value, ...lineAfter(at.value)]);
 
-  /** Replaces the game; {@link undo} brings the game before back. */
+  /** Replaces the game. Undo restores the previous game. */
   function edit(next: Omit<Moment, "before">): void {
     batch(() => {
       moment.value = { ...next, before: moment.peek() };
@@ -73,19 +71,18 @@ export function createGameState() {
   }
 
   return {
-    /** All that an edit or a step changes. Set it to return to an earlier moment. */
+    /** Changed by each edit and each step. Assign an earlier moment to return to it. */
     moment: moment as Signal<Moment>,
     game: game as ReadonlySignal<Game>,
-    /** The node on the board. */
+    /** The node whose position is on the board. */
     at: at as ReadonlySignal<GameNode>,
-    /** The nodes from the start to the board. */
+    /** The nodes from the start to the position on the board. */
     path: path as ReadonlySignal<readonly GameNode[]>,
-    /** The line that is stepped through: {@link path}, and the nodes that follow. */
+    /** The path to the board, continued along the first children. */
     line: line as ReadonlySignal<readonly GameNode[]>,
     orientation,
-    /** The last text that could not be read, until the next edit. */
+    /** The last text that could not be read. The next edit resets it. */
     refused,
-    /** The corrections of the FEN or PGN. */
     warnings: computed<readonly Warning[]>(() => game.value.warnings),
     canUndo: computed(() => moment.value.before !== undefined),
     reviewed: computed(() => moment.value.reviewed),
@@ -102,7 +99,7 @@ export function createGameState() {
       }
     },
 
-    /** Plays moves in UCI or SAN on the board. Returns the error of the first illegal move, which is not played. */
+    /** Plays moves in UCI or SAN up to the first illegal move. */
     play(texts: readonly string[]): {
       readonly played: number;
       readonly refused: PositionViolation | undefined;
@@ -121,7 +118,7 @@ export function createGameState() {
       edit({ ...moment.peek(), game: promote(game.peek(), node) });
     },
 
-    /** Removes a move and all that follows it. */
+    /** Removes a move and all moves after it. */
     remove(node: GameNode): void {
       const next = remove(game.peek(), node);
       edit({ ...moment.peek(), game: next, at: nodeOf(next, moment.peek().at).id });
@@ -134,7 +131,7 @@ export function createGameState() {
       }
     },
 
-    /** Begins a game from a FEN, or sets {@link refused}. */
+    /** Starts a game from a FEN. Sets `refused` if the FEN or a move is invalid. */
     takeFen(written: string, moves: readonly string[] = [], from: Refused["from"] = "input"): FenReading {
       const text = plainFen(written);
       const reading = gameFromFen(text, moves);
@@ -158,7 +155,7 @@ export function createGameState() {
       return reading;
     },
 
-    /** Begins with a game from a PGN at its first position, or sets {@link refused}. */
+    /** Starts a game from a PGN at its first position. Sets `refused` if the PGN is invalid. */
     takePgn(text: string, from: Refused["from"] = "input"): PgnReading {
       const reading = gameFromPgn(text);
       if (reading.kind === "game") {
@@ -170,9 +167,13 @@ export function createGameState() {
       return reading;
     },
 
-    /** Requests the review of the game. @param text of the game as it was pasted */
+    /**
+     * Requests a review of the game.
+     *
+     * @param text the original PGN, if the game was pasted
+     */
     review(text = pgnOfGame(game.peek())): void {
-      // Later reviews of the game keep the moves that were tried after the first.
+      // A second review keeps the moves that the user tried after the first review.
       const isFirst = moment.peek().reviewed === undefined;
       const next = isFirst ? withoutOldLines(game.peek()) : game.peek();
       moment.value = { ...moment.peek(), game: next, at: nodeOf(next, moment.peek().at).id, reviewed: text };

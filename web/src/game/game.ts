@@ -6,21 +6,21 @@ import { validatePosition } from "../../../src/chess/validate-position.ts";
 import { withoutJudgement } from "../../../src/game/old-judgement.ts";
 import type { Result } from "../../../src/game/read-word.ts";
 
-/** A move of a game, or the start of the game. Immutable: an edit makes new nodes on the path to the start. */
+/** A move of a game, or its start. Immutable: an edit creates new nodes on the path to the start. */
 export interface GameNode {
-  /** The moves from the start in UCI, joined by spaces; empty for the start. No edit changes it. */
+  /** All UCI moves from the start, separated by spaces; empty for the start. */
   readonly id: string;
-  /** The number of moves from the start. */
+  /** Number of moves from the start. */
   readonly ply: number;
   readonly position: Position;
   /** Undefined for the start. */
   readonly move: MoveDescription | undefined;
-  /** The comments before the first move of a variation. */
+  /** Comments before the first move of a variation. */
   readonly startingComments: readonly string[];
-  /** The comments after the move, with commands such as `[%clk 0:03:00]`. */
+  /** Comments after the move, including commands such as `[%clk 0:03:00]`. */
   readonly comments: readonly string[];
   readonly nags: readonly number[];
-  /** The first child continues the line; the others are variations. */
+  /** The first child continues the line. Other children are variations. */
   readonly children: readonly GameNode[];
 }
 
@@ -28,13 +28,12 @@ export interface GameNode {
 export interface Game {
   readonly tags: ReadonlyMap<string, string>;
   readonly start: GameNode;
-  /** The result in the PGN; `*` if there is none. See {@link resultOf}. */
+  /** The result in the PGN, or `*`. */
   readonly result: Result;
-  /** The corrections of the FEN or the PGN. */
   readonly warnings: readonly Warning[];
 }
 
-/** A game from a FEN. `refused` explains the first illegal move: that move and the moves after it are not played. */
+/** `refused` explains the first illegal move. The moves after it are not played. */
 export type FenReading =
   | { readonly kind: "game"; readonly game: Game; readonly refused: PositionViolation | undefined }
   | {
@@ -44,8 +43,8 @@ export type FenReading =
     };
 
 /**
- * Returns the comments on a move as people read them: without commands such as `[%clk 0:05:00]`, and without the judgements of earlier
- * analyses if the move has been reviewed since.
+ * Removes commands such as `[%clk 0:05:00]` from the comments. If the move has been reviewed, also removes judgements of
+ * earlier analyses.
  */
 export function commentTexts(comments: readonly string[], isReviewed = false): readonly string[] {
   return comments
@@ -54,12 +53,11 @@ export function commentTexts(comments: readonly string[], isReviewed = false): r
     .filter((text) => text !== "");
 }
 
-/** Reads a FEN and plays moves in UCI or SAN. */
 export function gameFromFen(fen: string, moves: readonly string[] = []): FenReading {
   const reading = readStart(fen);
   if (reading.kind === "violations") {
     const { violations, suggested } = reading;
-    // A FEN without the moves behind it is another position.
+    // A suggested FEN that depends on its moves would be another position without them.
     return { kind: "violations", violations, suggestedFen: suggested?.moves ? undefined : suggested?.fen };
   }
   const { position } = reading;
@@ -73,9 +71,7 @@ export function gameFromFen(fen: string, moves: readonly string[] = []): FenRead
   return { kind: "game", game: played.game, refused: played.refused };
 }
 
-/**
- * Validates a FEN. If only Chess960 explains castling rights that are written `KQkq` (X-FEN), the position is Chess960.
- */
+/** Validates a FEN. The position is Chess960 if its castling rights `KQkq` are valid only in Chess960 (X-FEN). */
 function readStart(fen: string): Validation {
   const standard = validatePosition({ fen, moves: [], chess960: false });
   if (standard.kind === "position" && !losesRights(standard.position)) {
@@ -89,7 +85,7 @@ function losesRights({ warnings }: Position): boolean {
   return warnings.some(({ code }) => code === "castling_rights_removed");
 }
 
-/** Warnings about the clocks of a FEN do not concern the page, which asks with the moves. */
+/** Returns false for warnings about a missing history, because the page always sends the moves. */
 function isCorrection({ code }: Warning): boolean {
   return code !== "no_history" && code !== "fifty_move_horizon";
 }
@@ -100,16 +96,15 @@ export function startNode(position: Position): GameNode {
 
 const withoutRemarks = { startingComments: [], comments: [], nags: [] } as const;
 
-/** Moves that were played after a position. */
 export interface PlayedLine {
   readonly moves: readonly MoveDescription[];
   /** The position after each move. */
   readonly positions: readonly Position[];
-  /** Explains the first illegal move; undefined if all moves were played. */
+  /** Explains the first illegal move; undefined if all moves are legal. */
   readonly refused: PositionViolation | undefined;
 }
 
-/** Plays moves in UCI or SAN after a position, whose history counts for repetitions. */
+/** Plays moves in UCI or SAN. Repetitions of earlier positions are counted. */
 export function playLine(
   position: Position,
   texts: readonly string[],
@@ -132,15 +127,14 @@ export function playLine(
   return { moves: moves.slice(had), positions: positions.slice(had), refused: violation };
 }
 
-/** A game after moves were played, and the node of the last legal one. */
 export interface Played {
   readonly game: Game;
   readonly at: GameNode;
-  /** Explains the first illegal move: that move and the moves after it are not played. */
+  /** Explains the first illegal move; undefined if all moves are legal. */
   readonly refused: PositionViolation | undefined;
 }
 
-/** Plays moves after a node. A move that the node has is followed; another move becomes its last variation. */
+/** Plays moves after a node. An existing move is reused. A new move becomes the last variation. */
 export function play(game: Game, after: GameNode, texts: readonly string[]): Played {
   const { moves, positions, refused } = playLine(after.position, texts.slice(0, pliesMax - after.ply));
   const path = pathTo(game, after.id);
@@ -150,7 +144,7 @@ export function play(game: Game, after: GameNode, texts: readonly string[]): Pla
   return { game: edited, at: nodeOf(edited, id), refused };
 }
 
-/** Adds a line of moves to a node. Returns the same node if it has them all. */
+/** Adds moves after a node. Returns the same node if all moves exist already. */
 function addLine(
   node: GameNode,
   moves: readonly MoveDescription[],
@@ -167,12 +161,11 @@ function addLine(
   return added === known ? node : withChild(node, added);
 }
 
-/** A node for a move after another node, without children. */
 export function childOf({ id, ply }: GameNode, move: MoveDescription, position: Position): GameNode {
   return { ...withoutRemarks, id: `${id} ${move.uci}`.trim(), ply: ply + 1, position, move, children: [] };
 }
 
-/** Makes a node the first child of its parent; if it is that already, does so with its nearest ancestor that is not. */
+/** Promotes a variation by one level: its first move becomes the first child of its parent. */
 export function promote(game: Game, { id }: GameNode): Game {
   const path = pathTo(game, id);
   const index = path.findLastIndex((node, at) => at > 0 && path[at - 1]?.children[0] !== node);
@@ -184,7 +177,7 @@ export function promote(game: Game, { id }: GameNode): Game {
   return withNode(game, path.slice(0, index - 1), { ...parent, children });
 }
 
-/** Removes a node and all that follows it. The start stays. */
+/** Removes a node and all nodes after it. The start cannot be removed. */
 export function remove(game: Game, { id }: GameNode): Game {
   const path = pathTo(game, id);
   const parent = path.at(-2);
@@ -195,7 +188,7 @@ export function remove(game: Game, { id }: GameNode): Game {
   return withNode(game, path.slice(0, -2), { ...parent, children });
 }
 
-/** The nodes from the start to a node. If there is no such node, the path ends with its last ancestor that exists. */
+/** Returns the nodes from the start to the node with the id. For an unknown id, the path ends at the last known ancestor. */
 export function pathTo({ start }: Game, id: string): readonly GameNode[] {
   const path = [start];
   const isOnPath = (child: GameNode) => id === child.id || id.startsWith(`${child.id} `);
@@ -205,12 +198,12 @@ export function pathTo({ start }: Game, id: string): readonly GameNode[] {
   return path;
 }
 
-/** The node with an id, or its last ancestor that exists. */
+/** Returns the node with the id, or its last existing ancestor. */
 export function nodeOf(game: Game, id: string): GameNode {
   return pathTo(game, id).at(-1) ?? game.start;
 }
 
-/** The nodes that follow a node if its first child is always taken. */
+/** Returns the nodes after a node, along the first children. */
 export function lineAfter(node: GameNode): readonly GameNode[] {
   const line: GameNode[] = [];
   for (let [child] = node.children; child; [child] = child.children) {
@@ -219,23 +212,26 @@ export function lineAfter(node: GameNode): readonly GameNode[] {
   return line;
 }
 
-/** The start and the moves of the main line. */
 export function mainlineOf({ start }: Game): readonly GameNode[] {
   return [start, ...lineAfter(start)];
 }
 
-/** The result in the PGN; if there is none, the result by the rules at the end of the main line. */
+/** Returns the result in the PGN, or else the result of the last position by the rules. */
 export function resultOf(game: Game): Result {
   const last = mainlineOf(game).at(-1) ?? game.start;
   return game.result === "*" ? (last.position.terminal?.result ?? "*") : game.result;
 }
 
-/** Replaces the child with the same id, or adds a last one. */
+/** Replaces the child with the same id, or appends a new child. */
 function withChild(parent: GameNode, child: GameNode): GameNode {
   return { ...parent, children: joinChildren(parent.children, [child], (_, edited) => edited) };
 }
 
-/** Adds nodes after the same position to others. @param join makes one node of two with the same move */
+/**
+ * Adds nodes to the children of the same parent.
+ *
+ * @param join merges two nodes of the same move
+ */
 export function joinChildren(
   children: readonly GameNode[],
   added: readonly GameNode[],
@@ -248,7 +244,11 @@ export function joinChildren(
   return [...joined, ...added.filter(({ id }) => children.every((child) => child.id !== id))];
 }
 
-/** The game with an edited node. @param ancestors of the node, from the start */
+/**
+ * Returns the game with a changed node.
+ *
+ * @param ancestors from the start to the parent of the node
+ */
 function withNode(game: Game, ancestors: readonly GameNode[], node: GameNode): Game {
   const start = ancestors.reduceRight((child, parent) => withChild(parent, child), node);
   return { ...game, start };

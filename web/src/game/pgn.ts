@@ -19,18 +19,15 @@ import {
 
 export type PgnReading =
   | { readonly kind: "game"; readonly game: Game }
-  /** The violations have the same words and places as those of the service. */
+  /** The violations have the same texts and places as in the service's responses. */
   | {
       readonly kind: "violations";
       readonly violations: readonly Violation[];
-      /** A PGN that can be read, such as the game up to the error. */
+      /** A valid PGN, for example of the moves before the error. */
       readonly suggestedPgn: string | undefined;
     };
 
-/**
- * Reads the PGN of one game as the service reads it. In variations, which the service does not play, an illegal move ends the variation
- * with a warning.
- */
+/** Reads one game by the rules of the service. An illegal move in a variation ends the variation with a warning. */
 export function gameFromPgn(text: string): PgnReading {
   try {
     return { kind: "game", game: readGame(text) };
@@ -58,7 +55,7 @@ function readGame(text: string): Game {
   }
   const cut: string[] = [];
 
-  /** Builds the lines after a node. `line` has the moves of the first of them from `index` on: each line is played in one go. */
+  /** Builds the children of a node. `line` contains the played moves of the first child, from `index` on. */
   function withLines(node: GameNode, written: Node<PgnNodeData>, line: Line, index: number): GameNode {
     let children: readonly GameNode[] = [];
     for (const child of written.children) {
@@ -100,7 +97,7 @@ function readGame(text: string): Game {
 
 type Line = Pick<PlayedLine, "moves" | "positions">;
 
-/** The moves of a variation from its first one, without the variations in it. */
+/** Returns the moves of a variation, without the variations inside it. */
 function sansFrom(first: ChildNode<PgnNodeData>): readonly string[] {
   const sans = [first.data.san];
   for (let [next] = first.children; next; [next] = next.children) {
@@ -109,7 +106,7 @@ function sansFrom(first: ChildNode<PgnNodeData>): readonly string[] {
   return sans;
 }
 
-/** Two nodes of the same move as one. */
+/** Merges two nodes of the same move. */
 function merged(first: GameNode, second: GameNode): GameNode {
   return {
     ...first,
@@ -119,7 +116,7 @@ function merged(first: GameNode, second: GameNode): GameNode {
   };
 }
 
-/** Writes a game with its variations, comments and glyphs; without tags if it has none and begins at the usual start. */
+/** Writes variations, comments and glyphs. If a game from the standard start has no tags, the PGN has none. */
 export function pgnOfGame(game: Game): string {
   const { start, tags } = game;
   const { fen, chess960 } = start.position;
@@ -135,11 +132,11 @@ export function pgnOfGame(game: Game): string {
     headers.set("Result", result);
   }
   const text = makePgn({ headers, comments: [...start.comments], moves: withMoves(new Node(), start) });
-  // Without a tag Result, chessops writes `*`.
+  // Without a `Result` tag, chessops writes `*`.
   return `${text.trimEnd().replace(/\*$/, result)}\n`;
 }
 
-/** Writes the main line alone, without comments. */
+/** Writes the main line without comments and variations. */
 export function mainlinePgn(game: Game): string {
   const bare = mainlineOf(game).reduceRight<GameNode | undefined>(
     (child, node) => ({ ...node, comments: [], nags: [], children: child ? [child] : [] }),
@@ -148,7 +145,7 @@ export function mainlinePgn(game: Game): string {
   return pgnOfGame({ ...game, start: bare ?? game.start });
 }
 
-/** The game without the lines that an earlier review wrote beside its judgements, as the service removes them from its PGN. */
+/** Removes the variations that an earlier review added to the game. */
 export function withoutOldLines(game: Game): Game {
   return { ...game, start: withoutLinesAfter(game.start) };
 }

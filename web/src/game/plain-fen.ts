@@ -1,4 +1,4 @@
-/** A FEN without the name, quotes and underscores that other programs write with it. */
+/** Removes a leading `fen` and quotes, and replaces underscores with spaces. */
 export function plainFen(text: string): string {
   const plain = text
     .trim()

@@ -3,16 +3,16 @@ import { linePath, type Place, percentOn, type Range } from "./geometry.ts";
 import "./graph.css";
 import { Mark, type Marked } from "./mark.tsx";
 
-/** A point of a graph; `x` is a whole number. */
+/** `x` is an integer. */
 export interface GraphPoint extends Place {
-  /** The point in words: `12… Nf6, blunder, 34%`. */
+  /** Text for screen readers, such as `12… Nf6, blunder, White’s chances 34%`. */
   readonly words: string;
-  /** The same in brief, shown under the pointer: `12… Nf6?? −1.30`. */
+  /** Short text beside the pointer, such as `12… Nf6?? −1.30`. */
   readonly tip?: string;
   readonly mark?: Marked;
 }
 
-/** A stretch of the x axis with a name, such as a phase of a game. */
+/** A named part of the x axis, such as the endgame. */
 export interface GraphBand {
   readonly name: string;
   readonly from: number;
@@ -20,19 +20,18 @@ export interface GraphBand {
 }
 
 export interface GraphProps {
-  /** The subject of the graph. */
   readonly label: string;
-  /** From left to right. If points are added, `range` keeps the others where they are. */
+  /** The points from left to right. */
   readonly points: readonly GraphPoint[];
   readonly range: Range;
   readonly bands?: readonly GraphBand[];
-  /** The `x` of the point that is looked at. */
+  /** The `x` of the selected point. */
   readonly current?: number;
-  /** Called with the `x` of a point that the pointer or a key chooses. Without it the graph is a picture. */
+  /** Called with the `x` of a chosen point. Without this function, the graph is only a picture. */
   readonly onChoose?: (x: number) => void;
 }
 
-/** A line of percentages with points to choose. It fills its container's width; the style sheet sets its height. */
+/** Fills the width of its container. The style sheet sets the height. */
 export function Graph({ label, points, range, bands = [], current, onChoose }: GraphProps) {
   const [pointed, setPointed] = useState<number>();
   const [isFocused, setIsFocused] = useState(false);
@@ -43,7 +42,7 @@ export function Graph({ label, points, range, bands = [], current, onChoose }: G
   const line = linePath(points, range);
   return (
     <div class="graph" {...(!onChoose && { role: "img" as const, "aria-label": label })}>
-      {/* Paths are stretched to the place; what must keep its shape stands at percentages of it. */}
+      {/* Paths are stretched to the size of the graph. Circles and texts have positions in percent, to keep their shape. */}
       <svg class="graph-drawing" width="100%" height="100%" aria-hidden="true">
         {bands.map(({ name, from, to }) => (
           <rect
@@ -63,7 +62,7 @@ export function Graph({ label, points, range, bands = [], current, onChoose }: G
         <line class="graph-middle" x1="0" x2="100%" y1="50%" y2="50%" />
         {bands.map(
           ({ name, from, to }) =>
-            // A name that has no room would run into the next.
+            // Omit the name of a narrow band, because it would overlap the next name.
             leftOf(to) - leftOf(from) >= 14 && (
               <text key={name} class="graph-band-name" x={`${leftOf(from)}%`} y="100%" dx="6" dy="-6">
                 {name}
@@ -103,12 +102,12 @@ export function Graph({ label, points, range, bands = [], current, onChoose }: G
           onPointerLeave={() => setPointed(undefined)}
           onFocus={() => setIsFocused(true)}
           onBlur={() => setIsFocused(false)}
-          // A resting pointer must not hide the value of the point that the key chose.
+          // A resting pointer must not hide the tip of the point that a key chooses.
           onKeyDown={() => setPointed(undefined)}
         />
       )}
       {told?.tip && (
-        // In the half of the graph where the point is not, and never beyond the sides of the graph.
+        // Place the tip in the half of the graph without the point, inside the left and right edges.
         <p
           class="graph-tip figures"
           style={{

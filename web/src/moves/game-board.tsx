@@ -16,11 +16,11 @@ interface GameBoardProps {
   readonly last: MoveDescription | undefined;
   readonly arrows: readonly Arrow[];
   readonly glyph?: Glyph | undefined;
-  /** True if the position is not the one that moves are played from. */
+  /** True if moves cannot be played from this position. */
   readonly isPreview?: boolean;
 }
 
-/** A board on which moves of the game can be played. The wheel of the mouse steps through the game. */
+/** The mouse wheel steps through the game. */
 export function GameBoard({ label, position, last, arrows, glyph, isPreview = false }: GameBoardProps) {
   const { game } = usePage();
   const { board, chess960, fen, turn } = position;

@@ -2,12 +2,10 @@ import { usePage } from "../page.ts";
 
 const id = "keys";
 
-/** Opens the list of keys. */
 export function showHelp(): void {
   (document.getElementById(id) as HTMLDialogElement | null)?.showModal();
 }
 
-/** The keys of the view, in a dialog that {@link showHelp} opens. */
 export function Help() {
   const isReview = usePage().address.view.value === "review";
   const keys = [

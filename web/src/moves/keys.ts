@@ -2,10 +2,10 @@ import type { Step } from "../game/create-game.ts";
 import type { Page } from "../page.ts";
 import { showHelp } from "./help.tsx";
 
-/** Elements that use every key themselves. */
+/** Elements that need all keys for their own input. */
 const typing = "input:not([type=checkbox], [type=range]), textarea, select, [contenteditable], dialog";
 
-/** Elements that the space bar presses. */
+/** Elements that the space bar activates. */
 const pressable = "button, a, summary, input";
 
 const steps: Readonly<Record<string, Step>> = {
@@ -15,7 +15,7 @@ const steps: Readonly<Record<string, Step>> = {
   End: "last",
 };
 
-/** Listens to the keys of the game, anywhere on the page where they mean nothing else. Returns a function that ends it. */
+/** Handles the keys of the game, except inside text fields. Returns a function that ends this. */
 export function listenToKeys(page: Page): () => void {
   const onKeyDown = (event: KeyboardEvent) => {
     const { target, defaultPrevented } = event;
@@ -29,7 +29,7 @@ export function listenToKeys(page: Page): () => void {
   return () => document.removeEventListener("keydown", onKeyDown);
 }
 
-/** Does what a key is for. Returns whether it is for anything. */
+/** Returns false if the key has no function on this page. */
 function useKey(event: KeyboardEvent, { game, review, analysis, address }: Page): boolean {
   const { key, target, shiftKey } = event;
   if (event.ctrlKey || event.metaKey) {

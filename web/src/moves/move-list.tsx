@@ -6,10 +6,9 @@ import { usePage } from "../page.ts";
 import { moveNumber } from "./move-number.ts";
 import "./moves.css";
 
-/** Something to show beside a move, such as its judgement and its evaluation. */
 export interface MoveNote {
   readonly score: string;
-  /** The judgement: its sign behind the move, and its name. It replaces the `?`, `??` and `?!` of the PGN. */
+  /** The sign of the judgement replaces `?`, `??` and `?!` of the PGN. */
   readonly judged: { readonly sign: string; readonly name: string } | undefined;
 }
 
@@ -17,7 +16,6 @@ interface MoveListProps {
   readonly noteOf?: (node: GameNode) => MoveNote | undefined;
 }
 
-/** The moves of the game in two columns, with comments and variations between them. */
 export function MoveList({ noteOf }: MoveListProps) {
   const { game, at, goTo } = usePage().game;
   const list = useRef<HTMLOListElement>(null);
@@ -26,7 +24,7 @@ export function MoveList({ noteOf }: MoveListProps) {
     const { current: place } = list;
     const button = place?.querySelector<HTMLElement>("[aria-current]");
     if (place) {
-      // Scrolls the list only: `scrollIntoView` would move the page, too.
+      // Scroll only the list: `scrollIntoView` would also scroll the page.
       place.scrollTop = button ? button.offsetTop - (place.clientHeight - button.offsetHeight) / 2 : 0;
     }
   }, [current]);
@@ -76,14 +74,14 @@ export function MoveList({ noteOf }: MoveListProps) {
   );
 }
 
-/** A move of the main line with the variations that replace it. */
+/** A move of the main line and the variations that replace it. */
 interface Entry {
   readonly node: GameNode;
   readonly comments: readonly string[];
   readonly variations: readonly GameNode[];
 }
 
-/** The full moves of a line that begins with the start. Only the first row may begin with a move of Black. */
+/** Groups the moves in pairs of White and Black. Only the first pair may begin with Black. */
 function rowsOf(
   line: readonly GameNode[],
   commentsOf: (node: GameNode) => readonly string[],
@@ -116,7 +114,6 @@ function Notes({ move, ...entry }: Entry & { readonly move: RenderMove }) {
   ) : null;
 }
 
-/** A variation, with the variations of its own moves indented. */
 function Variation({ first, move }: { readonly first: GameNode; readonly move: RenderMove }) {
   const parts: ComponentChildren[] = [<Comments key="before" texts={commentTexts(first.startingComments)} />];
   let others: readonly GameNode[] = [];
@@ -150,12 +147,12 @@ interface MoveButtonProps {
   readonly note: MoveNote | undefined;
   readonly isNumbered: boolean;
   readonly isCurrent: boolean;
-  /** One move is in the order of tabs; the arrow keys lead to the others. */
+  /** Only one move is a tab stop. The arrow keys select the other moves. */
   readonly isTabStop: boolean;
   onChoose(): void;
 }
 
-/** The NAGs of `?`, `??` and `?!`. */
+/** NAG numbers of `?`, `??` and `?!`. */
 const judgements = [2, 4, 6];
 
 function MoveButton({ node, note, isNumbered, isCurrent, isTabStop, onChoose }: MoveButtonProps) {

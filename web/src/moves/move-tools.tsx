@@ -1,7 +1,6 @@
 import { mainlineOf } from "../game/game.ts";
 import { usePage } from "../page.ts";
 
-/** Changes the tree of moves at the move on the board, and takes changes back. */
 export function MoveTools() {
   const { game, at, promote, remove, undo, canUndo } = usePage().game;
   return (

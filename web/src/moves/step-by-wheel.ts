@@ -1,15 +1,15 @@
 import type { GameState } from "../game/create-game.ts";
 
-/** How far a wheel is turned for a step, in pixels: less than a notch of any mouse. */
+/** Wheel distance of one step, in pixels. A notch of any mouse is longer. */
 const stepPixels = 50;
 const linePixels = 25;
 
-/** Returns a listener that steps through the game with the wheel of the mouse. Small turns of a touchpad add up. */
+/** Returns a listener that steps through the game. Small movements on a touchpad are added up. */
 export function stepByWheel(game: GameState): (event: WheelEvent) => void {
   let turned = 0;
   return (event) => {
     if (event.ctrlKey) {
-      // The wheel changes the size of the page.
+      // Ctrl and the wheel zoom the page.
       return;
     }
     event.preventDefault();

@@ -3,7 +3,6 @@ import { Icon, type IconName } from "../parts/icon.tsx";
 import { Help, showHelp } from "./help.tsx";
 import "./moves.css";
 
-/** Buttons that step through the game and turn the board, for pointers and fingers. Keys do the same. */
 export function Steps() {
   const { game, review, address } = usePage();
   const { path, line, step, flip } = game;
@@ -45,9 +44,8 @@ export function Steps() {
 interface StepButtonProps {
   readonly label: string;
   readonly icon: IconName;
-  /** Beside the icon. */
   readonly sign?: string;
-  /** True if it leads nowhere now. The button stays enabled, because a disabled button loses the focus. */
+  /** True if the step is impossible. The button is not `disabled`, because a disabled button loses the focus. */
   readonly isOff?: boolean;
   onStep(): void;
 }

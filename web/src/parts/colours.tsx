@@ -5,7 +5,7 @@ const place = "kibitz-colours";
 const choices = ["system", "light", "dark"] as const;
 type Colours = (typeof choices)[number];
 
-/** Goes from one choice of colours to the next: as the system, light, dark. The browser keeps the choice. */
+/** Switches between the system's colours, light and dark. The browser stores the choice. */
 export function ColoursSwitch() {
   const [colours, setColours] = useState<Colours>(
     () => choices.find((choice) => choice === stored("localStorage", place)) ?? "system",

@@ -4,17 +4,16 @@ import { Icon, type IconName } from "./icon.tsx";
 
 interface CopyButtonProps {
   readonly label: string;
-  /** The button's label; a short word for copying by default. */
+  /** The visible text of the button. */
   readonly face?: string;
   /** A button with an icon has no frame. */
   readonly icon?: IconName;
-  /** Asked when it is pressed. */
+  /** Returns the text to copy. Called at each click. */
   text(): string;
 }
 
 const shownMs = 2000;
 
-/** Copies a text, and says whether it did. */
 export function CopyButton({ label, face = "Copy", icon, text }: CopyButtonProps) {
   const [result, setResult] = useState<string>();
   const shown = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -35,7 +34,7 @@ export function CopyButton({ label, face = "Copy", icon, text }: CopyButtonProps
       title={label}
       onClick={() => void copy()}
     >
-      {/* Without the icon, the result is no wider than the label: the neighbours stay where they are. */}
+      {/* Without the icon, the result is not wider than the label, so that nothing beside the button moves. */}
       {result ?? (
         <>
           {icon && <Icon name={icon} />}
@@ -51,7 +50,7 @@ async function write(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // If the page came neither by TLS nor from this machine, the browser allows only copying a selection.
+    // On a page without TLS, browsers can copy only a selection.
     return copySelected(text);
   }
 }

@@ -14,7 +14,6 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** A picture beside or instead of the words of a button, which has an accessible name of its own. */
 export function Icon({ name }: { readonly name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">

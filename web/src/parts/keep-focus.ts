@@ -1,10 +1,10 @@
 /**
- * If the focused element is removed or disabled, such as a button with the problem that it solves, focuses the region around it, so that
- * keys and screen readers go on from there and not from the top of the page. Here for all parts, because many remove such a button.
+ * Moves the focus to the surrounding region if the focused element is removed or disabled. Otherwise keyboards and screen
+ * readers would start again at the top of the page.
  */
 export function keepFocus(): void {
   let last: Element | undefined;
-  /** The regions around it, the innermost first. */
+  /** The regions around the last focused element, innermost first. */
   let around: readonly HTMLElement[] = [];
   document.addEventListener("focusin", ({ target }) => {
     if (target instanceof Element) {
@@ -25,7 +25,7 @@ export function keepFocus(): void {
 function focusRegion(region: HTMLElement | undefined): void {
   if (region && !region.hasAttribute("tabindex")) {
     region.tabIndex = -1;
-    // A click there should not give it the focus.
+    // A later click on the region must not focus it.
     region.addEventListener("blur", () => region.removeAttribute("tabindex"), { once: true });
   }
   region?.focus({ preventScroll: true });

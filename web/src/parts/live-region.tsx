@@ -1,18 +1,18 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 
-/** The event that carries a text to the live region. */
+/** Name of the event whose detail is the announced text. */
 const announcement = "kibitz-announcement";
 
-/** Says a text to people with a screen reader. Texts of one change are said together; later ones replace them. */
+/** Announces a text to screen readers. Texts of the same moment are joined. Later texts replace them. */
 export function announce(text: string): void {
   dispatchEvent(new CustomEvent(announcement, { detail: text }));
 }
 
-/** The live region of {@link announce}. Use it once on the page. */
+/** Use this component only once on the page. */
 export function LiveRegion() {
-  /** The latest announcement, and the number of announcements so far. */
+  /** `times` is the number of announcements. */
   const [said, setSaid] = useState({ text: "", times: 0 });
-  // Before the effects of other components, which may announce something at once.
+  // Listen before the effects of other components run, because they may announce a text at once.
   useLayoutEffect(() => {
     let gathered: string[] = [];
     const gather = (event: Event) => {
@@ -32,7 +32,7 @@ export function LiveRegion() {
   }, []);
   return (
     <p class="heard-only" role="status" aria-live="polite">
-      {/* A new node each time: screen readers do not say the same text in the same node again. */}
+      {/* Use a new node each time, because screen readers ignore an unchanged text in the same node. */}
       <span key={said.times}>{said.text}</span>
     </p>
   );

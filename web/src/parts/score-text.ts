@@ -1,7 +1,7 @@
 import type { Score } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import { Bound } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 
-/** A score as players write it, from White's side: `+0.24`, `−1.30`, `#3`, `#−3`; `≥` and `≤` before bounds. Empty for none. */
+/** Formats a score from White's side: `+0.24`, `−1.30`, `#3`, `#−3`. A bound begins with `≥` or `≤`. */
 export function scoreText(score: Score | undefined): string {
   if (score === undefined) {
     return "";
@@ -18,12 +18,12 @@ export function scoreText(score: Score | undefined): string {
   }
 }
 
-/** Players' hyphens are too short to be seen. */
+/** Replaces the hyphen with a minus sign, which is easier to see. */
 function minus(number: string): string {
   return number.replace(/^-/, "−");
 }
 
-/** Numbers that grow large, briefly: `950`, `45.4 k`, `1.25 M`. */
+/** Shortens a large number, for example to `45.4 k` or `1.25 M`. */
 export function briefly(count: number | bigint): string {
   const number = Number(count);
   const [unit, divisor] =

@@ -1,6 +1,6 @@
 type Store = "localStorage" | "sessionStorage";
 
-/** Reads a text that the browser keeps; undefined if there is none, or if the browser stores nothing. */
+/** Returns undefined if nothing is stored, or if the browser forbids storage. */
 export function stored(store: Store, place: string): string | undefined {
   try {
     return globalThis[store].getItem(place) ?? undefined;
@@ -9,7 +9,7 @@ export function stored(store: Store, place: string): string | undefined {
   }
 }
 
-/** Keeps a text, or removes it if it is undefined. If the browser stores nothing, the text is lost when the page is reloaded. */
+/** Stores a text; undefined removes it. If the browser forbids storage, a reload loses the text. */
 export function store(store: Store, place: string, text: string | undefined): void {
   try {
     if (text === undefined) {
@@ -18,6 +18,6 @@ export function store(store: Store, place: string, text: string | undefined): vo
       globalThis[store].setItem(place, text);
     }
   } catch {
-    // The page works without.
+    // The page also works without storage.
   }
 }

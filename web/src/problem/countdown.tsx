@@ -5,11 +5,10 @@ import { duration } from "./problem-words.ts";
 
 interface CountdownProps {
   readonly wait: Wait;
-  /** Gives up. Without it there is no such button. */
+  /** Without this function, the Cancel button is missing. */
   readonly onCancel?: (() => void) | undefined;
 }
 
-/** Shows when the page asks again by itself, with buttons to ask at once and to give up. */
 export function Countdown({ wait, onCancel }: CountdownProps) {
   const [leftMs, setLeftMs] = useState(0);
   useEffect(() => {

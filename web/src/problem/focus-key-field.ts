@@ -1,7 +1,6 @@
-/** The field for a key, in the panel of the API. */
 export const keyFieldId = "api-key";
 
-/** Opens the panel around the key field and focuses the field, after the next rendering: there is no field while there is a key. */
+/** Focuses the key field after the next rendering, because the field does not exist while a key is set. */
 export function focusKeyField(): void {
   requestAnimationFrame(() => {
     const field = document.getElementById(keyFieldId);

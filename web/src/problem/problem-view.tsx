@@ -11,19 +11,16 @@ import { pageOf, problemWords, suggestionWords } from "./problem-words.ts";
 import "./problem-view.css";
 
 interface ProblemViewProps {
-  /** The error that a call threw. If the page aborted the call, nothing is shown. */
+  /** If the page aborted the call, nothing is shown. */
   readonly error: unknown;
-  /** The pause if the page asks again by itself. */
+  /** The pause before an automatic retry. */
   readonly wait?: Wait | undefined;
-  /** Ends the pause. */
   readonly onCancel?: (() => void) | undefined;
-  /** Asks the same again. */
   onRetry(): void;
-  /** Asks what the service suggests instead, in plain JSON. Without it there is no such button. */
+  /** Sends the request that the service suggests. Without this function, the button is missing. */
   readonly onSend?: ((suggested: JsonObject) => void) | undefined;
 }
 
-/** Explains the failure of a call, with a button for each way out. */
 export function ProblemView(props: ProblemViewProps) {
   const { error } = props;
   const { client, request } = usePage();

@@ -4,27 +4,29 @@ import type { Fault, Problem } from "../../../gen/chess/analysis/v1/problem_pb.t
 import { failureOf } from "../client/problem.ts";
 import { rateLimitsFrom } from "../client/rate-limits.ts";
 
-/** A failure in words for people. */
 export interface ProblemWords {
   readonly title: string;
-  /** Empty if the title says everything. */
+  /** Empty if the title is sufficient. */
   readonly details: readonly string[];
 }
 
-/** The part of the page's state that words depend on. */
 interface Caller {
-  /** The limits of the plan; undefined while they are unknown. */
+  /** Undefined until the plans are loaded. */
   readonly limits: PlanLimits | undefined;
-  /** The moves of the field "Only these moves". */
+  /** Moves in the field "Only these moves". */
   readonly searchMoves: readonly string[];
 }
 
 interface FieldWords {
-  /** The label of the form. */
+  /** Label of the field in the form. */
   readonly label: string;
-  /** A value that the plan does not allow, given the highest one that it allows. */
+  /**
+   * Returns, for example, `depth above 20`.
+   *
+   * @param most the maximum of the plan
+   */
   readonly excess?: (most: number) => string;
-  /** A suggested value. */
+  /** Returns, for example, `to depth 12`. */
   readonly change?: (value: number) => string;
 }
 
@@ -35,7 +37,7 @@ const linesField: FieldWords = {
 };
 const excessOfGame = (most: number) => `a game of more than ${Math.floor(most / 2)} moves`;
 
-/** The fields of requests by their names in the API. */
+/** Request fields by their names in the API. */
 const fields: Readonly<Record<string, FieldWords>> = {
   depth: { label: "Depth", excess: (most) => `depth above ${most}`, change: (value) => `to depth ${value}` },
   multipv: linesField,
@@ -58,7 +60,7 @@ const fields: Readonly<Record<string, FieldWords>> = {
   moves: { label: "Moves", excess: excessOfGame },
 };
 
-/** Returns what a caller reads about a failed call; undefined if the page aborted it. */
+/** Returns undefined if the page aborted the call. */
 export function problemWords(error: unknown, caller: Caller): ProblemWords | undefined {
   const failure = failureOf(error);
   switch (failure.kind) {
@@ -145,12 +147,14 @@ function wordsOfViolation(
   if (move !== undefined) {
     return `“${move}” in “Only these moves” is not legal here.`;
   }
-  // A message about a text names the place.
+  // A message about a text already names the place of the error.
   const isAlone = errors.length === 1 || line !== undefined;
   return isAlone ? message : `${fields[name]?.label ?? [name, ...path].join(".")}: ${message}`;
 }
 
-/** Lists what the plan does not allow, such as `depth above 20`; undefined for a field that the page has no words for. */
+/**
+ * Lists what the plan does not allow, such as `depth above 20`. An item is undefined if the page has no words for its field.
+ */
 function excessOf({ errors }: Problem, limits: PlanLimits | undefined) {
   return errors.map(({ pointer, allowed }) => {
     const name = nameOf(pointer);
@@ -159,7 +163,7 @@ function excessOf({ errors }: Problem, limits: PlanLimits | undefined) {
   });
 }
 
-/** Returns the words of a button that sends the suggested request. */
+/** Returns the label of the button that sends the suggested request. */
 export function suggestionWords(problem: Problem, limits: PlanLimits | undefined): string {
   const { code, errors, suggestedRequest = {} } = problem;
   const names = [...new Set(errors.map(({ pointer }) => nameOf(pointer)))];
@@ -180,12 +184,12 @@ export function suggestionWords(problem: Problem, limits: PlanLimits | undefined
   return name === "fen" && typeof fen === "string" ? `Use ${fen}` : "Ask what the service suggests";
 }
 
-/** The address of the page that explains a kind of problem, beside this page; undefined if it is none of this service. */
+/** Returns the relative address of the page about this error; undefined if `type` is an address outside the service. */
 export function pageOf({ type }: Problem): string | undefined {
   return /^\/problems\/[\w-]+$/.test(type) ? type.slice(1) : undefined;
 }
 
-/** A duration, rounded up: `45 s`, `3 min 20 s`, `5 h 2 min`. */
+/** Formats a duration, rounded up: `45 s`, `3 min 20 s`, `5 h 2 min`. */
 export function duration(ms: number): string {
   const all = Math.ceil(ms / 1000);
   const [hours, minutes, seconds] = [Math.floor(all / 3600), Math.floor(all / 60) % 60, all % 60];
@@ -204,7 +208,7 @@ function nameOf(pointer: string): string {
   return keysOf(pointer)[0] ?? "";
 }
 
-/** The keys of a JSON Pointer. No field of a request has a key that is escaped. */
+/** Splits a JSON Pointer. Names of request fields contain no escaped characters. */
 function keysOf(pointer: string): readonly string[] {
   return pointer.split("/").slice(1);
 }

@@ -2,11 +2,10 @@ import type { ComponentChildren } from "preact";
 import { usePage } from "../page.ts";
 
 interface FieldProps {
-  /** The name of the setting. */
   readonly name: string;
   readonly label: string;
   readonly hint?: string | undefined;
-  /** The default, which applies if nothing is set. */
+  /** The default value of the setting. */
   readonly usual?: string | undefined;
 }
 
@@ -15,7 +14,6 @@ interface LayoutProps extends FieldProps {
   readonly children: ComponentChildren;
 }
 
-/** A setting with its label and hint. */
 function Field({ name, label, hint, kind, children }: LayoutProps) {
   return (
     <div class={`field field-${kind}`}>
@@ -36,7 +34,7 @@ interface InputFieldProps extends FieldProps {
   readonly maximum?: number | undefined;
 }
 
-/** A number or a text. The browser marks a number out of range; the service says why it refuses one. */
+/** The browser marks a number out of range. The service explains why a value is refused. */
 export function InputField({ type, minimum, maximum, usual, ...field }: InputFieldProps) {
   const { request } = usePage();
   const { name } = field;

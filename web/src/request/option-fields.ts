@@ -1,21 +1,19 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 
-/** An option of an engine, as its form has it. */
 export interface OptionField {
-  /** JSON name: `skill_level`. */
   readonly name: string;
   readonly title: string;
   readonly kind: "number" | "boolean" | "choice" | "text";
   readonly minimum: number | undefined;
   readonly maximum: number | undefined;
   readonly choices: readonly string[];
-  /** The default, as text; empty if the schema has none. */
+  /** Default value as text; empty if the schema has none. */
   readonly usual: string;
 }
 
 const kinds = { integer: "number", boolean: "boolean", string: "text" } as const;
 
-/** Returns a field for each option in the `options_schema` of an engine, except for types that no form has. */
+/** Omits options whose type has no form field. */
 export function optionFields(schema: JsonObject | undefined): readonly OptionField[] {
   return Object.entries(objectOf(schema?.properties)).flatMap(([name, property]) => {
     const { type, title, enum: words, default: usual, minimum, maximum } = objectOf(property);

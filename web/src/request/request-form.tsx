@@ -4,7 +4,6 @@ import type { OptionField } from "./option-fields.ts";
 import { type NumberName, optionPrefix, paths } from "./settings.ts";
 import "./request-form.css";
 
-/** The settings that a request has: all those of an analysis, or those that are named. */
 export type SettingName = NumberName | "engine" | "path" | "search_moves" | "options";
 
 const inView: readonly SettingName[] = ["depth", "multipv", "engine"];
@@ -17,7 +16,6 @@ const numbers = {
   nodes: { label: "Nodes" },
 };
 
-/** How to search: the usual settings in view, the others folded. */
 export function RequestForm({ only }: { readonly only?: readonly SettingName[] }) {
   const { client, request } = usePage();
   const { engines, isMissing } = client.offer;

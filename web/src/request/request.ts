@@ -10,21 +10,20 @@ import {
   type Settings,
 } from "./settings.ts";
 
-/** How to search: the content of the form. */
 export interface RequestState {
-  /** To restore a link, set it whole, with `settingsFromRecord`. */
+  /** Use `settingsFromRecord` to restore the settings of a link. */
   readonly settings: Signal<Settings>;
-  /** Sets one setting by its name in the API; an empty text removes it. */
+  /** Sets one setting by its name in the API. An empty text removes the setting. */
   set(name: string, text: string): void;
-  /** The engine of these settings; undefined until the list is loaded, or if the list does not have it. */
+  /** The chosen engine; undefined until the engines are loaded, or if the service does not have this engine. */
   readonly engine: ReadonlySignal<Engine | undefined>;
-  /** The options of that engine. */
+  /** Options of the chosen engine. */
   readonly options: ReadonlySignal<readonly OptionField[] | undefined>;
-  /** The fields of an analysis request that say how to search, to be spread into one: `{ fen, ...search.value }`. */
+  /** Fields to add to an analysis request: `{ fen, ...search.value }`. */
   readonly search: ReadonlySignal<SearchRequest>;
-  /** True while no request can be sent: options are set, and their types are not loaded yet. */
+  /** True if options are set but their types are not loaded yet. No request can be sent then. */
   readonly isWaiting: ReadonlySignal<boolean>;
-  /** The maximum of the caller's plan; undefined until it is loaded. */
+  /** Returns the maximum of the caller's plan; undefined until the plan is loaded. */
   planMaximum(name: NumberName): number | undefined;
 }
 

@@ -2,32 +2,27 @@ import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
 import { type AnalysisRequestSchema, Path } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { OptionField } from "./option-fields.ts";
 
-/**
- * How to search, as it is written in the form and in links: a flat record of texts by the names of the API, `depth`,
- * `multipv`, `movetime_ms`, `nodes`, `engine`, `path`, `search_moves` and `options.<name>`. A setting with its default is absent.
- */
+/** Search settings as texts by their names in the API, such as `depth` or `options.<name>`. Default values are absent. */
 export type Settings = Readonly<Record<string, string>>;
 
-/** The part of an analysis request that says how to search. */
 export type SearchRequest = Omit<
   Exclude<MessageInitShape<typeof AnalysisRequestSchema>, { $typeName: string }>,
   "fen" | "moves" | "$typeName" | "$unknown"
 >;
 
-/** The numbers of an analysis request, by their names in the API. */
 export type NumberName = "depth" | "multipv" | "movetime_ms" | "nodes";
 
-/** The words for the ways to run an engine. */
+/** Values of the setting `path`. */
 export const paths = { auto: Path.AUTO, native: Path.NATIVE, wasm: Path.WASM } as const;
 
 export const optionPrefix = "options.";
 const numberName = /^(?:depth|multipv|movetime_ms|nodes)$/;
 const optionName = /^options\.[a-z0-9_]{1,64}$/;
 const otherNames = ["depth", "multipv", "movetime_ms", "nodes", "engine", "path", "search_moves"];
-/** 218 moves of 16 characters, each with a space. */
+/** The length of 218 moves of 16 characters and a space each. No position has more than 218 legal moves. */
 const textMaxCharacters = 3_706;
 
-/** Picks the settings from a record, such as the parameters of a link, without numbers that are none. */
+/** Keeps only known settings. Drops numeric settings whose text is not a number. */
 export function settingsFromRecord(record: Settings): Settings {
   return Object.fromEntries(
     Object.entries(record).filter(
@@ -40,7 +35,7 @@ export function settingsFromRecord(record: Settings): Settings {
   );
 }
 
-/** The settings of a request in plain JSON, such as one that the service suggests. The lines of a review are `multipv` here. */
+/** Reads the settings of a request in plain JSON. The `lines` of a review become `multipv`. */
 export function settingsFromPlain({ options, search_moves: moves, lines, ...plain }: JsonObject): Settings {
   const values: JsonObject = { ...(lines !== undefined && { multipv: lines }), ...plain };
   const texts = Object.entries(values).map(([name, value]) => [name, String(value)]);
@@ -50,9 +45,9 @@ export function settingsFromPlain({ options, search_moves: moves, lines, ...plai
 }
 
 /**
- * Returns the request of the settings. The service checks the values; only what its fields cannot carry is left out.
+ * Converts settings to request fields. Omits values that a field cannot hold. The service validates all other values.
  *
- * @param options those of the chosen engine; the service refuses others. Undefined until they are loaded.
+ * @param options of the chosen engine; undefined until they are loaded
  */
 export function requestFromSettings(
   settings: Settings,
@@ -88,7 +83,7 @@ function uint32(text = ""): number | undefined {
   return number < 2 ** 32 ? number : undefined;
 }
 
-/** A value of another type than the option's is sent as its text: the service says what it takes. */
+/** Sends a value of the wrong type as text, because the service then explains which values it accepts. */
 function optionValue(text: string, { kind }: OptionField): string | number | boolean {
   if (kind === "number" && Number.isFinite(Number(text))) {
     return Number(text);

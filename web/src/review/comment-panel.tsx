@@ -12,7 +12,6 @@ import { judgedOf, remarksOn } from "./judged.ts";
 import { useScore } from "./use-score.ts";
 import "./comment-panel.css";
 
-/** The review of the move on the board; for a tried move its evaluation. */
 export function CommentPanel() {
   const { game, review, analysis, address } = usePage();
   const node = game.at.value;
@@ -51,7 +50,7 @@ export function CommentPanel() {
   );
 }
 
-/** Before the first move: the summary of the review, in the typography of the page. */
+/** Shows the summary of the review before the first move. */
 function AtStart() {
   const state = usePage().review.progress.value;
   return (
@@ -105,7 +104,7 @@ function Remarks({ before, reviewed }: { readonly before: GameNode; readonly rev
 
 interface LineProps {
   readonly title: string;
-  /** The node that the line begins after. */
+  /** The node before the first move of the line. */
   readonly from: GameNode;
   readonly score?: Score | undefined;
   /** UCI. */
@@ -113,14 +112,13 @@ interface LineProps {
   readonly san: readonly string[];
 }
 
-/** A line of the engine. */
 function Line({ title, from, score, moves, san }: LineProps) {
   return (
     <Moves title={`${title} ${scoreText(score)}`}>
       {san.map((move, index) => {
         const number = moveNumber(from.position, index);
         return (
-          // The same move may come twice in a line, never at the same place.
+          // A line can contain the same move twice, so the index is the key.
           <TryButton key={index} from={from} moves={moves.slice(0, index + 1)}>
             {(index === 0 || number.endsWith(".")) && <span class="quiet-text">{number} </span>}
             {move}
@@ -147,7 +145,6 @@ interface TryButtonProps extends Pick<LineProps, "from" | "moves"> {
   readonly children: ComponentChildren;
 }
 
-/** Plays moves on the board. */
 function TryButton({ from, moves, children }: TryButtonProps) {
   const { game } = usePage();
   const play = () => {

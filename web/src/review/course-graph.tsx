@@ -4,12 +4,11 @@ import { usePage } from "../page.ts";
 import { bandsOf, courseOf } from "./course.ts";
 import { allJudged } from "./judged.ts";
 
-/** White's chances over the game, as far as they are known; a click or a key leads to a move. */
 export function CourseGraph() {
   const { game, review } = usePage();
   const state = review.progress.value;
   const moves = review.moves.value;
-  // A review that has begun keeps room for its graph, so that nothing moves when the first move is reviewed.
+  // Show the empty graph while a review is running, so that the layout does not move later.
   if (moves.length === 0 && state.kind !== "running") {
     return null;
   }

@@ -6,9 +6,10 @@ import { scoreText } from "../parts/score-text.ts";
 import { judgedOf, phases } from "./judged.ts";
 
 /**
- * White's chances over the plies of a game: `x` is the ply, 0 for the start, `y` 0 to 100.
+ * Returns White's chances in percent by ply. Ply 0 is the start.
  *
- * @param line the start and the reviewed moves @param start the chances at the start; undefined while they are unknown
+ * @param line the start and the reviewed moves
+ * @param start the chances at the start; undefined while unknown
  */
 export function courseOf(
   line: readonly GameNode[],
@@ -36,7 +37,7 @@ export function courseOf(
   return points;
 }
 
-/** Returns the range of each phase, from the position in which its first move was played. */
+/** Returns the plies of each phase. A phase begins with the position before its first move. */
 export function bandsOf(moves: readonly MoveReview[]): readonly GraphBand[] {
   return phases.flatMap(({ phase, title }) => {
     const plies = moves.filter((move) => move.phase === phase).map(({ ply }) => ply);

@@ -5,42 +5,41 @@ import { readPasted } from "../pasted-text.ts";
 import { type FoundGame, foundGames } from "./found-games.ts";
 import { placeOfToken, type TextPlace } from "./text-place.ts";
 
-/** The place of the field's text in the browser's storage. */
+/** Storage key of the text in the field. */
 const place = "kibitz-pgn";
 
-/** The largest file that is read, in MB. */
+/** Maximum size of a file, in MB. */
 const fileMaxMegabytes = 20;
 
-/** A place at which the text of the field could not be read. */
+/** The part of the text that cannot be read. */
 export interface TextViolation extends TextPlace {
   readonly message: string;
-  /** The game up to the error; undefined if nothing of it can be read. */
+  /** A corrected PGN; undefined if there is no suggestion. */
   readonly suggested: string | undefined;
-  /** From 1. */
+  /** The first line has the number 1. */
   readonly line: number;
 }
 
 interface Deps {
   readonly game: GameState;
-  /** Reviews the game, whose text was just read. */
+  /** Requests the review of a game that was just read. */
   start(pgn: string): void;
 }
 
-/** The text of a game to review, and the games of a file. */
 export function createGameInput({ game, start }: Deps) {
   const text = signal(stored("sessionStorage", place) ?? "");
   const found = signal<readonly FoundGame[]>([]);
   const refusal = signal<string | undefined>(undefined);
 
   const ends = [
-    // The field shows a text that could not be read, also that of a link.
+    // Show an invalid PGN in the field, even if the PGN was in a link.
     effect(() => {
       const refused = game.refused.value;
       if (refused?.kind === "pgn") {
         text.value = refused.text;
       }
     }),
-    // A reload loses no text, also one that is not a game yet.
+    // Store the text, so that a reload does not lose it.
     effect(() => store("sessionStorage", place, text.value || undefined)),
   ];
 
@@ -54,7 +53,11 @@ export function createGameInput({ game, start }: Deps) {
     });
   }
 
-  /** Takes a text with games: one game is reviewed at once, of several one can be chosen. @param name of its file */
+  /**
+   * Reviews a single game at once, or lists several games.
+   *
+   * @param name of the file, for the error message
+   */
   async function takeText(brought: string, name = "This text"): Promise<void> {
     const games = await foundGames(brought);
     const [first] = games;
@@ -69,13 +72,12 @@ export function createGameInput({ game, start }: Deps) {
   }
 
   return {
-    /** The PGN in the field. */
     text,
-    /** The games of a text that has several; empty otherwise. */
+    /** The games of a text with several games; otherwise empty. */
     found,
-    /** Why a text or file was not taken; undefined as soon as the next one is. */
+    /** The reason why a text or file was rejected; undefined after the next attempt. */
     refusal,
-    /** The error in the text; undefined if the text has changed since. */
+    /** The error in the text; undefined after the text changes. */
     violation: computed<TextViolation | undefined>(() => {
       const refused = game.refused.value;
       if (refused?.kind !== "pgn" || refused.text !== text.value) {
@@ -95,7 +97,6 @@ export function createGameInput({ game, start }: Deps) {
     read,
     takeText,
 
-    /** Reads a file that was chosen or dropped. */
     async takeFile(file: File): Promise<void> {
       if (file.size > fileMaxMegabytes * 1_000_000) {
         refusal.value = `${file.name} is too large: files up to ${fileMaxMegabytes} MB can be read. Please split it.`;

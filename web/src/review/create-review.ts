@@ -27,11 +27,10 @@ import { settingsFromPlain } from "../request/settings.ts";
 import { createGameInput } from "./create-game-input.ts";
 import { nextJudged } from "./judged.ts";
 
-/** How far a review is. */
 export type Progress =
   | { readonly kind: "none" }
   | { readonly kind: "running"; readonly queued: Queued | undefined }
-  /** The connection was lost, or the service said to wait: the page asks again by itself. */
+  /** The page repeats the request when `wait` ends. */
   | { readonly kind: "waiting"; readonly wait: Wait }
   | { readonly kind: "stopped" }
   | { readonly kind: "failed"; readonly error: unknown }
@@ -39,7 +38,6 @@ export type Progress =
 
 type Direction = "before" | "behind";
 
-/** The review of the game on the board. */
 export type ReviewState = ReturnType<typeof createReview>;
 
 interface Deps {
@@ -48,23 +46,23 @@ interface Deps {
   readonly request: RequestState;
 }
 
-/** The score that the service assumes for the standard start, which it does not evaluate. */
+/** The service does not evaluate the standard start position. It assumes this score. */
 const standardStart = create(ScoreSchema, {
   value: { case: "cp", value: standardStartCp },
   winPercent: winPercentOfCp(standardStartCp),
 });
 
-/** The most lines of a review. */
+/** Maximum number of lines per move. */
 export const linesMax = 3;
 
-/** The review follows `game.reviewed`, which a reload and the browser's Back bring back: answers come from the service's cache then. */
+/** Starts a review whenever `game.reviewed` changes, for example after a reload. The service then responds from its cache. */
 export function createReview({ game, client, request }: Deps) {
   const progress = signal<Progress>({ kind: "none" });
   const moves = signal<readonly MoveReview[]>([]);
   const asked = signal<ReviewGameRequest | undefined>(undefined);
   let running = new AbortController();
 
-  /** The id of the node after each reviewed move. */
+  /** Ids of the nodes after the reviewed moves. */
   const ids = computed(() => {
     let id = "";
     return moves.value.map(({ move }) => {
@@ -72,11 +70,11 @@ export function createReview({ game, client, request }: Deps) {
       return id;
     });
   });
-  /** The start and the reviewed moves in the tree, also if another line was promoted. */
+  /** The start and the reviewed moves, even if another line is now the main line. */
   const line = computed(() => pathTo(game.game.value, ids.value.at(-1) ?? ""));
   const reviewOf = ({ id, ply }: Pick<GameNode, "id" | "ply">) =>
     ids.value[ply - 1] === id ? moves.value[ply - 1] : undefined;
-  /** The evaluation that the review has of a position. */
+  /** Returns undefined if the review has not evaluated the position. */
   function scoreOf(node: Pick<GameNode, "id" | "ply">): Score | undefined {
     const state = progress.value;
     if (node.ply === 0) {
@@ -84,7 +82,7 @@ export function createReview({ game, client, request }: Deps) {
     }
     return reviewOf(node)?.evaluation;
   }
-  /** The last node before the board that is in the reviewed game. */
+  /** The last reviewed node on the path to the board. */
   const branch = computed(() => game.path.value.findLast((node) => reviewOf(node)) ?? game.game.value.start);
 
   function requestOf(pgn: string): ReviewGameRequest {
@@ -96,7 +94,7 @@ export function createReview({ game, client, request }: Deps) {
     });
   }
 
-  /** Reviews a game in the place of the one before. Never rejects: {@link progress} has its errors. */
+  /** Replaces the running review. Never rejects: errors are in {@link progress}. */
   async function run(asking: ReviewGameRequest): Promise<void> {
     running.abort();
     const controller = new AbortController();
@@ -136,7 +134,7 @@ export function createReview({ game, client, request }: Deps) {
     }
   }
 
-  /** After a lost connection the service begins again with the first move. */
+  /** Ignores known moves: after a lost connection the service sends all moves again. */
   function takeMove(move: MoveReview): void {
     batch(() => {
       if (move.ply > moves.peek().length) {
@@ -167,12 +165,16 @@ export function createReview({ game, client, request }: Deps) {
     });
   });
 
-  /** Requests a review, of the game on the board unless given, also if the same was requested before. */
+  /**
+   * Requests a review, even if the same review was requested before.
+   *
+   * @param pgn is the game on the board by default
+   */
   function start(pgn?: string): void {
     batch(() => {
       asked.value = undefined;
       game.review(pgn);
-      // The effect runs only if the text is another one.
+      // The effect above runs only if the text changes, so start the review here.
       const text = game.reviewed.peek();
       if (text !== undefined) {
         void run(requestOf(text));
@@ -182,12 +184,12 @@ export function createReview({ game, client, request }: Deps) {
 
   const mistake = (direction: Direction) => nextJudged(moves.value, branch.value.ply, direction);
 
-  /** Shows the position after a reviewed move; 0 is the start. */
+  /** Shows the position after this number of reviewed moves. */
   function goToPly(ply: number): void {
     game.goTo({ id: ids.peek()[ply - 1] ?? "" });
   }
 
-  /** Returns {@link scoreOf} a position as the answer of an analysis; undefined if the review has none. */
+  /** Returns the review of a position in the form of an analysis response; undefined if the position is not reviewed. */
   function evaluationOf(node: GameNode): EvaluateResponse | undefined {
     const state = progress.value;
     const score = scoreOf(node);
@@ -202,21 +204,24 @@ export function createReview({ game, client, request }: Deps) {
   return {
     input,
     progress: progress as ReadonlySignal<Progress>,
-    /** The reviewed moves so far, from the first. */
     moves: moves as ReadonlySignal<readonly MoveReview[]>,
     line,
     reviewOf,
     scoreOf,
     evaluationOf,
     branch,
-    /** How many moves are to be reviewed: fewer than the game has if the plan allows no more. */
+    /** Number of moves to review. The caller's plan may limit this number. */
     plies: computed(() => {
       const reading = asked.value && gameFromPgn(asked.value.pgn ?? "");
       return reading?.kind === "game" ? mainlineOf(reading.game).length - 1 : 0;
     }),
     start,
 
-    /** Requests the review that the service suggests, in plain JSON, with its settings. */
+    /**
+     * Starts the review that the service suggests.
+     *
+     * @param suggested a request in plain JSON
+     */
     startSuggested(suggested: JsonObject): void {
       batch(() => {
         request.settings.value = { ...request.settings.peek(), ...settingsFromPlain(suggested) };
@@ -224,14 +229,14 @@ export function createReview({ game, client, request }: Deps) {
       });
     },
 
-    /** Ends the review that is under way; what is known of its moves stays. */
+    /** Stops the review. The reviewed moves stay. */
     stop(): void {
       running.abort();
     },
 
     goToPly,
 
-    /** The nearest judged moves before and behind the board. */
+    /** The nearest inaccuracies, mistakes and blunders before and after the board. */
     mistakes: {
       has: (direction: Direction) => mistake(direction) !== undefined,
       goTo(direction: Direction): void {

@@ -3,7 +3,6 @@ import { CopyButton } from "../parts/copy-button.tsx";
 import { fileNameOf } from "./found-games.ts";
 import { reviewedPgn } from "./reviewed-pgn.ts";
 
-/** The game with its review as a PGN, and a link to the review. */
 export function Export() {
   const { game, review, address } = usePage();
   const state = review.progress.value;
@@ -23,7 +22,7 @@ export function Export() {
         Download PGN
       </a>
       <CopyButton label="Copy PGN" face="Copy PGN" text={() => pgn} />
-      {/* A link has no room for a long game. */}
+      {/* The link of a long game does not contain the game. */}
       {link.includes("pgn=") && <CopyButton label="Copy link" face="Copy link" text={() => link} />}
     </section>
   );

@@ -5,7 +5,6 @@ import "./figures-table.css";
 
 const counts = { inaccuracy: "inaccuracies", mistake: "mistakes", blunder: "blunders" } as const;
 
-/** How well both sides played, in all and by phase; nothing before the review is done. */
 export function FiguresTable() {
   const state = usePage().review.progress.value;
   if (state.kind !== "done") {
@@ -21,7 +20,7 @@ export function FiguresTable() {
       ))}
     </tr>
   );
-  // If the game has one phase only, its figures would repeat those of the game.
+  // The figures of a single phase would repeat the figures of the game.
   const played = phases.filter(({ name }) => both.some((player) => player?.phases?.[name]));
   return (
     <section class="figures-panel panel" aria-labelledby="figures-title">

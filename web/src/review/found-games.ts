@@ -1,22 +1,20 @@
 import { createScanner } from "../../../src/game/pgn-scanner.ts";
 import { splitGames } from "../../../src/game/split-games.ts";
 
-/** One game of a text. */
 export interface FoundGame {
-  /** From 1. */
+  /** The first game has the number 1. */
   readonly number: number;
-  /** The part of the text that is this game. */
+  /** The PGN of this game. */
   readonly text: string;
-  /** All tags of the PGN by their names. */
   readonly tags: ReadonlyMap<string, string>;
 }
 
-/** The characters that are split in one time slice: about ten milliseconds. */
+/** Characters that are split before a pause: about ten milliseconds of processing. */
 const sliceCharacters = 128 * 1024;
 
 /**
- * Splits a text into its games as the command line does, in time slices, so that the page does not freeze. Lines end as in a text field,
- * so that an offset in a game is the same in its field.
+ * Splits a text into games, with pauses so that the page does not freeze. Converts line ends to `\n` as a text field does, so
+ * that offsets agree.
  */
 export async function foundGames(text: string): Promise<readonly FoundGame[]> {
   const games: FoundGame[] = [];
@@ -33,7 +31,6 @@ async function* inSlices(text: string): AsyncGenerator<string, void> {
   }
 }
 
-/** The tags at the beginning of a game. */
 function tagsOf(text: string): ReadonlyMap<string, string> {
   const scanner = createScanner(text);
   const tags = new Map<string, string>();
@@ -46,13 +43,13 @@ function tagsOf(text: string): ReadonlyMap<string, string> {
   }
 }
 
-/** The value of a tag; undefined if it is missing or unknown: `?`, `????.??.??`. */
+/** Returns undefined for a missing or unknown value, such as `?` or `????.??.??`. */
 export function known(tags: ReadonlyMap<string, string>, name: string): string | undefined {
   const value = tags.get(name)?.trim() ?? "";
   return /^[?.]*$/.test(value) ? undefined : value;
 }
 
-/** The games whose tags contain each of the words, in any case. */
+/** Finds the games whose tags contain all words, in upper or lower case. */
 export function gamesWith(words: string, games: readonly FoundGame[]): readonly FoundGame[] {
   const parts = words.toLowerCase().split(/\s+/);
   return games.filter(({ tags }) => {
@@ -61,7 +58,7 @@ export function gamesWith(words: string, games: readonly FoundGame[]): readonly 
   });
 }
 
-/** A file name for a game that is valid on every system: `Morphy-Isouard-1858.pgn`. */
+/** Returns a file name that is valid on every system, such as `Morphy-Isouard-1858.pgn`. */
 export function fileNameOf(tags: ReadonlyMap<string, string>): string {
   const date = known(tags, "Date")?.replaceAll(/\.\?\?/g, "");
   const parts = [known(tags, "White"), known(tags, "Black"), date].flatMap((part) => {

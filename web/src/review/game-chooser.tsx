@@ -3,13 +3,12 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { usePage } from "../page.ts";
 import { type FoundGame, gamesWith, known } from "./found-games.ts";
 
-/** More games are found by their names. */
+/** Maximum number of listed games. The search field finds other games. */
 const shownMax = 50;
 
-/** With more games than this there is a field to find one. */
+/** The search field is shown if there are more games. */
 const unfilteredMax = 8;
 
-/** The games of a text that has several; nothing for one game. */
 export function GameChooser() {
   const { found, read } = usePage().review.input;
   const filterId = useId();

@@ -3,12 +3,11 @@ import { resultOf } from "../game/game.ts";
 import { usePage } from "../page.ts";
 import { known } from "./found-games.ts";
 
-/** The players, the result, the opening, and the tags of the game. */
 export function GameHeader() {
   const { game, review } = usePage();
   const title = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    // The button that started the review has been folded away.
+    // The focused button is now hidden. Move the focus to the title.
     if (document.activeElement === null || !document.activeElement.checkVisibility()) {
       title.current?.focus({ preventScroll: true });
     }

@@ -7,7 +7,6 @@ import { GameChooser } from "./game-chooser.tsx";
 import { ViolationInText } from "./text-fault.tsx";
 import "./game-input.css";
 
-/** The input for a game (a text field, a file, or one of the games of a file), and the settings of its review. */
 export function GameInput({ isOpen }: { readonly isOpen: boolean }) {
   const { refusal, violation } = usePage().review.input;
   return (

@@ -1,7 +1,6 @@
 import { GamePhase, Judgement, MoveLabel, type MoveReview } from "../../../gen/chess/analysis/v1/game_pb.ts";
 import type { Marked } from "../graph/mark.tsx";
 
-/** How bad a move was: the words for it, and its sign behind a move. */
 export interface Judged {
   readonly name: Marked;
   readonly title: string;
@@ -17,12 +16,12 @@ const judgements: ReadonlyMap<Judgement | undefined, Judged> = new Map([
 
 export const allJudged: readonly Judged[] = [...judgements.values()];
 
-/** Returns how a bad move is judged; undefined for other moves, and while it is unknown. */
+/** Returns undefined for a good move, or if the judgement is unknown. */
 export function judgedOf(move: MoveReview | undefined): Judged | undefined {
   return judgements.get(move?.judgement);
 }
 
-/** The ply of the nearest judged move before or behind a ply; undefined if there is none. */
+/** Returns the ply of the nearest inaccuracy, mistake or blunder; undefined if there is none. */
 export function nextJudged(
   moves: readonly MoveReview[],
   ply: number,
@@ -32,7 +31,6 @@ export function nextJudged(
   return direction === "before" ? plies.findLast((other) => other < ply) : plies.find((other) => other > ply);
 }
 
-/** The phases of a game with their names in the API. */
 export const phases = [
   { phase: GamePhase.OPENING, name: "opening", title: "Opening" },
   { phase: GamePhase.MIDDLEGAME, name: "middlegame", title: "Middlegame" },
@@ -47,8 +45,8 @@ const labels: ReadonlyMap<MoveLabel, string> = new Map([
 ]);
 
 /**
- * Returns the remarks on a move: its judgement with the better move, or else its labels, or else the better move alone. A label such as
- * "Book move" beside a judgement would contradict it. Labels that this page does not know are left out.
+ * Returns the judgement with the better move. Without a judgement, returns the labels of the move instead, because a label such
+ * as "Book move" would contradict a judgement. Unknown labels are omitted.
  */
 export function remarksOn(move: MoveReview): {
   readonly comment: string;

@@ -4,7 +4,6 @@ import { numberedMove } from "../moves/move-number.ts";
 import { usePage } from "../page.ts";
 import { judgedOf } from "./judged.ts";
 
-/** The board of the review. It shows the judgement of a move and the better one; legal moves can be tried on it. */
 export function ReviewBoard() {
   const { game, review } = usePage();
   const node = game.at.value;

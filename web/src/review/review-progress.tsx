@@ -4,7 +4,6 @@ import { usePage } from "../page.ts";
 import { announce } from "../parts/live-region.tsx";
 import { ProblemView } from "../problem/problem-view.tsx";
 
-/** How far the review is, and what can be done about it; nothing if all moves are reviewed. */
 export function ReviewProgress() {
   const { game, review } = usePage();
   const { start, startSuggested, stop } = review;
@@ -64,12 +63,12 @@ export function ReviewProgress() {
   }
 }
 
-/** The number of full moves up to a node, counted from the start of the game. */
+/** Converts plies to full moves, rounded up. */
 function movesTo({ ply }: { readonly ply: number }): number {
   return Math.ceil(ply / 2);
 }
 
-/** Says how far the review is, four times on the way, and how it ends. */
+/** Announces the progress at each quarter, and the end of the review. */
 function useAnnouncements(): void {
   const { progress, moves, plies } = usePage().review;
   const state = progress.value;

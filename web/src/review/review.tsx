@@ -8,7 +8,6 @@ import { ReviewedGame } from "./reviewed-game.tsx";
 import { scoreWords } from "./score-words.ts";
 import "./review.css";
 
-/** The review of the game on the board, or the form to enter a game. */
 export function Review() {
   const { game, review, analysis, pasted } = usePage();
   const { waiting } = pasted;
@@ -23,7 +22,7 @@ export function Review() {
       void takeFile(given.file);
     }
   }, [waiting.value]);
-  // Tried moves are evaluated; reviewed ones are known.
+  // Only tried moves need an analysis. Reviewed moves are already evaluated.
   const isDone = review.progress.value.kind === "done";
   useEffect(() => (isDone ? analysis.follow() : undefined), [isDone]);
   useStepAnnouncements();
@@ -39,7 +38,7 @@ export function Review() {
   );
 }
 
-/** Says which move is on the board now, unless the graph says so itself. */
+/** Announces the move on the board. The slider of the graph already announces its own moves. */
 function useStepAnnouncements(): void {
   const { game, review } = usePage();
   const node = game.at.value;

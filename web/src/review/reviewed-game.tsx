@@ -16,7 +16,6 @@ import { ReviewBoard } from "./review-board.tsx";
 import { ReviewProgress } from "./review-progress.tsx";
 import { useScore } from "./use-score.ts";
 
-/** The game on the board with as much of its review as has come. */
 export function ReviewedGame() {
   const { game, review } = usePage();
   const { percent, text } = useScore();

@@ -1,6 +1,6 @@
 import type { Score } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 
-/** A score in words: `1.25 for White`, `mate in 2 for Black`, `equal`. */
+/** Formats a score in words: `1.25 for White`, `mate in 2 for Black`, `equal`. */
 export function scoreWords(score: Score | undefined): string | undefined {
   if (score?.value.case === undefined) {
     return undefined;

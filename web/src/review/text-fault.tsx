@@ -4,7 +4,6 @@ import { announce } from "../parts/live-region.tsx";
 import type { TextViolation } from "./create-game-input.ts";
 import { lineAround } from "./text-place.ts";
 
-/** The error in a text: its message, and its line with the wrong part marked. */
 export function ViolationInText({
   text,
   violation,
@@ -29,7 +28,7 @@ export function ViolationInText({
       {suggested !== undefined && (
         <div class="row">
           <button type="button" onClick={() => read(suggested)}>
-            {/* The other suggestion has English letters for the pieces. */}
+            {/* Any other suggestion replaces foreign piece letters with English ones. */}
             {text.startsWith(suggested) ? "Review the game up to there" : "Review it in English letters"}
           </button>
         </div>

@@ -1,23 +1,23 @@
-/** A place in a text, in UTF-16 units; `end` is behind its last. */
+/** A range of a text in UTF-16 units; `end` is exclusive. */
 export interface TextPlace {
   readonly start: number;
   readonly end: number;
 }
 
-/** How much of a token is quoted, in characters. */
+/** Maximum length of a quoted token, in characters. */
 const tokenMax = 64;
 
-/** Returns the place of the quoted token at an offset; if the text is spelt otherwise there, the place of the word. */
+/** Returns the range of the token. If the text does not contain the token at `start`, returns the range of the word there. */
 export function placeOfToken(text: string, start: number, token: string): TextPlace {
   const isThere = token !== "" && text.startsWith(token, start);
   const [word = ""] = /^\S+/.exec(text.slice(start, start + tokenMax)) ?? [];
   return { start, end: start + (isThere ? token : word).length };
 }
 
-/** How much of a long line is shown around a place in it, in characters. */
+/** Characters of a long line that are shown on each side of the error. */
 const aroundMax = 60;
 
-/** The line in which a place is, cut down to what is near. */
+/** Returns the line of the error. A long line is truncated on both sides. */
 export function lineAround(text: string, { start, end }: TextPlace) {
   const from = text.lastIndexOf("\n", start - 1) + 1;
   const newline = text.indexOf("\n", end);
