@@ -1,4 +1,4 @@
-/** Only V8 has this property. In other browsers it has no effect. */
+/** Only V8 has `stackTraceLimit`. Other browsers ignore the property. */
 interface ErrorConstructor {
   stackTraceLimit: number;
 }

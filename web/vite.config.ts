@@ -1,7 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vite";
 
-/** The running service for `npm run dev:page`. */
 const service = process.env.KIBITZ_URL ?? "http://127.0.0.1:8080";
 
 /** Builds the page as static files. All addresses are relative, so that a proxy can strip a path prefix. */

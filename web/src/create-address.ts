@@ -16,10 +16,8 @@ export type Address = ReturnType<typeof createAddress>;
 
 /** Data of an entry in the browser's history. It survives a reload of the page. */
 interface EntryState {
-  /** Sequence number of the entry in this tab. */
   readonly entry: number;
   readonly fen: string;
-  /** Empty for a game without moves. */
   readonly pgn: string;
   readonly at: string;
   readonly reviewed: string | undefined;
@@ -133,7 +131,6 @@ export function createAddress({ game, settings }: AddressedParts) {
     moments.set(entry, game.moment.value);
   }
 
-  /** Restores the page from the history entry, or else from the address. */
   function read(): void {
     const kept = keptState();
     const place = placeFromFragment(location.hash);
@@ -210,7 +207,6 @@ export function createAddress({ game, settings }: AddressedParts) {
       return new URL(fragment.value, location.href).href;
     },
 
-    /** Opens the fragment of a link in a new history entry. */
     open(link: string): void {
       batch(() => take(placeFromFragment(link)));
     },

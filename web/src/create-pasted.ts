@@ -19,22 +19,21 @@ const beginningMaxBytes = 10_000;
 export function createPasted({ game, address }: { readonly game: GameState; readonly address: Address }) {
   const waiting: Signal<Waiting | undefined> = signal();
   /** The message is shown only while its game is on the board. */
-  const told = signal<{ readonly message: string; readonly game: Game } | undefined>(undefined);
+  const latestMessage = signal<{ readonly message: string; readonly game: Game } | undefined>(undefined);
 
-  function tell(message: string | undefined): void {
-    told.value = message === undefined ? undefined : { message, game: game.game.peek() };
+  function setMessage(message: string | undefined): void {
+    latestMessage.value = message === undefined ? undefined : { message, game: game.game.peek() };
   }
 
-  /** Opens a pasted text in the suitable view. */
   function take(text: string): void {
     const read = readPasted(text);
-    tell(undefined);
+    setMessage(undefined);
     switch (read?.kind) {
       case "fen":
         address.show("analysis");
         game.takeFen(read.text);
         if (read.count > 1) {
-          tell(`The text has ${read.count} positions. This is the first.`);
+          setMessage(`The text has ${read.count} positions. This is the first.`);
         }
         break;
       case "pgn":
@@ -47,12 +46,12 @@ export function createPasted({ game, address }: { readonly game: GameState; read
         waiting.value = { kind: "key", text };
         break;
       case "foreign link":
-        tell(
+        setMessage(
           "This page opens no other sites. Copy the game there as PGN, or the position as FEN, and paste it here.",
         );
         break;
       case undefined:
-        tell("The pasted text has no position or game. Paste a FEN, a PGN, or a link to an analysis.");
+        setMessage("The pasted text has no position or game. Paste a FEN, a PGN, or a link to an analysis.");
     }
   }
 
@@ -74,13 +73,13 @@ export function createPasted({ game, address }: { readonly game: GameState; read
       .catch(() => undefined);
     const kind = beginning === undefined ? undefined : readPasted(beginning)?.kind;
     if (kind === "pgn") {
-      tell(undefined);
+      setMessage(undefined);
       waiting.value = { kind: "file", file };
       address.show("review");
     } else if (kind === "fen" && beginning !== undefined) {
       take(beginning);
     } else {
-      tell(`${file.name} contains no chess game.`);
+      setMessage(`${file.name} contains no chess game.`);
     }
   }
 
@@ -120,9 +119,11 @@ export function createPasted({ game, address }: { readonly game: GameState; read
   return {
     waiting,
     /** The message about the latest paste; undefined after the game changes. */
-    notice: computed(() => (told.value?.game === game.game.value ? told.value.message : undefined)),
+    notice: computed(() =>
+      latestMessage.value?.game === game.game.value ? latestMessage.value.message : undefined,
+    ),
     take,
-    dismiss: () => tell(undefined),
+    dismiss: () => setMessage(undefined),
 
     /** Listens for pastes outside text fields and for drops. */
     listen(): void {

@@ -11,7 +11,6 @@ import { createReview, type ReviewState } from "./review/create-review.ts";
 
 /** The complete state of the page. Each test creates its own. */
 export interface Page {
-  /** The analysis and the review share this game. */
   readonly game: GameState;
   readonly address: Address;
   readonly client: Client;

@@ -2,7 +2,7 @@ import { readWord } from "../../src/game/read-word.ts";
 import { plainFen } from "./game/plain-fen.ts";
 
 export type PastedText =
-  /** `text` is the first of `count` positions. It may be invalid. */
+  /** `text` is the first of `count` FENs, and may be invalid. */
   | { readonly kind: "fen"; readonly text: string; readonly count: number }
   /** The text may contain several games and may be invalid. */
   | { readonly kind: "pgn"; readonly text: string }
@@ -23,10 +23,9 @@ const tagLine = /^[ \t]*\[\w+[ \t]+"/m;
 /** Matches a number followed by a move in any language. A number alone could belong to another list. */
 const numberedMove = /(?:^|[\s)}])\d{1,3}\s{0,3}[.…]{1,3}\s{0,3}\S{0,5}?(?:[a-h][1-8]|[O0]-[O0])/;
 
-/** Matches the fragment of a link to this page. */
 const ownFragment = /^#(?:fen|moves|analysis|review)(?:[=&]|$)/;
 
-/** Only this number of characters is searched for moves and positions. */
+/** Number of characters at the beginning of a text that are searched for moves and positions. */
 const searchedMax = 10_000;
 
 /** Returns undefined if the page cannot use the text. */

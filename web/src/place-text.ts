@@ -72,7 +72,7 @@ export function placeFromFragment(fragment: string): Place {
   };
 }
 
-/** Escapes only characters that are forbidden in a fragment, and `&` and `_`. */
+/** Escapes `&`, `_` and all characters that are forbidden in a fragment. */
 function escaped(text: string): string {
   return encodeURIComponent(text)
     .replaceAll("_", "%5F")

@@ -58,7 +58,7 @@ export function Analysis() {
   );
 }
 
-/** Lists the corrections of the FEN or PGN, except that an en passant square was removed. */
+/** A removed en passant square is not listed, because the game stays the same. */
 function Corrections() {
   const corrections = usePage().game.warnings.value.filter(({ code }) => code !== "ep_square_removed");
   return corrections.length === 0 ? null : (

@@ -25,7 +25,6 @@ export type SearchState =
 /** A move of an engine line. The board previews the position after this move. */
 export interface PointedMove {
   readonly rank: number;
-  /** Index of the move in the line; 0 is the first move. */
   readonly index: number;
 }
 
@@ -79,9 +78,9 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
   }
 
   /**
-   * Stops the running search and searches the position on the board.
+   * Stops the running search and starts a new search.
    *
-   * @param depth replaces the depth of the settings; the shown evaluations stay
+   * @param depth is used instead of the depth in the settings. The shown evaluations stay.
    */
   async function ask({ afterMs = 0, depth }: { afterMs?: number; depth?: number } = {}): Promise<void> {
     running?.abort();
@@ -166,7 +165,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
       : undefined;
   });
 
-  /** Starts a search whenever the position on the board changes. Returns a function that ends this. */
+  /** Starts a search whenever the position on the board changes. Returns a function that stops these searches. */
   function follow(): () => void {
     const { fen } = game.game.peek().start.position;
     let isChosen =
@@ -227,7 +226,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
   }
 
   return {
-    /** True if every new position starts a search. */
+    /** True if every new position is searched automatically. */
     isOn,
     search,
     /** One evaluation for each depth. The evaluations stay when the search stops or the connection is lost. */
@@ -236,7 +235,6 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
     pointedAt,
     deeperTo,
 
-    /** Without a score, `text` is empty and `percent` is undefined. */
     score: computed<{ readonly text: string; readonly percent: number | undefined }>(() => {
       const { terminal } = position.value;
       const score = latest.value?.score;
@@ -299,7 +297,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
 
 const percents = { "1-0": 100, "0-1": 0, "1/2-1/2": 50 } as const;
 
-/** The depth that the service uses if a request has none. */
+/** Default depth of the service. */
 const usualDepth = 14;
 
 /** True if the review searched deep enough and has enough lines. Any other setting requires a new search. */

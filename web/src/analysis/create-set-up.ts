@@ -11,7 +11,7 @@ interface Kept {
   readonly setUp: SetUp;
 }
 
-/** The position in the editor. It survives a reload, but not another position on the board. */
+/** The position in the editor. A reload keeps this position; another position on the board replaces it. */
 export type SetUpState = ReturnType<typeof createSetUpState>;
 
 export function createSetUpState(game: GameState) {

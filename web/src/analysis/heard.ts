@@ -10,7 +10,7 @@ import { queueInWords } from "./state-in-words.ts";
 /** Minimum time between two announced scores during a search, in milliseconds. */
 const scoreEveryMs = 4000;
 
-/** Announces each move. Returns a function that ends this. */
+/** Announces each move. Returns a function that stops the announcements. */
 export function announceMoves({ at }: GameState): () => void {
   let announced = at.peek().position.fen;
   return effect(() => {
@@ -24,11 +24,10 @@ export function announceMoves({ at }: GameState): () => void {
   });
 }
 
-/** Announces scores and queue positions. Returns a function that ends this. */
+/** Announces scores and queue positions. Returns a function that stops the announcements. */
 export function announceScores({ search, latest }: AnalysisState): () => void {
   let announcedAt = 0;
   let before = search.peek().kind;
-  /** The last evaluation that was announced at the end of a search. */
   let announced: EvaluateResponse | undefined;
   return effect(() => {
     const state = search.value;

@@ -5,7 +5,6 @@ import { movesOfText } from "./moves-of-text.ts";
 
 interface RefusedMove {
   readonly text: string;
-  /** The FEN of the position in which the move is illegal. */
   readonly fen: string;
   /** The move with each possible promotion, such as `e8=Q`. */
   readonly meant: readonly string[];

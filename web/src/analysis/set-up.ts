@@ -12,7 +12,7 @@ export interface SetUp {
   /** The first field of a FEN. */
   readonly board: string;
   readonly turn: Color;
-  /** The letter of each castling right in the FEN. In Chess960 it can be the file of a rook. */
+  /** The letter of each castling right in a FEN. In Chess960 the letter can be the file of a rook. */
   readonly rights: Readonly<Partial<Record<RightLetter, string>>>;
   readonly enPassant: string;
 }

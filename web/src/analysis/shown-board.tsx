@@ -19,7 +19,6 @@ export function ShownBoard() {
   );
 }
 
-/** Describes the position for screen readers. */
 function PositionInWords() {
   const { position } = usePage().analysis.shown.value;
   const sentences = [

@@ -19,7 +19,6 @@ export interface Arrow {
   readonly rank: number;
 }
 
-/** A sign at the corner of a square, such as `??` for a blunder. */
 export interface Glyph {
   readonly square: SquareName;
   readonly sign: string;

@@ -9,7 +9,6 @@ interface CursorProps {
   readonly orientation: Orientation;
   /** The square of the selected piece. */
   readonly held: SquareName | undefined;
-  /** The squares that the selected piece can move to. */
   readonly targets: readonly SquareName[];
   /** Called for Enter or Space on a square; undefined if the board cannot be changed. */
   readonly onChoose: ((square: SquareName) => void) | undefined;

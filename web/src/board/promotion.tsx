@@ -7,7 +7,6 @@ const roles = ["queen", "knight", "rook", "bishop"] as const;
 
 interface PromotionProps {
   readonly color: Color;
-  /** The target square of the pawn. */
   readonly square: SquareName;
   readonly orientation: Orientation;
   readonly onChoose: (role: Role) => void;
@@ -52,8 +51,8 @@ export function Promotion({ color, square, orientation, onChoose, onCancel }: Pr
 }
 
 /**
- * Puts the dialog over the file of the target square, inside the window. `x` and `y` are the centre of the square, measured in
- * squares from the top left corner of the board.
+ * Puts the dialog over the target square, inside the window. `x` and `y` are measured in squares from the top left corner of
+ * the board.
  */
 function putOn(dialog: HTMLDialogElement, x: number, y: number): void {
   const board = dialog.parentElement?.getBoundingClientRect();

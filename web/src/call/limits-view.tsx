@@ -2,7 +2,6 @@ import { rateLimitsFrom } from "../client/rate-limits.ts";
 import { usePage } from "../page.ts";
 import { duration } from "../problem/problem-words.ts";
 
-/** Words for windows by their length in seconds. */
 const windows: Readonly<Record<number, string>> = { 60: "this minute", 3600: "this hour", 86400: "today" };
 const units: Readonly<Record<string, string>> = {
   request: "requests",
@@ -10,7 +9,7 @@ const units: Readonly<Record<string, string>> = {
   call: "other calls",
 };
 
-/** Quotas of refusals and of other calls are shown only if less than this fraction remains. */
+/** The quotas of refusals and of other calls are shown only if less than this fraction remains. */
 const nearlyUsedUp = 0.1;
 
 export function LimitsView({ headers }: { readonly headers: Headers }) {

@@ -39,7 +39,6 @@ export function pythonText(value: JsonValue, indent = ""): string {
   return literal(value, indent, python);
 }
 
-/** Quotes a text as one word of a POSIX shell. */
 export function shellWord(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -9,7 +9,6 @@ export interface ShownCall {
   readonly body: JsonObject;
   /** True if the response is a stream of server-sent events. */
   readonly events: boolean;
-  /** True if the request had an API key. */
   readonly withKey: boolean;
   /** Host and port of the service for gRPC, such as `localhost:8080`. */
   readonly host: string;

@@ -1,7 +1,6 @@
 import { goRawJson, jsonText, pythonText, shellWord } from "./quote.ts";
 import type { ShownCall } from "./shown-call.ts";
 
-/** A complete command or program that makes the call. */
 export interface Snippet {
   readonly name: string;
   /** @param key is written into shell commands; programs read an environment variable instead */

@@ -20,7 +20,6 @@ type KeyState =
   | { readonly kind: "known"; readonly own: GetKeyResponse }
   /** The page repeats the request when `wait` ends. */
   | { readonly kind: "waiting"; readonly wait: Wait }
-  /** The key is invalid, or the service failed. */
   | { readonly kind: "failed"; readonly error: unknown };
 
 export interface Account {

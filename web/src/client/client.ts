@@ -33,7 +33,6 @@ export function serviceUrl(): string {
   return new URL(".", location.href).href.replace(/\/$/, "");
 }
 
-/** @param connect is replaced in tests */
 export function createClientState(connect: (interceptors: Interceptor[]) => Transport = overConnect): Client {
   const { key, dispose: forgetKey } = createKey();
   const { lastExchange, record } = createExchanges();

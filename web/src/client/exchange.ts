@@ -16,7 +16,6 @@ export interface Exchange {
   readonly state: "open" | "done" | "aborted" | "failed";
   /** Response headers; undefined until the response starts. */
   readonly headers: Headers | undefined;
-  /** The latest response message. A stream has several messages. */
   readonly answer: Message | undefined;
   /** The thrown error if `state` is `failed`. */
   readonly error: unknown;

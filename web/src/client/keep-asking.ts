@@ -1,6 +1,5 @@
 import { failureOf } from "./problem.ts";
 
-/** A pause before a retry. */
 export interface Wait {
   readonly error: unknown;
   /** Time of the retry on the clock of `performance.now()`. */

@@ -11,7 +11,6 @@ import { keepAsking } from "./keep-asking.ts";
 export interface Offer {
   readonly engines: ReadonlySignal<ListEnginesResponse | undefined>;
   readonly price: ReadonlySignal<GetPriceResponse | undefined>;
-  /** True if the last attempt to load the engines and plans failed. */
   readonly isMissing: ReadonlySignal<boolean>;
   dispose(): void;
 }

@@ -4,7 +4,6 @@ import { FaultSchema, type Problem, ProblemSchema } from "../../../gen/chess/ana
 import { BadRequestSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 
 export type Failure =
-  /** The service returned an error document. */
   | { readonly kind: "problem"; readonly problem: Problem }
   | { readonly kind: "aborted" }
   /** No response arrived, or the connection broke during the response. */

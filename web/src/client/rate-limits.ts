@@ -1,7 +1,5 @@
-/** A quota in the response headers. */
 export interface RateLimit {
   readonly name: string;
-  /** Remaining units in the current window. */
   readonly remaining: number;
   /** Units per window; undefined if the header has no `q`. */
   readonly quota: number | undefined;

@@ -22,7 +22,6 @@ export interface Refused {
   readonly kind: "fen" | "pgn" | "moves";
   /** `field`: typed into the FEN field. `input`: pasted, dropped or suggested. */
   readonly from: "field" | "input" | "link";
-  /** A FEN is truncated to 200 characters. */
   readonly text: string;
   readonly violations: readonly (PositionViolation | Violation)[];
   readonly suggestedFen?: string | undefined;
@@ -56,7 +55,6 @@ export function createGameState() {
   const at = computed(() => path.value.at(-1) ?? game.value.start);
   const line = computed(() => [...path.value, ...lineAfter(at.value)]);
 
-  /** Replaces the game. Undo restores the previous game. */
   function edit(next: Omit<Moment, "before">): void {
     batch(() => {
       moment.value = { ...next, before: moment.peek() };
@@ -74,14 +72,13 @@ export function createGameState() {
     /** Changed by each edit and each step. Assign an earlier moment to return to it. */
     moment: moment as Signal<Moment>,
     game: game as ReadonlySignal<Game>,
-    /** The node whose position is on the board. */
     at: at as ReadonlySignal<GameNode>,
     /** The nodes from the start to the position on the board. */
     path: path as ReadonlySignal<readonly GameNode[]>,
     /** The path to the board, continued along the first children. */
     line: line as ReadonlySignal<readonly GameNode[]>,
     orientation,
-    /** The last text that could not be read. The next edit resets it. */
+    /** The last text that could not be read; undefined after the next edit. */
     refused,
     warnings: computed<readonly Warning[]>(() => game.value.warnings),
     canUndo: computed(() => moment.value.before !== undefined),
@@ -118,7 +115,6 @@ export function createGameState() {
       edit({ ...moment.peek(), game: promote(game.peek(), node) });
     },
 
-    /** Removes a move and all moves after it. */
     remove(node: GameNode): void {
       const next = remove(game.peek(), node);
       edit({ ...moment.peek(), game: next, at: nodeOf(next, moment.peek().at).id });

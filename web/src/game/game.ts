@@ -10,7 +10,6 @@ import type { Result } from "../../../src/game/read-word.ts";
 export interface GameNode {
   /** All UCI moves from the start, separated by spaces; empty for the start. */
   readonly id: string;
-  /** Number of moves from the start. */
   readonly ply: number;
   readonly position: Position;
   /** Undefined for the start. */
@@ -24,7 +23,6 @@ export interface GameNode {
   readonly children: readonly GameNode[];
 }
 
-/** A tree of legal moves. */
 export interface Game {
   readonly tags: ReadonlyMap<string, string>;
   readonly start: GameNode;
@@ -98,7 +96,6 @@ const withoutRemarks = { startingComments: [], comments: [], nags: [] } as const
 
 export interface PlayedLine {
   readonly moves: readonly MoveDescription[];
-  /** The position after each move. */
   readonly positions: readonly Position[];
   /** Explains the first illegal move; undefined if all moves are legal. */
   readonly refused: PositionViolation | undefined;
@@ -130,7 +127,6 @@ export function playLine(
 export interface Played {
   readonly game: Game;
   readonly at: GameNode;
-  /** Explains the first illegal move; undefined if all moves are legal. */
   readonly refused: PositionViolation | undefined;
 }
 
@@ -216,13 +212,12 @@ export function mainlineOf({ start }: Game): readonly GameNode[] {
   return [start, ...lineAfter(start)];
 }
 
-/** Returns the result in the PGN, or else the result of the last position by the rules. */
+/** Returns the result in the PGN. If there is none, returns the result of the last position by the rules. */
 export function resultOf(game: Game): Result {
   const last = mainlineOf(game).at(-1) ?? game.start;
   return game.result === "*" ? (last.position.terminal?.result ?? "*") : game.result;
 }
 
-/** Replaces the child with the same id, or appends a new child. */
 function withChild(parent: GameNode, child: GameNode): GameNode {
   return { ...parent, children: joinChildren(parent.children, [child], (_, edited) => edited) };
 }

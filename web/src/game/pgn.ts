@@ -97,7 +97,6 @@ function readGame(text: string): Game {
 
 type Line = Pick<PlayedLine, "moves" | "positions">;
 
-/** Returns the moves of a variation, without the variations inside it. */
 function sansFrom(first: ChildNode<PgnNodeData>): readonly string[] {
   const sans = [first.data.san];
   for (let [next] = first.children; next; [next] = next.children) {
@@ -106,7 +105,6 @@ function sansFrom(first: ChildNode<PgnNodeData>): readonly string[] {
   return sans;
 }
 
-/** Merges two nodes of the same move. */
 function merged(first: GameNode, second: GameNode): GameNode {
   return {
     ...first,

@@ -4,7 +4,6 @@ export interface Place {
   readonly y: number;
 }
 
-/** The part of the x axis that is shown. */
 export type Range = readonly [from: number, to: number];
 
 /** Returns the position of a value on an axis in percent, limited to 0 to 100. */

@@ -12,7 +12,6 @@ export interface GraphPoint extends Place {
   readonly mark?: Marked;
 }
 
-/** A named part of the x axis, such as the endgame. */
 export interface GraphBand {
   readonly name: string;
   readonly from: number;
@@ -21,7 +20,6 @@ export interface GraphBand {
 
 export interface GraphProps {
   readonly label: string;
-  /** The points from left to right. */
   readonly points: readonly GraphPoint[];
   readonly range: Range;
   readonly bands?: readonly GraphBand[];
@@ -37,7 +35,7 @@ export function Graph({ label, points, range, bands = [], current, onChoose }: G
   const [isFocused, setIsFocused] = useState(false);
   const [first, last] = [points[0], points.at(-1)];
   const at = (x: number | undefined) => points.find((point) => point.x === x);
-  const told = at(pointed ?? (isFocused ? current : undefined));
+  const labelled = at(pointed ?? (isFocused ? current : undefined));
   const leftOf = (x: number) => percentOn(range, x);
   const line = linePath(points, range);
   return (
@@ -106,18 +104,18 @@ export function Graph({ label, points, range, bands = [], current, onChoose }: G
           onKeyDown={() => setPointed(undefined)}
         />
       )}
-      {told?.tip && (
+      {labelled?.tip && (
         // Place the tip in the half of the graph without the point, inside the left and right edges.
         <p
           class="graph-tip figures"
           style={{
-            insetInlineStart: `${leftOf(told.x)}%`,
-            transform: `translateX(-${leftOf(told.x)}%)`,
-            [told.y > 50 ? "insetBlockEnd" : "insetBlockStart"]: "var(--space-1)",
+            insetInlineStart: `${leftOf(labelled.x)}%`,
+            transform: `translateX(-${leftOf(labelled.x)}%)`,
+            [labelled.y > 50 ? "insetBlockEnd" : "insetBlockStart"]: "var(--space-1)",
           }}
           aria-hidden="true"
         >
-          {told.tip}
+          {labelled.tip}
         </p>
       )}
     </div>

@@ -12,7 +12,6 @@ import "./moves.css";
 interface GameBoardProps {
   readonly label: string;
   readonly position: Position;
-  /** The move that led to the position. */
   readonly last: MoveDescription | undefined;
   readonly arrows: readonly Arrow[];
   readonly glyph?: Glyph | undefined;

@@ -5,7 +5,6 @@ import { showHelp } from "./help.tsx";
 /** Elements that need all keys for their own input. */
 const typing = "input:not([type=checkbox], [type=range]), textarea, select, [contenteditable], dialog";
 
-/** Elements that the space bar activates. */
 const pressable = "button, a, summary, input";
 
 const steps: Readonly<Record<string, Step>> = {
@@ -15,7 +14,7 @@ const steps: Readonly<Record<string, Step>> = {
   End: "last",
 };
 
-/** Handles the keys of the game, except inside text fields. Returns a function that ends this. */
+/** Handles the keys of the game, except inside text fields. Returns a function that removes the listener. */
 export function listenToKeys(page: Page): () => void {
   const onKeyDown = (event: KeyboardEvent) => {
     const { target, defaultPrevented } = event;

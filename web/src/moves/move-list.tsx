@@ -74,7 +74,6 @@ export function MoveList({ noteOf }: MoveListProps) {
   );
 }
 
-/** A move of the main line and the variations that replace it. */
 interface Entry {
   readonly node: GameNode;
   readonly comments: readonly string[];

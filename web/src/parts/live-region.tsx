@@ -1,9 +1,8 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 
-/** Name of the event whose detail is the announced text. */
 const announcement = "kibitz-announcement";
 
-/** Announces a text to screen readers. Texts of the same moment are joined. Later texts replace them. */
+/** Announces a text to screen readers. Texts from the same event are announced together. */
 export function announce(text: string): void {
   dispatchEvent(new CustomEvent(announcement, { detail: text }));
 }

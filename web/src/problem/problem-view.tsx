@@ -13,7 +13,6 @@ import "./problem-view.css";
 interface ProblemViewProps {
   /** If the page aborted the call, nothing is shown. */
   readonly error: unknown;
-  /** The pause before an automatic retry. */
   readonly wait?: Wait | undefined;
   readonly onCancel?: (() => void) | undefined;
   onRetry(): void;
@@ -26,28 +25,28 @@ export function ProblemView(props: ProblemViewProps) {
   const { client, request } = usePage();
   const titleId = useId();
   const view = useRef<HTMLElement>(null);
-  const told = problemWords(error, {
+  const words = problemWords(error, {
     limits: client.account.limits.value,
     searchMoves: request.search.value.searchMoves ?? [],
   });
   useEffect(() => {
-    if (told) {
-      announce([told.title, ...told.details].join(". "));
+    if (words) {
+      announce([words.title, ...words.details].join(". "));
       view.current?.scrollIntoView({ block: "nearest" });
     }
   }, [error]);
-  if (told === undefined) {
+  if (words === undefined) {
     return null;
   }
   const failure = failureOf(error);
   const problem = failure.kind === "problem" ? failure.problem : undefined;
   return (
     <section ref={view} class="problem" aria-labelledby={titleId}>
-      <h3 id={titleId}>{told.title}</h3>
-      {told.details.length === 1 && <p>{told.details[0]}</p>}
-      {told.details.length > 1 && (
+      <h3 id={titleId}>{words.title}</h3>
+      {words.details.length === 1 && <p>{words.details[0]}</p>}
+      {words.details.length > 1 && (
         <ul>
-          {told.details.map((detail) => (
+          {words.details.map((detail) => (
             <li key={detail}>{detail}</li>
           ))}
         </ul>

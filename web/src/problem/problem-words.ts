@@ -13,12 +13,10 @@ export interface ProblemWords {
 interface Caller {
   /** Undefined until the plans are loaded. */
   readonly limits: PlanLimits | undefined;
-  /** Moves in the field "Only these moves". */
   readonly searchMoves: readonly string[];
 }
 
 interface FieldWords {
-  /** Label of the field in the form. */
   readonly label: string;
   /**
    * Returns, for example, `depth above 20`.
@@ -37,7 +35,6 @@ const linesField: FieldWords = {
 };
 const excessOfGame = (most: number) => `a game of more than ${Math.floor(most / 2)} moves`;
 
-/** Request fields by their names in the API. */
 const fields: Readonly<Record<string, FieldWords>> = {
   depth: { label: "Depth", excess: (most) => `depth above ${most}`, change: (value) => `to depth ${value}` },
   multipv: linesField,

@@ -17,7 +17,6 @@ export interface RequestState {
   set(name: string, text: string): void;
   /** The chosen engine; undefined until the engines are loaded, or if the service does not have this engine. */
   readonly engine: ReadonlySignal<Engine | undefined>;
-  /** Options of the chosen engine. */
   readonly options: ReadonlySignal<readonly OptionField[] | undefined>;
   /** Fields to add to an analysis request: `{ fen, ...search.value }`. */
   readonly search: ReadonlySignal<SearchRequest>;

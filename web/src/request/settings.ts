@@ -12,14 +12,13 @@ export type SearchRequest = Omit<
 
 export type NumberName = "depth" | "multipv" | "movetime_ms" | "nodes";
 
-/** Values of the setting `path`. */
 export const paths = { auto: Path.AUTO, native: Path.NATIVE, wasm: Path.WASM } as const;
 
 export const optionPrefix = "options.";
 const numberName = /^(?:depth|multipv|movetime_ms|nodes)$/;
 const optionName = /^options\.[a-z0-9_]{1,64}$/;
 const otherNames = ["depth", "multipv", "movetime_ms", "nodes", "engine", "path", "search_moves"];
-/** The length of 218 moves of 16 characters and a space each. No position has more than 218 legal moves. */
+/** Long enough for 218 moves of 16 characters and a space each. No position has more legal moves. */
 const textMaxCharacters = 3_706;
 
 /** Keeps only known settings. Drops numeric settings whose text is not a number. */

@@ -104,7 +104,6 @@ function Remarks({ before, reviewed }: { readonly before: GameNode; readonly rev
 
 interface LineProps {
   readonly title: string;
-  /** The node before the first move of the line. */
   readonly from: GameNode;
   readonly score?: Score | undefined;
   /** UCI. */

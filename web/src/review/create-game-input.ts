@@ -11,7 +11,6 @@ const place = "kibitz-pgn";
 /** Maximum size of a file, in MB. */
 const fileMaxMegabytes = 20;
 
-/** The part of the text that cannot be read. */
 export interface TextViolation extends TextPlace {
   readonly message: string;
   /** A corrected PGN; undefined if there is no suggestion. */
@@ -22,7 +21,6 @@ export interface TextViolation extends TextPlace {
 
 interface Deps {
   readonly game: GameState;
-  /** Requests the review of a game that was just read. */
   start(pgn: string): void;
 }
 
@@ -77,7 +75,6 @@ export function createGameInput({ game, start }: Deps) {
     found,
     /** The reason why a text or file was rejected; undefined after the next attempt. */
     refusal,
-    /** The error in the text; undefined after the text changes. */
     violation: computed<TextViolation | undefined>(() => {
       const refused = game.refused.value;
       if (refused?.kind !== "pgn" || refused.text !== text.value) {

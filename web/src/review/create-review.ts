@@ -184,7 +184,6 @@ export function createReview({ game, client, request }: Deps) {
 
   const mistake = (direction: Direction) => nextJudged(moves.value, branch.value.ply, direction);
 
-  /** Shows the position after this number of reviewed moves. */
   function goToPly(ply: number): void {
     game.goTo({ id: ids.peek()[ply - 1] ?? "" });
   }

@@ -4,7 +4,6 @@ import { splitGames } from "../../../src/game/split-games.ts";
 export interface FoundGame {
   /** The first game has the number 1. */
   readonly number: number;
-  /** The PGN of this game. */
   readonly text: string;
   readonly tags: ReadonlyMap<string, string>;
 }

@@ -63,7 +63,6 @@ export function ReviewProgress() {
   }
 }
 
-/** Converts plies to full moves, rounded up. */
 function movesTo({ ply }: { readonly ply: number }): number {
   return Math.ceil(ply / 2);
 }

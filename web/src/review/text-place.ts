@@ -17,7 +17,6 @@ export function placeOfToken(text: string, start: number, token: string): TextPl
 /** Characters of a long line that are shown on each side of the error. */
 const aroundMax = 60;
 
-/** Returns the line of the error. A long line is truncated on both sides. */
 export function lineAround(text: string, { start, end }: TextPlace) {
   const from = text.lastIndexOf("\n", start - 1) + 1;
   const newline = text.indexOf("\n", end);
