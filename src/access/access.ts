@@ -16,37 +16,38 @@ type Origin = Pick<RequestContext, "address" | "forwardedFor" | "authorization">
   Partial<Pick<RequestContext, "hasXApiKey">>;
 
 export interface AccessOptions {
-  /** In the mode `open`, nothing is limited; in `keys`, analyses require a key. */
+  /** `public`: an API key is optional. `keys`: analyses require a key. `open`: no limits apply. */
   readonly mode: "public" | "keys" | "open";
-  /** All plans, smallest first. The mode `open` ignores them. */
   readonly plans: readonly Plan[];
-  /** Self-service keys for an address in 24 hours. 0 disables self-service. */
+  /** The maximum number of keys that one address can create within 24 hours. 0: only the operator creates keys. */
   readonly keysPerDay: number;
-  /** Unused self-service keys expire after this time. 0: they never expire. */
+  /** Days without use after which a key expires that a caller created. 0: such keys never expire. */
   readonly keyExpiryDays: number;
   readonly selfServiceKeysMax: number;
   readonly pepper: string | undefined;
-  /** Addresses and CIDRs of trusted proxies. */
+  /** Addresses or networks (CIDR) of trusted proxies. */
   readonly trustedProxies: readonly string[];
-  /** A known key is not looked up again for this time. */
+  /** Milliseconds for which a key stays in memory before the store is read again. */
   readonly knownMs?: number;
   readonly stores: {
     readonly keys: KeyStore;
-    /** Undefined if limits are shared, because the shared store then has the engine time. */
+    /** Keeps engine time across restarts. Undefined if several nodes share a store, which then keeps the engine time. */
     readonly usage?: UsageStore;
   };
-  /** Set if other nodes serve the same callers. */
   readonly shared?: SharedAccess;
   readonly log: Pick<Log, "warn">;
 }
 
 export interface SharedAccess {
   readonly limits: SharedLimitStore;
-  /** Returns milliseconds since 1970 by a clock that all nodes share; undefined until that clock was first read. */
+  /**
+   * Returns milliseconds since 1970 by a clock that all nodes share. Returns undefined before the clock was read for the first
+   * time.
+   */
   now(): number | undefined;
 }
 
-/** One call of `prune` deletes at most this number of rows: one commit, which takes a millisecond. */
+/** The maximum number of rows that one call of `prune` deletes. Deleting 20 rows takes a millisecond. */
 const prunedAtOnce = 20;
 
 export type Access = Awaited<ReturnType<typeof createAccess>>;
@@ -57,7 +58,7 @@ export async function createAccess(options: AccessOptions) {
   const isOpen = mode === "open";
   const plans = plansIn(mode, options.plans);
   const keyless = isOpen ? openPlan : (planOf(options.plans, keylessPlan.id) ?? keylessPlan);
-  // A key whose plan the operator has removed falls back to the free plan.
+  // If the operator has removed the plan of a key, the free plan applies.
   const planOfKey = ({ plan }: KeyRecord) =>
     isOpen ? openPlan : (planOf(plans, plan) ?? planOf(plans, freePlan.id) ?? freePlan);
   const clientAddress = createClientAddress(options.trustedProxies, log);
@@ -72,7 +73,7 @@ export async function createAccess(options: AccessOptions) {
   await memory.restore();
   const limits = createLimits(memory, shared?.limits);
 
-  /** An unknown key costs a look-up, so it counts in the error quota of its address. */
+  /** Counts an unknown key in the error quota of its address, because looking up a key takes time. */
   async function keyOf(authorization: string, caller: Account): Promise<KeyRecord> {
     let isLookedUp = false;
     try {
@@ -89,7 +90,10 @@ export async function createAccess(options: AccessOptions) {
   }
 
   return {
-    /** Throws `invalid_api_key`, `store_unavailable`, or `rate_limited` if a look-up is needed and the error quota is used up. */
+    /**
+     * Throws `invalid_api_key` or `store_unavailable`. Throws `rate_limited` if the error quota is used up and the key is not
+     * in memory.
+     */
     async accountOf(request: Origin): Promise<Account> {
       const { authorization, hasXApiKey } = request;
       const address = clientAddress(request);
@@ -103,13 +107,11 @@ export async function createAccess(options: AccessOptions) {
       const key = await keyOf(authorization, caller);
       return { subject: subjectOfKey(key), address, plan: planOfKey(key), key };
     },
-    /** Returns the address under which a caller is counted, with or without a key. */
+    /** Returns the caller's IPv4 address, or the /64 network of an IPv6 address. */
     addressOf: clientAddress,
-    /** True if analyses require a key. */
-    keysOnly: mode === "keys",
-    /** Plans that callers can have, smallest first. */
+    isKeyRequired: mode === "keys",
     plans,
-    /** Undefined if callers cannot get keys by themselves. */
+    /** Undefined if only the operator creates keys. */
     selfService:
       keysPerDay > 0
         ? createSelfService({ issuer, expiry, keysPerDay, keysMax: options.selfServiceKeysMax, log })
@@ -117,9 +119,11 @@ export async function createAccess(options: AccessOptions) {
     limits,
     longCalls: createLongCalls(),
     keys: issuer,
-    /** Counts the requests since the start whose key was in memory, and those whose key was looked up. */
+    /** Returns counters since the start. `hits`: the key was in memory. `misses`: the key was read from the store. */
     lookUps: () => authenticator.counters,
-    /** Stores the uses of keys and the engine time since the last call. Rejects if this fails; the next call then stores them. */
+    /**
+     * Stores the times at which keys were used, and the engine time. If storing fails, rejects, and the next call tries again.
+     */
     async flush(): Promise<void> {
       const flushed = await Promise.allSettled([authenticator.flush(), limits.flush()]);
       const failed = flushed.find((one) => one.status === "rejected");
@@ -127,7 +131,7 @@ export async function createAccess(options: AccessOptions) {
         throw failed.reason;
       }
     },
-    /** Deletes a few of the keys and windows that have ended. Call this regularly, because each call is short. */
+    /** Deletes a few expired or revoked keys, and a few windows that have ended. Call this regularly. */
     async prune(): Promise<void> {
       await keys.prune(expiry.ended(), prunedAtOnce);
       await stores.usage?.prune(Date.now(), prunedAtOnce);
@@ -146,7 +150,6 @@ function plansIn(mode: AccessOptions["mode"], plans: readonly Plan[]): readonly 
   }
 }
 
-/** For a process whose callers need no key. */
 const noKeys: KeyStore = {
   create: async () => {
     throw new StoreUnavailable("this process stores no keys");
@@ -160,7 +163,7 @@ const noKeys: KeyStore = {
   keepPepperCheck: async (value) => value,
 };
 
-/** Creates the access for calls from this process, which has no limits and stores nothing. */
+/** Creates the access for requests from the command line. No limits apply, and nothing is stored. */
 export async function createLocalAccess(): Promise<Access> {
   const stores = { keys: noKeys };
   const log = { warn() {} };
@@ -177,10 +180,10 @@ function explained(issuer: KeyIssuer): KeyIssuer {
   };
 }
 
-/** The store has already waited for a lock, and a full disk needs an operator, so an earlier retry makes no sense. */
+/** A retry within 5 s would not help: the store has already waited for its lock, and only an operator can empty a full disk. */
 const retryAfterMs = 5000;
 
-/** Throws `store_unavailable` if the store is unavailable, and every other error unchanged. */
+/** Replaces a StoreUnavailable error by `store_unavailable`. Throws any other error unchanged. */
 function explain(cause: unknown): never {
   if (!(cause instanceof StoreUnavailable)) {
     throw cause;

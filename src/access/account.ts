@@ -4,19 +4,17 @@ import { openPlan, type Plan } from "./plans.ts";
 export type { KeyRecord };
 
 export interface Account {
-  /** Limits and the queue count by this name: the address, an operator's key, or all self-service keys of an address. */
+  /** Identifies the caller for limits and for the queue: an address, the id of a key, or all keys that one address created. */
   readonly subject: string;
-  /** IPv4 address or IPv6 network of the caller. */
   readonly address: string;
   readonly plan: Plan;
   readonly key: KeyRecord | undefined;
 }
 
-/** All self-service keys of an address have the same subject, so more keys do not allow more calls. */
+/** Returns the same subject for all keys that callers at one address created. More keys must not raise the limits. */
 export function subjectOfKey({ id, issuedTo }: KeyRecord): string {
-  // The subject is not the address itself, because callers without a key are counted separately.
+  // The subject differs from the address, because requests without a key are counted separately.
   return issuedTo === undefined ? id : `keys of ${issuedTo}`;
 }
 
-/** For calls that come from this process. */
 export const localAccount: Account = { subject: "local", address: "local", plan: openPlan, key: undefined };

@@ -9,9 +9,13 @@ import type { Limits } from "./limits.ts";
 import { hasRateLimitHeaders, setRateLimitHeaders } from "./rate-limit-fields.ts";
 
 /**
- * Admits a call by its headers, before its body is read. Never ignores a credential, because its sender must learn that it does
- * not work. Throws `invalid_api_key` or `rate_limited`; for limited calls also `api_key_required` or `overloaded`; for a batch or
- * review also `quota_exhausted` or `concurrency_limited`.
+ * Admits or rejects a request by its headers, before its body is read. An invalid key is rejected even if no key is required,
+ * because the client must learn that the key is invalid.
+ *
+ * Errors:
+ * - for every kind: `invalid_api_key`, `store_unavailable`, `rate_limited`
+ * - for every kind except `call`: also `api_key_required`, `overloaded`
+ * - for `long`: also `quota_exhausted`, `concurrency_limited`
  */
 export type AdmitCall = (
   request: RequestContext,
@@ -20,25 +24,33 @@ export type AdmitCall = (
 ) => Promise<AdmittedCall>;
 
 /**
- * Calls that are `limited` or `long` count in the windows of their caller; `long` ones (batches, reviews) also hold a place. Any
- * other `call` counts in the rate of its address, and so does an MCP `message` until its body shows an analysis.
+ * - `call`: needs no engine. Counted by address.
+ * - `message`: an MCP message. Counted like `call` until its body shows an analysis.
+ * - `limited`: an analysis. Counted in the windows of the caller.
+ * - `long`: a batch or review. Counted like `limited`, and few can run at the same time.
  */
 export type CallKind = "call" | "limited" | "long" | "message";
 
 export interface AdmittedCall {
   readonly account: Account;
-  /** Call this before work that takes long. Throws `rate_limited` if the caller's other calls have used up its error quota. */
+  /**
+   * Call this before a slow step. Throws `rate_limited` if other requests have used up the caller's error quota in the
+   * meantime.
+   */
   check(): void;
-  /** Takes an MCP message out of the rate of calls: it is an analysis, which counts in the windows of its caller. */
+  /** Call this if an MCP message is an analysis. The message is then not counted as a call any more. */
   countAsAnalysis(): void;
-  /** Counts the error with which the call ended before its handler, and reports the caller's windows. */
+  /** Call this if the request fails before its handler runs. Counts the error and sets the RateLimit headers. */
   refused(error: KibitzError): Promise<void>;
 }
 
-/** Delays each `rate_limited` error: a client that never waits would get thousands per second, and hold up other callers. */
+/**
+ * Milliseconds before each `rate_limited` response. Without this delay, a client that retries at once could slow down other
+ * clients.
+ */
 const refusalPauseMs = 100;
 
-/** The server `isLate` if its event loop is so late that new work would delay accepted calls. */
+/** @param isLate returns true if the event loop is so slow that another request would delay the accepted requests */
 export function createAdmitCall(access: Access, isLate: () => boolean): AdmitCall {
   const { limits, longCalls } = access;
   const callRates = createCallRates();
@@ -51,7 +63,9 @@ export function createAdmitCall(access: Access, isLate: () => boolean): AdmitCal
     }
   }
 
-  /** Takes the place before the body is read, because reading takes many times as long, and the body stays in memory. */
+  /**
+   * Limits batches and reviews before their bodies are read. Reading is slow, and a body stays in memory until the call ends.
+   */
   async function takeLongPlace(account: Account, outcome: RequestOutcome): Promise<void> {
     await limits.refuseUsedUp(account);
     const place = longCalls.begin(account, outcome);
@@ -65,7 +79,7 @@ export function createAdmitCall(access: Access, isLate: () => boolean): AdmitCal
     if (kind === "call") {
       return;
     }
-    if (access.keysOnly && account.key === undefined) {
+    if (access.isKeyRequired && account.key === undefined) {
       throw keyRequired(access);
     }
     try {
@@ -101,7 +115,7 @@ export function createAdmitCall(access: Access, isLate: () => boolean): AdmitCal
     } catch (thrown) {
       const { code, quota } = errorFromUnknown(thrown);
       outcome.limit = quota;
-      // Set the code before the pause: if the client disconnects during the pause, the call is logged with this code.
+      // Set the code before the pause: if the client disconnects during the pause, the log line needs this code.
       outcome.code = code;
       if (code === "rate_limited") {
         await sleep(refusalPauseMs);
@@ -119,7 +133,7 @@ export async function countError(
 ): Promise<void> {
   outcome.limit = error.quota;
   limits.errorQuota.count(account, error, outcome.readBytes);
-  // Do not read the reported windows again: a moment later, `t` could be a second less than Retry-After.
+  // Do not set the headers of a `rate_limited` error again: their `t` could now be a second less than Retry-After.
   if (error.code !== "rate_limited" || !hasRateLimitHeaders(outcome)) {
     await reportWindows(limits, account, outcome);
   }

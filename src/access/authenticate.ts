@@ -7,29 +7,30 @@ import { hashOfApiKey, isApiKey, type KeyExpiry } from "./keys.ts";
 interface AuthenticatorOptions {
   readonly keys: KeyStore;
   readonly pepper: string | undefined;
-  /** If there is no rule, keys never expire. */
+  /** Default: keys never expire. */
   readonly expiry?: KeyExpiry;
-  /** A key is not looked up again for this time, and still works for it if another process revokes it. */
+  /**
+   * Milliseconds for which a key in memory is valid without reading the store. A key that another process revokes works until
+   * then.
+   */
   readonly knownMs?: number;
-  /** Milliseconds since 1970. Default: the clock of this machine. */
+  /** Returns milliseconds since 1970. Default: the clock of this machine. */
   readonly now?: () => number;
 }
 
-/** A revocation is promised to take effect within 5 s, so a known key is looked up again sooner. */
+/** Milliseconds. Must be less than 5 s: the documentation promises that a revoked key stops working within 5 s. */
 export const defaultKnownMs = 3000;
 
-/** A key stays valid for this time after its last look-up if the store is unavailable. */
+/** Milliseconds for which a key in memory stays valid while the store is unavailable. */
 const graceMs = 60_000;
 
 const keysMax = 10_000;
 
 interface FoundKey {
   readonly record: KeyRecord;
-  /** The time of the look-up, as `performance.now()`. */
   readonly lookedUpAt: number;
 }
 
-/** Finds the key of an Authorization header, usually in memory. */
 export function createAuthenticator({
   keys,
   pepper,
@@ -37,9 +38,9 @@ export function createAuthenticator({
   knownMs = defaultKnownMs,
   now = () => Date.now(),
 }: AuthenticatorOptions) {
-  // The map is indexed by the key itself, so that a request with a known key needs no hash. The key never leaves this memory.
+  // The index is the key and not its hash, so that a known key needs no hashing. The key never leaves this memory.
   const found = new LRUCache<string, FoundKey>({ max: keysMax });
-  /** Requests with the same key share one look-up. */
+  /** Running look-ups by key: requests with the same key wait for the same look-up. */
   const lookUps = new Map<string, Promise<KeyRecord>>();
   let uses = new Map<string, number>();
   let hits = 0;
@@ -80,11 +81,14 @@ export function createAuthenticator({
   }
 
   return {
-    /** The numbers of requests since the start whose key was found in memory (`hits`) or looked up in the store (`misses`). */
+    /** Counters since the start. `hits`: the key was in memory. `misses`: the key was read from the store. */
     get counters() {
       return { hits, misses };
     },
-    /** Calls `beforeLookUp`, which may throw, if the key is not in memory. Throws `invalid_api_key` or StoreUnavailable. */
+    /**
+     * Throws `invalid_api_key` or StoreUnavailable.
+     * @param beforeLookUp called before the store is read for a key that is not in memory; may throw
+     */
     async keyOf(authorization: string, beforeLookUp = () => {}): Promise<KeyRecord> {
       const key = keyFromHeader(authorization);
       const known = found.get(key);
@@ -101,14 +105,14 @@ export function createAuthenticator({
       uses.set(record.id, now());
       return record;
     },
-    /** Call this if the key was revoked or has another secret. */
+    /** Call this when a key is revoked or gets a new secret. */
     forget(id: string): void {
       const itsKeys = [...found.entries()].filter(([, { record }]) => record.id === id);
       for (const [key] of itsKeys) {
         found.delete(key);
       }
     },
-    /** Stores the times at which keys were used since the last call. If storing fails, the next call stores them. */
+    /** Stores the times at which keys were used. If storing fails, the next call tries again. */
     async flush(): Promise<void> {
       const written = uses;
       uses = new Map();
@@ -125,7 +129,7 @@ export function createAuthenticator({
   };
 }
 
-/** Throws if the header is not exactly one bearer token: an invalid header never counts as no header. */
+/** Throws if the header is not exactly one bearer token. An invalid header is never handled like a missing header. */
 function keyFromHeader(authorization: string): string {
   const key = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (key === undefined) {
@@ -137,25 +141,25 @@ function keyFromHeader(authorization: string): string {
   return key;
 }
 
-/** A single word does not count as another scheme, because it may be a key without its scheme. */
+/** Returns false for a single word, because the word may be an API key without the scheme `Bearer`. */
 export function isOtherScheme(authorization: string): boolean {
   return !/^(?:bearer\b|\S+$)/i.test(authorization);
 }
 
-/** An error names only these schemes, because the first word of an unknown scheme may be part of a secret. */
+/** Errors name only these schemes. The first word of any other header may be part of a secret. */
 const otherScheme = /^(?:basic|digest|negotiate|ntlm|token|apikey)(?= |$)/i;
 
-/** The violation is the rest of the sentence "The request …", such as `has an X-API-Key header`. */
+/** @param violation the end of the sentence "The request …", such as `has an X-API-Key header` */
 export function wrongHeader(violation: string): KibitzError {
   return invalid(`The request ${violation}: send your API key as \`Authorization: Bearer kbz_…\`.`);
 }
 
-/** Takes a time that does not depend on where the texts differ. */
+/** Takes the same time for all texts of equal length, so that an attacker cannot guess a hash step by step. */
 function isEqual(a: string, b: string): boolean {
   return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
 }
 
-/** @param detail the error message; it must not repeat the header, which may be a secret */
+/** @param detail the error message; must not repeat the header, which may contain a secret */
 function invalid(detail: string): KibitzError {
   return new KibitzError("invalid_api_key", detail);
 }

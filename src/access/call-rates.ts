@@ -2,17 +2,17 @@ import { createWindows } from "../storage/memory/windows.ts";
 import { type Plan, ratesOf } from "./plans.ts";
 import { type RateWindow, windowFrom } from "./rate-limit-fields.ts";
 
-/** Counts calls that are not analyses, by address and only on this node, because they cost little. */
+/** Counts calls that need no engine. They are counted by address, and on each node separately, because they cost little. */
 export function createCallRates() {
   const windows = createWindows();
-  /** The windows have no plan in their name, because callers with different plans at one address share a window. */
+  /** The plan is not part of a window's name: callers at one address share the window even if their plans differ. */
   const windowsOf = (subject: string, plan: Plan) =>
     ratesOf(plan, "call").map((policy) => ({
       policy,
       window: { rate: "calls", subject, windowMs: policy.windowS * 1000 },
     }));
   return {
-    /** Counts a call and returns undefined. If a window is used up, counts nothing and returns that window. */
+    /** Counts a call. If a window is already used up, counts nothing and returns this window. */
     take(address: string, plan: Plan): RateWindow | undefined {
       const counted = windowsOf(address, plan);
       const usedUp = counted

@@ -4,13 +4,12 @@ import type { Log } from "../log/log.ts";
 
 interface Origin {
   readonly address: string;
-  /** The X-Forwarded-For header, unchanged. */
   readonly forwardedFor: string | undefined;
 }
 
 /**
- * Returns the address of the connection, or behind trusted proxies the right-most forwarded address that is not itself trusted.
- * Addresses further to the left, and all addresses from untrusted peers, may be forged.
+ * Returns the caller's address: the address of the connection, or the last address in X-Forwarded-For that is not a trusted
+ * proxy. Clients can forge earlier addresses in the header. Without a trusted proxy, the header is ignored.
  */
 export function createClientAddress(
   trusted: readonly string[],
@@ -31,7 +30,7 @@ export function createClientAddress(
   };
 }
 
-/** Differs from {@link createClientAddress} in that a trusted proxy itself has no address. */
+/** Like {@link createClientAddress}, but returns undefined if the caller is a trusted proxy. */
 export function createCallerAddress(trusted: readonly string[]): (origin: Origin) => string | undefined {
   const isProxy = createNetworkTest(trusted);
   return (origin) => {
@@ -53,13 +52,16 @@ function nearestCaller({ address, forwardedFor }: Origin, isProxy: (address: str
   return nearest;
 }
 
-/** Removes the port, which some proxies write: `203.0.113.7:4711`, `[2001:db8::1]:4711`. */
+/** Removes the port that some proxies append: `203.0.113.7:4711`, `[2001:db8::1]:4711`. */
 function withoutPort(entry: string): string {
   const [, bracketed, dotted] = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/.exec(entry) ?? [];
   return bracketed ?? dotted ?? entry;
 }
 
-/** True if an address is one of the given addresses, or in one of the given networks (CIDRs). */
+/**
+ * Returns a function that is true for an address in one of the networks.
+ * @param networks addresses or CIDRs
+ */
 export function createNetworkTest(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const text of networks) {
@@ -75,23 +77,26 @@ export function createNetworkTest(networks: readonly string[]): (address: string
 
 const familyOf = (address: string) => (isIP(address) === 4 ? "ipv4" : "ipv6");
 
-/** Sockets for both families (RFC 4291) and NAT64 (RFC 6052) have IPv6 addresses that end with the IPv4 address of the caller. */
+/** IPv6 addresses that contain the caller's IPv4 address in their last 32 bits: IPv4-mapped (RFC 4291) and NAT64 (RFC 6052). */
 const endsWithIPv4 = createNetworkTest(["::ffff:0:0/96", "64:ff9b::/96"]);
 
 /**
- * Returns an IPv4 address itself, or the /64 network of an IPv6 address, because a client that has one address has all others in
- * its /64. The name is stored with the keys that an address gets, so its form must not change.
+ * Returns an IPv4 address unchanged, and the /64 network of an IPv6 address: one client can use every address of a /64. The
+ * result is stored with keys, so its format must not change.
  */
 function nameOf(text: string): string {
   if (isIP(text) !== 6) {
     return text;
   }
-  // The zone is removed. `::192.0.2.1` is rewritten, because ipaddr.js would take it for a mapped IPv4 address.
+  // Remove the zone. Rewrite `::192.0.2.1`, which ipaddr.js would read as an IPv4-mapped address.
   const address = ipaddr.IPv6.parse(text.replace(/%.*/s, "").replace(/^::(?=\d+\.)/, "0::"));
   return endsWithIPv4(text) ? address.toByteArray().slice(12).join(".") : networkName(address, 4);
 }
 
-/** Returns the /48 around a /64 network, because many customers are given a whole /48; undefined for any other name. */
+/**
+ * Returns the /48 network that contains a /64 network, because many customers have a /48. Returns undefined for an IPv4
+ * address.
+ */
 export function widerNetworkOf(name: string): string | undefined {
   return name.endsWith("::/64") ? networkName(ipaddr.IPv6.parseCIDR(name)[0], 3) : undefined;
 }

@@ -6,7 +6,9 @@ import type { Account } from "./account.ts";
 import { errorQuotaExceeded } from "./limit-errors.ts";
 import type { RatePolicy } from "./plans.ts";
 
-/** Adds refusals to all refusal windows of a caller. Returns the use of each window, if known. */
+/**
+ * Adds errors to the windows of the caller's error quota. Resolves with each window's use, or undefined if the use is unknown.
+ */
 type AddRefusals = (
   account: Account,
   refusals: number,
@@ -14,14 +16,16 @@ type AddRefusals = (
 
 interface UsedUp {
   readonly policy: RatePolicy;
-  /** End of the window, as `performance.now()`. */
   readonly endsAt: number;
 }
 
-/** If more callers have used up their error quota, the least recently seen are forgotten until their next error. */
+/** The maximum number of callers in memory. The least recently seen callers are dropped, and return with their next error. */
 const callersMax = 10_000;
 
-/** Rejects requests unread once the error quota is used up, because an invalid request costs as much as a valid one. */
+/**
+ * Rejects requests before they are read if the caller's error quota is used up. An invalid request costs as much as a valid
+ * one.
+ */
 export function createErrorQuota(addRefusals: AddRefusals) {
   const usedUp = new LRUCache<string, UsedUp>({ max: callersMax });
 
@@ -37,13 +41,13 @@ export function createErrorQuota(addRefusals: AddRefusals) {
     }
   }
 
-  /** If the store cannot count the refusals, they are lost, but the call is rejected nevertheless. */
+  /** Does not wait for the store. If the store fails, the errors are not counted. */
   function add(account: Account, refusals: number): void {
     charge(account, refusals).catch(() => {});
   }
 
   return {
-    /** Throws `rate_limited` if the error quota is used up. Reads only memory, so it may be called often. */
+    /** Throws `rate_limited` if the error quota is used up. Reads only memory, so frequent calls are cheap. */
     check(account: Account): void {
       const used = usedUp.get(idOf(account));
       const waitMs = used ? used.endsAt - performance.now() : 0;
@@ -51,7 +55,7 @@ export function createErrorQuota(addRefusals: AddRefusals) {
         throw errorQuotaExceeded(used.policy, waitMs, account.plan);
       }
     },
-    /** Counts the error of a call. The bytes are those that were read before the error was found. */
+    /** @param readBytes bytes of the body that were read before the error was found */
     count(account: Account, error: KibitzError, readBytes = 0): void {
       const refusals = refusalsIn(error, readBytes);
       if (refusals > 0) {
@@ -64,7 +68,9 @@ export function createErrorQuota(addRefusals: AddRefusals) {
 
 const idOf = ({ subject, plan }: Account) => `${plan.id} ${subject}`;
 
-/** Counts the cost and the bytes of an error, less one if the caller only came too early, so that a short request is free. */
+/**
+ * Returns the cost of an error. If the caller must only wait and retry, the cost is one less, which makes short requests free.
+ */
 function refusalsIn({ code, cost: ownCost }: KibitzError, readBytes: number): number {
   const cost = Math.max(ownCost, costOfBytes(readBytes));
   switch (refusalKind(code)) {

@@ -8,7 +8,7 @@ import { freePlan } from "./plans.ts";
 interface KeyWish {
   readonly name: string | undefined;
   readonly plan: string;
-  /** The caller's address, for a self-service key. */
+  /** The address of the caller that creates the key; undefined if the operator creates the key. */
   readonly issuedTo?: string | undefined;
   readonly terms?: IssueTerms;
 }
@@ -16,10 +16,10 @@ interface KeyWish {
 export type IssuedKey =
   | { readonly kind: "issued"; readonly key: string; readonly record: KeyRecord }
   | TooManyKeys
-  /** There is no room for another key. */
+  /** The maximum number of stored keys is reached. */
   | { readonly kind: "full" };
 
-/** All `max` keys of the window are issued. The oldest of them leaves the window after `waitMs` milliseconds. */
+/** An address or network has created `max` keys, its maximum. The next key can be created after `waitMs` milliseconds. */
 export interface TooManyKeys {
   readonly kind: "too_many";
   readonly of: "address" | "network";
@@ -32,7 +32,7 @@ interface KeyIssuerOptions {
   readonly pepper: string | undefined;
   /** Called with the id of a key whose secret is no longer valid. */
   readonly onEnded?: (id: string) => void;
-  /** Milliseconds since 1970. Default: the clock of this machine. */
+  /** Returns milliseconds since 1970. Default: the clock of this machine. */
   readonly now?: () => number;
 }
 
@@ -45,7 +45,7 @@ export function createKeyIssuer({
   now = () => Date.now(),
 }: KeyIssuerOptions) {
   const issuer = {
-    /** The key is stored before it is returned. Only its hash is stored. */
+    /** Resolves after the key is stored. Only the hash of the key is stored. */
     async issue({ name, plan, issuedTo, terms }: KeyWish): Promise<IssuedKey> {
       const key = createApiKey();
       const hash = hashOfApiKey(key, pepper);
@@ -66,19 +66,20 @@ export function createKeyIssuer({
           return issued;
       }
     },
-    /** Issues a new key, then revokes the old one. Resolves with undefined if there is no such valid key. */
+    /**
+     * Creates a key with the same name and plan, and revokes the old key. Resolves with undefined if the old key is not valid.
+     */
     async rotate(id: string): Promise<IssuedKey | undefined> {
       const record = await keys.findById(id);
       if (record === undefined || record.revokedAt !== undefined) {
         return undefined;
       }
-      // If the process dies in between, two keys remain. That is better than none.
+      // Revoke last: if the process ends between the two steps, two valid keys are better than none.
       const { name, plan, issuedTo } = record;
       const issued = await issuer.issue({ name, plan, issuedTo });
       await issuer.revoke(id);
       return issued;
     },
-    /** Revokes a key. Resolves with false if there is no such key. */
     async revoke(id: string): Promise<boolean> {
       const known = await keys.revoke(id, now());
       onEnded(id);
@@ -90,10 +91,9 @@ export function createKeyIssuer({
 }
 
 interface SelfServiceWish {
-  /** The caller's address, as `Access.addressOf` returns it. */
   readonly address: string;
   readonly name: string | undefined;
-  /** If an idempotency key comes again within a day, its sender gets the same key record, with a new secret. */
+  /** If an address repeats its idempotency key within a day, it gets the same key record with a new secret. */
   readonly idempotencyKey: string | undefined;
 }
 
@@ -105,10 +105,11 @@ interface SelfServiceOptions {
   readonly log: Pick<Log, "warn">;
 }
 
-/** A /48 gets the quota of this many addresses: one customer often has a /48, and could use up all self-service keys. */
+/**
+ * A /48 network can create as many keys as this number of addresses. One customer often has a /48, and could create all keys.
+ */
 const addressesOfNetwork = 10;
 
-/** Issues keys of the free plan to callers, without the operator. */
 export function createSelfService(options: SelfServiceOptions) {
   const { issuer, expiry, keysPerDay, keysMax, log } = options;
   let isFull = false;

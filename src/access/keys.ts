@@ -2,7 +2,9 @@ import { createHash, createHmac, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { EndedKeys, KeyRecord } from "../storage/ports.ts";
 
-/** A key is `kbz_`, 30 random characters (178 bits) and their checksum, which shows a mistyped key without a look-up. */
+/**
+ * An API key is `kbz_`, 30 random characters (178 bits) and a checksum. The checksum reveals a mistyped key without a look-up.
+ */
 const prefix = "kbz_";
 const randomLength = 30;
 const checksumLength = 6;
@@ -15,7 +17,7 @@ export function createApiKey(): string {
   let random = "";
   while (random.length < randomLength) {
     for (const byte of randomBytes(randomLength)) {
-      // Only bytes below 248, the greatest multiple of 62 in a byte, are used. Otherwise some characters would be more frequent.
+      // Use only bytes below 248, the greatest multiple of 62 in a byte. Otherwise some characters would be more frequent.
       if (byte < 248 && random.length < randomLength) {
         random += alphabet[byte % 62];
       }
@@ -24,25 +26,25 @@ export function createApiKey(): string {
   return prefix + random + checksumOf(random);
 }
 
-/** True if a text has the shape and the checksum of a key. */
+/** Checks only the format and the checksum. The key may be unknown. */
 export function isApiKey(text: string): boolean {
   const [, random, checksum] = shape.exec(text) ?? [];
   return random !== undefined && checksum === checksumOf(random);
 }
 
-/** Returns the hash under which a key is stored, in hexadecimal: SHA-256 without a pepper, HMAC-SHA-256 with one. */
+/** Returns a hexadecimal hash for the store: HMAC-SHA-256 with the secret `pepper`, or SHA-256 if there is no pepper. */
 export function hashOfApiKey(key: string, pepper: string | undefined): string {
   return (pepper === undefined ? createHash("sha256") : createHmac("sha256", pepper))
     .update(key)
     .digest("hex");
 }
 
-/** Stored beside the keys, to show later whether they were hashed with the same pepper. */
+/** Returns a value that is stored with the keys. It shows at the next start if the operator has changed the pepper. */
 export function checkValueOf(pepper: string | undefined): string {
   return hashOfApiKey("kibitz: which pepper the keys here were hashed with", pepper);
 }
 
-/** Returns the CRC32 of a text in base 62. */
+/** Returns the CRC32 of a text, in base 62. */
 function checksumOf(random: string): string {
   let rest = crc32(random);
   let digits = "";
@@ -55,27 +57,35 @@ function checksumOf(random: string): string {
 
 export const dayMs = 86_400_000;
 
-/** Ended keys are stored for this time, so that the error for such a key can say why it is rejected. */
+/** Revoked and expired keys stay in the store for this time, so that an error can explain why such a key is rejected. */
 const endedMs = 30 * dayMs;
 
-/** The rule for the expiry of unused self-service keys. Keys of the operator do not expire. */
+/** Decides when an unused key expires. Keys that the operator created never expire. */
 export interface KeyExpiry {
-  /** A key expires after this number of days without use. 0: keys do not expire. */
+  /** Days without use after which a key expires. 0: keys never expire. */
   readonly days: number;
-  /** Returns milliseconds since 1970 at which the key expires if it is not used again; undefined if it never does. */
+  /**
+   * Returns the time at which the key will expire if it stays unused, in milliseconds since 1970. Undefined: the key never
+   * expires.
+   */
   expiresAt(key: KeyRecord): number | undefined;
   hasExpired(key: KeyRecord): boolean;
-  /** Terms of keys that may be deleted. */
+  /** Returns which keys can be deleted at any time. */
   ended(): EndedKeys;
-  /** Terms of keys that may be deleted if there is no room. A key revoked within a day still counts in its address's quota. */
+  /**
+   * Returns which keys can be deleted if the store is full. Keys that were revoked within the last day still count for a quota.
+   */
   endedAtLast(): EndedKeys;
 }
 
-/** A key expires only when the local clock and `sharedNow`, the clock that all nodes share, agree. */
+/**
+ * @param sharedNow returns the time of a clock that all nodes share. A key expires if both this clock and the local clock say
+ *   so
+ */
 export function createKeyExpiry(days: number, sharedNow?: () => number): KeyExpiry {
   const unusedMaxMs = days * dayMs;
   const startedAt = Date.now() - performance.now();
-  /** The earliest of several clocks, so that a wall clock that jumps ahead expires or deletes no key. */
+  /** Returns the earliest time of several clocks: if one clock jumps ahead, no key must expire. */
   const now = () =>
     Math.floor(
       Math.min(Date.now(), startedAt + performance.now(), sharedNow?.() ?? Number.POSITIVE_INFINITY),

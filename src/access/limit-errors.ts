@@ -9,14 +9,15 @@ import type { RateWindow } from "./rate-limit-fields.ts";
 
 export interface Refusal {
   readonly code: "rate_limited" | "quota_exhausted" | "concurrency_limited";
-  /** The name of the exceeded limit, such as `minute`, which allows `quota`. */
   readonly limit: string;
   readonly quota: number;
-  /** The time until the same request would be admitted: exact for windows, an estimate for searches at a time. */
+  /**
+   * Milliseconds until the same request would be admitted. Exact for a window, estimated for the limit of concurrent searches.
+   */
   readonly retryAfterMs: number;
 }
 
-/** Rounds the wait up to whole seconds, at least one, so that a caller that waits exactly this long is not too early. */
+/** Rounds the wait up to full seconds, at least one: a client that waits exactly this long must not be too early. */
 function limitError(
   code: ErrorCode,
   quota: string,
@@ -78,7 +79,7 @@ export function tooManyLongCalls(max: number, waitMs: number, { id }: Plan): Kib
   );
 }
 
-/** Returns the time until the first of these searches or calls is expected to end. */
+/** Returns the milliseconds until the first of these searches or calls is expected to end. */
 export function firstFreeMs(running: readonly RunningSearch[]): number {
   const rests = running.map(({ expectedMs, elapsedMs }) => restMs(expectedMs, elapsedMs));
   return rests.length === 0 ? 0 : Math.min(...rests);

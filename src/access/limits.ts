@@ -14,43 +14,47 @@ import { type Plan, type RatePolicy, ratesOf, windowOf } from "./plans.ts";
 import { type RateWindow, windowFrom } from "./rate-limit-fields.ts";
 
 interface EnterOptions {
-  /** The number of requests; 0 for a part of a request that is already counted. Default: 1. */
+  /** The number of requests to count. Default: 1. 0: the request is already counted. */
   readonly requests?: number;
-  /** If no place is free, the request waits until this signal aborts; if there is no signal, it is rejected. */
+  /**
+   * Used if the caller already runs its maximum number of searches. The request waits until the signal aborts. Default: no
+   * wait.
+   */
   readonly waiting?: AbortSignal | undefined;
 }
 
 export type LimitDecision =
   | { readonly kind: "admitted"; readonly admission: Admission; readonly windows: readonly RateWindow[] }
-  /** A refusal has the request windows if one of them is the reason. */
+  /** `windows` is empty if the reason is the engine time or the number of concurrent searches. */
   | { readonly kind: "refused"; readonly refusal: Refusal; readonly windows: readonly RateWindow[] };
 
 export interface Admission {
-  /** Ends the request and counts its engine time. If it got no answer and used no engine time, it does not count. */
+  /** Ends the request and counts its engine time. A request without a response and without engine time is not counted. */
   leave(engineMs: number, answered: boolean): void;
-  /** Frees the place of a search that has ended. Another search of the request may begin. */
+  /** Call this when a search has ended, so that the caller can start another search. */
   freePlace(): void;
 }
 
 export interface SharedLimitStore {
   readonly store: LimitStore;
-  /** Returns the last known number if the store is not available. */
+  /** Returns the number of nodes. While the store is unavailable, returns the last known number. */
   nodes(): number;
 }
 
 export type Limits = ReturnType<typeof createLimits>;
 
 /**
- * Counts requests and searches in flight by caller, and engine time also by address, so that neither one key at many addresses
- * nor one address with many keys gets more of it. While the shared store is not available, `memory` admits the share of this
- * node: every quota divided by the number of nodes, rounded up.
+ * Counts requests and concurrent searches by caller. Counts engine time by caller and by address: a caller must not get more
+ * time by using one key at many addresses, or many keys at one address.
+ *
+ * While the shared store is unavailable, `memory` counts with every quota divided by the number of nodes, rounded up.
  */
 export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore) {
   async function ask<T>(
     account: Account,
     run: (store: LimitStore, account: Account) => Promise<T>,
   ): Promise<T> {
-    // A plan without limits needs no operation of the shared store.
+    // Skip the shared store if the plan has no limits.
     if (shared?.store.available && hasLimits(account.plan)) {
       try {
         return await run(shared.store, account);
@@ -73,7 +77,6 @@ export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore
   }
 
   return {
-    /** Counts a request before an engine is used, if the limits admit it. Rejects if the request could not be counted. */
     enter: (account: Account, time: SearchTime, options?: EnterOptions): Promise<LimitDecision> =>
       ask(account, (store, counted) => enter(store, counted, time, options)),
     errorQuota: createErrorQuota((account, refusals) =>
@@ -86,7 +89,7 @@ export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore
         ),
       ),
     ),
-    /** Throws `rate_limited` or `quota_exhausted` if the caller could make no request now. */
+    /** Throws `rate_limited` or `quota_exhausted` if a window of the caller is used up. */
     async refuseUsedUp(account: Account): Promise<void> {
       const states = await statesOf(account, ["request", "engine_ms"]);
       const usedUp = states.filter(({ remaining }) => remaining === 0);
@@ -95,9 +98,9 @@ export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore
       }
     },
     windowsOf: (account: Account) => statesOf(account, ["request"]),
-    /** For engine time, returns the window of the caller or of the address, whichever has less time left. */
+    /** Engine time has one window by caller and one by address. Returns only the window with less time left. */
     allWindowsOf: (account: Account) => statesOf(account, ["request", "engine_ms", "refusal"]),
-    /** Stores the engine time that was used since the last call. If storing fails, the next call stores it. */
+    /** Stores the engine time since the last call. If storing fails, the next call tries again. */
     flush: memory.flush,
   };
 }
@@ -154,16 +157,15 @@ async function enter(
   }
 }
 
-/** The longest time by which a search can exceed its own limit before the watchdog ends it. */
+/** Milliseconds that a search can run beyond its time limit before its engine is killed. */
 const watchdogMs = 1500;
-/** Hardly any search exceeds its expected time by this factor. */
+/** A search rarely takes longer than its expected time multiplied by this factor. */
 const generosity = 2;
 
 function upperTime({ expectedMs, longestMs }: SearchTime): number {
   return Math.min(expectedMs * generosity, longestMs + watchdogMs);
 }
 
-/** A limit store does not count calls that are not analyses. */
 type CountedUnit = Exclude<RatePolicy["unit"], "call">;
 
 interface CountedWindow {
@@ -171,7 +173,7 @@ interface CountedWindow {
   readonly window: QuotaWindow;
 }
 
-/** Engine time is counted by caller and by address, everything else by caller. */
+/** Engine time has two windows, one by caller and one by address. Everything else has one window by caller. */
 function countedWindows({ plan, subject, address }: Account, unit: CountedUnit): readonly CountedWindow[] {
   const subjects = unit === "engine_ms" ? [...new Set([subject, address])] : [subject];
   return ratesOf(plan, unit).flatMap((policy) =>
@@ -183,13 +185,15 @@ function windowsFrom(windows: readonly CountedWindow[], uses: readonly WindowUse
   return windows.map(({ policy }, index) => windowFrom(policy, uses[index] as WindowUse));
 }
 
-/** Returns the window with the least quota left; if several have the same, the one that ends last. */
+/**
+ * Returns the window with the least remaining quota. If several windows have the same quota, returns the one that ends last.
+ */
 function tightest(windows: readonly RateWindow[]): RateWindow {
   const [first] = windows.toSorted((a, b) => a.remaining - b.remaining || b.resetMs - a.resetMs);
   return first as RateWindow;
 }
 
-/** The caller has to wait for the window that ends last. Expects at least one window. */
+/** Expects at least one window. The caller must wait for the window that ends last. */
 function refusalBy(windows: readonly RateWindow[]): Refusal {
   const [last] = windows.toSorted((a, b) => b.resetMs - a.resetMs);
   const { policy, resetMs } = last as RateWindow;

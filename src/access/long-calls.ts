@@ -4,28 +4,33 @@ import { createPlaces } from "../storage/memory/places.ts";
 import type { Account } from "./account.ts";
 import { firstFreeMs, tooManyLongCalls } from "./limit-errors.ts";
 
-/** A caller's waiting requests take memory, and a page or an agent sends only a few at a time. */
+/**
+ * The maximum number of waiting requests of a caller. Waiting requests use memory, and most clients send only a few at a time.
+ */
 const waitingMax = 4;
 
-/** The limit of all callers together whose plan has none: a review of 600 plies keeps 3 MB of positions until it ends. */
+/** The maximum number of batches and reviews of all callers without a limit. A review of 600 plies uses 3 MB until it ends. */
 const unlimitedMax = 64;
 
-/** All callers whose plan has no limit are counted together under this name. */
+/** All callers whose plan has no limit are counted under this name. */
 const unlimited = "callers without a limit";
 
-/** The duration of a review of 40 moves at depth 14 on two slots. */
+/** Milliseconds that a review of 40 moves takes at depth 14 on two slots. */
 const expectedMs = 10_000;
 
 /**
- * A caller may have as many batches and reviews as its plan allows searches, because each keeps its request in memory. If they
- * use all searches, a single request waits for one to end, or it would be rejected for as long as they last.
+ * Limits the batches and reviews of a caller, because each keeps its request in memory. The maximum is the plan's number of
+ * concurrent searches.
+ *
+ * While batches and reviews use all searches of a caller, a single request waits for the end of one search. Without this wait,
+ * the request would be rejected until a batch ends.
  */
 export function createLongCalls() {
   const places = createPlaces();
   const waiting = createPlaces();
   const holders = new WeakSet<RequestOutcome>();
   return {
-    /** A call keeps the place that it got before its body was read. Throws `concurrency_limited` or `overloaded`. */
+    /** Throws `concurrency_limited` or `overloaded`. If `outcome` was counted before, does nothing. */
     begin({ subject, plan }: Account, outcome: RequestOutcome): Disposable {
       const release = new DisposableStack();
       if (holders.has(outcome)) {
@@ -42,7 +47,10 @@ export function createLongCalls() {
       release.defer(() => holders.delete(outcome));
       return release;
     },
-    /** A few single requests may wait beside a batch or review of their caller. If `admit` gets no signal, it does not wait. */
+    /**
+     * `admit` gets the signal, and can wait, if the caller runs a batch or review and few of its requests wait. Otherwise,
+     * `admit` gets no signal and must decide at once.
+     */
     async between<T>(
       subject: string,
       signal: AbortSignal,

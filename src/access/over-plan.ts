@@ -6,10 +6,9 @@ import { freePlan, type Plan, type PlanLimits } from "./plans.ts";
 
 export const keyUrl = "/v1/keys";
 
-/** A value of a request that exceeds the plan. */
 interface Excess {
   readonly asked: number;
-  /** The limit of the plan in words, such as `depth up to 20`. */
+  /** The limit in words, such as `depth up to 20`. */
   readonly allowed: string;
   readonly violation: Violation;
 }
@@ -27,7 +26,7 @@ export function excessOf(
   ];
 }
 
-/** A batch with more requests than the quota of a window could never be answered completely. */
+/** A batch must fit into one window: a batch with more requests than the quota could never succeed. */
 export function batchMaxOf(limits: PlanLimits): number {
   return Math.min(batchItemsMax, requestQuotaOf(limits));
 }
@@ -48,18 +47,21 @@ export function excessOfBatch(items: number, { limits }: Plan): readonly Excess[
 export interface ReviewLimits extends Pick<SearchLimits, "depth" | "nodes"> {
   readonly lines: number;
   readonly plies: number;
-  /** JSON Pointer to the game in the request, and the allowed value at this place for a game of the given number of plies. */
+  /** JSON Pointer to the game in the request. */
+  /** Returns the allowed value at `pointer` for a game of this number of plies. */
   readonly pointer: string;
   readonly shortened: (plies: number) => Violation["allowed"];
 }
 
-/** Returns the violations of each search, and one more if the game is longer than the plan or one of its windows allows. */
+/**
+ * Returns each value of the search that exceeds the plan. Adds one if the game is too long for the plan or one of its windows.
+ */
 export function excessOfReview(
   { lines, plies, pointer, shortened, ...search }: ReviewLimits,
   plan: Plan,
 ): readonly Excess[] {
   const { multipvMax, reviewPliesMax } = plan.limits;
-  // A game has one more position than plies.
+  // A game has one more position than it has plies.
   const maxPlies = Math.min(reviewPliesMax, requestQuotaOf(plan.limits) * positionsOfRequest - 1);
   const allowed = `reviews of up to ${maxPlies} plies`;
   return [
@@ -71,7 +73,7 @@ export function excessOfReview(
   ];
 }
 
-/** The number of positions of a review that count as one request. */
+/** A review counts as one request for each group of this number of positions. */
 const positionsOfRequest = 10;
 
 export function requestsOfReview(positions: number): number {
@@ -101,13 +103,15 @@ function violationOver(
 
 interface Upgrading {
   readonly plan: Plan;
-  /** Plans of the service, smallest first. */
   readonly plans: readonly Plan[];
-  /** True if callers can get keys of the free plan by themselves. */
+  /** True if callers can create keys of the free plan without the operator. */
   readonly hasSelfService: boolean;
 }
 
-/** Names the plan that allows the request, and the way to get it; undefined if the caller's own plan allows the request. */
+/**
+ * Returns an error that names the smallest sufficient plan, and how to get this plan. Returns undefined if the caller's plan
+ * allows the request.
+ */
 export function upgradeNeeded(
   excessIn: (plan: Plan) => readonly Excess[],
   { plan, plans, hasSelfService }: Upgrading,

@@ -1,7 +1,7 @@
 import { requestBounds } from "../analysis/analysis.ts";
 import type { QuotaWindow } from "../storage/ports.ts";
 
-/** `GET /price` shows the same limits that are enforced. */
+/** `GET /price` shows these limits. */
 export interface Plan {
   readonly id: string;
   readonly requiresKey: boolean;
@@ -14,28 +14,35 @@ export interface PlanLimits {
   readonly multipvMax: number;
   readonly movetimeMaxMs: number;
   readonly reviewPliesMax: number;
-  /** The maximum number of searches at a time, if there is a limit. */
+  /** The maximum number of concurrent searches; undefined if there is no limit. */
   readonly concurrent: number | undefined;
   readonly rates: readonly RatePolicy[];
 }
 
-/** A quota over a time window. The window begins with the first use. */
+/** A quota within a time window. The window begins with the first use. */
 export interface RatePolicy {
-  /** Name of the rate, unique in its plan. The RateLimit-Policy header shows it. */
+  /** Unique within the plan. The RateLimit-Policy header contains this name. */
   readonly name: string;
   readonly quota: number;
   readonly windowS: number;
-  /** Requests and refusals are counted by caller, engine time also by address, and other calls by address, on each node. */
+  /**
+   * - `request`, `refusal`: counted by caller
+   * - `engine_ms`: counted by caller and by address
+   * - `call`: counted by address, on each node separately
+   */
   readonly unit: "request" | "engine_ms" | "refusal" | "call";
 }
 
-/** The error quota, which is the same in all built-in plans. */
+/** The error quota of all built-in plans. */
 const refusals: RatePolicy = { name: "refusals", quota: 120, windowS: 60, unit: "refusal" };
 
-/** The rate of calls that are not analyses. No client needs more than 20 per second, which take a few per cent of the thread. */
+/**
+ * The rate of calls that need no engine: 20 per second. A client needs no more, and this rate uses a few per cent of a
+ * processor.
+ */
 const calls: RatePolicy = { name: "calls", quota: 1200, windowS: 60, unit: "call" };
 
-/** The plan of the mode `open`: the bounds of the API itself, without a quota. */
+/** The plan of the mode `open`. Only the maximums of the API apply. */
 export const openPlan: Plan = {
   id: "keyless",
   requiresKey: false,
@@ -50,7 +57,7 @@ export const openPlan: Plan = {
   },
 };
 
-/** For requests that need no engine. */
+/** Removes the limit of concurrent searches, for requests that need no engine. */
 export function withoutConcurrent(plan: Plan): Plan {
   return { ...plan, limits: { ...plan.limits, concurrent: undefined } };
 }
@@ -69,7 +76,7 @@ export const keylessPlan: Plan = {
   },
 };
 
-/** The plan of self-service keys. */
+/** The plan of keys that callers create without the operator. */
 export const freePlan: Plan = {
   id: "free",
   requiresKey: true,
@@ -86,7 +93,7 @@ export const freePlan: Plan = {
   },
 };
 
-/** The plans of a service that has no file of plans, smallest first. */
+/** The plans that apply if the operator configures none, smallest first. */
 export const builtInPlans: readonly Plan[] = [keylessPlan, freePlan];
 
 export function planOf(plans: readonly Plan[], id: string): Plan | undefined {
@@ -97,7 +104,7 @@ export function ratesOf({ limits }: Plan, unit: RatePolicy["unit"]): readonly Ra
   return limits.rates.filter((rate) => rate.unit === unit);
 }
 
-/** The name of a rate is unique among the rates of all plans. */
+/** Returns a name such as `keyless/minute`, which is unique among all plans. */
 export function nameOf(planId: string, { name }: RatePolicy): string {
   return `${planId}/${name}`;
 }

@@ -12,7 +12,7 @@ export function windowFrom(policy: RatePolicy, { used, endsInMs }: WindowUse): R
   return { policy, remaining: Math.max(0, policy.quota - used), resetMs: endsInMs };
 }
 
-/** Writes the headers of draft-ietf-httpapi-ratelimit-headers-10: `"minute";q=60;w=60` and `"minute";r=59;t=42`. */
+/** Sets two headers of draft-ietf-httpapi-ratelimit-headers-10, such as `"minute";q=60;w=60` and `"minute";r=59;t=42`. */
 export function setRateLimitHeaders(
   { answerHeaders, uncounted }: RequestOutcome,
   windows: readonly RateWindow[],

@@ -11,7 +11,7 @@ import type {
   SearchEvent,
 } from "../engine/engine.ts";
 
-/** A request as the client sent it. Only the ranges of its numbers are validated. */
+/** A request as the client sent it. Only the ranges of the numbers have been validated. */
 export interface AnalysisRequest {
   readonly fen: string;
   readonly moves: readonly string[];
@@ -19,9 +19,8 @@ export interface AnalysisRequest {
   readonly nodes: number | undefined;
   readonly multipv: number | undefined;
   readonly movetimeMs: number | undefined;
-  /** The only moves to search, in UCI or SAN. If empty, all legal moves are searched. */
+  /** Restricts the search to these moves, in UCI or SAN. If empty, all legal moves are searched. */
   readonly searchMoves: readonly string[];
-  /** An engine id or `latest`. */
   readonly engine: string;
   readonly path: "auto" | "wasm" | "native";
   readonly options: Readonly<Record<string, unknown>>;
@@ -29,24 +28,24 @@ export interface AnalysisRequest {
 
 export interface ValidatedRequest {
   readonly position: Position;
-  /** The number of moves that the client sent. Playing them is work, even if the request is rejected afterwards. */
+  /** The number of moves in the request. Playing them costs time, which counts if the request is rejected later. */
   readonly movesPlayed: number;
   readonly build: EngineBuild;
   readonly depth: number | undefined;
   readonly nodes: number | undefined;
   readonly multipv: number;
   readonly movetimeMs: number | undefined;
-  /** The moves to search in UCI, as `readSearchMoves` writes them; empty if the request names none. */
+  /** In UCI and in alphabetical order. Empty if the request does not restrict the search. */
   readonly searchMoves: readonly string[];
   readonly options: OptionValues;
-  /** The options that change the search: requests that differ only in other options have equal searches. */
+  /** Only options that influence the search. Requests that differ in other options share a search. */
   readonly effectiveOptions: OptionValues;
-  /** True if the options make the engine weaker than it can be. */
+  /** True if the options reduce the engine's playing strength. */
   readonly weakened: boolean;
   readonly warnings: readonly Warning[];
 }
 
-/** The ranges of a request's numbers, as in the proto files, for modules that do not import those. */
+/** The same ranges as in the proto files, for modules that do not import the generated code. */
 export const requestBounds = {
   depth: { minimum: 1, maximum: 30, default: 14 },
   nodes: { minimum: 1, maximum: 1_000_000_000 },
@@ -57,12 +56,12 @@ export const requestBounds = {
 
 export const batchItemsMax: number = 200;
 
-/** Returns the depth limit of a search; undefined if only nodes limit it. */
+/** Returns undefined if only the number of nodes limits the search. */
 export function depthLimitOf({ depth, nodes }: Pick<AnalysisRequest, "depth" | "nodes">): number | undefined {
   return depth ?? (nodes === undefined ? requestBounds.depth.default : undefined);
 }
 
-/** A warning for the client. The answer is right all the same. */
+/** A remark for the client. The response is correct nevertheless. */
 export interface Warning {
   readonly code: string;
   readonly message: string;
@@ -71,18 +70,17 @@ export interface Warning {
 
 type StopReason = "depth" | "nodes" | "movetime" | "server_limit" | "terminal";
 
-/** A complete state of an analysis: the search result, and how this request got it. */
 export interface Analysis extends Omit<SearchResult, "best" | "endedBy"> {
   readonly request: ValidatedRequest;
-  /** The best move; undefined if and only if the game is over. Then there are no lines either. */
+  /** Undefined if and only if the game is over. `lines` is empty in this case. */
   readonly best: MoveDescription | undefined;
-  /** The time that this request waited for a slot, in milliseconds. */
+  /** Milliseconds that this request waited for a slot. */
   readonly queueMs: number;
-  /** The reason is undefined while the search goes on. */
+  /** Undefined until the search ends. */
   readonly stopReason: StopReason | undefined;
-  /** True if the search was stopped before it reached any of its limits, because the server is stopping. */
+  /** True if the server stopped the search because of its own shutdown, before the search reached a limit. */
   readonly cutShort: boolean;
-  /** True if the answer is the result of a search that had ended before the request. `counters` are those of that search. */
+  /** True if the search ended before this request arrived. `counters` then belong to the earlier search. */
   readonly cached: boolean;
 }
 
@@ -94,7 +92,7 @@ export interface AnalysisLine {
   readonly san: readonly string[];
 }
 
-/** Makes the only state of a finished game from the rules of chess alone. No engine searches the position. */
+/** Returns the analysis of a finished game. The rules of chess are sufficient: no engine is used. */
 export function analysisOfFinishedGame(request: ValidatedRequest, terminal: Terminal): Analysis {
   return {
     request,
@@ -114,28 +112,26 @@ export function analysisOfFinishedGame(request: ValidatedRequest, terminal: Term
   };
 }
 
-/** Plain data that is equal for all equal searches, so it is shared and cached. All scores are in White's view. */
+/** The same for all requests that share a search. Can be stored as JSON. All scores are in White's view. */
 export interface SearchResult {
   readonly score: Score;
   readonly best: MoveDescription;
   readonly ponder: MoveDescription | undefined;
-  /** The lines of the search, best first; at least one. */
+  /** At least one line. The best line is first. */
   readonly lines: readonly AnalysisLine[];
   readonly depth: number;
   readonly seldepth: number;
   readonly counters: SearchCounters;
-  /** The reason is undefined while the search goes on. */
+  /** Undefined until the search ends. */
   readonly endedBy: SearchDone["endedBy"] | undefined;
-  /** True if depth and nodes alone define the result, so that any search with the same key finds the same result. */
+  /** True if another search with the same limits would find the same result. */
   readonly deterministic: boolean;
-  /** Warnings about the search. Warnings about a request are added to the answer to that request. */
   readonly warnings: readonly Warning[];
 }
 
-/** The part of a request that is equal in all requests that share a search. */
 type Searched = Pick<ValidatedRequest, "position" | "build" | "weakened">;
 
-/** Puts scores in White's view and SAN beside UCI, and adds warnings. Throws if the best move is illegal. */
+/** Converts the scores to White's view, adds the moves in SAN, and adds warnings. Throws if the best move is illegal. */
 export function resultFromEvent(event: SearchEvent, { position, build, weakened }: Searched): SearchResult {
   const { snapshot } = event;
   const lines = snapshot.lines.map((line) => describeLine(line, position));
@@ -172,7 +168,7 @@ export function resultFromEvent(event: SearchEvent, { position, build, weakened 
     seldepth: first.seldepth,
     counters: snapshot.counters,
     endedBy,
-    // Depth and nodes end a search at the same point on every machine.
+    // A limit of depth or nodes ends the search at the same point on every machine.
     deterministic: (endedBy === "depth" || endedBy === "nodes") && build.reproducible && !weakened,
     warnings,
   };
@@ -212,19 +208,22 @@ function stopReasonOf(
   }
 }
 
-/** Returns the moves to which the search is restricted; none if the request names all legal moves. */
+/** Returns an empty list if `searchMoves` has all legal moves, because then the search is not restricted. */
 export function restrictionOf({ position, searchMoves }: ValidatedRequest): readonly string[] {
   return searchMoves.length === position.legalMoveCount ? [] : searchMoves;
 }
 
 /**
- * Two requests have the same cache key if and only if depth and nodes alone define the same answer to both. Returns undefined
- * for a weakened engine, because it plays at random. The key leaves out the client's FEN text and options with their default.
+ * Two requests have the same key if and only if depth and nodes alone determine the same result for both. Returns undefined if
+ * the options weaken the engine, because then its moves are random.
  *
- * **The key does not contain `movetime_ms`.** Only results that depth or nodes ended are cached, and another movetime would not
- * change those. So a request with `movetime_ms: 50` may at once get an answer that once took seconds.
+ * The key does not contain:
+ * - the text of the FEN
+ * - options with their default value
+ * - `movetime_ms`, because a result is cached only if depth or nodes ended the search. A request with `movetime_ms: 50` can
+ *   therefore get a result that took seconds.
  *
- * **The key contains the SHA-256 of the build's file**, because answers outlive the process, and a file may be replaced.
+ * The key contains the SHA-256 of the engine's file, because results are stored across restarts, and the file may be replaced.
  */
 export function cacheKeyOf(request: ValidatedRequest): string | undefined {
   if (request.weakened) {
@@ -236,30 +235,30 @@ export function cacheKeyOf(request: ValidatedRequest): string | undefined {
   return `${position.root}|${position.moves.join(" ")}|${variant}|${keyOfBuild(build)}|${limits}|${keyOfOptions(effectiveOptions)}`;
 }
 
-/** The key of a search in flight contains the movetime, because time may end the search. */
+/** Identifies a running search. The movetime is part of this key, because the movetime may end the search. */
 export function flightKeyOf(cacheKey: string, movetimeMs: number): string {
   return `${cacheKey}|${movetimeMs}`;
 }
 
-/** A search that is worth sharing takes an engine ten milliseconds, thirty times as long as asking another node. */
+/** A search with these limits takes at least 10 ms. Asking another node for its result takes a thirtieth of this time. */
 export function isWorthSharing(limits: DepthAndNodes): boolean {
   return isAtLeast(limits, 10, 10_000);
 }
 
-/** A search worth storing takes an engine a millisecond or two, thirty times as long as reading and writing its answer. */
+/** A search with these limits takes at least 1 ms. Storing and reading its result takes a thirtieth of this time. */
 export function isWorthStoring(limits: DepthAndNodes): boolean {
   return isAtLeast(limits, 6, 1000);
 }
 
 type DepthAndNodes = Pick<ValidatedRequest, "depth" | "nodes">;
 
-/** Only the limits decide, not the load or the result, so that the store has all positions of a game or none. */
+/** Ignores the load and the result, so that the positions of a game are either all stored or all not stored. */
 function isAtLeast({ depth, nodes }: DepthAndNodes, leastDepth: number, leastNodes: number): boolean {
   return (depth ?? leastDepth) >= leastDepth && (nodes ?? leastNodes) >= leastNodes;
 }
 
 function keyOfBuild({ id, path, sha256, settings, reproducible }: EngineBuild): string {
-  // An engine may pass the self-test on one node and fail it on another; such nodes must not share answers.
+  // An engine may pass the self-test on one node and fail it on another node. Such nodes must not share results.
   return `${id}|${path}|${sha256}|${settings.threads}|${settings.hashMb}${reproducible ? "" : "|irreproducible"}`;
 }
 

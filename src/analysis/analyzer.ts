@@ -30,22 +30,27 @@ import { createExpectedTimes, type ExpectedTimes, type SearchTime } from "./expe
 import type { Followed, SharedEvent, SharedState, Sharing, Terms } from "./flight.ts";
 import type { ReadQueuePosition, Scheduler, Slot } from "./scheduler.ts";
 
-/** Answers at once if the game is over, or if the answer is cached or stored. Equal requests in flight share a search. */
+/**
+ * Analyzes positions. Equal requests share one search. No search runs if the game is over or the result is cached or stored.
+ */
 export interface Analyzer {
-  /** Returns the final state. Flows, which are clients or batches, share the engines evenly. Throws the reason of `signal`. */
+  /**
+   * Returns the final state. Throws the abort reason of `signal`.
+   * @param flow a client or a batch; all flows get the same engine time
+   */
   analyze(request: ValidatedRequest, flow: string, signal: AbortSignal, terms?: Terms): Promise<Analysis>;
-  /** Yields the queue position when it changes, then complete states as the search deepens; the last has its stop reason. */
+  /** Yields the queue position when it changes, and then a state for each iteration. Only the last state has a `stopReason`. */
   follow(
     request: ValidatedRequest,
     flow: string,
     signal: AbortSignal,
     terms?: Terms,
   ): AsyncIterable<Followed>;
-  /** The time that a search is expected to take on this machine; at most its movetime. */
+  /** Returns the expected time of a search on this machine, in milliseconds. At most the movetime. */
   readonly expectMs: ExpectedTimes["expect"];
-  /** A request that has no time limit may take `movetimeMaxMs`. */
+  /** @param movetimeMaxMs the time limit if the request has none, in milliseconds */
   timeOf(request: ValidatedRequest, movetimeMaxMs: number): SearchTime;
-  /** Counts the callers that started or joined a search, because their answer was not known yet. */
+  /** Counts the requests whose result was not known: each started a search or joined a running search. */
   waiters(): CoalescerCounters;
 }
 
@@ -54,14 +59,13 @@ interface AnalyzerOptions {
   readonly search: SearchWithRetry;
   readonly scheduler: Scheduler;
   readonly cache: AnswerCache<SearchResult>;
-  /** Stored answers outlive the process and the cache. */
   readonly store?: AnswerStore<SearchResult> | undefined;
   readonly sharing?: Sharing | undefined;
-  /** The time limit, in milliseconds, of a search that has none, if the caller gives no terms. */
+  /** The time limit, in milliseconds, if neither the request nor `terms` has a limit. */
   readonly movetimeMaxMs: number;
 }
 
-/** The key of an answer that may be cached; undefined if it may not. */
+/** Undefined if the result must not be cached. */
 type Key = string | undefined;
 
 export function createAnalyzer({
@@ -76,7 +80,7 @@ export function createAnalyzer({
   const expectedTimes = createExpectedTimes();
   const coalescer = createCoalescer<SharedEvent, Waiter>();
 
-  /** Returns the answer if it needs no search, and the key under which the answer may be cached. */
+  /** Returns the cache key. Also returns the analysis if no search is needed. */
   function lookUp(request: ValidatedRequest): { readonly key: Key; readonly known?: Analysis } {
     const { terminal } = request.position;
     if (terminal) {
@@ -89,7 +93,7 @@ export function createAnalyzer({
       : { key };
   }
 
-  /** Copies a stored answer to memory. */
+  /** Looks first in memory and then in the store. Copies a stored result to memory. */
   function findKept(key: string, request: ValidatedRequest): SearchResult | undefined {
     const found = lookIn("memory", () => cache.get(key));
     if (found) {
@@ -111,7 +115,10 @@ export function createAnalyzer({
     }
   }
 
-  /** Counts an answer that was neither in memory nor in the store of this node. Another node may have had it. */
+  /**
+   * Call this if neither the memory nor the store of this node has the result.
+   * @param wasShared true if another node had the result
+   */
   function countMiss(key: Key, wasShared: boolean): void {
     if (key !== undefined) {
       meter?.lookUp(wasShared ? "shared" : undefined);
@@ -129,7 +136,7 @@ export function createAnalyzer({
     onEngineTime() {},
   });
 
-  /** The search runs unless an equal search is in flight under the same key. */
+  /** Starts no search: the coalescer starts `work` if no equal search is running. */
   function prepare(
     request: ValidatedRequest,
     key: Key,
@@ -183,7 +190,7 @@ export function createAnalyzer({
         );
         const { queueMs } = slot;
         const done = await searchHolding(slot, (progress) => publish(stateOf(progress, queueMs)));
-        // Let the next search have the engine before this answer is described, because that takes a while.
+        // Give the engine to the next search first, because describing the result takes a while.
         await setImmediate();
         expectedTimes.learn(build, job, done);
         meter?.search({ path: build.path, queueMs, ...done });
@@ -236,7 +243,7 @@ export function createAnalyzer({
     };
   }
 
-  /** Charges a caller that disconnects for engine time that it was not charged for yet. */
+  /** Charges a caller that disconnects for the engine time that has not been charged yet. */
   function chargeLeaver(waiter: Waiter, { onEngineTime }: Terms, chargedMs: number): void {
     const engineMs = waiter.engineMs();
     if (engineMs > chargedMs) {
@@ -281,7 +288,7 @@ export function createAnalyzer({
       let wasShared = false;
       let chargedMs = 0;
       let place = 0;
-      // Charge at once, because a slow reader may come back much later.
+      // Charge now: if the client reads slowly, the generator resumes much later.
       const leave = () => chargeLeaver(waiter, terms, chargedMs);
       signal.addEventListener("abort", leave, { once: true });
       try {
@@ -320,7 +327,7 @@ function lookIn<T>(tier: CacheTier, look: () => T | undefined): T | undefined {
   return found;
 }
 
-/** Returns the engine and the limits of a search, but nothing of its position. */
+/** Trace attributes must not contain the position. */
 function searchAttributes({ id, path }: EngineBuild, { depth, nodes, movetimeMs, multipv }: SearchJob) {
   return {
     "kibitz.engine": id,
@@ -332,7 +339,7 @@ function searchAttributes({ id, path }: EngineBuild, { depth, nodes, movetimeMs,
   };
 }
 
-/** A caller that joined a waiting search has waited for less time than the search. */
+/** Corrects `queueMs` for a caller that joined a search in the queue: this caller waited for less time than the search. */
 function analysisFromState(state: SharedState, request: ValidatedRequest, joinedAt: number): Analysis {
   const lateMs = Math.max(0, joinedAt - state.askedAt);
   const queueMs = Math.max(0, Math.round(state.queueMs - lateMs));

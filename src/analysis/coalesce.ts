@@ -2,23 +2,29 @@ import type { Span } from "@opentelemetry/api";
 import { beginSpan, inSpan } from "../tracing/spans.ts";
 import { requestBounds } from "./analysis.ts";
 
-/** Equal requests in flight share one run, which lives until its last waiter has left, and ends for all waiters at once. */
+/** Runs work once for all callers with the same key. The work is aborted when no caller waits for its result any more. */
 export interface Coalescer<T, W> {
-  /** Returns the last state. Work that has no key is not shared. Throws the error of the work, or the reason of `signal`. */
+  /**
+   * Returns the last state. Throws the error of the work or the abort reason of `signal`. Work without a key is never shared.
+   */
   last(key: string | undefined, work: SharedWork<T, W>, who: W, signal: AbortSignal): Promise<T>;
-  /** Yields all states of a run. If the run is in flight already, its newest state comes first. */
+  /** Yields all states. If the work is already running, begins with the newest state. */
   all(key: string | undefined, work: SharedWork<T, W>, who: W, signal: AbortSignal): AsyncIterable<T>;
   readonly counters: CoalescerCounters;
 }
 
-/** Resolves with the last state. `signal` aborts when no waiter is left; `watch` reports the present and all later waiters. */
+/**
+ * Resolves with the last state.
+ * @param signal aborts when the last waiter has gone
+ * @param watch calls `onJoin` for each present and future waiter
+ */
 export type SharedWork<T, W> = (
   publish: (state: T) => void,
   signal: AbortSignal,
   watch: (onJoin: (who: W) => void) => void,
 ) => Promise<T>;
 
-/** Counts the waiters that started a run or joined one, since the process started. */
+/** Counts waiters since the start. `started`: the waiter started new work. `joined`: the waiter joined running work. */
 export interface CoalescerCounters {
   readonly started: number;
   readonly joined: number;
@@ -29,7 +35,6 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
   let started = 0;
   let joined = 0;
 
-  /** Adds a waiter to the run in flight, or to a new run. Returns a function that removes the waiter. */
   function enter(
     key: string | undefined,
     work: SharedWork<T, W>,
@@ -40,7 +45,7 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
     const known = key === undefined ? undefined : inFlight.get(key);
     if (known) {
       joined++;
-      // Link to the search, which is in the trace of the caller that started it.
+      // Link to the span of the search, which is part of another caller's trace.
       const links = known.span ? [{ context: known.span.spanContext() }] : [];
       const span = beginSpan("join search", { links });
       const leave = known.add(waiter, signal);
@@ -106,12 +111,11 @@ class SharedRun<T, W> {
   #newest: { readonly state: T } | undefined;
   span: Span | undefined;
 
-  /** @param onOver called as soon as no waiter can join any more */
+  /** @param onOver called when no more waiters can join, because the work has ended or is aborted */
   constructor(onOver: () => void) {
     this.#onOver = onOver;
   }
 
-  /** Call this once, after the first waiter was added. */
   start(work: SharedWork<T, W>): void {
     const publish = (state: T) => {
       this.#newest = { state };
@@ -126,7 +130,7 @@ class SharedRun<T, W> {
         onJoin(who);
       }
     };
-    // A failure goes to the waiters. If all have left, it is ignored.
+    // All waiters get the error. If there are no waiters, the error is ignored.
     inSpan("search", { signal }, (span) => {
       this.span = span;
       return work(publish, signal, watch);
@@ -136,14 +140,14 @@ class SharedRun<T, W> {
     );
   }
 
-  /** Returns a function that removes the waiter, and that may be called more than once. */
+  /** Returns a function that removes the waiter. A second call of this function does nothing. */
   add(waiter: Waiter<T, W>, signal: AbortSignal): () => void {
     this.#waiters.add(waiter);
     this.#onJoin(waiter.who);
     if (this.#newest) {
       waiter.push(this.#newest.state);
     }
-    // Remove the waiter at once and not when it next asks for a state, which may never happen.
+    // Remove the waiter at once: the waiter may never read another state.
     const giveUp = () => this.#remove(waiter, signal.reason);
     signal.addEventListener("abort", giveUp, { once: true });
     return () => {
@@ -170,10 +174,12 @@ class SharedRun<T, W> {
   }
 }
 
-/** States that wait for a reader: one for each depth of a request, and the last, so a reader that keeps up misses none. */
+/** The maximum number of states that wait for a slow reader. A search has no more, so a fast reader misses no state. */
 export const statesOfSearch = requestBounds.depth.maximum + 2;
 
-/** Keeps only the newest states for a slow reader, so each state must be complete. A failure comes before waiting states. */
+/**
+ * Drops old states if the reader is slow, so each state must be complete. An error is thrown before waiting states are read.
+ */
 function createLatestStates<T>(): AsyncIterable<T> & StateListener<T> {
   const waiting: T[] = [];
   let hasEnded = false;

@@ -1,14 +1,15 @@
-/** The times at which a search got and gave back its engine, by `performance.now()`. */
+/** When a search received and released its engine, by `performance.now()`. */
 export interface RunTimes {
   begunAt: number | undefined;
   endedAt: number | undefined;
 }
 
 export interface Waiter {
-  /** True if the caller reads all states, and not only the last one. */
   readonly isStream: boolean;
   joins(run: RunTimes): void;
-  /** The engine's time while the caller waited. A caller that leaves without an answer is charged for it. */
+  /**
+   * Milliseconds that the engine searched while the caller waited. A caller that disconnects early is charged for this time.
+   */
   engineMs(): number;
 }
 

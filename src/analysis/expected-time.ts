@@ -9,17 +9,16 @@ export interface SearchLimits {
 }
 
 export interface SearchTime {
-  /** The time that searches with these limits take on average. */
+  /** The average time of searches with these limits, in milliseconds. */
   readonly expectedMs: number;
-  /** The time after which the search is ended. */
+  /** Milliseconds after which the search is stopped. */
   readonly longestMs: number;
 }
 
-/** Learns from the searches that were run on this machine. */
 export interface ExpectedTimes {
-  /** Returns at most the movetime of the search. */
+  /** Returns milliseconds; at most the movetime of the search. */
   expect(build: EngineBuild, limits: SearchLimits): number;
-  /** Learns from a search's time by the engine's clock, and from the limit that ended it. */
+  /** Call this after each search. The engine has measured the time itself. */
   learn(build: EngineBuild, limits: SearchLimits, done: EndedSearch): void;
 }
 
@@ -28,15 +27,15 @@ export interface EndedSearch {
   readonly snapshot: { readonly counters: Pick<SearchCounters, "nodes" | "timeMs"> };
 }
 
-/** The time that searches take, as a multiple of the time in the table: 2 is twice as long. */
+/** How searches on this machine compare with the table in this file: 2 means that searches take twice as long. */
 interface Pace {
-  /** The multiple for searches to a depth, whose time depends on the position as much as on the machine. */
+  /** For searches that end at a depth. Depends on the position as much as on the machine. */
   readonly depth: number;
-  /** The multiple for the time of a node, which depends on the machine, but hardly on the position. */
+  /** For the time per node. Depends on the machine, and hardly on the position. */
   readonly nodes: number;
 }
 
-/** Corrects the table below for each build: native engines are faster, small machines slower, and a mean exceeds a median. */
+/** Corrects the table in this file for each build: native engines are faster, and small machines are slower. */
 export function createExpectedTimes(): ExpectedTimes {
   const paces = new WeakMap<EngineBuild, Pace>();
   const paceOf = (build: EngineBuild) => paces.get(build) ?? { depth: 1, nodes: 1 };
@@ -50,7 +49,7 @@ export function createExpectedTimes(): ExpectedTimes {
       const { nodes, timeMs } = snapshot.counters;
       const pace = paceOf(build);
       const typicalMs = depthMs(limits);
-      // A search that ended before its depth would have taken longer, by an unknown time, so it never makes the pace faster.
+      // A search that stopped before its depth would have taken longer. Use its time only if this raises the estimate.
       const teachesDepth =
         limits.depth !== undefined && (endedBy === "depth" || timeMs > typicalMs * pace.depth);
       paces.set(build, {
@@ -61,30 +60,37 @@ export function createExpectedTimes(): ExpectedTimes {
   };
 }
 
-/** Returns the moving average after a search that took `timeMs`, for which the table has `typicalMs`. */
+/**
+ * Returns the new moving average after a search.
+ * @param typicalMs the time of this search by the table
+ */
 function movedTo(timeMs: number, pace: number, typicalMs: number): number {
   const own = Math.min(Math.max(timeMs / typicalMs, 1 / paceMax), paceMax);
   return pace + weight * Math.min(1, typicalMs / fullWeightMs) * (own - pace);
 }
 
-/** Shorter searches do not teach the time of a node, because engines count whole milliseconds. */
+/** Shorter searches do not change the time per node: engines report whole milliseconds, which is too rough. */
 const shortestMs = 10;
-/** About twenty searches decide the moving average, if each typically takes `fullWeightMs` or more. */
+/** The moving average follows about the last twenty long searches. */
 const weight = 0.05;
-/** A search that typically takes less than this has less weight, because engines count whole milliseconds. */
+/**
+ * A search has less weight if its time by the table is less than this: engines report whole milliseconds, which is too rough.
+ */
 const fullWeightMs = 100;
-/** One search counts as faster or slower by this factor at most, because single positions take a thousand times as long. */
+/** Limits the effect of one search on the average: a few positions take a thousand times as long as others. */
 const paceMax = 8;
 
-/** Search times have a long tail: a search that has overrun its estimate is expected to run for another quarter of its time. */
+/** Some searches take very long. If a search exceeds the expected time, expect another quarter of the elapsed time. */
 export function restMs(expectedMs: number, elapsedMs: number): number {
   return Math.max(expectedMs - elapsedMs, elapsedMs / 4);
 }
 
-/** The time that an engine takes to clear its hash after a search, in milliseconds: 1 in a native engine, 2 in WebAssembly. */
+/** Milliseconds for clearing the hash table after a search: 1 in a native engine, 2 in WebAssembly. */
 const newGameMs = 2;
 
-/** Medians of Stockfish 19 (WebAssembly, full network, 16 MiB of hash, 20 positions) on a 2-core cloud machine, 2026-11. */
+/**
+ * Medians of Stockfish 19 (WebAssembly, full network, 16 MiB of hash, 20 positions) on a cloud machine with 2 cores, 2026-11.
+ */
 const medianMs: readonly (readonly [depth: number, ms: number])[] = [
   [1, 1],
   [4, 2],
@@ -96,11 +102,11 @@ const medianMs: readonly (readonly [depth: number, ms: number])[] = [
   [18, 713],
   [20, 2275],
 ];
-/** The median searches to depths 14 and 16 visit 30,180 and 95,916 nodes. */
+/** At the median, a search to depth 14 visits 30,180 nodes, and a search to depth 16 visits 95,916 nodes. */
 const msPerNode = 1 / 450;
-/** The factor by which a search grows with each ply beyond the end of the table. */
+/** Beyond the last depth of the table, each ply multiplies the time by this factor. */
 const growth = 1.8;
-/** Each of several lines costs more than a single one, because deep lines find less in the hash. Measured at depth 12. */
+/** In a search for several lines, each line takes this factor longer than a single line. Measured at depth 12. */
 const linesFactor = 1.8;
 
 function depthMs({ depth, multipv }: SearchLimits): number {
@@ -112,7 +118,7 @@ function nodesMs(nodes: number | undefined): number {
   return nodes === undefined ? Number.POSITIVE_INFINITY : nodes * msPerNode;
 }
 
-/** Between two depths of the table, each ply takes longer by the same factor. */
+/** Between two depths of the table, each ply multiplies the time by a constant factor. */
 function deepeningMs(depth: number): number {
   const at = medianMs.findLastIndex(([known]) => known <= depth);
   const [below, ms] = medianMs[at] ?? [1, 1];

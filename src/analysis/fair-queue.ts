@@ -1,9 +1,8 @@
 export interface Waiting<T> {
-  /** The flow for which the work counts: a client, or a batch. */
   readonly flow: string;
-  /** Returns the expected time at this moment, so that estimates of waiting work improve with what is learnt meanwhile. */
+  /** Returns the expected time in milliseconds. The estimate may improve while the work waits. */
   costMs(): number;
-  /** The time of arrival plus the cost. The least comes first: short work overtakes long work, but does not starve it. */
+  /** Arrival time plus expected time. A flow serves the lowest value first: short work overtakes long work, but not forever. */
   readonly dueMs: number;
   readonly value: T;
 }
@@ -13,38 +12,45 @@ export interface WorkBefore {
   readonly workMs: number;
 }
 
-/** Flows share the slots evenly by cost. Short work goes ahead of long work without starving it, also within a flow. */
+/** Divides the slots evenly between flows. Short work overtakes long work, but long work is always served eventually. */
 export interface FairQueue<T> {
   add(waiting: Waiting<T>): void;
-  /** Does nothing if the work does not wait any more. */
   remove(waiting: Waiting<T>): void;
   take(): Waiting<T> | undefined;
-  /** Estimates the work that is served before this work if nothing else comes. This work need not be in the queue. */
+  /**
+   * Estimates the work that will be served before the given work, if no more work arrives.
+   * @param waiting may be in the queue or not
+   */
   before(waiting: Waiting<unknown>): WorkBefore;
 }
 
 interface Flow<T> {
-  /** The virtual time at which the first work of the flow starts to count. */
+  /** The virtual time at which the next work of the flow begins. */
   startMs: number;
-  /** True if some work of the flow was served since the flow began to wait. */
+  /** True if work of this flow was served since the flow began to wait. */
   isServed: boolean;
-  /** The waiting work, the soonest due first. */
   readonly waiting: Waiting<T>[];
 }
 
 /**
- * Self-clocked fair queueing: Golestani, "A Self-Clocked Fair Queueing Scheme for Broadband Applications", INFOCOM 1994. The work
- * with the least tag is served first: tag = max(virtual time, last tag of the flow) + cost, and virtual time is the tag of the
- * work that was served last. Virtual time advances with every piece of work, so long work is served in the end.
+ * Self-clocked fair queueing: Golestani, "A Self-Clocked Fair Queueing Scheme for Broadband Applications", INFOCOM 1994.
  *
- * Unlike in the paper, short work overtakes long work of its flow, and then has the tag of work that came when the long work did.
- * That tag may be less than virtual time, which must not go back to it, or the next client would be served before all that wait.
+ * - Each piece of work has a tag: max(virtual time, last tag of the flow) + cost.
+ * - The work with the least tag is served first.
+ * - The virtual time is the tag of the work that was served last. It grows with each piece of work, so long work is served
+ *   eventually.
+ *
+ * The paper does not let short work overtake long work of the same flow. Here, the tag of such short work may be less than the
+ * virtual time. The virtual time must not decrease: otherwise, a new client would be served before all waiting clients.
  */
 export function createFairQueue<T>(): FairQueue<T> {
   const flows = new Map<string, Flow<T>>();
   let virtualMs = 0;
 
-  /** Takes the flow with the least tag; if equal, one not yet served: a new client waits only for the running search. */
+  /**
+   * Returns the flow with the least tag. If tags are equal, prefers a flow that was not served yet, so that new clients wait
+   * less.
+   */
   function nextFlow(): readonly [flow: Flow<T>, first: Waiting<T>, tagMs: number] | undefined {
     let next: readonly [Flow<T>, Waiting<T>, number] | undefined;
     for (const flow of flows.values()) {

@@ -7,14 +7,16 @@ export type Followed =
   | { readonly kind: "state"; readonly analysis: Analysis };
 
 export interface Terms extends SearchTime {
-  /** Reports the engine time so far, as the answer states it, or, if there is none, the time while this caller waited. */
+  /**
+   * Reports the engine time in milliseconds. If there is no result, reports how long the engine searched while the caller
+   * waited.
+   */
   readonly onEngineTime: (engineMs: number) => void;
 }
 
-/** Several callers may read the events of a search. The last one is a state. */
 export type SharedEvent = SharedWaiting | SharedState;
 
-/** Each reader looks up the queue position itself, so that a slow reader never gets an old position. */
+/** A slow reader must get the current queue position. The event therefore has a function, and not a number. */
 interface SharedWaiting {
   readonly kind: "waiting";
   readonly readPosition: ReadQueuePosition;
@@ -22,31 +24,33 @@ interface SharedWaiting {
 
 export interface SharedState {
   readonly kind: "state";
-  /** Describes the result once, and only if a caller reads it, because writing SAN takes longer than a shallow search. */
+  /**
+   * Creates the result at the first call, because writing SAN takes longer than a shallow search. Later calls return the same
+   * result.
+   */
   result(): SearchResult;
   readonly depth: number;
-  /** The time at which the search began to wait for its slot, by `performance.now()`. */
+  /** When the search began to wait for a slot, by `performance.now()`. */
   readonly askedAt: number;
   readonly queueMs: number;
   readonly engineMs: number;
-  /** True if another node had the answer before this node needed it. */
+  /** True if another node already had the result before this request. */
   readonly cached: boolean;
 }
 
-/** A search that is about to run on this node, unless another node knows its answer or runs it. */
+/** A search that this node runs if no other node has the result or is running an equal search. */
 interface SharedFlight {
-  /** The key of the answer in the cache; `flightKey` is that of the search in flight. */
+  /** The cache key of the result. */
+  /** Identifies the running search. Includes the movetime. */
   readonly key: string;
   readonly flightKey: string;
-  /** Waits for a slot on this node, and then runs the search. */
   search(): Promise<SharedState>;
-  /** Aborted when no caller waits for the search any more. */
+  /** Aborts when no caller waits for the search any more. */
   readonly signal: AbortSignal;
-  /** Aborted when a stream reads the search: it must not wait for other nodes, which publish only their last state. */
+  /** Aborts when a caller reads intermediate states. Other nodes share only the last state, so this node must search itself. */
   readonly streamed: AbortSignal;
 }
 
 export interface Sharing {
-  /** Runs the search on this node, or takes its answer from another node. */
   run(flight: SharedFlight): Promise<SharedState>;
 }

@@ -1,16 +1,21 @@
 import type { SearchResult } from "./analysis.ts";
 
-/** Raise this if results are written differently, or if a search gets another result: older stored answers are ignored. */
+/**
+ * Increase this number if the format of results changes, or if searches find other results. Older stored results are ignored.
+ */
 export const resultVersion = 2;
 
-/** Returns undefined for another kind of value. The check is shallow, because only Kibitz writes values of this version. */
+/**
+ * Reads a stored result. Returns undefined if a field is missing. The check is shallow, because only Kibitz writes stored
+ * results.
+ */
 export function resultFromJson(json: unknown): SearchResult | undefined {
   const result = lastResultFromJson(json);
   const isFinal = result?.endedBy === "depth" || result?.endedBy === "nodes";
   return isFinal && result.deterministic ? result : undefined;
 }
 
-/** Reads a result that one node publishes for others. Time may have ended its search. */
+/** Reads the result of another node. Also accepts the result of a search that its time limit ended. */
 export function lastResultFromJson(json: unknown): SearchResult | undefined {
   return isSearchResult(json) && json.endedBy !== undefined && json.endedBy !== "stop" ? json : undefined;
 }

@@ -2,57 +2,56 @@ import { KibitzError } from "../errors/errors.ts";
 import { restMs } from "./expected-time.ts";
 import { createFairQueue, type WorkBefore } from "./fair-queue.ts";
 
-/** The slots of this node limit the number of searches that run at a time. */
 export interface Scheduler {
-  /** Calls `onWaiting` at once and every second while the work waits. Throws `overloaded` if it is expected to wait too long. */
+  /**
+   * Calls `onWaiting` at once and then every second while the work waits. Throws `overloaded` if the expected wait is too long.
+   */
   enter(
     work: Work,
     signal: AbortSignal,
     onWaiting?: (readPosition: ReadQueuePosition) => void,
   ): Promise<Slot>;
-  /** Takes time in proportion to the length of the queue. */
   status(): SchedulerStatus;
 }
 
 export interface Work {
-  /** The work waits in this flow, which is that of a client or of a batch. */
   readonly flow: string;
-  /** Returns the time that the work is expected to hold its slot, as known at this moment. */
+  /** Returns the milliseconds for which the work is expected to use its slot. The estimate may improve while the work waits. */
   expectMs(): number;
 }
 
-/** Returns undefined if the work does not wait any more. */
+/** Returns undefined if the work is not waiting any more. */
 export type ReadQueuePosition = () => PlaceInQueue | undefined;
 
 export interface PlaceInQueue {
-  /** The approximate position; 1 is next. It may grow again, because shorter work goes first. */
+  /** The approximate queue position. 1 is next. The number may increase, because shorter searches overtake longer ones. */
   readonly place: number;
   readonly expectedWaitMs: number;
 }
 
-/** Disposing of a slot passes it on to the next work in the queue; disposing of it again does nothing. */
+/** Disposing of a slot gives the slot to the next work in the queue. A second disposal does nothing. */
 export interface Slot extends Disposable {
   readonly queueMs: number;
 }
 
-/** `running` and `waiting` are the numbers at this moment; `admitted` and `refused` are totals since the start. */
+/** `running` and `waiting` are current numbers. `admitted` and `refused` are totals since the start. */
 interface SchedulerStatus {
   readonly slots: number;
   readonly running: number;
   readonly waiting: number;
   readonly admitted: number;
   readonly refused: number;
-  /** The time that the next search of a new client is expected to wait. */
+  /** Milliseconds that a new client is expected to wait. */
   readonly expectedWaitMs: number;
 }
 
 interface SchedulerOptions {
   readonly slots: number;
-  /** The longest expected wait. Work that would wait longer is rejected; admitted work stays. */
+  /** Work is rejected if its expected wait is longer. Work that already waits is never rejected. */
   readonly maxWaitMs: number;
 }
 
-/** The flow of a hypothetical new client. The names of real flows are not empty. */
+/** The flow of an imaginary new client. The names of real flows are not empty. */
 const newCaller = "";
 
 const reportEveryMs = 1000;
@@ -60,7 +59,7 @@ const reportEveryMs = 1000;
 interface Running {
   readonly startedAt: number;
   readonly expectedMs: number;
-  /** Aborted when no caller waits for the search any more. The search then ends soon. */
+  /** Aborts when no caller waits for the search any more. The search then ends soon. */
   readonly signal: AbortSignal;
 }
 
@@ -85,7 +84,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     };
   }
 
-  /** Returns the expected time until a slot is free, after all work that is served before. */
+  /** Returns the milliseconds until a slot is expected to be free for the work. */
   function expectedWaitMs(before: WorkBefore): number {
     const now = performance.now();
     let { workMs } = before;
@@ -101,7 +100,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
       if (running.size < slots) {
         return { ...counters, expectedWaitMs: 0 };
       }
-      // The next search is expected to take as long as the running ones on average.
+      // Assume that the next search takes as long as the average of the running searches.
       const costMs = [...running].reduce((sum, { expectedMs }) => sum + expectedMs / running.size, 0);
       const next = { flow: newCaller, costMs: () => costMs, dueMs: 0, value: undefined };
       return { ...counters, expectedWaitMs: expectedWaitMs(queue.before(next)) };
@@ -157,7 +156,8 @@ function overloaded(waitMs: number, maxWaitMs: number): KibitzError {
   return new KibitzError(
     "overloaded",
     `All engines are busy: this request would wait about ${seconds(waitMs)} s, and the maximum here is ${seconds(maxWaitMs)} s. Try again later, or ask for a lower depth, fewer lines or a shorter movetime_ms: short searches wait less.`,
-    // Retry when half of the longest wait has drained: if all clients retried for the first free slot, only one would get it.
+    // The wait should have fallen to half of the maximum. If all clients retried for the first free slot, only one would get
+    // it.
     { retryAfterMs: Math.max(1000, Math.ceil(waitMs - maxWaitMs / 2)) },
   );
 }

@@ -9,7 +9,7 @@ export interface SharingOptions {
   readonly cache: AnswerCache<SearchResult>;
 }
 
-/** If anything fails between nodes, each node searches for itself. */
+/** If communication between nodes fails, each node runs its own searches. */
 export function createSharing({ claims, answers, cache }: SharingOptions): Sharing {
   const lookUp = (key: string) =>
     inSpan("cache shared", { attributes: { "kibitz.cache.tier": "shared" } }, async (span) => {
@@ -21,7 +21,7 @@ export function createSharing({ claims, answers, cache }: SharingOptions): Shari
   return {
     async run({ key, flightKey, search, signal, streamed }) {
       for (;;) {
-        // Claim before reading the answers: the former holder of the claim wrote its answer before it released the claim.
+        // Request the claim before reading the results: a node writes its result before it releases its claim.
         const claiming = claims.claim(flightKey);
         const found = await lookUp(key);
         using claim = await claiming;
@@ -36,7 +36,7 @@ export function createSharing({ claims, answers, cache }: SharingOptions): Shari
           if (result.deterministic) {
             answers.set(key, result);
           }
-          // Do not share an answer that was cut short: the nodes that wait search for themselves.
+          // Do not share the result of a search that was stopped by a shutdown: the waiting nodes run their own searches.
           if (claim.kind === "held" && result.endedBy !== "stop") {
             claim.publish(result);
           }

@@ -7,7 +7,7 @@ import type { ValidatedRequest } from "./analysis.ts";
 
 type ValidatedOptions = Pick<ValidatedRequest, "options" | "effectiveOptions" | "weakened">;
 
-/** Throws if an option is invalid for the engine. Never clamps a value. */
+/** Throws if the engine does not allow an option or its value. Never changes a value. */
 export function validateOptions(
   given: Readonly<Record<string, unknown>>,
   declared: readonly EngineOption[],
@@ -17,7 +17,7 @@ export function validateOptions(
   for (const name in given) {
     const option = byName.get(name);
     violations.push(...(option ? violationsOfValue(option, given[name]) : [notAllowed(name, declared)]));
-    // Stop here: an error lists no more violations, and suggesting a name for each of 6,000 wrong ones takes 100 ms.
+    // Stop here: an error lists no more violations, and finding similar names for 6,000 unknown options takes 100 ms.
     if (violations.length === violationsMax) {
       break;
     }
@@ -30,7 +30,7 @@ export function validateOptions(
   return { options, effectiveOptions: effectiveOf(options, byName), weakened: isWeakened(options, byName) };
 }
 
-/** Leaves out defaults, and the variant, because the position has it: a Shredder-FEN is Chess960 without the option. */
+/** Removes options with their default value. Also removes the variant: the position already contains the variant. */
 function effectiveOf(values: OptionValues, declared: ReadonlyMap<string, EngineOption>): OptionValues {
   return Object.fromEntries(
     Object.entries(values).filter(
@@ -76,7 +76,6 @@ function violationsOfValue(option: EngineOption, value: unknown): Violation[] {
     : violation(`must be an integer from ${minimum} to ${maximum}`, { type: "integer", minimum, maximum });
 }
 
-/** Finds values that are each allowed, but make no sense together. */
 function contradictions(values: OptionValues): readonly Violation[] {
   if (values.uci_elo === undefined) {
     return [];

@@ -20,11 +20,13 @@ import { validateOptions } from "./validate-options.ts";
 export interface KnownEngines {
   readonly catalog: Catalog;
   readonly validatePosition: PositionCache;
-  /** True if engines of the build can be started now. */
   available(build: EngineBuild): boolean;
 }
 
-/** Throws all violations of the first invalid part: position, moves to search, engine and path, or options. */
+/**
+ * Checks the position, the moves to search, the engine, and the options, in this order. Throws all violations of the first
+ * invalid part.
+ */
 export async function validateRequest(
   request: AnalysisRequest,
   engines: KnownEngines,
@@ -41,7 +43,7 @@ export async function validateRequest(
   return validateSearch(request, validation.position, engines.catalog);
 }
 
-/** Ignores `fen` and `moves` of the request, because its position is validated already. */
+/** @param position the validated position, used instead of `fen` and `moves` of the request */
 export function validateSearch(
   request: AnalysisRequest,
   position: Position,
@@ -121,7 +123,7 @@ function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): Engin
   }
 }
 
-/** Rejects Chess960 for an engine that does not know it: the engine would search the position anyway, and castle wrongly. */
+/** Rejects Chess960 if the engine does not support it: such an engine would search the position anyway, and castle wrongly. */
 function checkVariant({ chess960 }: Position, { id, options }: EngineBuild): void {
   if (chess960 && !options.some(({ name }) => name === "uci_chess960")) {
     throw errorFromViolations([
@@ -136,7 +138,7 @@ function checkVariant({ chess960 }: Position, { id, options }: EngineBuild): voi
 
 interface LinesMax {
   readonly linesMax: number;
-  /** The reason for the limit, as the beginning of a sentence. */
+  /** The reason for the maximum, as the beginning of a sentence. */
   readonly because: string;
 }
 
@@ -182,13 +184,13 @@ function warningsOf(
   return warnings;
 }
 
-/** Plays a long game in time slices. `check` is called between them, and may throw to end the work. */
+/** Validates long games in time slices. Calls `check` between two slices; if `check` throws, the validation ends. */
 type PositionCache = (input: PositionInput, check?: () => void) => Promise<Validation>;
 
-/** Each cached position takes about a kilobyte. A game counts as many as it has moves. */
+/** A position without moves has the size 1 and takes about a kilobyte. Each move of a game adds 1 to the size. */
 const positionsMax = 2000;
 
-/** A review, a batch and a page send the same positions again. Errors are not cached. */
+/** Reviews, batches and web pages send the same positions repeatedly. Invalid positions are not cached. */
 export function createPositionCache(beginWork: BeginWork): PositionCache {
   const remembered = new LRUCache<string, Validation>({ maxSize: positionsMax });
   return async (input, check) => {
