@@ -1,9 +1,10 @@
 /**
- * Compares three nodes with one slot each behind HAProxy with three bare engines, and the waiting time at three nodes with four
- * slots each with that at one node with twelve, at 70 % load, with engines that only wait. Needs HAProxy, Redis and a native
- * Stockfish.
+ * Compares a cluster of three nodes with simpler setups. Needs HAProxy, Redis and a native Stockfish.
+ * - `engines`: answers per second of three nodes with one slot each, and of three bare engines
+ * - `waiting`: waiting time at 70 % load with three nodes of four slots each, and with one node of twelve slots. The engines
+ * only wait.
  *
- *     node bench/cluster.ts [engines,waiting, default both] [seconds of each turn, default 20] [rounds, default 3]
+ *     node bench/cluster.ts [engines,waiting] [seconds per measurement, default 20] [rounds, default 3]
  */
 import { availableParallelism } from "node:os";
 import { nextQuestion } from "../test/cluster/traffic.ts";
@@ -24,7 +25,7 @@ const isAsked = (part: string) => parts.split(",").includes(part);
 
 const { KIBITZ_PORT: _, ...settings } = quickestSettings;
 
-/** Answers per second, if each caller sends its next question as soon as it has an answer. */
+/** Returns answers per second. Each caller sends its next request as soon as its last request was answered. */
 async function rateOf(ask: () => Promise<unknown>, callers: number): Promise<number> {
   const endsAt = performance.now() + seconds * 1000;
   let answered = 0;
@@ -85,7 +86,7 @@ async function compareWithEngines(): Promise<void> {
   );
 }
 
-/** Returns the depth of a question, by chance: 70 % of the searches take 0.15 s, 24 % take 0.65 s, and 6 % take 1.45 s. */
+/** Maps a random number between 0 and 1 to a depth: 70 % of the searches take 0.15 s, 24 % take 0.65 s, and 6 % take 1.45 s. */
 const depthOf = (chance: number) => (chance < 0.7 ? 4 : chance < 0.94 ? 14 : 30);
 const meanS = (iterationMs * (0.7 * 3 + 0.24 * 13 + 0.06 * 29)) / 1000;
 
@@ -93,7 +94,7 @@ async function compareWaiting(): Promise<void> {
   const waiting = { ...waitingEngineSettings(), KIBITZ_QUEUE_MAX_WAIT_MS: "60000", PATH: process.env.PATH };
   const measure = async (url: string, slots: number) => {
     using ask = createClient(url);
-    // These searches start all engines, and from them the nodes learn how long a search takes.
+    // Start all engines before the measurement. From these searches, the nodes also learn the duration of searches.
     await Promise.all(Array.from({ length: 2 * slots }, () => ask(4)));
     const answers = await offer(ask, (0.7 * slots) / meanS, seconds * rounds, depthOf);
     const sorted = answers.map(({ waitedMs }) => waitedMs).toSorted((a, b) => a - b);

@@ -4,11 +4,11 @@ import { join } from "node:path";
 
 const made: string[] = [];
 
-/** The folder for the data of a server is deleted when the bench ends. */
+/** Creates a temporary folder, which is deleted when this process exits. */
 export function makeDataFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-bench-"));
   if (made.push(folder) === 1) {
-    // Add only one listener, however many servers a bench starts.
+    // Add only one listener, because Node warns about more than ten.
     process.on("exit", () => made.forEach((each) => void rmSync(each, { recursive: true, force: true })));
   }
   return folder;

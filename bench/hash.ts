@@ -1,9 +1,8 @@
 /**
- * Measures the throughput of one engine with hash tables of several sizes, each with a new game before every search:
+ * Measures the speed of an engine with hash tables of several sizes, and sends `ucinewgame` before each search.
+ * All sizes alternate on the same positions, so that other load on the machine slows all of them. ADR 22 uses the results.
  *
  *     node bench/hash.ts [native] [wasm]
- *
- * All sizes search the same positions in turns, so that a busy machine slows all of them. ADR 22 is based on this table.
  */
 import { readFileSync } from "node:fs";
 import { Chess } from "chessops/chess";
@@ -13,10 +12,10 @@ import { type BenchEngine, nativeEngine, wasmEngine } from "./service/engine.ts"
 import { startBareEngine } from "./service/peers/bare-engines.ts";
 import { newPositions } from "./service/questions.ts";
 
-/** The sizes of the hash tables, in MiB. */
+/** In MiB. */
 const sizes = [4, 8, 16];
 
-/** The number of positions, by depth. */
+/** The number of positions for each depth. */
 const positionsOf: Readonly<Record<number, number>> = { 8: 200, 14: 120, 20: 40 };
 
 const engines: Readonly<Record<string, () => Promise<BenchEngine>>> = {
@@ -48,7 +47,7 @@ for (const path of wanted.length > 0 ? wanted : Object.keys(engines)) {
   bare.forEach(({ stop }) => void stop());
 }
 
-/** Half of the positions end the longest opening lines, where search trees are large; the others are from random games. */
+/** Returns half of the positions from the longest opening lines, and the other half from random games. */
 function positions(count: number): readonly string[] {
   const lines = ["a", "b", "c", "d", "e"].flatMap((eco) =>
     readFileSync(new URL(`../third_party/chess-openings/${eco}.tsv`, import.meta.url), "utf8")

@@ -1,11 +1,11 @@
-/** Writes measurements into the blocks of `docs/measured.md`. */
+/** Writes results of benchmarks into `docs/measured.md`. */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { arch, availableParallelism, cpus, release, totalmem, type } from "node:os";
 
 const page = new URL("../docs/measured.md", import.meta.url);
 
-/** Replaces a block of the page, which stands between `<!-- begin NAME -->` and `<!-- end NAME -->`. */
+/** Replaces the text between `<!-- begin NAME -->` and `<!-- end NAME -->`. */
 export function writeMeasured(name: string, text: string): void {
   writeFileSync(page, pageWith(readFileSync(page, "utf8"), name, text));
 }
@@ -21,7 +21,7 @@ export function pageWith(current: string, name: string, text: string): string {
   return `${current.slice(0, from)}${begin}\n${text.trim()}\n\n${current.slice(to)}`;
 }
 
-/** The day, commit, command and machine of a measurement, as the start of a sentence. */
+/** Returns the date, commit, command and machine as the beginning of a sentence. */
 export function describeRun(command: string): string {
   const dirty = printedBy("git", "status", "--porcelain", "--", "src", "proto") === "" ? "" : " and changes";
   const day = new Date().toISOString().slice(0, 10);
@@ -32,7 +32,7 @@ export function describeRun(command: string): string {
   return `${day}, commit ${commit}, \`${command}\`. ${processor}, ${memory}, ${system}`;
 }
 
-/** The output of a program; empty if it is missing. `wrk --version` prints its version and exits with an error. */
+/** Returns the output of a command, also if the command fails. Returns an empty text if the program is not installed. */
 export function printedBy(file: string, ...args: readonly string[]): string {
   try {
     return execFileSync(file, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();

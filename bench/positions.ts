@@ -1,11 +1,10 @@
-/** Provides 20 varied positions from openings, middlegames and endgames. They come from random games and public test suites. */
+/** Reads positions of openings, middlegames and endgames for benchmarks. */
 import { readFileSync } from "node:fs";
 import type { Position } from "../src/chess/position.ts";
 import { validatePosition } from "../src/chess/validate-position.ts";
 
 const corpus = new URL("../test/corpus/fens.jsonl", import.meta.url);
 
-/** Returns the same positions in the same order at every call. */
 export function benchPositions(count = 20): readonly Position[] {
   const lines = readFileSync(corpus, "utf8").trim().split("\n");
   return lines

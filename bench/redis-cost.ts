@@ -1,8 +1,8 @@
 /**
- * Measures the cost of a shared Redis for an answer, through the port. One node without Redis and two with it get the
- * same questions in turn, so that other work slows all of them. The limits of a key are counted, and the engine answers at once.
+ * Measures the additional time per request if nodes share a Redis. One node without Redis and two nodes with Redis answer the
+ * same requests alternately. The requests have a key, and the engine answers at once.
  *
- *     node bench/redis-cost.ts [questions, default 1000]
+ *     node bench/redis-cost.ts [requests, default 1000]
  */
 import { Agent, request } from "node:http";
 import { startRedis } from "../test/support/start-redis.ts";
@@ -33,11 +33,11 @@ const other = await startNode(shared);
 const agent = new Agent({ keepAlive: true });
 started.defer(() => agent.destroy());
 
-/** Returns the time until the answer, in milliseconds. */
+/** Returns the time until the response, in milliseconds. */
 function ask({ server: { url }, headers }: StartedKibitz, number: number): Promise<number> {
   const positions = benchPositions();
   const { fen = "" } = positions[number % positions.length] ?? {};
-  // A new move number makes a position that no cache knows.
+  // Change the move number, so that the position is not cached.
   const anew = fen.replace(/\d+$/, String(1 + Math.floor(number / positions.length)));
   const body = JSON.stringify({ fen: anew, depth: 12, engine: engine.id, path: engine.path });
   const askedAt = performance.now();

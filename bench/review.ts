@@ -1,6 +1,6 @@
 /**
- * Measures the review of a game of 80 plies, through the port, in turns with bare engines, as many as there are slots, which get
- * `ucinewgame` before each position and as much hash. Then reviews the same game with answers from memory or from the store.
+ * Measures the time to review a game of 80 plies. First compares Kibitz with the same number of bare engines, which get
+ * `ucinewgame` before each position. Then reviews the game again with cached and with stored answers.
  *
  *     node bench/review.ts [rounds, default 5] [slots, default 2] [depth, default 12]
  */
@@ -30,7 +30,7 @@ const moves =
     .trim()
     .split(/\s+/);
 
-/** Each round has another move number, so that no cache knows its positions. */
+/** Each round starts with another move number, so that its positions are not cached. */
 const startOf = (round: number) => standardStart.replace(/1$/, String(1 + round));
 
 interface Answer {
@@ -53,7 +53,7 @@ async function review({ url }: Server, { id, path }: BenchEngine, round: number)
   return { tookMs, search: (JSON.parse(text) as Answer).search };
 }
 
-/** Searches each position as soon as an engine is free. Returns the time in milliseconds. */
+/** Searches all positions. An idle engine takes the next position. Returns the time in milliseconds. */
 async function searchBare(
   engines: readonly { search(position: string, depth: number): Promise<string> }[],
   positions: readonly Position[],
@@ -84,7 +84,7 @@ async function measure(engine: BenchEngine): Promise<void> {
   const bareMs: number[] = [];
   const searchedMs: number[] = [];
   const knownMs: number[] = [];
-  // Do not count the first round, because V8 compiles the hot functions meanwhile.
+  // Ignore the first round, because V8 has not compiled the hot functions yet.
   for (let round = 0; round <= rounds; round++) {
     const game = inOneGo(gameFromMoves({ fen: startOf(round), moves }));
     bareMs.push(await searchBare(bare, game.positions));
@@ -97,7 +97,7 @@ async function measure(engine: BenchEngine): Promise<void> {
       knownMs.push(await reviewKnown(server, engine, round));
     }
   }
-  // From here on, only the store knows the positions. The first review warms up V8.
+  // Restart the server, so that answers come from the store on disk. The first review is a warm-up.
   await server.stop();
   server = await startServer(env);
   const storedMs: number[] = [];
@@ -106,7 +106,7 @@ async function measure(engine: BenchEngine): Promise<void> {
   }
   bare.forEach(({ stop }) => void stop());
   await server.stop();
-  tell(engine, bareMs.slice(1), searchedMs.slice(1), knownMs.slice(knownAsked), storedMs.slice(1));
+  printFigures(engine, bareMs.slice(1), searchedMs.slice(1), knownMs.slice(knownAsked), storedMs.slice(1));
 }
 
 async function reviewKnown(server: Server, engine: BenchEngine, round: number): Promise<number> {
@@ -117,7 +117,7 @@ async function reviewKnown(server: Server, engine: BenchEngine, round: number): 
   return tookMs;
 }
 
-function tell(
+function printFigures(
   { name, path }: BenchEngine,
   bareMs: readonly number[],
   searchedMs: readonly number[],

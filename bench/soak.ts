@@ -1,8 +1,10 @@
 /**
- * Runs the service at 80 % of its capacity with all kinds of requests. Exits with 1 if an answer is wrong, if the server takes
- * 200 MB or more, or if its memory or descriptors grow in an hour or more.
+ * Sends valid and invalid requests at 80 % of the capacity. Exits with 1 if:
+ * - an answer is wrong
+ * - the server needs 200 MB or more
+ * - memory or file descriptors grow during a run of an hour or more
  *
- *     npm run soak -- 60     an hour
+ *     npm run soak -- 60     runs for 60 minutes
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { startServer } from "../test/support/start-server.ts";
@@ -13,15 +15,15 @@ import { type VitalSigns, vitalSignsOf } from "./vital-signs.ts";
 const minutes = Number(process.argv[2] ?? 10);
 const load = 0.8;
 const slots = 1;
-/** The time in which as many callers as slots measure the capacity, each with one request after the other. */
+/** The duration of the measurement of the capacity, in milliseconds. */
 const measureMs = 20_000;
-/** The largest number of requests in flight. If there are more, the server does not keep up, and the run measures overload. */
+/** The run fails if more requests are in flight, because the server is then overloaded. */
 const underWayMax = 500;
 
 interface Sample extends VitalSigns {
   readonly minute: number;
   readonly perSecond: number;
-  /** The time to evaluate a new position at depth 8, from request to answer, in milliseconds. */
+  /** Response times in milliseconds for new positions at depth 8. */
   readonly evaluate: { readonly p50: number; readonly p99: number };
   readonly health: { readonly p99: number };
 }
@@ -32,7 +34,7 @@ const server = await startServer({
   KIBITZ_SLOTS: String(slots),
   KIBITZ_LOG_LEVEL: "info",
   KIBITZ_TRUST_PROXY: "127.0.0.1",
-  // The cache is small, so that it is full when the warm-up ends: all growth afterwards is a leak.
+  // Use a small cache, which is full after the warm-up. Memory that still grows is a leak.
   KIBITZ_CACHE_MB: "2",
   KIBITZ_STORE_MB: "0",
 });
@@ -77,7 +79,7 @@ async function offer(perSecond: number, until: number): Promise<void> {
   let underWay = 0;
   let next = performance.now();
   while (performance.now() < until) {
-    // Callers are independent, so the time between two of them is exponentially distributed.
+    // Use exponentially distributed pauses, as between independent callers.
     next += (-Math.log(1 - Math.random()) / perSecond) * 1000;
     await sleep(Math.max(0, next - performance.now()));
     if (underWay >= underWayMax) {
@@ -131,7 +133,7 @@ function rowOf(sample: Sample): string[] {
   return [minute.toFixed(1), ...numbers.map((number) => number.toFixed(number < 10 ? 1 : 0))];
 }
 
-/** The growth of a value per hour, by least squares. */
+/** Returns the growth of a value per hour, fitted by least squares. */
 function slopePerHour(samples: readonly Sample[], value: (sample: Sample) => number): number {
   const mean = (numbers: readonly number[]) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
   const x = mean(samples.map(({ minute }) => minute));
@@ -180,7 +182,7 @@ const [samples] = await Promise.all([
 ]);
 const exitCode = await server.stop();
 
-// The pools, the cache and V8's heap reach their size after half an hour, or after half of a shorter run.
+// Ignore the warm-up, in which the engine pool, the cache and V8's heap reach their full size.
 const warmMinutes = Math.min(30, minutes / 2);
 const warm = samples.filter(({ minute }) => minute > warmMinutes);
 const most = Math.max(...samples.map(({ rssMib }) => rssMib)) * 1.048576;
@@ -193,7 +195,7 @@ const violations = [
   ...(exitCode === 0 ? [] : [`exit code ${exitCode} after SIGTERM`]),
   ...(most < 200 ? [] : [`the server took ${most.toFixed(0)} MB, and 200 are promised`]),
 ];
-// A shorter run cannot distinguish growth from chance.
+// Check the growth only in long runs, because short runs vary too much.
 if (minutes >= 60) {
   const rssSlopeMax = minutes >= 480 ? 1 : 5;
   violations.push(

@@ -1,5 +1,5 @@
 /**
- * Measures the time from `npm start` to readiness with a warm compile cache, in turns with the default engine's to `readyok`.
+ * Measures the time from `npm start` until the service is ready, and compares it with the time until the engine alone is ready.
  *
  *     node bench/startup.ts [rounds, default 9]
  */
@@ -14,7 +14,7 @@ import { quantile } from "./service/statistics.ts";
 const rounds = Number(process.argv[2] ?? 9);
 const readyGoalMs = 2000;
 
-/** Returns the milliseconds until a line matches. Then kills the command and all processes that it has started. */
+/** Returns the milliseconds until the output contains a matching line. Then kills the command and all its child processes. */
 async function timeUntil(
   line: RegExp,
   file: string,
@@ -55,7 +55,7 @@ function npmStart(): Promise<number> {
 const engine = await wasmEngine();
 const engineMs: number[] = [];
 const readyMs: number[] = [];
-// The first round only fills the compile cache and the page cache.
+// Ignore the first round, because it fills the compile cache and the page cache.
 for (let round = 0; round <= rounds; round++) {
   const [engineTook, serverTook] = [await startEngine(engine), await npmStart()];
   if (round > 0) {

@@ -1,8 +1,8 @@
 /**
- * Measures the cost of metrics, traces and the log for a cached answer, through the port. Each round of a node is compared with
- * the same round of the node that has only the log; the difference to `the same again` is chance.
+ * Measures how much metrics, traces and logs slow down cached answers. Each node is compared with a node that only writes the
+ * log. The difference between that node and the node `the same again` shows the error of the measurement.
  *
- *     node bench/telemetry.ts [seconds of a turn, default 4] [rounds, default 7]
+ *     node bench/telemetry.ts [seconds per measurement, default 4] [rounds, default 7]
  */
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -37,7 +37,7 @@ const traces = (ratio: string) => ({
   OTEL_TRACES_SAMPLER_ARG: ratio,
 });
 
-/** Each node has its settings, and true if it has metrics. All are compared with the first. */
+/** Each entry has a name, settings, and true if metrics are on. All nodes are compared with the first node. */
 const nodes: readonly (readonly [string, Readonly<Record<string, string>>, boolean?])[] = [
   ["the log alone", {}],
   ["the same again", {}],
@@ -62,14 +62,14 @@ for (const [name, settings, withMetrics = false] of nodes) {
   );
   started.defer(async () => void (await stop()));
   if (withMetrics) {
-    // Node's own metrics are collected from the first request for metrics on.
+    // Request the metrics once: Node's own metrics are collected only after the first request.
     await fetch(`http://127.0.0.1:${KIBITZ_METRICS_PORT}/metrics`);
   }
   await askedTwice(server.url, question, headers);
   runners.push({ name, pid, load: () => load({ file, callers, seconds, repeats: true }) });
 }
 
-// Do not count this round, because V8 compiles the hot functions meanwhile.
+// Ignore this round, because V8 has not compiled the hot functions yet.
 await takeTurns(runners, 1);
 const measured = await takeTurns(runners, rounds);
 const base = measured[0]?.turns ?? [];

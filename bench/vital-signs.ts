@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** The resources that a process takes, read from `/proc`. */
+/** The resources of a process, from `/proc`. */
 export interface VitalSigns {
-  /** The resident memory of the server alone, in MiB. */
+  /** The resident memory of the process without its children, in MiB. */
   readonly rssMib: number;
-  /** The resident memory of the server's engines, in MiB. */
+  /** The resident memory of all child processes, in MiB. */
   readonly enginesMib: number;
   readonly descriptors: number;
-  /** The number of child processes of the server, such as engines. */
+  /** The number of child processes. */
   readonly processes: number;
 }
 
@@ -21,11 +21,11 @@ export function vitalSignsOf(pid: number): VitalSigns {
   };
 }
 
-/** The processor time of a process so far, user and system, in milliseconds. Linux counts a hundred ticks per second. */
+/** Processor times in milliseconds, in user mode and kernel mode. The resolution is 10 ms. */
 export interface CpuTimes {
-  /** The processor time of the process itself, with all its threads. */
+  /** The time of all threads of the process. */
   readonly ownMs: number;
-  /** The processor time of all descendants of the process: those that run, and those that it has waited for. */
+  /** The time of all descendants that are running or have exited. */
   readonly startedMs: number;
 }
 
@@ -41,7 +41,7 @@ export function cpuTimesOf(pid: number): CpuTimes {
   };
 }
 
-/** Returns the fields of `/proc/<pid>/stat` behind the name; none if the process is gone. */
+/** Returns the fields of `/proc/<pid>/stat` after the process name. Returns an empty list if the process has exited. */
 function statOf(pid: number): readonly number[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -71,7 +71,7 @@ export function rssMib(pid: number): number {
     const status = readFileSync(`/proc/${pid}/status`, "latin1");
     return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
   } catch {
-    // The process has ended meanwhile.
+    // The process has exited in the meantime.
     return 0;
   }
 }

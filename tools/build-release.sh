@@ -21,11 +21,11 @@ npm pack --silent --pack-destination release >/dev/null
 (cd release && sha256sum kibitz* >SHA256SUMS && sha256sum --quiet -c SHA256SUMS)
 
 # Between two releases, this version is published already.
-if ! told=$(npm publish --dry-run ./release/kibitz-*.tgz 2>&1) && ! grep -q 'previously published' <<<"$told"; then
-  echo "$told" >&2
+if ! output=$(npm publish --dry-run ./release/kibitz-*.tgz 2>&1) && ! grep -q 'previously published' <<<"$output"; then
+  echo "$output" >&2
   exit 1
 fi
-echo "npm publish --dry-run: ${told##*$'\n'}"
+echo "npm publish --dry-run: ${output##*$'\n'}"
 
 echo "release/ holds version $(node -p 'require("./package.json").version'):"
 ls -l release

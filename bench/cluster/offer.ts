@@ -6,12 +6,12 @@ import { nextQuestion } from "../../test/cluster/traffic.ts";
 import { createRandom } from "../../test/support/random.ts";
 
 export interface Answered {
-  /** The HTTP status; 0 if there was no answer. */
+  /** The HTTP status. 0 if there was no response. */
   readonly status: number;
   readonly tookMs: number;
-  /** The time until the answer, less the time of the search, in milliseconds. */
+  /** The time in milliseconds until the response, minus the time of the search. */
   readonly waitedMs: number;
-  /** The time of the answer, by `performance.now()`. */
+  /** The time of the response, as `performance.now()`. */
   readonly endedAt: number;
 }
 
@@ -35,7 +35,7 @@ export function createClient(url: string): ((depth: number) => Promise<Answered>
   return Object.assign(ask, { [Symbol.dispose]: () => agent.destroy() });
 }
 
-/** Sends questions at random times, however slow the answers are, as many independent callers do. */
+/** Sends requests at random times like many independent callers, even if earlier requests were not answered yet. */
 export async function offer(
   ask: (depth: number) => Promise<Answered>,
   perSecond: number,

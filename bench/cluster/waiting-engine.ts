@@ -4,12 +4,12 @@ import { fakeEngineCommandIn } from "../../test/support/fake-engine/index.ts";
 import { quickestSettings } from "../../test/support/quickest-settings.ts";
 import { makeDataFolder } from "../data-folder.ts";
 
-/** The time that a search takes for each depth but the first, in milliseconds. */
+/** The milliseconds that the engine waits for each depth after the first. */
 export const iterationMs = 50;
 
 export const waitingEngine = "fake-1.0";
 
-/** Engines that only wait, `everyMs` for each depth but the first, so that many of them need no cores. */
+/** Settings for a fake engine that waits instead of searching, so that many engines can run on few cores. */
 export function waitingEngineSettings(everyMs = iterationMs): NodeJS.ProcessEnv {
   const folder = makeDataFolder();
   chmodSync(folder, 0o755);

@@ -1,4 +1,4 @@
-/** An engine that answers at once with the first legal move, so that only the service is measured. It passes the self-test. */
+/** A UCI engine that answers at once with the first legal move. With this engine, a benchmark measures only the service. */
 import { Chess } from "chessops/chess";
 import { parseFen } from "chessops/fen";
 import { makeUci } from "chessops/util";
@@ -38,7 +38,7 @@ function firstMove(): string {
   const chess = Chess.fromSetup(parseFen(fen).unwrap()).unwrap();
   for (const [from, dests] of chess.allDests()) {
     for (const to of dests) {
-      // Skip castling: chessops writes it as king takes rook, and UCI does not.
+      // Skip castling: chessops returns the square of the rook as the target, and UCI expects the target of the king.
       if (chess.board.king.has(from) && chess.board[chess.turn].has(to)) {
         continue;
       }

@@ -16,12 +16,12 @@ import { loadByWrk } from "./wrk.ts";
 const question = { fen: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", depth: 14 };
 const callers = 8;
 
-/** Every peer can answer this many questions per second, even on a small machine. */
+/** A rate in requests per second that every compared service can serve, even on a small machine. */
 const perSecond = 2000;
 
 /**
- * Measures a cached answer, as fast as possible (JSON and gRPC) and at a fixed rate (JSON): with a key, without limits, and from
- * a bare `node:http` server that parses the same body and sends the same bytes.
+ * Measures requests whose answer is cached, as fast as possible (JSON and gRPC) and at a fixed rate (JSON). Compares Kibitz
+ * with a key, Kibitz without limits, and a `node:http` server that parses the request and sends the same response.
  */
 export async function measureCached(
   { rounds, warmSeconds, seconds, beside }: BenchOptions,
@@ -83,7 +83,7 @@ export async function measureCached(
   }
 }
 
-/** Returns the second answer. Throws Error if that is not cached. */
+/** Sends the request twice, and returns the second response. Throws Error if the second response is not cached. */
 export async function askedTwice(
   url: string,
   asked: object,
@@ -105,7 +105,7 @@ export async function askedTwice(
   return answer;
 }
 
-/** A gRPC load of one question, whose answer must be cached. */
+/** Measures a gRPC request whose answer is already cached. */
 async function grpcLoad(
   url: string,
   headers: Readonly<Record<string, string>>,

@@ -15,19 +15,19 @@ import { copyCheckout } from "../../test/support/copy-checkout.ts";
 import { nativeStockfish } from "../../test/support/native-stockfish.ts";
 import { makeDataFolder } from "../data-folder.ts";
 
-/** The hash size of all peers in MiB, which is the default of Kibitz. */
+/** In MiB. All compared services use this size. */
 export const hashMb = settings.hashMb.default();
 
 export interface BenchEngine {
   readonly path: EnginePath;
   readonly id: string;
-  /** The name that the engine reports. */
+  /** The name that the engine reports in response to `uci`. */
   readonly name: string;
   readonly sha256: string;
   readonly command: EngineCommand;
 }
 
-/** Returns the first native Stockfish of this machine, or another UCI engine. */
+/** Returns the native Stockfish of this machine, or the engine in the given file. */
 export async function nativeEngine(file = nativeStockfish()): Promise<BenchEngine> {
   if (file === undefined) {
     throw new Error("no native Stockfish (Debian: apt-get install stockfish)");
@@ -41,7 +41,6 @@ export async function nativeEngine(file = nativeStockfish()): Promise<BenchEngin
   return { path: "native", id, name, sha256, command: { file, args: [] } };
 }
 
-/** Returns the newest WebAssembly build, which is the default if there is no native one. */
 export async function wasmEngine(): Promise<BenchEngine> {
   const [build] = await discoverWasm({ hashMb, threads: 1 }, noSandbox);
   if (build === undefined) {
@@ -51,7 +50,9 @@ export async function wasmEngine(): Promise<BenchEngine> {
   return { path: "wasm", id, name, sha256, command: commandOfWasm(build, noSandbox) };
 }
 
-/** The engine is in a folder with its own Node, because engines run as a user who may not be able to read this checkout. */
+/**
+ * Copies the engine and Node to a temporary folder, because the user that runs engines may not be able to read this checkout.
+ */
 export async function atOnceEngine(): Promise<BenchEngine> {
   const folder = makeDataFolder();
   chmodSync(folder, 0o755);

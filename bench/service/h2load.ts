@@ -9,14 +9,14 @@ const run = promisify(execFile);
 export interface H2Load {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The file with the body of the request: one gRPC frame, or JSON. */
+  /** The path of the request body: JSON, or a gRPC frame. */
   readonly bodyFile: string;
-  /** The size of each answer in bytes, to notice errors: a gRPC error has status 200 and no message. */
+  /** The expected size of a response in bytes. Detects gRPC errors, which have status 200 and no message. */
   readonly answerBytes: number;
-  /** Each connection has one call after the other. */
+  /** The number of connections. A connection has one request in flight. */
   readonly callers: number;
   readonly seconds: number;
-  /** The file to which the durations of all calls are written. */
+  /** The path of the log that h2load writes. */
   readonly timesFile: string;
 }
 
@@ -28,20 +28,20 @@ export async function lackOfH2load(): Promise<string | undefined> {
   );
 }
 
-/** Repeats one gRPC call as fast as possible. Throws Error if a call had another answer. */
+/** Repeats one gRPC request as fast as possible. Throws Error if a response has another size. */
 export function loadByH2load(load: H2Load): Promise<Loaded> {
   const headers = { "content-type": "application/grpc", te: "trailers", ...load.headers };
   return loadBy({ ...load, headers }, ["--max-concurrent-streams=1"]);
 }
 
-/** Repeats one call over HTTP/1.1, `perSecond` times for all callers together. Throws Error if a call had another answer. */
+/** Repeats one HTTP/1.1 request. `perSecond` is the total rate of all callers. Throws Error if a response has another size. */
 export function loadAtRate(load: H2Load, perSecond: number): Promise<Loaded> {
   const headers = { "content-type": "application/json", ...load.headers };
   return loadBy({ ...load, headers }, ["--h1", `--rps=${perSecond / load.callers}`]);
 }
 
 async function loadBy(load: H2Load, more: readonly string[]): Promise<Loaded> {
-  // Delete the file, because `h2load` appends to it.
+  // Delete the old log, because h2load appends to it.
   rmSync(load.timesFile, { force: true });
   const { stdout } = await run("h2load", [
     `--clients=${load.callers}`,
@@ -67,7 +67,7 @@ async function loadBy(load: H2Load, more: readonly string[]): Promise<Loaded> {
   };
 }
 
-/** @throws Error if a call had another answer */
+/** @throws Error if a request failed or a response has another size */
 function readH2load(stdout: string, answerBytes: number): number {
   const [, done, succeeded, failed, errored, timedOut] =
     /(\d+) done, (\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout/.exec(stdout)?.map(Number) ?? [];
@@ -75,7 +75,7 @@ function readH2load(stdout: string, answerBytes: number): number {
   if (!done || done !== succeeded || failed || errored || timedOut) {
     throw new Error(`not all calls were answered with success:\n${stdout}`);
   }
-  // Answers in transit at the end are counted in bytes, but not as answers.
+  // Use `<` and not `!==`: h2load counts the bytes, but not the requests, of responses that are incomplete at the end.
   if (dataBytes === undefined || dataBytes < done * answerBytes) {
     throw new Error(
       `${done} answers of ${answerBytes} bytes are more than ${dataBytes} bytes: some were refused`,

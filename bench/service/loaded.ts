@@ -1,16 +1,16 @@
 export interface Loaded {
   readonly requests: number;
   readonly seconds: number;
-  /** The median of the time from request to answer, in milliseconds; `p99Ms` is the 99th percentile. */
+  /** The median response time. `p99Ms` is the 99th percentile. */
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
 
-/** The JSON line that `questions.lua` prints after a load. */
-interface Told {
+/** The JSON line that the script `questions.lua` prints at the end. */
+interface WrkReport {
   readonly requests: number;
   readonly microseconds: number;
-  /** The median of the time from request to answer, in microseconds. */
+  /** The median response time in microseconds. */
   readonly p50: number;
   readonly p99: number;
   readonly asked: number;
@@ -18,22 +18,22 @@ interface Told {
   readonly errors: Readonly<Record<string, number>>;
 }
 
-/** @throws Error if a request failed, or if a question that had to be new was asked twice */
+/** @throws Error if a request failed, or if a position was repeated and `repeats` is false */
 export function readLoaded(stdout: string, repeats: boolean): Loaded {
   const line = stdout.split("\n").find((each) => each.startsWith("{"));
   if (line === undefined) {
     throw new Error(`wrk printed no result: ${stdout}`);
   }
-  const { requests, microseconds, p50, p99, asked, questions, errors }: Told = JSON.parse(line);
+  const { requests, microseconds, p50, p99, asked, questions, errors }: WrkReport = JSON.parse(line);
   const failed = Object.entries(errors).filter(([, count]) => count > 0);
   if (failed.length > 0) {
-    const told = failed.map(([kind, count]) => `${count} × ${kind}`).join(", ");
-    throw new Error(`of ${requests} requests not all were answered with success: ${told}`);
+    const counts = failed.map(([kind, count]) => `${count} × ${kind}`).join(", ");
+    throw new Error(`of ${requests} requests not all were answered with success: ${counts}`);
   }
   if (requests === 0) {
     throw new Error(`no request was answered in ${microseconds / 1e6} s`);
   }
-  // `wrk` builds one more request before it starts.
+  // Subtract 1, because wrk creates one more request before it starts.
   if (!repeats && asked - 1 > questions) {
     throw new Error(`${asked} were asked, and only ${questions} are different`);
   }

@@ -4,7 +4,7 @@ import type { Peer } from "./peer.ts";
 import { kibitz } from "./peers/kibitz.ts";
 import { least, pythonChess } from "./peers/programs.ts";
 
-/** Peers, in the order of the tables. */
+/** The compared services. Tables have the same order. */
 export const peers = { least, kibitz, python: pythonChess } satisfies Readonly<Record<string, Peer>>;
 
 type PeerWord = keyof typeof peers;
@@ -34,7 +34,7 @@ One cell in half a minute: npm run bench -- --rows new --depths 8 --callers 8 --
 export type RowKind = "new" | "repeated" | "cached" | "stored";
 
 export interface BenchOptions {
-  /** True if no option selects a part of the cells, so that the tables may replace the published ones. */
+  /** True if the options select all measurements. Only such a run replaces the published tables. */
   readonly allCells: boolean;
   readonly kinds: readonly RowKind[];
   readonly depths: readonly number[];
@@ -49,7 +49,7 @@ export interface BenchOptions {
   readonly beside: string | undefined;
 }
 
-/** @throws Error that explains the usage if an option is invalid */
+/** @throws Error with the usage if an option is invalid */
 export function readOptions(args: readonly string[]): BenchOptions {
   const { values } = parse(args);
   const { full } = values;

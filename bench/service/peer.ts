@@ -2,39 +2,39 @@ import type { BenchEngine } from "./engine.ts";
 import type { Loaded } from "./loaded.ts";
 
 export interface Load {
-  /** A file with a request body on each line. */
+  /** The path of a file with one request body per line. */
   readonly file: string;
   readonly callers: number;
   readonly seconds: number;
-  /** True if the same question may be asked twice. */
+  /** True if the same request may be sent several times. */
   readonly repeats: boolean;
 }
 
 export interface PeerSettings {
   readonly engine: BenchEngine;
-  /** The number of searches that can run at a time. */
+  /** The maximum number of searches at a time. */
   readonly slots: number;
-  /** The command of a Python that has chess, FastAPI and uvicorn. */
+  /** The command of a Python in which chess, FastAPI and uvicorn are installed. */
   readonly python: string;
   readonly folder: string;
 }
 
-/** A service that answers the same questions as Kibitz. */
+/** A service that is compared with Kibitz. */
 export interface Peer {
   readonly name: string;
-  /** Shown after the name of the peer. */
+  /** A short description, which is shown after the name. */
   readonly about: string;
-  /** True if the hash table is kept between questions, so that answers depend on earlier questions. */
+  /** True if the engine's hash table is not cleared between requests. Answers then depend on earlier requests. */
   readonly keepsHash: boolean;
-  /** Returns the reason why the peer cannot run here. */
+  /** Returns the reason why this service cannot run on this machine. Undefined if it can run. */
   lack?(settings: PeerSettings): Promise<string | undefined>;
   start(settings: PeerSettings): Promise<StartedPeer>;
 }
 
 export interface StartedPeer {
-  /** The process id of the peer's server. */
+  /** The process id of the server. */
   readonly pid: number;
-  /** Sends one question. Returns the best move in UCI. */
+  /** Returns the best move in UCI notation. */
   bestMoveOf(fen: string, depth: number): Promise<string>;
   load(load: Load): Promise<Loaded>;
   stop(): Promise<unknown>;

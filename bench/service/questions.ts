@@ -5,11 +5,14 @@ import { makeFen } from "chessops/fen";
 import type { NormalMove } from "chessops/types";
 import { createRandom } from "../../test/support/random.ts";
 
-/** The first ply of a random game whose position is a question. Before it, random games have few different positions. */
+/** The positions of a random game are used from this ply on, because earlier positions repeat too often. */
 const pliesMin = 8;
 const pliesMax = 120;
 
-/** Positions of random games, without end. Each has a new board; none ends its game. The same seed gives the same positions. */
+/**
+ * Yields an endless sequence of different positions from random games. The game is not over in any of them. The same seed gives
+ * the same positions.
+ */
 export function* newPositions(seed: number): Generator<string, never> {
   const random = createRandom(seed);
   const seen = new Set<string>();
@@ -33,14 +36,14 @@ function queened(game: Chess, move: NormalMove): NormalMove {
   return promotes ? { ...move, promotion: "queen" } : move;
 }
 
-/** Returns a number of questions that is larger than any peer answers in a second, so that new questions never run out. */
+/** Returns more requests per second than any compared service can answer, so that enough new positions are prepared. */
 export function mostPerSecond(depth: number): number {
   return depth < 4 ? 8000 : depth < 10 ? 2500 : 600;
 }
 
-/** The files of questions are deleted when the bench ends. */
+/** Creates files of requests with new positions. */
 export interface QuestionBook {
-  /** Writes `count` request bodies, one on each line, with positions that no file had before. Returns the path. */
+  /** Writes `count` request bodies, one per line. No earlier file contains the same positions. Returns the path. */
   write(count: number, bodyOf: (nextFen: () => string) => object): string;
   nextFen(): string;
 }

@@ -11,9 +11,12 @@ export interface Row {
   readonly path: EnginePath;
   readonly depth: number;
   readonly callers: number;
-  /** Questions per second of all callers together; if undefined, each caller asks again as soon as it has an answer. */
+  /**
+   * The total rate of all callers in requests per second. If undefined, a caller sends its next request as soon as it has an
+   * answer.
+   */
   readonly perSecond?: number;
-  /** All peers are compared with the first. */
+  /** The results of the compared services. The first one is the basis of the comparison. */
   readonly measured: readonly Measured[];
 }
 
@@ -21,7 +24,10 @@ const repeatedCount = 100;
 
 type Running = StartedPeer & Pick<Peer, "name" | "keepsHash">;
 
-/** New questions are the same for all peers in a round. If requested, they are repeated again and again afterwards. */
+/**
+ * Measures new positions, which are the same for all services in a round. If the options say so, also measures repeated
+ * positions.
+ */
 export async function measureRows(
   engine: BenchEngine,
   options: BenchOptions,
@@ -81,7 +87,7 @@ async function startAll(
   return running;
 }
 
-/** Sends the same questions to all peers, while V8 compiles the hot functions and engines allocate their memory. */
+/** Sends requests until V8 has compiled the hot functions and the engines have allocated their memory. */
 async function warmUp(running: readonly Running[], seconds: number, book: QuestionBook): Promise<void> {
   const file = book.write(mostPerSecond(1) * seconds, (nextFen) => ({ fen: nextFen(), depth: 1 }));
   for (const { load } of running) {
@@ -89,7 +95,10 @@ async function warmUp(running: readonly Running[], seconds: number, book: Questi
   }
 }
 
-/** Checks that all peers that clear the hash find the same move. If they do not, they do not do the same work. */
+/**
+ * Throws Error if two services find different moves, because their speeds are then not comparable. Ignores services that do not
+ * clear the hash table.
+ */
 async function compareMoves(running: readonly Running[], depth: number, book: QuestionBook): Promise<void> {
   const fen = book.nextFen();
   const moves = new Map<string, string>();
@@ -100,14 +109,14 @@ async function compareMoves(running: readonly Running[], depth: number, book: Qu
     }
   }
   if (moves.size > 1) {
-    const told = [...moves].map(([move, name]) => `${name} ${move}`).join(", ");
-    throw new Error(`not the same search of ${fen} at depth ${depth}: ${told}`);
+    const found = [...moves].map(([move, name]) => `${name} ${move}`).join(", ");
+    throw new Error(`not the same search of ${fen} at depth ${depth}: ${found}`);
   }
 }
 
-/** The depth from which a search takes some tenths of a second. */
+/** From this depth on, a search takes some tenths of a second. */
 const deep = 12;
-/** Seconds of a turn of deep searches for each caller, so that each gets a few answers. `deepSecondsMin` gives some dozens. */
+/** The minimum duration of a measurement of deep searches, for each caller, so that each caller gets some answers. */
 const deepSecondsPerCaller = 0.5;
 const deepSecondsMin = 10;
 
@@ -150,7 +159,7 @@ async function askAgain(
     pid,
     load: () => load({ file, callers, seconds, repeats: true }),
   }));
-  // After this round, all peers know the answers.
+  // Ignore the first round, which fills the caches of all services.
   await takeTurns(runners, 1);
   return takeTurns(runners, rounds);
 }

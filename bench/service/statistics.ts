@@ -1,11 +1,11 @@
 import type { Loaded } from "./loaded.ts";
 
 export interface Turn extends Loaded {
-  /** The processor time of the server alone for each request, in microseconds. */
+  /** The processor time of the server process per request, in microseconds. */
   readonly serverUs: number;
-  /** The processor time of all processes that the server has started, for each request, in microseconds. */
+  /** The processor time of all child processes of the server per request, in microseconds. */
   readonly enginesUs: number;
-  /** The resident memory of the server alone at the end of the turn, in MiB. */
+  /** The resident memory of the server process at the end of the measurement, in MiB. */
   readonly rssMib: number;
 }
 
@@ -31,7 +31,7 @@ export function spreadOf(turns: readonly Turn[], figure: Figure): Spread {
   return spread(turns.map(figure));
 }
 
-/** Divides figures round by round, because other work of the machine slows both peers in a round. */
+/** Compares each round with the same round of the other service, because other load on the machine slows both. */
 export function ratioOf(turns: readonly Turn[], others: readonly Turn[], figure: Figure): Spread {
   return spread(
     turns.map((turn, round) => {
@@ -49,7 +49,10 @@ function spread(values: readonly number[]): Spread {
   return { median, least, most };
 }
 
-/** Interpolates between the two nearest values. `sorted` is ascending and not empty. */
+/**
+ * Interpolates linearly between two values.
+ * @param sorted ascending and not empty
+ */
 export function quantile(sorted: ArrayLike<number>, share: number): number {
   const place = (sorted.length - 1) * share;
   const below = sorted[Math.floor(place)] ?? Number.NaN;

@@ -11,14 +11,14 @@ import { takeTurns } from "./turns.ts";
 const questionCount = 100;
 const callers = 8;
 
-/** Nodes, by the source of their answers. A node without memory and store searches each answer. */
+/** The settings of each compared node. Without cache and store, a node searches each time. */
 const sources = {
   "Kibitz, searched": { KIBITZ_CACHE_MB: "0", KIBITZ_STORE_MB: "0" },
   "Kibitz, stored": { KIBITZ_CACHE_MB: "0" },
   "Kibitz, cached": { KIBITZ_STORE_MB: "0" },
 } as const;
 
-/** Repeats a hundred questions whose answers are searched, stored or cached, at each depth whose answers are stored. */
+/** Measures a hundred repeated requests, whose answers are searched, stored on disk, or cached in memory. */
 export async function measureStored(
   { depths, rounds, warmSeconds, seconds }: BenchOptions,
   settings: PeerSettings,
@@ -36,7 +36,7 @@ export async function measureStored(
         .split("\n")
         .map((line) => JSON.parse(line));
       for (const [name, { server, headers }] of started) {
-        // Skip the node that searches every question, because it keeps no answer.
+        // Skip the node without cache and store, because it searches each time.
         for (const question of name === "Kibitz, searched" ? [] : questions) {
           await askedTwice(server.url, question, headers);
         }

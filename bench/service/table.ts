@@ -1,6 +1,6 @@
 import type { Spread } from "./statistics.ts";
 
-/** A Markdown table with aligned columns, so that it is readable in a terminal, too. The first column is text. */
+/** Returns a Markdown table with aligned columns. The first column is aligned to the left, the others to the right. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) =>
     Math.max(3, ...[title, ...rows.map((row) => row[column] ?? "")].map(({ length }) => length)),
@@ -15,13 +15,13 @@ function pad(text: string, width: number, column: number): string {
   return column === 0 ? text.padEnd(width) : text.padStart(width);
 }
 
-/** Writes a number with at least three significant digits: `1,234`, `56.7`, `0.89`. */
+/** Returns three or more digits, for example `1,234`, `56.7` or `0.89`. */
 export function number(value: number): string {
   const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
   return value.toFixed(digits).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** Writes the median of the rounds, and the least and the greatest value if they differ. */
+/** Returns the median, followed by the range of the rounds if they differ. */
 export function withSpread({ median, least, most }: Spread): string {
   return least === most ? number(median) : `${number(median)} (${number(least)} to ${number(most)})`;
 }

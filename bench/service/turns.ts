@@ -5,20 +5,20 @@ import type { Turn } from "./statistics.ts";
 
 export interface Runner {
   readonly name: string;
-  /** The id of the server's process, whose processor time and memory are measured. */
+  /** The process id of the server, whose processor time and memory are measured. */
   readonly pid: number;
   load(round: number): Promise<Loaded>;
 }
 
 export interface Measured {
   readonly name: string;
-  /** One turn for each round. */
+  /** One measurement for each round. */
   readonly turns: readonly Turn[];
 }
 
 /**
- * Loads A B C and then C B A, so that other work of the machine favours none. A turn begins when all servers are idle: one that
- * does not notice that its callers have disconnected goes on searching for them.
+ * Measures the services one after the other, and in reverse order in each second round. Before each measurement, waits until
+ * all servers are idle, because a server may continue a search after its client has disconnected.
  */
 export async function takeTurns(runners: readonly Runner[], rounds: number): Promise<readonly Measured[]> {
   const turns = new Map(runners.map(({ name }): [string, Turn[]] => [name, []]));
@@ -44,7 +44,7 @@ async function measure(pid: number, load: () => Promise<Loaded>): Promise<Turn> 
   };
 }
 
-/** Samples without processor time after which a server is idle. One is not enough: the machine may give the server no time. */
+/** A server is idle after this number of samples without processor time. One sample is not enough on a busy machine. */
 const quietLooks = 3;
 
 async function untilIdle(pid: number): Promise<void> {

@@ -7,14 +7,14 @@ import type { Load } from "./peer.ts";
 const run = promisify(execFile);
 const script = fileURLToPath(new URL("questions.lua", import.meta.url));
 
-/** Each caller is a connection with one request after the other. */
+/** A caller is a connection with one request in flight. */
 interface WrkLoad extends Load {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 export async function lackOfWrk(): Promise<string | undefined> {
-  // Ignore the exit code, because `wrk` has no option that exits with 0.
+  // Ignore the exit code, because wrk exits with 1 even after `--version`.
   const missing = await run("wrk", ["--version"]).then(
     () => false,
     (error) => error.code === "ENOENT",
@@ -22,14 +22,14 @@ export async function lackOfWrk(): Promise<string | undefined> {
   return missing ? "no wrk, which makes the load (Debian: apt-get install wrk)" : undefined;
 }
 
-/** @throws Error if a request failed, or if a question that had to be new was asked twice */
+/** @throws Error if a request failed, or if a position was repeated and `repeats` is false */
 export async function loadByWrk(load: WrkLoad): Promise<Loaded> {
   const headers = Object.entries({ "content-type": "application/json", ...load.headers });
   const { stdout } = await run("wrk", [
     "--threads=1",
     `--connections=${load.callers}`,
     `--duration=${load.seconds}s`,
-    // `wrk` reports later answers as errors, but a caller may wait in the queue for long.
+    // Wait longer than the default of wrk, because a request may wait in the queue.
     "--timeout=120s",
     ...headers.flatMap(([name, value]) => ["--header", `${name}: ${value}`]),
     "--script",

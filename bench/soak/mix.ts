@@ -4,17 +4,17 @@ import { Chess } from "chessops/chess";
 import { makeFen } from "chessops/fen";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 
-/** The server rejected a request as overloaded, with a time to retry. This is allowed, and counted separately. */
+/** The server has rejected a request as `overloaded`. This is allowed, and counted separately. */
 export class Refused extends Error {}
 
-/** `run` throws for any answer that is not expected. */
+/** A kind of request. `run` throws if the response is not the expected one. */
 export interface Kind {
   readonly name: string;
   readonly weight: number;
   run(): Promise<void>;
 }
 
-/** Valid and invalid requests, each from one of many addresses. */
+/** Returns valid and invalid requests. Each request has a random client address. */
 export function mixOf(url: string): readonly Kind[] {
   const grpc = createClient(AnalysisService, createGrpcTransport({ baseUrl: url }));
   const post = (path: string, body: unknown, headers: Record<string, string> = {}, signal?: AbortSignal) =>
@@ -91,7 +91,7 @@ export function mixOf(url: string): readonly Kind[] {
 
 const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/** Neither the disconnection nor an early answer is a failure. */
+/** Disconnects after 50 ms. Also succeeds if the response arrives earlier. */
 async function leave(ask: (signal: AbortSignal) => Promise<Response>): Promise<void> {
   const leaving = new AbortController();
   const timer = setTimeout(() => leaving.abort(), 50);
@@ -136,7 +136,7 @@ async function leaveStream(grpc: Client<typeof AnalysisService>): Promise<void> 
   }
 }
 
-/** A random address, of so many that none reaches its limits. They also show how much the server stores for each. */
+/** Returns a header with one of 262,144 addresses, so that no address reaches its limits. */
 function newAddress(): Record<string, string> {
   const part = () => Math.floor(Math.random() * 256);
   return { "X-Forwarded-For": `10.${part() % 4}.${part()}.${part()}` };
@@ -144,7 +144,7 @@ function newAddress(): Record<string, string> {
 
 let game = Chess.default();
 
-/** Positions are from random games. A new game begins when one ends. */
+/** Returns the next position of a random game, or of a new game if the game is over. */
 export function newFen(): string {
   if (game.isEnd() || game.fullmoves > 80) {
     game = Chess.default();

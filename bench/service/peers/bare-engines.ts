@@ -2,12 +2,18 @@ import { spawn } from "node:child_process";
 import { type BenchEngine, hashMb } from "../engine.ts";
 
 export interface BareEngine {
-  /** `position` is as UCI writes it: `fen … moves …`. Returns the best move in UCI. */
+  /**
+   * @param position a position as in the UCI command `position`: `fen … moves …`
+   * @returns the best move in UCI notation
+   */
   search(position: string, depth: number): Promise<string>;
   stop(): void;
 }
 
-/** The engine gets `ucinewgame` before every search. `hash` is in MiB. */
+/**
+ * Starts an engine that gets `ucinewgame` before each search.
+ * @param hash size of the hash table in MiB
+ */
 export async function startBareEngine({ command }: BenchEngine, hash = hashMb): Promise<BareEngine> {
   const child = spawn(command.file, command.args, { env: {}, stdio: ["pipe", "pipe", "ignore"] });
   const kill = () => void child.kill("SIGKILL");
@@ -16,7 +22,7 @@ export async function startBareEngine({ command }: BenchEngine, hash = hashMb): 
   let heard = "";
   let wake = (_line: string): void => {};
   child.stdout.setEncoding("latin1").on("data", (text: string) => {
-    // Keep only the end of the output: only the last line counts, and it may come in two pieces.
+    // Keep the end of the output, because the last line may arrive in two parts.
     heard = (heard + text).slice(-4096);
     const at = heard.lastIndexOf(awaited);
     if (at >= 0 && heard.endsWith("\n")) {

@@ -1,5 +1,5 @@
 /**
- * A bare `node:http` server that parses a question and sends the answer that it read from its standard input.
+ * An HTTP server that parses each request and always sends the same response, which it has read from standard input.
  *
  *     node echo.ts <port>
  */

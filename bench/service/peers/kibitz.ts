@@ -5,7 +5,7 @@ import { makeDataFolder } from "../../data-folder.ts";
 import type { Peer, PeerSettings, StartedPeer } from "../peer.ts";
 import { loadByWrk } from "../wrk.ts";
 
-/** Plans whose limits are counted but never reached. */
+/** Limits that are counted, but never reached. */
 const plans = {
   plans: [
     {
@@ -24,17 +24,16 @@ const plans = {
 
 export interface KibitzOptions {
   readonly settings?: Readonly<Record<string, string>>;
-  /** The folder of another checkout, which its own Node runs. */
+  /** The folder of another checkout of Kibitz, which runs instead of this one. */
   readonly checkout?: string;
 }
 
 export interface StartedKibitz extends StartedPeer {
   readonly server: Server;
-  /** The key, if callers have one. */
+  /** The header with the API key. Empty if callers have no key. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Kibitz as users start it, with its log at `info` in a file. All callers have one key, whose limits are counted. */
 export const kibitz: Peer = {
   name: "Kibitz",
   about:
@@ -43,7 +42,7 @@ export const kibitz: Peer = {
   start: (settings) => startKibitz(settings),
 };
 
-/** The Kibitz of another checkout, to show the effect of a change. */
+/** Runs another checkout of Kibitz, to show the effect of a change. */
 export function kibitzBeside(checkout: string): Peer {
   return {
     ...kibitz,

@@ -1,6 +1,6 @@
 /**
- * The least service whose answers do not depend on earlier ones: `node:http`, engines that get `ucinewgame` after every answer, and
- * one queue. It checks, limits, logs and caches nothing.
+ * A minimal service for comparison. It has a queue, and sends `ucinewgame` after each search, so that answers do not depend on
+ * earlier requests. It has no validation, limits, log or cache.
  *
  *     node least.ts <port> <engines> <MiB of hash> <command of the engine...>
  */
@@ -32,7 +32,7 @@ function startEngine(): Engine {
     }
     const answer = answerFrom(text);
     text = "";
-    // The engine cleans its hash table before it reads the next search.
+    // Clear the hash table now, while the engine has no search.
     child.stdin.write("ucinewgame\n");
     asking?.end(answer);
     const next = line.shift();

@@ -32,7 +32,7 @@ export const pythonChess: Peer = {
   start: (settings) => startService(settings.python, "python_chess.py", settings),
 };
 
-/** Resolves when the service has answered a question. */
+/** Resolves when the service has answered a first request. */
 async function startService(
   interpreter: string,
   program: string,
@@ -62,7 +62,10 @@ export interface Program {
   stop(): Promise<unknown>;
 }
 
-/** Runs a program of this folder on a free port. Resolves when it has answered a question. `input` is its standard input. */
+/**
+ * Runs a program from this folder on a free port. Resolves when the program has answered a first request.
+ * @param input text for the standard input of the program
+ */
 export async function startProgram(
   interpreter: string,
   program: string,
@@ -73,7 +76,7 @@ export async function startProgram(
   const port = await freePort();
   const path = fileURLToPath(new URL(program, import.meta.url));
   const output = openSync(join(folder, `${program}.log`), "a");
-  // Start a process group, so that the engines of the program are killed with it.
+  // Start a process group, so that the engines are killed together with the program.
   const child = spawn(interpreter, [path, String(port), ...args], {
     stdio: ["pipe", output, output],
     detached: true,
