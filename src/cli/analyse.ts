@@ -30,7 +30,9 @@ const evaluation: Kind = {
 
 const writeBestMove = createMessageWriter(FindBestMoveResponseSchema);
 
-/** A best move is searched as a streamed evaluation, which has the same fields, because a stream shows how the search deepens. */
+/**
+ * `kibitz bestmove` calls `StreamEvaluate` instead of `FindBestMove`, because a stream can report the progress of the search.
+ */
 const bestMove: Kind = {
   json: ({ $typeName: _, ...answer }) => writeBestMove(create(FindBestMoveResponseSchema, answer)),
   report: reportOfBestMove,

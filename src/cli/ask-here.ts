@@ -23,13 +23,13 @@ import type { Target, TargetOptions } from "./target.ts";
 
 type Input = Pick<CommandInput, "values" | "host" | "signal">;
 
-/** The service in this process. Its engines start with the first call that needs one: many agents need none. */
+/** Runs the service in this process. Engines start only when a call needs an engine. */
 export function askHere(input: Input, options: TargetOptions): Target {
   const left = new AbortController();
   let opening: Promise<Service & AsyncDisposable> | undefined;
   const service = () => {
     opening ??= open(input, options, AbortSignal.any([input.signal, left.signal])).catch((error) => {
-      // Let the next call try again.
+      // Allow the next call to open the service again.
       opening = undefined;
       throw error;
     });
@@ -50,14 +50,14 @@ export function askHere(input: Input, options: TargetOptions): Target {
     preflight: async (message, method) => (await service()).preflight.message(message, method, localAccount),
     async [Symbol.asyncDispose]() {
       left.abort(new Error("the command has ended"));
-      // If the engines could not be opened, the call that opened them has reported it.
+      // Ignore the error: the call that tried to open the engines has already reported it.
       const opened = await opening?.catch(() => undefined);
       await opened?.[Symbol.asyncDispose]();
     },
   };
 }
 
-/** Problems with stored answers are logged only from `KIBITZ_LOG_LEVEL=info` on, because they prevent no answer. */
+/** A problem with the answer store is logged at the level `info`, because the command succeeds without the store. */
 async function open(
   { host, values: { engine, path } }: Input,
   { stores = false, settings }: TargetOptions,
@@ -83,7 +83,7 @@ async function open(
   return { ...service, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** Validates a request without an engine, which would take a second to start. Throws KibitzError if the request is invalid. */
+/** Validates a request before an engine starts, because a start takes a second. Throws KibitzError for an invalid request. */
 function readWithoutEngines(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
   const message = readRequest(sent);
   const request = requestFromMessage(message);
@@ -96,7 +96,7 @@ function readWithoutEngines(sent: Readonly<Record<string, unknown>>): AnalysisRe
   return message;
 }
 
-/** A transport that passes messages to the handlers without encoding them, so that errors stay KibitzErrors. */
+/** Passes messages to the handlers without encoding, so that the caller receives the original KibitzError. */
 function transportTo(open: () => Promise<Service>): Transport {
   return {
     async unary(method, signal, _timeoutMs, _header, input) {

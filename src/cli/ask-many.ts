@@ -17,13 +17,13 @@ interface AskManyOptions {
   onWait(wait: Wait): void;
 }
 
-/** The shortest wait, even if the service asks for less. */
+/** The shortest wait before a retry, even if the service suggests a shorter wait. */
 const waitMinMs = 1000;
 
 /**
- * Yields the answers to batches as they are ready, each with its index in `requests`. If the service rejects requests for now
- * (429), sends them again after the time that it names.
- * @throws KibitzError if the service rejects all requests for good; the reason of `signal`
+ * Sends the requests in batches, and yields each answer as soon as it arrives. The index of an answer is the index of its
+ * request in `requests`. Retries a request that the service rejects with the status 429.
+ * @throws KibitzError if the service rejects a batch and a retry is useless; the reason of `signal` if `signal` is aborted
  */
 export async function* askMany(
   requests: Iterable<AnalysisRequest>,
@@ -82,7 +82,6 @@ export async function* askMany(
 
 export interface Wait {
   readonly ms: number;
-  /** The code of the error, such as `rate_limited`. */
   readonly code: string;
 }
 
@@ -90,7 +89,9 @@ export function printWait({ ms, code }: Wait, stderr: Output): void {
   stderr.write(`kibitz: ${code.replaceAll("_", " ")}, retrying in ${durationText(ms / 1000)}\n`);
 }
 
-/** Returns the wait before a retry, if the error only means that the request came too early. */
+/**
+ * Returns the wait before a retry. Returns undefined if the error is not about a rate, a quota or too many concurrent requests.
+ */
 export function waitOf({
   code,
   retryAfterMs,

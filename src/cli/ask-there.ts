@@ -9,13 +9,16 @@ import type { Target } from "./target.ts";
 
 interface RemoteTimes {
   readonly connectMaxMs: number;
-  /** The longest time between two messages of the service: more than a search may wait and take. */
+  /** The client reports an error after this time without a message. A queued search needs less time, even a long search. */
   readonly silenceMaxMs: number;
 }
 
 const defaultTimes: RemoteTimes = { connectMaxMs: 10_000, silenceMaxMs: 180_000 };
 
-/** A running service. To leave a stream early, abort its signal: Connect's client does not notice that its reader stops. */
+/**
+ * Calls a running service. A caller that stops reading a stream must abort its signal, because Connect does not cancel the
+ * request.
+ */
 export function askThere({ url, key, trace }: RemoteAddress, times: Partial<RemoteTimes> = {}): Target {
   const { connectMaxMs, silenceMaxMs } = { ...defaultTimes, ...times };
   const agent = createAgent(url, connectMaxMs);
@@ -52,7 +55,7 @@ export function askThere({ url, key, trace }: RemoteAddress, times: Partial<Remo
       },
     },
     host: new URL(url).host,
-    // Do not validate here: the service has its own rules, and its errors already suggest a request.
+    // Do not validate the request here: the service has its own rules, and its errors already contain a suggested request.
     read: async (sent) => readSendable(sent),
     preflight: () => Promise.reject(new KibitzError("internal", "Only the service knows what it answers.")),
     async [Symbol.asyncDispose]() {
@@ -61,7 +64,7 @@ export function askThere({ url, key, trace }: RemoteAddress, times: Partial<Remo
   };
 }
 
-/** A call to a running service. It ends when its caller aborts it, or when the service is silent for too long. */
+/** A call to a running service. The call is aborted if the service sends nothing for too long. */
 interface RemoteCall extends Disposable {
   readonly signal: AbortSignal;
   read<T>(messages: AsyncIterable<T>): AsyncIterable<T>;
@@ -70,7 +73,7 @@ interface RemoteCall extends Disposable {
 
 function beginCall(url: string, caller: AbortSignal | undefined, silenceMaxMs: number): RemoteCall {
   const own = new AbortController();
-  // Unref the timer: the connection keeps the process alive, not the timer of a stream that is no longer read.
+  // Call `unref`, so that this timer cannot keep the process alive after the end of the connection.
   const silence = setTimeout(() => {
     const seconds = silenceMaxMs / 1000;
     const message = `${url} was silent for ${seconds} s: look whether the service still runs, and ask again`;
@@ -102,7 +105,7 @@ function beginCall(url: string, caller: AbortSignal | undefined, silenceMaxMs: n
   return call;
 }
 
-/** Limits the time to connect, because the system would wait for two minutes. */
+/** Limits the time for a connection attempt: the default of the operating system is two minutes. */
 function createAgent(url: string, connectMaxMs: number): http.Agent {
   const agent = new (url.startsWith("https:") ? https : http).Agent({ keepAlive: true });
   const connect = agent.createConnection.bind(agent);

@@ -2,7 +2,7 @@ import type { CommandInput } from "./command.ts";
 import { remoteAddressOf } from "./remote-address.ts";
 import type { Target, TargetOptions } from "./target.ts";
 
-/** Loads only the modules that the command's service needs: engines, or HTTP. Throws UsageError if `--url` is no address. */
+/** Imports only the engine modules or only the HTTP client, to start quickly. Throws UsageError if `--url` is invalid. */
 export async function ask(
   input: Pick<CommandInput, "values" | "host" | "signal">,
   options: TargetOptions = {},

@@ -4,18 +4,21 @@ import { fileURLToPath } from "node:url";
 import { promisify, stripVTControlCharacters } from "node:util";
 import type { Log } from "../log/log.ts";
 
-/** The folder of the checkout. An installed package has the built page, and no builder. */
+/** The root of the repository. An installed npm package contains the built page but not the build script. */
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const builder = "tools/build-page.ts";
 
-/** The sources of the page. Folders count too, because only a folder changes when a file is deleted. */
+/** The sources of the page. Folders are in this list, because deleting a file changes only the time of the file's folder. */
 export const sources = [
   ...["web", "web/**", "package-lock.json", builder],
-  // The modules of the service that the page imports, and all their imports.
+  // The modules of the service that the page imports, and all imports of these modules.
   ...["gen/**", "src/{calls/plain,chess,errors,game,protocols/json,text}/**"],
 ];
 
-/** Builds a missing or stale page in its own process. Logs a failure; the server keeps its old page. Never rejects. */
+/**
+ * Builds the page in a child process if the page is missing or older than its sources. If the build fails, logs the error and
+ * keeps the old page. Never rejects.
+ */
 export async function buildPageIfStale(
   log: Pick<Log, "info" | "warn">,
   signal: AbortSignal,
@@ -43,12 +46,12 @@ async function isStale(): Promise<boolean> {
   return Math.max(...times) >= (await timeOf("dist/web/index.html"));
 }
 
-/** Returns the time at which a file was modified, in milliseconds; 0 if there is no such file. */
+/** Returns the modification time of a file in milliseconds, or 0 if the file does not exist. */
 async function timeOf(path: string): Promise<number> {
   return (await stat(`${root}/${path}`).catch(() => ({ mtimeMs: 0 }))).mtimeMs;
 }
 
-/** Returns the line in which Rolldown explains an error in a source, or in which Node prints an error. */
+/** Finds the line with the error message in the output of Rolldown or Node. */
 function reasonOf(error: unknown): string {
   const { message, stderr = "" } = error as Error & { readonly stderr?: string };
   const lines = stripVTControlCharacters(stderr).split("\n");

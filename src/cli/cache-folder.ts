@@ -2,7 +2,10 @@ import { tmpdir, userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { Host } from "./host.ts";
 
-/** The user's cache folder. A relative `XDG_CACHE_HOME` is ignored, by https://specifications.freedesktop.org/basedir/latest/. */
+/**
+ * Returns the user's cache folder. Ignores a relative `XDG_CACHE_HOME`, as
+ * https://specifications.freedesktop.org/basedir/latest/ requires.
+ */
 export function cacheFolderOf({ env }: Pick<Host, "env">, platform = process.platform): string {
   const { XDG_CACHE_HOME: cache = "", LOCALAPPDATA: appData = "", HOME = "" } = env;
   const home = isAbsolute(HOME) ? HOME : homeByUserId();
@@ -19,7 +22,7 @@ export function cacheFolderOf({ env }: Pick<Host, "env">, platform = process.pla
   }
 }
 
-/** `os.homedir()` would return `HOME` even if it is empty or relative. */
+/** Ignores `HOME`: `os.homedir()` returns `HOME` even if `HOME` is empty or relative. */
 function homeByUserId(): string {
   try {
     return userInfo().homedir;

@@ -2,22 +2,21 @@ import type { ParseArgsConfig } from "node:util";
 import type { Host } from "./host.ts";
 import { wrapped } from "./style.ts";
 
-/** The exit codes: `usage` if arguments or input must be changed, `failure` for other errors. */
+/** Exit codes. `usage` means that the user must change arguments or input. `failure` means any other error. */
 export const exitCode = { ok: 0, failure: 1, usage: 2, interrupted: 130 } as const;
 
 export interface Command {
-  /** The command with its arguments, such as `eval <fen>`. If this is only the name, the command takes no arguments. */
+  /** The command with its arguments, such as `eval <fen>`. A command without arguments has only its name here. */
   readonly usage: string;
   readonly about: string;
   readonly options: Readonly<Record<string, CommandOption>>;
-  /** The paragraphs below the options in the help. */
+  /** Paragraphs that the help prints below the options. */
   readonly notes: readonly string[];
   /** Resolves with the exit code. */
   run(input: CommandInput): Promise<number>;
 }
 
 export type CommandOption = NonNullable<ParseArgsConfig["options"]>[string] & {
-  /** The placeholder of the value in the help, such as `<plies>`. */
   readonly value?: string;
   readonly about: string;
 };
@@ -30,10 +29,10 @@ export interface CommandInput {
   readonly host: Host;
 }
 
-/** The error for wrong arguments. The message says what is wrong, and what to do. */
+/** Thrown for wrong arguments. The message explains how to correct the arguments. */
 export class UsageError extends Error {}
 
-/** @param columns the longest line, in characters */
+/** @param columns the largest number of characters in a line */
 export function helpOfAll(commands: readonly Command[], columns?: number): string {
   return fitted(columns, [
     "Kibitz: chess position analysis with a real Stockfish, as a server or on the command line.",
@@ -69,7 +68,7 @@ function rowOfOption([name, { short, value, about }]: [string, CommandOption]): 
   return [`${short ? `-${short}, ` : "    "}--${name}${value ? ` ${value}` : ""}`, about];
 }
 
-/** The right column is below the left one if it would be narrow. `width` is the longest line, in characters. */
+/** If the left column is wider than half of `width`, puts the right column below the left column. `width` is in characters. */
 export function table(rows: readonly Row[], width = Number.POSITIVE_INFINITY): readonly string[] {
   const indent = rows.reduce((widest, [left]) => Math.max(widest, left.length), 0) + 4;
   return indent > width / 2

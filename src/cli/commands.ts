@@ -1,6 +1,6 @@
 import type { Command } from "./command.ts";
 
-/** Each command is loaded when it is run, so that `serve` starts its engine before the modules of the server are loaded. */
+/** Imports the module of a command only when the command runs, so that `serve` can start an engine early. */
 export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./serve.ts")).serveCommand,
   eval: async () => (await import("./analyse.ts")).evalCommand,
@@ -14,7 +14,6 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   keys: async () => (await import("./keys.ts")).keysCommand,
 };
 
-/** Loads all commands, in the order of the help. */
 export function allCommands(): Promise<readonly Command[]> {
   return Promise.all(Object.values(commands).map((read) => read()));
 }

@@ -44,7 +44,7 @@ export const doctorCommand: Command = {
   },
 };
 
-/** `bin/kibitz.js` has already rejected a Node that is too old. */
+/** Does not check the version of Node: `bin/kibitz.js` has already rejected an old version. */
 function* checkMachine(): Iterable<Finding> {
   const { platform, arch, versions } = process;
   const cores = plural(availableParallelism(), "core");

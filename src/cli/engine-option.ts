@@ -3,7 +3,7 @@ import type { EngineOption } from "../engine/engine.ts";
 
 export type { EngineOption };
 
-/** Leaves out options that a newer service describes in another way. */
+/** Ignores options whose description this version cannot read, because the service may be newer. */
 export function engineOptionsOf({ optionsSchema }: Pick<Engine, "optionsSchema">): readonly EngineOption[] {
   const properties = objectOf(optionsSchema?.properties);
   return Object.entries(properties).flatMap(([name, property]): readonly EngineOption[] => {

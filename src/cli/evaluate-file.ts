@@ -21,7 +21,7 @@ import { plural } from "./style.ts";
 import { readText } from "./text-of-bytes.ts";
 import { whyNotOpened } from "./why-not-opened.ts";
 
-/** Prints reports in the order of the file; with `--json`, each answer as soon as it is ready, with the number of its line. */
+/** Prints reports in the order of the file. With `--json`, prints each answer as soon as it arrives, with its line number. */
 export async function evaluateFile(file: string, input: CommandInput): Promise<number> {
   const { values, host, signal } = input;
   const template = readRequestOfMany(input);
@@ -55,7 +55,7 @@ export async function evaluateFile(file: string, input: CommandInput): Promise<n
   }
   progress.clear();
   printTotals(host.stderr, positions.length, counts);
-  // A failed position is valid, and may be evaluated at another time.
+  // Exit with `failure` if a valid position could not be evaluated, because a retry may succeed.
   return counts.failed > 0 ? exitCode.failure : counts.refused > 0 ? exitCode.usage : exitCode.ok;
 }
 
@@ -77,7 +77,7 @@ function problemOf({ outcome }: EvaluateBatchResponse): "refused" | "failed" | u
   return exitCodeOf({ code: knownCodeOf(outcome.value) }) === exitCode.usage ? "refused" : "failed";
 }
 
-/** `line` is the number of the line in the file, from 1. */
+/** `line` is the line number in the file. The first line has the number 1. */
 interface NumberedPosition extends PositionLine {
   readonly line: number;
 }
@@ -86,7 +86,7 @@ async function readPositions(file: string, { stdin, stderr }: Host): Promise<rea
   const content = await readText(file, stdin).catch((error: Error) => {
     throw new UsageError(`cannot read ${file}: ${whyNotOpened(error)}`);
   });
-  // Remove ^Z, with which files of DOS end.
+  // Remove Ctrl-Z (U+001A), which marks the end of a file in DOS.
   const positions = content
     .replaceAll("\u001a", "")
     .split(/\r\n?|\n/)
@@ -133,7 +133,7 @@ function wantedOf({ best, avoid }: PositionLine): string {
   return [...best, ...avoid.map((move) => `not ${move}`)].join(" or ");
 }
 
-/** Standard output has only answers, so totals go to standard error. */
+/** Prints the totals to standard error, because programs read standard output. */
 function printTotals(
   stderr: Output,
   total: number,

@@ -1,12 +1,12 @@
 import { fstatSync, writeSync } from "node:fs";
 import type { Readable } from "node:stream";
 
-/** The signals of a keyboard, of a supervisor, and of a terminal that closes. */
+/** Sent by Ctrl-C, by a process supervisor, and by a terminal that is closed. */
 export const stopSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 type StopSignal = (typeof stopSignals)[number];
 
-/** The process in which a command runs, or a test double of it. */
+/** The parts of `process` that commands use, so that tests can replace them. */
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable;
@@ -21,9 +21,9 @@ export interface Host {
 export interface Output {
   readonly fd: number;
   readonly isTTY?: boolean;
-  /** The width of the terminal, in characters; undefined for other outputs. */
+  /** The width of the terminal in characters. Undefined if the output is not a terminal. */
   readonly columns?: number;
-  /** Writes a text. Returns `false` if the reader is behind; `drain` is then emitted when the reader has caught up. */
+  /** Returns `false` if the buffer is full. In this case, `drain` is emitted when more text can be written. */
   write(text: string): unknown;
   once(event: "error" | "drain", listener: (error: Error) => void): unknown;
 }
@@ -51,7 +51,7 @@ function isPipeOrTerminal(fd: number): boolean {
   return process.stdout.isTTY || stats.isFIFO() || stats.isSocket();
 }
 
-/** An output that writes each text completely. Node's stream calls `write` once, and ignores that a full disk took less. */
+/** Writes each text completely or reports an error. Node's own stream ignores a partial write to a full disk. */
 export function fileOutput(fd: number): Output {
   const listeners: ((error: Error) => void)[] = [];
   return {
@@ -68,7 +68,7 @@ export function fileOutput(fd: number): Output {
         }
       }
     },
-    // Ignore `drain`, which is never awaited, because `write` never returns false.
+    // Ignore `drain`: nothing waits for this event, because `write` never returns false.
     once: (_event, listener) => listeners.push(listener),
   };
 }

@@ -50,7 +50,7 @@ export const keysCommand: Command = {
     const config = loadConfig(input.host.env);
     await using opened = await openKeys(config);
     const { place, isNew } = opened;
-    // Show the place, because a key works only for a server with the same database.
+    // Print the location of the keys, because a key is valid only for a server with the same database.
     if (isNew || action === createKey || action === rotate) {
       input.host.stderr.write(`kibitz: the keys are in ${place}${isNew ? " (new)" : ""}\n`);
     }
@@ -59,7 +59,7 @@ export const keysCommand: Command = {
   },
 };
 
-/** Returns the clock by which keys are created, revoked and expire: that of Redis if nodes share it. */
+/** Uses the clock of Redis if several nodes share the keys, because the nodes' own clocks may differ. */
 const timeIn = (opened: OpenedKeys) => () => Math.floor(opened.now() ?? Date.now());
 
 async function createKey(input: CommandInput, issuer: KeyIssuer, config: Config): Promise<number> {
@@ -144,7 +144,7 @@ async function rotate(input: CommandInput, issuer: KeyIssuer, config: Config): P
   return show(input, issued, config);
 }
 
-/** The key alone goes to standard output, so that it can be piped; its id goes to standard error. */
+/** Writes only the key to standard output, so that a script can read the key. Writes the id to standard error. */
 function show({ values, host }: CommandInput, issued: IssuedKey, { keyExpiryDays }: Config): number {
   if (issued.kind !== "issued") {
     throw new Error("keys that the operator issues have no terms");
@@ -160,7 +160,7 @@ function show({ values, host }: CommandInput, issued: IssuedKey, { keyExpiryDays
   return exitCode.ok;
 }
 
-/** @throws UsageError unless there are exactly `count` arguments after the action */
+/** @throws UsageError if the number of arguments after the action is not `count` */
 function onlyArguments({ positionals }: CommandInput, count: 0 | 1, what = "the id of a key"): string {
   const [action, argument = "", ...more] = positionals;
   if ((count === 1) !== (argument !== "") || more.length > 0) {
@@ -186,7 +186,6 @@ function jsonOf(record: KeyRecord, expiry: KeyExpiry) {
   };
 }
 
-/** Writes a time in UTC, such as `2026-11-21 07:30`. */
 function dateOf(ms: number | undefined): string {
   return timeOf(ms)?.slice(0, 16).replace("T", " ") ?? "never";
 }

@@ -7,14 +7,14 @@ import { loadConfig } from "../wiring/config.ts";
 import { cacheFolderOf } from "./cache-folder.ts";
 import type { CommandInput } from "./command.ts";
 
-/** The answer to `uci` at the last start with the same engines. A chess program gets it before an engine has started. */
+/** The stored answer to the command `uci`. A chess program gets this answer before an engine has started. */
 export interface KnownGreeting {
-  /** Undefined at the first start, after a change of the engines, and if the file is damaged. */
+  /** Undefined at the first start, after a change of engines, and if the stored file is damaged. */
   readonly lines: readonly string[] | undefined;
   keep(lines: readonly string[]): Promise<void>;
 }
 
-/** The name of the file is a digest of everything that decides which engine answers. */
+/** The file name contains a digest of the engine files and of all settings that select the engine. */
 export async function readKnownGreeting({
   values,
   host,
@@ -32,12 +32,12 @@ export async function readKnownGreeting({
     async keep(kept) {
       const text = kept.join("\n");
       try {
-        // Import this only here, because a start must be quick.
+        // Import this module only here, so that the command starts quickly.
         const { makeFolder } = await import("../storage/sqlite/database.ts");
         makeFolder(folder);
         await writeFile(file, `${digestOf(text)}\n${text}`, { mode: 0o600 });
       } catch {
-        // The folder cannot be written, or the disk is full: the next start waits for its engine again.
+        // Ignore a failed write: without the file, the next start waits for its engine.
       }
     },
   };

@@ -49,7 +49,7 @@ async function speak(input: CommandInput): Promise<number> {
       decodeStrings: false,
       write(message, _encoding, done) {
         try {
-          // Escape control characters: in JSON, escapes mean the same characters.
+          // Escape control characters. The meaning of the JSON text does not change.
           if (host.stdout.write(`${withoutControls(String(message).trimEnd())}\n`) === false) {
             host.stdout.once("drain", () => done());
           } else {
@@ -87,7 +87,7 @@ function peerOf(answerers: Answerers, left: AbortSignal, complain: (error: Error
   };
 }
 
-/** This process plays moves by itself, with and without `--url`, and no limit counts them. */
+/** Calls about the rules of chess are served in this process, even with `--url`. No limit applies to these calls. */
 function answerersOf({ transport, preflight }: Target): Answerers {
   return {
     plain: createPlainCalls({
@@ -124,7 +124,7 @@ function callsOver(transport: Transport): Calls {
     stream: (stream) =>
       async function* (message, { signal }) {
         const method = stream as DescMethodServerStreaming;
-        // Abort the call if its reader stops, because the transport does not notice that.
+        // Abort the call if the reader stops reading, because the transport does not notice this.
         const left = new AbortController();
         const either = AbortSignal.any([signal, left.signal]);
         try {
@@ -143,7 +143,10 @@ async function* onlyOne(message: Message): AsyncGenerator<Message> {
   yield message;
 }
 
-/** Keeps the message of an error that the user of this process can fix, so that the model can report it. */
+/**
+ * Makes the message of a connection error or configuration error visible to the language model, because the user can fix the
+ * cause.
+ */
 function readable(thrown: unknown): unknown {
   return thrown instanceof UnreachableError || thrown instanceof ConfigError
     ? new KibitzError("internal", thrown.message, { cause: thrown })

@@ -5,7 +5,7 @@ import { plural } from "./style.ts";
 import { readText } from "./text-of-bytes.ts";
 import { whyNotOpened } from "./why-not-opened.ts";
 
-/** A line of JSON with the hash of a key, and without the secret. */
+/** Writes a key as a line of JSON. The line contains the hash of the key but not the key itself. */
 export function lineOfKey(record: KeyRecord): string {
   const { id, hash, name = null, plan, createdAt, issuedTo = null, lastUsedAt, revokedAt } = record;
   const json = {
@@ -21,15 +21,15 @@ export function lineOfKey(record: KeyRecord): string {
   return `${JSON.stringify(json)}\n`;
 }
 
-/** Writes a time, which is in milliseconds since 1970, in ISO 8601; null if there is none. */
+/** Converts milliseconds since 1970 to ISO 8601, and undefined to null. */
 export function timeOf(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString();
 }
 
 /**
- * Adds the keys that the store lacks, and revokes those that are revoked in the file. If a key contradicts one in the store,
- * reports it and leaves it out.
- * @throws UsageError if the file is invalid; no key is then added
+ * Adds the keys that are missing in the store, and revokes keys that the file marks as revoked. Reports and skips a key that
+ * conflicts with a stored key.
+ * @throws UsageError for an invalid file, before any key is added
  */
 export async function importKeys({ host }: CommandInput, keys: KeyStore, file: string): Promise<number> {
   const content = await readText(file, host.stdin).catch((error: Error) => {
@@ -116,11 +116,11 @@ function fieldsOf(line: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** True if a value is a text without control characters, like the names of new keys. */
+/** Accepts at most 256 characters without control characters, as for the name of a new key. */
 const isText = (value: unknown): value is string =>
   typeof value === "string" && /^\P{Cc}{0,256}$/u.test(value);
 
-/** Reads a time in milliseconds; NaN if the value is no time, and undefined if it is null. */
+/** Parses an ISO 8601 time into milliseconds since 1970. Returns NaN for an invalid value, and undefined for null. */
 function msFrom(value: unknown): number | undefined {
   return value === null ? undefined : Date.parse(String(value));
 }

@@ -3,9 +3,9 @@ import type { Host } from "./host.ts";
 const lookEveryMs = 1000;
 
 /**
- * Calls `gone` once if npm, npx or their shell ends first: most shells do not pass on npm's SIGTERM, so the server would hold the
- * port as an orphan. (`exec` in npm's script would do on POSIX, but cmd.exe lacks it.) A process that npm did not start, or that
- * its script put into the background, outlives its parent as it should. Returns a function that stops watching.
+ * Calls `gone` once when npm, npx or their shell has ended. Otherwise the server would keep its port, because most shells do
+ * not forward npm's SIGTERM. Does nothing if npm did not start this process, or started this process in the background. Returns
+ * a function that ends the observation.
  */
 export function onNpmGone({ env }: Pick<Host, "env">, gone: () => void): () => void {
   if (!isAwaitedByNpm(env.npm_lifecycle_script)) {
@@ -21,13 +21,13 @@ export function onNpmGone({ env }: Pick<Host, "env">, gone: () => void): () => v
   return () => clearInterval(timer);
 }
 
-/** The variable with the npm script is inherited, so it may be the script of any ancestor. */
+/** `script` may belong to any ancestor process, because environment variables are inherited. */
 function isAwaitedByNpm(script = ""): boolean {
   const background = /(?<![&>])&(?![&>])/;
   return /\bkibitz\b/.test(script) && !background.test(script);
 }
 
-/** On Windows, a process keeps the id of a parent that has ended. */
+/** Needed on Windows, where `process.ppid` does not change when the parent process ends. */
 function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);

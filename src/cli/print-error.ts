@@ -42,7 +42,7 @@ export function problemJson(error: KibitzError): string {
   );
 }
 
-/** Returns the next steps that the message of an error does not name. */
+/** Returns suggestions that the message of the error does not contain. */
 function nextSteps(error: KibitzError): readonly string[] {
   const { code, suggestedRequest, upgrade, retryAfterMs, nextAction } = error;
   const ways = [
@@ -62,7 +62,7 @@ function nextSteps(error: KibitzError): readonly string[] {
   return ways.filter((way) => typeof way === "string");
 }
 
-/** A whole game would fill the terminal, so only the beginning of a long value is printed. `--json` prints all of it. */
+/** Long values in error output are shortened, because a complete game would fill the terminal. `--json` shortens nothing. */
 const shownMax = { characters: 200, items: 40 };
 
 function shortened(_name: string, value: unknown): unknown {
@@ -74,7 +74,7 @@ function shortened(_name: string, value: unknown): unknown {
     : value;
 }
 
-/** A request that came too early is a `failure`, because its input need not be changed. */
+/** Returns `failure` for a request that was sent too early, because the user need not change such a request. */
 export function exitCodeOf({ code }: Pick<KibitzError, "code">): number {
   const isEarly = refusalKind(code) === "early";
   return errorKind(code).status < 500 && !isEarly ? exitCode.usage : exitCode.failure;
@@ -86,7 +86,7 @@ export function complaintsOf(error: KibitzError, where = ""): string {
   return messages.map((message) => `kibitz: ${withoutControls(where + message)}\n`).join("");
 }
 
-/** Adds the field to a message about a limit of a plan; all other messages name their field. */
+/** Adds the name of the field to a message about a plan limit. Every other message already contains the name. */
 function complaintOf({ pointer, code, message }: Violation): string {
   return code === "over_plan_limit" ? `${fieldPathOf(pointer)}: ${message}` : message;
 }

@@ -10,13 +10,13 @@ interface StatusLine {
 export function createStatusLine(stream: Output): StatusLine {
   const write = (text: string) => void (stream.isTTY && stream.write(`\r\x1b[K${text}`));
   return {
-    // Shorten the line: if it were wider than the terminal, it would wrap, and could not be cleared.
+    // Shorten the line: a line that is wider than the terminal wraps, and a wrapped line cannot be cleared.
     show: (text) => write(withoutControls(text).slice(0, (stream.columns || 80) - 1)),
     clear: () => write(""),
   };
 }
 
-/** @param title the text after the figures */
+/** @param title the text after the numbers */
 export function createProgress(total: number, stream: Output, title = "") {
   const { show, clear } = createStatusLine(stream);
   const startedAt = performance.now();
@@ -27,7 +27,6 @@ export function createProgress(total: number, stream: Output, title = "") {
       const leftS = Math.ceil(((performance.now() - startedAt) / done) * (total - done) * 1e-3);
       show(`${done} of ${total}, ${leftS} s left ${title}`);
     },
-    /** Clears the line until the next step. */
     clear,
   };
 }

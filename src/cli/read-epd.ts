@@ -1,18 +1,17 @@
 import { readSearchMoves } from "../chess/search-moves.ts";
 import { validatePosition } from "../chess/validate-position.ts";
 
-/** A line of a file: a FEN, or an EPD with its operations. */
+/** A position from a line of a file. The line contains a FEN, or an EPD with operations. */
 export interface PositionLine {
-  /** The FEN, with four or six fields. */
   readonly fen: string;
   readonly id: string | undefined;
-  /** The operands of `bm`, as written: moves of which one should be found, or a mate such as `#3`, also from `dm`. */
+  /** The operands of `bm` (best move), not validated. `dm 3` (mate in 3 moves) becomes `#3`. */
   readonly best: readonly string[];
-  /** The operands of `am`, as written: none of these moves should be found. */
+  /** The operands of `am` (avoid move), not validated. */
   readonly avoid: readonly string[];
 }
 
-/** Reads a line of a file; undefined for an empty line and for a comment (`#`). The position is not validated here. */
+/** Returns undefined for an empty line and for a comment, which begins with `#`. Does not validate the position. */
 export function positionFromLine(line: string): PositionLine | undefined {
   const text = line.trim();
   if (text === "" || text.startsWith("#")) {
@@ -41,7 +40,10 @@ function operationsOf(text: string): [string, string[]][] {
   });
 }
 
-/** Returns the last two fields of a FEN from the operations `hmvc` and `fmvn`; empty if there is neither. */
+/**
+ * Builds the last two fields of a FEN from the operations `hmvc` and `fmvn`. Returns an empty text if both operations are
+ * missing.
+ */
 function clocksOf(operations: ReadonlyMap<string, readonly string[]>): string {
   const halfmoves = operations.get("hmvc")?.[0];
   const fullmoves = operations.get("fmvn")?.[0];
@@ -50,11 +52,11 @@ function clocksOf(operations: ReadonlyMap<string, readonly string[]>): string {
 
 export interface FoundMove {
   readonly uci: string;
-  /** The moves to the mate in White's view, positive if White mates; undefined if the search has found no mate. */
+  /** The number of moves to mate: positive if White mates, negative if Black mates. Undefined if no mate was found. */
   readonly mate: number | undefined;
 }
 
-/** True if a search has found what the line asks for, in any spelling; undefined if the line asks for nothing. */
+/** Compares the found move with the operands of `bm`, `dm` and `am`. Returns undefined if the line has no such operands. */
 export function isSolved({ fen, best, avoid }: PositionLine, { uci, mate }: FoundMove): boolean | undefined {
   if (best.length === 0 && avoid.length === 0) {
     return undefined;

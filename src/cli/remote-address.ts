@@ -4,10 +4,10 @@ import { type Command, type CommandInput, UsageError } from "./command.ts";
 import type { Host } from "./host.ts";
 
 export interface RemoteAddress {
-  /** The URL of the service, without a slash at its end. It may have a path, to which the paths of all calls are appended. */
+  /** The URL of the service without a trailing slash. The URL may include a path. */
   readonly url: string;
   readonly key: string | undefined;
-  /** The W3C Trace Context headers: the place of this command in the trace of its parent process. */
+  /** The headers of W3C Trace Context, from the environment of this process. */
   readonly trace?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -22,7 +22,7 @@ export const remoteOptions = {
   },
 } as const satisfies Command["options"];
 
-/** Undefined without `--url`, because this process then answers. Throws UsageError if `--url` or `--key` cannot be used. */
+/** Returns undefined if `--url` is missing. Throws UsageError if `--url` or `--key` is invalid. */
 export function remoteAddressOf({
   values,
   host,
@@ -41,12 +41,15 @@ export function remoteAddressOf({
   };
 }
 
-/** Reads the trace of the parent process, by OpenTelemetry's convention for child processes. Ignores an invalid value. */
+/**
+ * Reads TRACEPARENT and TRACESTATE, with which OpenTelemetry links a child process to the trace of its parent. Ignores invalid
+ * values.
+ */
 function traceFrom({ TRACEPARENT, TRACESTATE }: Host["env"]): RemoteAddress["trace"] {
   if (TRACEPARENT === undefined || tracePlaceOf(TRACEPARENT) === undefined) {
     return undefined;
   }
-  // Check the value, because it is sent as a header.
+  // Validate the value, because it becomes the value of an HTTP header.
   const state = TRACESTATE !== undefined && /^[ -~]{1,512}$/.test(TRACESTATE) ? TRACESTATE : undefined;
   return { traceparent: TRACEPARENT, ...(state !== undefined && { tracestate: state }) };
 }
@@ -70,7 +73,7 @@ function baseUrlOf(text: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
-/** The error for an invalid key never shows the key. */
+/** Throws UsageError for an invalid key, without the key in the message. */
 function readKey(key: string): string {
   if (!/^[!-~]+$/.test(key)) {
     throw new UsageError("the API key has characters that no key has: copy it again, without spaces");

@@ -5,10 +5,10 @@ import { KibitzError, type Violation } from "../errors/errors.ts";
 import { withoutControls } from "../text/plain-text.ts";
 
 export class RemoteError extends KibitzError {
-  /** A newer service may send codes that this version does not know. */
+  /** The problem document of the service. A newer service may send an unknown `code`. */
   readonly problem: Problem;
 
-  /** @param url the address of the service, to complete the paths in the document */
+  /** @param url the base for relative URLs in the problem document */
   constructor(problem: Problem, url: string, cause?: unknown) {
     const code = knownCodeOf(problem);
     super(code, withoutControls(problem.detail), {
@@ -28,12 +28,12 @@ function fullUrl(path: string, url: string): string {
   return path.startsWith("/") ? `${url}${path}` : path;
 }
 
-/** No service has answered. The message says why, and what to do. */
+/** Thrown if no Kibitz service answered. The message names the cause and a solution. */
 export class UnreachableError extends Error {}
 
 const nextActions: readonly NextAction[] = errorCodes.map((code) => errorKind(code).nextAction);
 
-/** If a newer service sent an unknown code, returns a known one with the same status. */
+/** Replaces an unknown code of a newer service with a known code of the same HTTP status. */
 export function knownCodeOf({ code, status }: Problem): ErrorCode {
   return (
     errorCodes.find((known) => known === code) ??
@@ -55,7 +55,10 @@ function violationOf(
   };
 }
 
-/** A RemoteError if the service reported it; an UnreachableError if it was not reached, broke off, or is another program. */
+/**
+ * Returns a RemoteError for an error that the service reported. Returns an UnreachableError if no Kibitz service answered, or
+ * if the connection broke.
+ */
 export function errorFromRemote(thrown: unknown, url: string): Error {
   if (thrown instanceof KibitzError || thrown instanceof UnreachableError) {
     return thrown;
@@ -113,7 +116,7 @@ function unreachable(error: ConnectError, address: string): UnreachableError {
     }
   }
   const said = withoutControls(error.rawMessage.slice(0, 200));
-  // Connect uses this code for some statuses of answers that are not Connect's.
+  // Connect reports `Unavailable` for some HTTP statuses of servers that do not use Connect, such as a proxy.
   const message =
     error.code === Code.Unavailable
       ? `what answers at ${address} in the place of the service says ${said}: ask again later, or ask who runs it`

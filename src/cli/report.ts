@@ -9,7 +9,7 @@ import { withoutControls } from "../text/plain-text.ts";
 import { scoreFromMessage } from "./score-from-message.ts";
 import { wrapped } from "./style.ts";
 
-/** `columns` is the longest line; undefined if standard output is no terminal. */
+/** `columns` is the largest number of characters in a line. Undefined means no limit. */
 export type Report = (answer: EvaluateResponse, columns: number | undefined) => string;
 
 export const reportOfEvaluation: Report = (answer, columns) => {
@@ -34,7 +34,7 @@ export const reportOfBestMove: Report = (answer, columns) => {
 
 const limits = { exact: "", lower: "≥", upper: "≤" } as const;
 
-/** Writes a score as {@link textOfValue} does, with `≥` or `≤` before a bound. */
+/** Like {@link textOfValue}, but writes `≥` or `≤` before a score that is only a bound. */
 function pawnsOf(message: Score | undefined): string {
   if (message?.value.case === undefined) {
     return "–";
@@ -48,7 +48,6 @@ export function textOfValue(value: ScoreValue): string {
   return value.kind === "mate" ? `#${value.mate}` : signedPawns(value.cp);
 }
 
-/** Writes a large count in short form, such as `752k`. */
 export function countOf(count: number): string {
   return new Intl.NumberFormat("en", { notation: "compact" }).format(count);
 }
@@ -66,7 +65,7 @@ function footer({ engine, search, warnings }: EvaluateResponse): readonly string
   return ["", ...how, ...warnings.map(({ message }) => `Note: ${message}`)];
 }
 
-/** An interrupted search has no stop reason. */
+/** `reason` is undefined if the user interrupted the search. */
 function endOf(reason: StopReason | undefined): string {
   if (reason === undefined) {
     return ", interrupted";
@@ -74,7 +73,7 @@ function endOf(reason: StopReason | undefined): string {
   return reason === StopReason.DEPTH ? "" : `, stopped by ${wordOf(StopReason, reason)}`;
 }
 
-/** The word of an enum value in plain JSON, such as `server_limit`; the number of a value that only a newer service knows. */
+/** Returns the name that plain JSON uses for an enum value, such as `server_limit`. Returns the number of an unknown value. */
 export function wordOf(values: Readonly<Record<string, number>>, value: number): string {
   const name = Object.keys(values).find((name) => values[name] === value);
   return name?.toLowerCase() ?? String(value);
@@ -87,7 +86,7 @@ function text(lines: readonly string[], columns = Number.POSITIVE_INFINITY): str
     .trimEnd()}\n`;
 }
 
-/** Empty for events that this version does not know. */
+/** Returns an empty text for an event of an unknown kind. */
 export function progressOf({ case: kind, value }: StreamEvaluateResponse["event"]): string {
   switch (kind) {
     case "queued":

@@ -46,18 +46,18 @@ export const searchOptions = {
   json: { type: "boolean", about: "print the API's answer, or the problem, as one line of JSON" },
 } as const satisfies Command["options"];
 
-/** A position that replaces those of a file while the rest of their request is validated. */
+/** A valid placeholder: the options of a request are validated before the real positions are known. */
 const anyFen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1";
 
 /**
- * Validates the options for all positions of a file once; an invalid position is reported in its own answer.
- * @throws KibitzError if the options are invalid
+ * Validates the options once for all positions of a command. The positions are validated later.
+ * @throws KibitzError if an option is invalid
  */
 export function readRequestOfMany(input: CommandInput): AnalysisRequest {
   return readRequest(requestFromInput({ ...input, positionals: [anyFen] }));
 }
 
-/** @throws KibitzError if the request is invalid, by the rules for a request in JSON */
+/** @throws KibitzError if the request breaks the rules for requests in JSON */
 export function readRequest(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
   const { message, violations } = readValidated(sent);
   if (violations.length > 0) {
@@ -66,7 +66,7 @@ export function readRequest(sent: Readonly<Record<string, unknown>>): AnalysisRe
   return message;
 }
 
-/** Leaves validation to the service. Throws KibitzError if the request cannot be encoded. */
+/** Does not validate values, because the service validates them. Throws KibitzError if the request cannot be encoded. */
 export function readSendable(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
   const { message, unreadable, violations } = readValidated(sent);
   if (unreadable) {
@@ -82,7 +82,7 @@ function readValidated(sent: Readonly<Record<string, unknown>>) {
   return { message, unreadable: reading.violations.length > 0, violations };
 }
 
-/** Writes the request as a client would write it in JSON, so that the same rules validate it. */
+/** Returns the request in the form of the JSON API, so that the rules of the JSON API can validate the request. */
 export function requestFromInput({ values, positionals }: CommandInput): Record<string, unknown> {
   if (positionals.length === 0) {
     throw new UsageError("give the position as a FEN");
@@ -90,7 +90,7 @@ export function requestFromInput({ values, positionals }: CommandInput): Record<
   const { depth, nodes, multipv, movetime, moves, engine, path, option } = values;
   const searchMoves = values["search-moves"];
   return {
-    // Join the words: a FEN without quotes is several words.
+    // Join the words, because a FEN without quotes is split into several words.
     fen: positionals.join(" "),
     ...(typeof moves === "string" && { moves: movesOfText(moves) }),
     ...(typeof searchMoves === "string" && { search_moves: movesOfText(searchMoves) }),
@@ -120,7 +120,7 @@ function optionsFromTexts(texts: readonly string[]): Record<string, unknown> {
   );
 }
 
-/** Reads numbers and booleans. Other text stays text, which validation rejects. */
+/** Converts numbers and booleans. Returns any other text unchanged; the validation then rejects the text. */
 function valueOfText(text: string): number | boolean | string {
   if (/^-?\d+(\.\d+)?$/.test(text)) {
     return Number(text);

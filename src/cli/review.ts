@@ -76,7 +76,7 @@ async function review(input: CommandInput): Promise<number> {
     },
     reviewGame: createClient(GameService, transport).reviewGame,
     annotated,
-    counts: { games: 0, there: 0, withoutMoves: 0, refused: 0, filesRefused: 0 },
+    counts: { games: 0, alreadyInOutput: 0, withoutMoves: 0, refused: 0, filesRefused: 0 },
   };
   const { counts } = run;
   try {
@@ -97,7 +97,7 @@ type ReviewGame = Client<typeof GameService>["reviewGame"];
 
 interface Run {
   readonly input: CommandInput;
-  /** The request for the review of a game, without the game. */
+  /** The options that all review requests share. */
   readonly request: Parameters<ReviewGame>[0];
   readonly reviewGame: ReviewGame;
   readonly annotated: AnnotatedFile | undefined;
@@ -106,12 +106,12 @@ interface Run {
 
 interface Counts {
   games: number;
-  /** The number of done games that the output file already had. */
-  there: number;
-  /** The number of done games without moves, such as forfeits. */
+  /** Games that an earlier run had already written to the output file. */
+  alreadyInOutput: number;
+  /** The number of games without moves, such as forfeits. */
   withoutMoves: number;
   refused: number;
-  /** The number of files without games, and of files that could not be read. */
+  /** The number of files that have no games or could not be read. */
   filesRefused: number;
 }
 
@@ -126,11 +126,12 @@ async function reviewFile(file: GamesFile, isOneOfMany: boolean, run: Run): Prom
       try {
         await reviewSource(source, place, run);
       } catch (thrown) {
-        // Report an invalid game, and read the next one. Any other error would also affect all other games.
+        // Report an invalid game, and continue with the next game. Any other error would also affect all other games.
         if (!(thrown instanceof KibitzError && isOfGame(thrown))) {
           throw thrown;
         }
-        // If a game cannot be read, its message has the line and column. If a game is rejected, its message has none.
+        // The message about an unreadable game contains line and column. The message about a rejected game contains no place in
+        // the file.
         const isPlaced = thrown.violations.some((violation) => violation.place?.line !== undefined);
         reportRefusal(thrown, place, isPlaced ? (isOneOfMany ? `${file.name}: ` : "") : `${title}: `, run);
       }
@@ -154,7 +155,6 @@ function isOfGame({ violations }: KibitzError): boolean {
 
 interface GamePlace {
   readonly file: string;
-  /** Games in a file are counted from 1. */
   readonly game: number;
   /** The title of the game, such as `Game 3`. */
   readonly title: string;
@@ -181,7 +181,7 @@ async function reviewSource(source: PgnSource, place: GamePlace, run: Run): Prom
   const { host, values } = input;
   const { game, text } = readGame(source);
   if (await annotated?.has(game)) {
-    counts.there++;
+    counts.alreadyInOutput++;
     return;
   }
   const { file, game: number, title } = place;
@@ -196,10 +196,10 @@ async function reviewSource(source: PgnSource, place: GamePlace, run: Run): Prom
 
 const writeReview = createMessageWriter(GameReviewSchema);
 
-/** The width of a report in characters, if standard output is no terminal. */
+/** The number of characters in a line if the width of the terminal is unknown. */
 const usualColumns = 80;
 
-/** Waits as long as the service asks for, because there may be thousands of games. */
+/** Waits and retries as often as a rate limit requires, because a run may review thousands of games. */
 async function reviewWhenAllowed(
   text: string,
   { positions }: Game,
@@ -232,10 +232,13 @@ async function reviewWhenAllowed(
   }
 }
 
-function totalOf({ games, there, withoutMoves, refused }: Counts, output: string | undefined): string {
+function totalOf(
+  { games, alreadyInOutput, withoutMoves, refused }: Counts,
+  output: string | undefined,
+): string {
   const parts = [
     plural(games, "game"),
-    ...(there > 0 ? [`${there} in ${output} before and not reviewed again`] : []),
+    ...(alreadyInOutput > 0 ? [`${alreadyInOutput} in ${output} before and not reviewed again`] : []),
     ...(withoutMoves > 0 ? [`${withoutMoves} without moves`] : []),
     ...(refused > 0 ? [`${refused} refused`] : []),
   ];

@@ -39,10 +39,10 @@ export async function run(args: readonly string[], host: Host = hostOfProcess())
   return runCommand(name, await command(), named ? rest : args, host);
 }
 
-/** Reports output that was lost, as on a full disk, and returns the exit code. */
+/** Reports that output could not be written, for example on a full disk. Returns the exit code. */
 function whyNotWritten(error: NodeJS.ErrnoException, { stderr }: Host): number {
   if (error.code === "EPIPE") {
-    // The reader has closed the pipe (`| head`) and needs no more output.
+    // The program that reads the pipe, such as `head`, needs no more output.
     return exitCode.ok;
   }
   stderr.write(`kibitz: standard output cannot be written: ${error.message}. It is not complete.\n`);
@@ -58,7 +58,7 @@ async function runCommand(
   const interrupted = new AbortController();
   const interrupt = (cause: NodeJS.Signals) => {
     if (interrupted.signal.aborted) {
-      // Exit explicitly, because the kernel does not end the first process of a container at a signal.
+      // Exit explicitly: as the first process of a container, this process is not ended by the kernel's default for signals.
       host.exit(exitCode.interrupted);
     }
     interrupted.abort(new Error(cause));
@@ -100,7 +100,7 @@ function complain({ stderr }: Host, message: string, help: string): number {
   return exitCode.usage;
 }
 
-/** @throws UsageError, with the message of Node, for arguments that the command does not know */
+/** @throws UsageError with Node's message for unknown arguments */
 function readArguments(
   command: Command,
   args: readonly string[],
@@ -110,7 +110,7 @@ function readArguments(
     return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
-    // Cut off Node's advice: no command takes a word that begins with a hyphen.
+    // Remove Node's advice about arguments that begin with a hyphen, because no command has such arguments.
     const [message = ""] = said.replaceAll("\n", " ").split(". To specify a positional");
     const [, name = ""] = /^Unknown option '--(.+)'/.exec(message) ?? [];
     const hint = didYouMean(name, Object.keys(options), "", (meant) => `--${meant}`);

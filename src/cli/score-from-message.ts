@@ -6,7 +6,7 @@ const bounds: ReadonlyMap<pb.Bound | undefined, Bound> = new Map([
   [pb.Bound.UPPER, "upper"],
 ]);
 
-/** Reads a score in White's view, as all messages have it. A missing score is 0 centipawns. */
+/** Converts the score of a message, which is in White's view. A missing score becomes 0 centipawns. */
 export function scoreFromMessage(score: pb.Score | undefined): Score {
   const { case: kind, value = 0 } = score?.value ?? {};
   return {

@@ -25,16 +25,16 @@ export const serveCommand: Command = {
   async run({ signal, host }) {
     const config = loadConfig(host.env, await complaintsOfPlans(host.env));
     const log = await createLog(config.logLevel, host.stdout, host);
-    // Log some lines only at the level `debug` to a terminal, because they would fill it.
+    // On a terminal, log long lines only at the level `debug`, because they would fill the terminal.
     const logForPrograms: Log["info"] = (...line) =>
       host.stdout.isTTY ? log.debug(...line) : log.info(...line);
     logForPrograms({ settings: settingsForLog(config) }, "settings");
 
     try {
-      // Make the folder before the engines start, because their sandbox can only hide a folder that exists.
+      // Make the folder before the engines start, because their sandbox can only hide a folder that already exists.
       makeFolder(config.dataDir);
     } catch {
-      // Ignore the error: opening the database in the folder reports it.
+      // Ignore the error: the same error is reported when the database in the folder is opened.
     }
     const started = Promise.withResolvers<void>();
     const opening = openEngines(config, log, signal, {
@@ -48,7 +48,8 @@ export const serveCommand: Command = {
       },
       onStarted: started.resolve,
     });
-    // Loading the server's modules blocks the thread, so start the engine's process first. If that fails, the app reports it.
+    // Start the engine's process before importing the server's modules, which blocks the thread. `startApp` reports a failed
+    // start.
     await Promise.race([started.promise, opening.catch(() => {})]);
     const { startApp } = await import("../wiring/app.ts");
     await using metrics = await openMetrics(config, log).catch(async (error: unknown) => {
@@ -67,7 +68,7 @@ export const serveCommand: Command = {
       startMs: Math.round(performance.now()),
     };
     log.info(fields, `ready: curl ${app.url}/ shows how to start`);
-    // Build the page only now, because until now the engine needed the cores.
+    // Build the page only after the start, so that the engine could use all cores.
     const building = config.page === "on" ? buildPageIfStale(log, signal) : undefined;
 
     if (!signal.aborted) {
@@ -80,7 +81,7 @@ export const serveCommand: Command = {
   },
 };
 
-/** The harm that an engine could do if a protection is missing. */
+/** The damage that a compromised engine could do without each protection. */
 const dangers: Readonly<Record<Guard, string>> = {
   user: "act as the server's user",
   keys: "read the key database",
@@ -96,7 +97,7 @@ function dangersOf(lacks: readonly Guard[]): string {
   return `an engine that was taken over could ${what}; kibitz doctor says how to prevent that`;
 }
 
-/** Loads the modules that read plans only if there is a file of plans, so that the engines start sooner. */
+/** Imports the modules for plans only if KIBITZ_PLANS is set, so that the engines start sooner. */
 async function complaintsOfPlans({ KIBITZ_PLANS: plansFile }: Host["env"]): Promise<readonly string[]> {
   if (!plansFile) {
     return [];
@@ -113,7 +114,6 @@ async function complaintsOfPlans({ KIBITZ_PLANS: plansFile }: Host["env"]): Prom
   }
 }
 
-/** The modules of metrics are loaded after the engines have started, like the other modules of the server. */
 async function openMetrics(config: Config, log: Log) {
   if (config.metricsPort === 0) {
     return undefined;
@@ -122,7 +122,6 @@ async function openMetrics(config: Config, log: Log) {
   return wiring.openMetrics(config, log);
 }
 
-/** Loads OpenTelemetry's SDK only if the environment asks for traces. */
 async function startTracing(env: Host["env"], log: Log): Promise<AsyncDisposable | undefined> {
   const wanted = tracingFrom(env);
   for (const warning of wanted.warnings) {
@@ -139,7 +138,7 @@ async function startTracing(env: Host["env"], log: Log): Promise<AsyncDisposable
     log.info({}, `traces are kept: ${sampler}${sampler.endsWith("ratio") ? ` of ${ratio}` : ""}`);
     return tracing;
   } catch (thrown) {
-    // The exporter rejects some settings: run without traces rather than not at all.
+    // Continue without traces: the exporter rejects some settings.
     log.warn({ error: thrown instanceof Error ? thrown.message : String(thrown) }, "no traces");
     return undefined;
   }

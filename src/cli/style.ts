@@ -1,19 +1,21 @@
 import type { Host } from "./host.ts";
 
-/** The longest line that output may have: $COLUMNS, or the width of the terminal; undefined if there is neither. */
+/** Returns the largest number of characters in a line: $COLUMNS, or the width of the terminal. Undefined means no limit. */
 export function columnsOf({ env, stdout }: Pick<Host, "env" | "stdout">): number | undefined {
   const asked = Number(env.COLUMNS);
   return Number.isInteger(asked) && asked > 0 ? asked : (stdout.isTTY && stdout.columns) || undefined;
 }
 
-/** Indents all lines but the first, by default by two more than the first. */
+/**
+ * Breaks a line into several lines. By default, the following lines are indented by two more characters than the first line.
+ */
 export function wrapped(
   line: string,
   columns: number,
   indent = line.length - line.trimStart().length + 2,
 ): readonly string[] {
   const lines = [""];
-  // Keep spaces with the word before them, so that columns stay aligned, and a number with its move.
+  // Do not separate a move from its number. Keep spaces after each word, so that columns stay aligned.
   for (const word of line.match(/ *(?:\d+\.(?:\.\.)? )?[^ ]+ */g) ?? []) {
     const last = lines.at(-1) ?? "";
     if (last.trim() !== "" && `${last}${word}`.trimEnd().length > columns) {

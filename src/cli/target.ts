@@ -2,22 +2,22 @@ import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
 import type { AnalysisRequest } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 
-/** The service that a command calls, in this process or elsewhere. Disposing of it ends the calls in flight. */
+/** The service that a command calls, in this process or elsewhere. Disposal aborts the running calls. */
 export interface Target extends AsyncDisposable {
-  /** Calls reject with a KibitzError, with an `UnreachableError`, or with the reason of their signal. */
+  /** A call rejects with a KibitzError, with an UnreachableError, or with the reason of its signal. */
   readonly transport: Transport;
-  /** The host and port of a running service; undefined for this process. */
+  /** The host and port of the service. Undefined if the service runs in this process. */
   readonly host: string | undefined;
-  /** @throws KibitzError if the service would reject the request, as far as that is known without engines and plans */
+  /** Validates a request as far as possible without an engine. Throws KibitzError if the request is invalid. */
   read(sent: Readonly<Record<string, unknown>>): Promise<AnalysisRequest>;
-  /** Checks a call before it is counted. Throws KibitzError if it would be rejected; always throws for a running service. */
+  /** Throws KibitzError if the service would reject the call. Always throws if the service runs elsewhere. */
   preflight(message: Message, method: DescMethod): Promise<unknown>;
 }
 
-/** Options of a service in this process; a running service has its own settings. */
+/** Options for a service in this process. A service elsewhere ignores these options. */
 export interface TargetOptions {
-  /** True if new answers are stored. If false, stored answers are still used. */
+  /** If true, new answers are stored. Stored answers are used in both cases. */
   readonly stores?: boolean;
-  /** Settings that override those of the environment. */
+  /** Settings that override environment variables. */
   readonly settings?: Readonly<Record<string, string>>;
 }

@@ -4,11 +4,11 @@ import { pipeline, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 
-/** Keeps the byte order mark, because places in a file count from its first character. */
+/** Keeps the byte order mark, so that columns in error messages count every character of the file. */
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const windows1252 = new TextDecoder("windows-1252");
 
-/** The first bytes of file formats that are not text, in hexadecimal. */
+/** The first bytes of compressed and archive formats, in hexadecimal. */
 const formats = [
   [/^1f8b/, createGunzip],
   [/^(?:28b52ffd|5.2a4d18)/, createZstdDecompress],
@@ -21,17 +21,18 @@ const formats = [
 
 const headBytes = 10;
 
-/** The longest line that is decoded in one piece, in bytes. */
+/** A line with more bytes is decoded in several pieces. */
 const lineMaxBytes = 64 * 1024;
 
-/** Reads standard input for `-`. Throws Error if the file cannot be opened or unpacked. */
+/** Reads a text file, or standard input if `file` is `-`. Throws Error if the file cannot be opened or unpacked. */
 export function readText(file: string, stdin: Readable): Promise<string> {
   return text(textOfBytes(file === "-" ? stdin : createReadStream(file)));
 }
 
 /**
- * Decodes blocks of bytes, which may be cut anywhere. Unpacks gzip and zstd. UTF-16 needs a byte order mark. A line that is not
- * UTF-8 is Windows-1252, which includes Latin-1, the character set of PGN. Throws Error for an archive and for damaged data.
+ * Decodes a text file. Unpacks gzip and zstd. Supports UTF-8, and UTF-16 with a byte order mark. A line that is not UTF-8 is
+ * read as Windows-1252, a superset of Latin-1, which is the character set of PGN.
+ * @throws Error for other archives and for damaged data
  */
 export async function* textOfBytes(blocks: AsyncIterable<Uint8Array | string>): AsyncGenerator<string, void> {
   const { head, all } = await readHead(bytesOf(blocks));
@@ -58,7 +59,7 @@ async function* bytesOf(blocks: AsyncIterable<Uint8Array | string>): AsyncGenera
   }
 }
 
-/** Returns the first bytes, in hexadecimal, and all blocks. */
+/** `head` contains the first bytes in hexadecimal. `all` yields every block, including these bytes. */
 async function readHead(blocks: AsyncGenerator<Buffer, void>) {
   let first = Buffer.alloc(0);
   while (first.length < headBytes) {
@@ -79,7 +80,7 @@ async function* unpacked(
   blocks: AsyncIterable<Buffer>,
   unpacker: ReturnType<typeof createGunzip>,
 ): AsyncGenerator<Buffer, void> {
-  // An error of the source destroys the unpacker, which throws the error below.
+  // Ignore the error here: an error of the source also makes the loop over the unpacker throw.
   pipeline(Readable.from(blocks), unpacker, () => {});
   try {
     yield* unpacker;
@@ -90,7 +91,6 @@ async function* unpacked(
 }
 
 async function* textOfLines(blocks: AsyncIterable<Buffer>): AsyncGenerator<string, void> {
-  /** The beginning of a line that continues in the next block. */
   let open = Buffer.alloc(0);
   for await (const block of blocks) {
     const bytes = Buffer.concat([open, block]);
@@ -116,7 +116,7 @@ function decodeLines(bytes: Buffer): string {
   return lines.join("");
 }
 
-/** Returns the number of bytes at the end that are the beginning of an incomplete UTF-8 character. */
+/** Returns the number of bytes of an incomplete UTF-8 character at the end. */
 function unfinishedIn(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0;

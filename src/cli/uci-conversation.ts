@@ -10,24 +10,27 @@ import { chooseEngine } from "./uci/choose-engine.ts";
 import type { LineBuffer } from "./uci/line-buffer.ts";
 import { createSession } from "./uci/session.ts";
 
-/** Defaults of `Move Overhead`: for the way to the chess program and a busy machine, or also for the network and the service. */
+/**
+ * Default values of the UCI option `Move Overhead`, in milliseconds. A remote service needs more time because of the network.
+ */
 const localOverheadMs = 30;
 const remoteOverheadMs = 150;
 
 interface ConversationSetting {
-  /** The command's signal ends the conversation. */
   readonly input: CommandInput;
   readonly lines: LineBuffer;
   readonly say: (line: string) => void;
-  /** Gets the answer to `uci` as soon as the engine is known. */
+  /** Called with the answer to the command `uci` as soon as the engine is known. */
   readonly onGreeting: (greeting: readonly string[]) => Promise<void>;
 }
 
-/** Talks until the chess program ends the conversation. Not in `uci.ts`, because these modules take time to load. */
+/**
+ * Serves a chess program until the program quits or closes its output. Separate from `uci.ts`, so that `uci.ts` loads quickly.
+ */
 export async function converse({ input, lines, say, onGreeting }: ConversationSetting): Promise<void> {
   const { signal } = input;
   const template = readRequestOfMany(input);
-  // Use one slot: with a second one, the next search would start an engine while the last one still stops.
+  // Use one slot: with a second slot, the next search would start another engine while the previous search is being stopped.
   await using service = await ask(input, { settings: { KIBITZ_SLOTS: "1" } });
   const { listEngines, streamEvaluate } = createClient(AnalysisService, service.transport);
   const { engines } = await listEngines({}, { signal });
@@ -46,6 +49,6 @@ export async function converse({ input, lines, say, onGreeting }: ConversationSe
   lines.passTo(session);
   await onGreeting(session.greeting);
   await Promise.race([session.over, once(signal, "abort")]);
-  // If a signal ends the command, let a running search report its best move.
+  // After a signal, let a running search report its best move.
   session.receive("quit");
 }

@@ -17,12 +17,12 @@ export const uciCommand: Command = {
     "With --url, a running service searches, over Connect.",
   ],
   async run(input) {
-    // Remove control characters, because a chess program would read a line break in a service's text as a new command.
+    // Remove control characters: a chess program would read the text after a line break as another command.
     const say = (line: string) => void input.host.stdout.write(`${withoutControls(line)}\n`);
     try {
       return await speak(input, say);
     } catch (error) {
-      // Chess programs show info strings, but not standard error.
+      // Print the error as an info string, because chess programs do not show standard error.
       say(`info string ${error instanceof Error ? error.message : String(error)}`);
       const { orPrintError } = await import("./print-error.ts");
       return orPrintError(input, () => Promise.reject(error));
@@ -30,7 +30,7 @@ export const uciCommand: Command = {
   },
 };
 
-/** Answers `uci` before the modules that search are loaded, because match runners wait for `uciok` for only some seconds. */
+/** Answers `uci` before the search modules are imported, because match programs wait only a few seconds for `uciok`. */
 async function speak(input: CommandInput, say: (line: string) => void): Promise<number> {
   const known = remoteAddressOf(input) ? undefined : await readKnownGreeting(input);
   const left = new AbortController();

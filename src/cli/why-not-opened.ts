@@ -1,6 +1,6 @@
 import { getSystemErrorMessage } from "node:util";
 
-/** The reason of a file error, without the code and the system call that Node adds. */
+/** Returns the message of a file error without the error code and the system call that Node adds. */
 export function whyNotOpened(error: Error): string {
   return "errno" in error && typeof error.errno === "number"
     ? getSystemErrorMessage(error.errno)

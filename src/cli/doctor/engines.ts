@@ -80,10 +80,9 @@ async function buildFinding(
     : note("engines", `${found}; equal searches differ`, "Its answers are not deterministic and not stored.");
 }
 
-/** The processors for which Stockfish is published as a native build. */
 const nativeProcessors: readonly string[] = ["x64", "arm64"];
 
-/** Reports that `latest` is WebAssembly although a native build would run here, and how to get one. */
+/** Suggests a native build if `latest` is a WebAssembly build on a processor for which native builds exist. */
 export function* checkLatest(
   { latest, versions }: Pick<Catalog, "latest" | "versions">,
   processor: string = process.arch,

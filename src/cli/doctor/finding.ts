@@ -1,16 +1,14 @@
 import type { Config } from "../../wiring/settings.ts";
 
 export interface Finding {
-  /** The part of the machine, such as `engines`. */
   readonly part: string;
-  /** `note`: the service works, with a drawback. `bad`: it would not start, not answer, or not be safe. */
+  /** `note`: the service works, with a drawback. `bad`: the service would not start, would not answer, or would be unsafe. */
   readonly state: "good" | "note" | "bad";
-  /** A sentence without a full stop. */
   readonly found: string;
   readonly advice?: string;
 }
 
-/** A check reports problems of the machine as findings, and never rejects because of them. */
+/** Yields a finding for each problem of the machine. Never rejects because of such a problem. */
 export type Check = (config: Config, signal: AbortSignal) => AsyncIterable<Finding> | Iterable<Finding>;
 
 export const good = (part: string, found: string): Finding => ({ part, state: "good", found });

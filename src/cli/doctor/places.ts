@@ -6,7 +6,7 @@ import { defaultMetricsPort } from "../../wiring/metrics.ts";
 import type { Config } from "../../wiring/settings.ts";
 import { bad, type Finding, good, messageOf } from "./finding.ts";
 
-/** Checks that the ports are free, or that a running Kibitz uses them. */
+/** A port is good if no process uses the port, or if a running Kibitz uses the port. */
 export async function* checkPorts(config: Config): AsyncIterable<Finding> {
   const { host, port, metricsHost, metricsPort } = config;
   yield await portFinding(
@@ -42,7 +42,7 @@ async function portFinding(part: string, host: string, port: number, advice: str
   }
 }
 
-/** True if a running Kibitz answers at this port. Its service port and its metrics port both answer health probes. */
+/** Sends a health probe, which Kibitz answers on its service port and on its metrics port. */
 async function isKibitz(host: string, port: number): Promise<boolean> {
   const reachable = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
   try {
@@ -58,7 +58,7 @@ export function* checkData({ dataDir }: Config): Iterable<Finding> {
   const folder = resolve(dataDir);
   const existing = nearestFolder(folder);
   try {
-    // Try it: rights alone do not say whether a folder can be created, because the file system may be read-only.
+    // Create a folder as a test: permissions are not enough to know, because the file system may be read-only.
     rmdirSync(mkdtempSync(join(existing, ".kibitz-doctor-")));
     yield good("data folder", `${folder}${existing === folder ? "" : " (will be created)"}`);
   } catch (error) {

@@ -6,11 +6,12 @@ import { UsageError } from "../command.ts";
 import { whyNotOpened } from "../why-not-opened.ts";
 import { type GamesFile, readGame, readGamesOf } from "./read-games.ts";
 
-/** The file of annotated games. An earlier run may have written its first games. */
+/** The output file of annotated games. An interrupted run can be continued with the same file. */
 export interface AnnotatedFile extends AsyncDisposable {
-  /** True if an earlier run wrote this game, after the same games. Throws UsageError if the file has another game here. */
+  /**
+   * True if the next game in the file is `game`, which an earlier run wrote. Throws UsageError if the next game is different.
+   */
   has(game: Game): Promise<boolean>;
-  /** Resolves when the game is in the file, so that a later failure does not lose it. */
   write(pgn: string): Promise<void>;
 }
 
@@ -21,7 +22,7 @@ export async function openAnnotatedFile(
   signal: AbortSignal,
 ): Promise<AnnotatedFile> {
   const paths = await Promise.all(sources.map((source) => source.path && realpath(source.path)));
-  // If the file does not exist yet, it is not one of the files to review.
+  // Ignore the error: a file that does not exist yet cannot be one of the files to review.
   const target = await realpath(path).catch(() => undefined);
   if (target !== undefined && paths.includes(target)) {
     throw new UsageError(`--output ${path} is one of the files to review: name another one`);
@@ -29,52 +30,52 @@ export async function openAnnotatedFile(
   const file = await open(path, "a+").catch((error: Error) => {
     throw new UsageError(`cannot write ${path}: ${whyNotOpened(error)}`);
   });
-  // Only a file can have games of an earlier run, and not a pipe or a device.
-  const isKept = (await file.stat()).isFile();
-  return createAnnotatedFile(path, file, isKept, signal);
+  // Only a regular file can contain games of an earlier run. A pipe or a device cannot.
+  const mayHaveGames = (await file.stat()).isFile();
+  return createAnnotatedFile(path, file, mayHaveGames, signal);
 }
 
 function createAnnotatedFile(
   path: string,
   file: FileHandle,
-  isKept: boolean,
+  mayHaveGames: boolean,
   signal: AbortSignal,
 ): AnnotatedFile {
-  const there = readGamesOf(
+  const earlierGames = readGamesOf(
     file.createReadStream({ start: 0, autoClose: false, encoding: "utf8" }),
     path,
     signal,
   );
-  /** The number of bytes that were read; `kept` counts those of whole games. */
+  /** `read` is the number of bytes read. `kept` is the size of the games that remain in the file, in bytes. */
   let read = 0;
   let kept = 0;
-  /** True if all games of the earlier run have been read. */
-  let isBehind = !isKept;
+  let hasReadAll = !mayHaveGames;
 
-  /** Ends reading, and cuts off an unfinished game at the end of the file. */
+  /** Stops reading, and removes an incomplete game from the end of the file. */
   async function endReading(): Promise<void> {
-    isBehind = true;
-    await there.return();
+    hasReadAll = true;
+    await earlierGames.return();
     const { size } = await file.stat();
     if (size > kept) {
       await file.truncate(kept);
     }
   }
 
-  /** True if a game is the last of the file and lacks the result with which whole games end. */
-  async function isCut({ text }: PgnSource): Promise<boolean> {
+  /** True if the game is the last game in the file and does not end with a result. */
+  async function isIncomplete({ text }: PgnSource): Promise<boolean> {
     const { size } = await file.stat();
-    return read + Buffer.byteLength(text) >= size && !wholeGame.test(text);
+    return read + Buffer.byteLength(text) >= size && !completeGame.test(text);
   }
 
   return {
     async has(game) {
-      if (isBehind) {
+      if (hasReadAll) {
         return false;
       }
-      const { value: source } = await there.next();
-      // A killed run truncates its last game: cut that off, unless it is the first, because the file may not come from Kibitz.
-      if (!source || (kept > 0 && (await isCut(source)))) {
+      const { value: source } = await earlierGames.next();
+      // Remove the last game if it is incomplete, because the earlier run may have been killed. Never remove the first game,
+      // because the file may not come from Kibitz.
+      if (!source || (kept > 0 && (await isIncomplete(source)))) {
         await endReading();
         return false;
       }
@@ -88,7 +89,7 @@ function createAnnotatedFile(
       return true;
     },
     async write(pgn) {
-      // Add a tag if there is none, because nothing else would separate this game from the one before.
+      // Add a tag if the game has no tags, because only tags separate a game from the game before.
       const headed = pgn.startsWith("[") ? pgn : `[Event "?"]\n\n${pgn}`;
       const text = kept > 0 ? `\n${headed}` : headed;
       // Use `appendFile`, because `write` may write only a part of the text.
@@ -96,15 +97,15 @@ function createAnnotatedFile(
       kept += Buffer.byteLength(text);
     },
     async [Symbol.asyncDispose]() {
-      await there.return();
+      await earlierGames.return();
       await file.close();
     },
   };
 }
 
-const wholeGame = /(1-0|0-1|1\/2-1\/2|\*)\n\s*$/;
+const completeGame = /(1-0|0-1|1\/2-1\/2|\*)\n\s*$/;
 
-/** True if two games have the same players and moves, which annotating does not change. */
+/** Compares players, event, date, round and moves, which a review does not change. */
 function isSame(source: PgnSource, game: Game): boolean {
   try {
     return identityOf(readGame({ text: source.text }).game) === identityOf(game);
@@ -119,7 +120,7 @@ function isSame(source: PgnSource, game: Game): boolean {
 function identityOf({ tags, positions, moves }: Game): string {
   const players = ["White", "Black", "Event", "Date", "Round"].map((name) => {
     const value = tags.get(name) ?? "?";
-    // PGN has several ways to write "unknown".
+    // PGN files write an unknown value as an empty text, `?` or `????.??.??`.
     return /^[?.]*$/.test(value) ? "?" : value;
   });
   return JSON.stringify([players, positions[0]?.fen, moves.map(({ uci }) => uci)]);

@@ -7,16 +7,15 @@ interface DrawnMove {
 
 interface BoardInput {
   readonly fen: string;
-  /** The side that is at the bottom of the board. */
   readonly side: Color;
   readonly played: DrawnMove | undefined;
-  /** The best move; undefined if it was played. */
+  /** The best move. Undefined if the played move is the best move. */
   readonly best: DrawnMove | undefined;
 }
 
 const files = [..."abcdefgh"];
 
-/** Marks the squares of the played move with `( )`, and those of the best move with `[ ]`. */
+/** Draws the board as text. Marks the squares of the played move with `( )`, and the squares of the best move with `[ ]`. */
 export function drawBoard({ fen, side, played, best }: BoardInput): readonly string[] {
   const [board = ""] = fen.split(" ");
   const ranks = board.replace(/\d/g, (count) => " ".repeat(Number(count))).split("/");

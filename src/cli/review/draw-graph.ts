@@ -1,20 +1,20 @@
 interface GraphInput {
-  /** White's winning chances in each position of a game, 0 to 100. */
+  /** White's winning chance in each position of the game, in percent. */
   readonly percents: readonly number[];
-  /** The indexes of the positions that get an arrow. */
+  /** The indexes of the positions below which an arrow is drawn. */
   readonly marked: readonly number[];
-  /** `at` is the index of the position in which a part of the game begins. */
+  /** The phases of the game. `at` is the index of the first position of a phase. */
   readonly parts: readonly { readonly name: string; readonly at: number }[];
 }
 
 const rows = 6;
 const blocks = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const widthMax = 100;
-/** The largest number of columns for one position, so that a short game is not stretched further. */
+/** A position fills at most this number of columns, so that the graph of a short game is not too wide. */
 const columnsPerPositionMax = 4;
 const titleWidth = 8;
 
-/** In a long game, a column that has several positions shows their mean. */
+/** If several positions share a column, the column shows their mean. */
 export function drawGraph({ percents, marked, parts }: GraphInput, columns: number): readonly string[] {
   const widthFree = Math.max(10, Math.min(widthMax, columns - titleWidth - 2));
   const wide = Math.min(columnsPerPositionMax, Math.floor(widthFree / percents.length));
@@ -51,7 +51,7 @@ function titleOf(row: number): string {
   return `${title.padStart(titleWidth - 2)} ┤`;
 }
 
-/** If the text before is too long, the next one follows directly behind it. */
+/** Places each text at its column. A text whose column is already occupied is moved to the right. */
 function textAt(texts: readonly (readonly [column: number, text: string])[]): string {
   return texts.reduce((line, [column, text]) => `${line.padEnd(column)}${text}`, "");
 }

@@ -14,15 +14,14 @@ import { textOfBytes } from "../text-of-bytes.ts";
 import { whyNotOpened } from "../why-not-opened.ts";
 
 export interface GamesFile {
-  /** The name of the file in messages. */
   readonly name: string;
-  /** The path of the file; undefined for standard input. */
+  /** The path of the file. Undefined for standard input. */
   readonly path: string | undefined;
 }
 
 /**
- * `-` is standard input. A folder stands for its files `.pgn`, `.pgn.gz` and `.pgn.zst`, in alphabetical order, without `output`,
- * which an earlier run may have written there. Throws UsageError for a file that does not exist.
+ * Finds the files to review. `-` means standard input. A folder means its files `.pgn`, `.pgn.gz` and `.pgn.zst` in
+ * alphabetical order, except the file `output`. Throws UsageError if a file does not exist.
  */
 export async function filesFromNames(
   names: readonly string[],
@@ -57,7 +56,7 @@ async function filesIn(folder: string, left: string | undefined): Promise<readon
   return games;
 }
 
-/** Keeps only one game at a time in memory. */
+/** Never holds more than one game in memory. */
 export function readGames(
   { name, path }: GamesFile,
   { stdin }: Host,
@@ -66,7 +65,7 @@ export function readGames(
   return readGamesOf(path === undefined ? stdin : createReadStream(path), name, signal);
 }
 
-/** @param name the name of the stream, for messages */
+/** @param name the file name for error messages */
 export function readGamesOf(
   stream: Readable,
   name: string,
@@ -76,8 +75,9 @@ export function readGamesOf(
 }
 
 /**
- * Reads piece letters of another language if all moves are legal in exactly one; `text` has English letters.
- * @throws KibitzError for an invalid game, with the place of the error
+ * Reads piece letters of another language if exactly one language makes all moves legal. The returned `text` always has English
+ * letters.
+ * @throws KibitzError for an invalid game, with the line and column of the error
  */
 export function readGame(source: PgnSource): { readonly game: Game; readonly text: string } {
   try {
@@ -111,5 +111,5 @@ function unreadable(name: string, thrown: unknown): unknown {
     : new UnreadableFile(`cannot read ${name}: ${whyNotOpened(thrown)}`);
 }
 
-/** The error for a file that cannot be read; the others are read. */
+/** Thrown if a file cannot be read or has no games. */
 export class UnreadableFile extends UsageError {}

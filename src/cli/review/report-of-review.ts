@@ -20,8 +20,8 @@ import { wrapped } from "../style.ts";
 import { drawBoard } from "./draw-board.ts";
 import { drawGraph } from "./draw-graph.ts";
 
-/** `place` is the title of the game, such as `Game 3`. */
-export function reportOfReview(place: string, game: Game, review: GameReview, columns: number): string {
+/** `heading` names the game, such as `Game 3`. */
+export function reportOfReview(heading: string, game: Game, review: GameReview, columns: number): string {
   const { startEvaluation, moves, opening } = review;
   const start: ScoreValue = startEvaluation
     ? scoreFromMessage(startEvaluation).value
@@ -42,13 +42,13 @@ export function reportOfReview(place: string, game: Game, review: GameReview, co
     ...reportOfMoves(judged, worst),
     "",
     howFound(review),
-    // Take the warnings about the PGN from the game, because they have its place in the file.
+    // Use the warnings of `game` about the PGN, because they contain line and column in the file.
     ...[...game.warnings, ...review.warnings.filter(({ field }) => field !== "pgn")].map(
       ({ message }) => `Note: ${message}`,
     ),
   ];
   const lines = [
-    `${place}: ${title.join(", ")}`,
+    `${heading}: ${title.join(", ")}`,
     "",
     ...body.map((line) => (line === "" ? line : indented(line))),
   ];
@@ -57,7 +57,7 @@ export function reportOfReview(place: string, game: Game, review: GameReview, co
 
 const indented = (line: string) => `  ${line}`;
 
-/** A player's name is escaped, because tags can contain any text. */
+/** Escapes the player's name, because a PGN tag may contain any characters. */
 function nameOf({ tags }: Game, color: Color): string {
   const side = color === "white" ? "White" : "Black";
   const name = tags.get(side)?.trim() ?? "";
@@ -66,12 +66,12 @@ function nameOf({ tags }: Game, color: Color): string {
 
 const phases = ["opening", "middlegame", "endgame"] as const;
 
-/** The length of the longest name of a phase, with its indent, in characters. */
+/** The width of the longest phase name with its indentation, in characters. */
 const nameMin = 12;
-/** The length of a line of the table without the name, in characters. */
+/** The width of the columns with numbers, in characters. */
 const figuresWidth = 33;
 
-/** If a player has moves in one phase only, there is no row for it, because it would repeat the row of the game. */
+/** If all moves of a player are in one phase, omits the row of this phase, which would repeat the row of the game. */
 function playTable(game: Game, { players }: GameReview, nameMax: number): readonly string[] {
   const rows = (["white", "black"] as const).flatMap((color) => {
     const player = players?.[color];
@@ -99,7 +99,7 @@ function figuresOf(name: string, accuracy: string, loss: string, ...counts: read
   return [name, accuracy.padStart(8), loss.padStart(7), ...counts.map((count) => String(count).padStart(2))];
 }
 
-/** `at` is the index of the position in which the first move of a phase was played. */
+/** Returns the phases of the game. `at` is the index of the position before the first move of the phase. */
 function partsOf(moves: readonly MoveReview[]): readonly { readonly name: string; readonly at: number }[] {
   return phases.flatMap((name) => {
     const at = moves.findIndex(({ phase }) => wordOf(GamePhase, phase) === name);
@@ -107,14 +107,13 @@ function partsOf(moves: readonly MoveReview[]): readonly { readonly name: string
   });
 }
 
-/** A move that is an inaccuracy, a mistake or a blunder. */
 interface JudgedMove {
   readonly ply: number;
   readonly review: MoveReview;
   readonly fenBefore: string;
   /** The move with its number and glyph, such as `24... Qxf7+??`. */
   readonly text: string;
-  /** The comment, with scores in White's view: `(+0.36 → -0.36) Inaccuracy. 12... Ngf3 was best.` */
+  /** Scores in White's view, the judgement and the best move: `(+0.36 → -0.36) Inaccuracy. 12... Ngf3 was best.` */
   readonly comment: string;
 }
 
@@ -145,7 +144,9 @@ function judgedMoves(game: Game, moves: readonly MoveReview[], start: ScoreValue
 
 const boardsMax = 5;
 
-/** The moves that cost most, in the order of the game. If several moves cost the same, the first ones count. */
+/**
+ * Returns the mistakes and blunders that lost most, in the order of the game. Among equal losses, earlier moves are preferred.
+ */
 function worstOf(judged: readonly JudgedMove[]): readonly JudgedMove[] {
   return judged
     .filter(({ review }) => review.judgement !== Judgement.INACCURACY)
@@ -154,7 +155,7 @@ function worstOf(judged: readonly JudgedMove[]): readonly JudgedMove[] {
     .toSorted((one, other) => one.ply - other.ply);
 }
 
-/** Each of the worst moves has the board before it, from the side of the mover. */
+/** Draws the board before each of the worst moves. The side to move is at the bottom. */
 function reportOfMoves(judged: readonly JudgedMove[], worst: readonly JudgedMove[]): readonly string[] {
   if (judged.length === 0) {
     return ["No inaccuracies, no mistakes, no blunders."];

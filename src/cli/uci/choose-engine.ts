@@ -2,7 +2,10 @@ import { type AnalysisRequest, type Engine, Path } from "../../../gen/chess/anal
 import { KibitzError } from "../../errors/errors.ts";
 import { echo } from "../../text/plain-text.ts";
 
-/** `latest` is the default engine if that has the path, and else the newest that has it. Throws KibitzError if there is none. */
+/**
+ * `latest` means the default engine. If the default engine has no build for the path, `latest` means the newest engine with
+ * such a build. Throws KibitzError if no engine matches.
+ */
 export function chooseEngine(
   engines: readonly Engine[],
   { engine: id = "latest", path }: Pick<AnalysisRequest, "engine" | "path">,

@@ -1,22 +1,22 @@
 import { readCommand } from "./read-command.ts";
 import type { Session } from "./session.ts";
 
-/** Keeps the lines of a chess program until there is a session that takes them. */
+/** Stores the lines of a chess program until the session is ready. */
 export interface LineBuffer {
   receive(line: string): void;
-  /** Call this when no more lines will come. */
+  /** Call this when the input has ended. */
   close(): void;
-  /** Resolves when the first line comes, or when no more lines will come. */
+  /** Resolves at the first line, or when the input has ended. */
   readonly begun: Promise<void>;
-  /** Passes all lines to the session: those that came before, and those that will come. */
+  /** Passes the stored lines to the session, and later each new line. */
   passTo(session: Pick<Session, "receive" | "close">): void;
 }
 
 interface LineBufferSetting {
-  /** The lines with which `uci` is answered before there is a session; if undefined, `uci` waits for the session, too. */
+  /** The answer to the command `uci`. If undefined, the session will answer `uci`. */
   readonly greeting: readonly string[] | undefined;
   readonly say: (line: string) => void;
-  /** Called if the chess program ends the conversation before there is a session, and waits for no answer. */
+  /** Called if the chess program quits before the session is ready and expects no answer. */
   readonly onLeft: () => void;
 }
 

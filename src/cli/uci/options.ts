@@ -1,15 +1,14 @@
 import type { EngineOption } from "../engine-option.ts";
 
 export interface Options {
-  /** The `option` lines of the greeting. */
   declare(): readonly string[];
-  /** Sets an option by its name, in upper or lower case. Returns a complaint if there is no such option or value. */
+  /** Sets an option. Ignores the case of the name. Returns an error message if the option or the value is invalid. */
   set(name: string, text: string | undefined): string | undefined;
   readonly multipv: number;
   readonly chess960: boolean;
   readonly showWdl: boolean;
   readonly overheadMs: number;
-  /** Returns the values of the engine's options that differ from their defaults, by their JSON names. */
+  /** Returns the engine options whose values are not the defaults, by their names in the JSON API. */
   forEngine(): Readonly<Record<string, number | boolean>>;
 }
 
@@ -28,14 +27,14 @@ const check = (engineName: string): EngineOption => ({
   default: false,
 });
 
-/** `overheadMs` is the default of `Move Overhead`. */
+/** `overheadMs` is the default value of the UCI option `Move Overhead`. */
 export function createOptions(
   ofEngine: readonly EngineOption[],
   multipvMax: number,
   overheadMs: number,
 ): Options {
   const options = [
-    // Hash, Threads and Ponder have no effect, but chess programs set them, and some reject an engine without them.
+    // Hash, Threads and Ponder have no effect. Chess programs set these options, and some reject an engine without them.
     spin("Hash", 16, 1, 33_554_432),
     spin("Threads", 1, 1, 1024),
     check("Ponder"),
@@ -72,7 +71,7 @@ export function createOptions(
       return Number(values.get("Move Overhead"));
     },
     forEngine() {
-      // Chess programs set every option, but the service rejects both strengths in one request: leave out one.
+      // Omit one of the two options for strength: chess programs set both, but the service rejects both in one request.
       const idle = values.get("uci_limit_strength") === true ? "skill_level" : "uci_elo";
       return Object.fromEntries(
         ofEngine.flatMap(({ name, default: usual }) => {

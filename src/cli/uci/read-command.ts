@@ -3,46 +3,45 @@ import { echo } from "../../text/plain-text.ts";
 
 export type UciCommand =
   | { readonly kind: "uci" | "isready" | "stop" | "ponderhit" | "quit" }
-  /** `value` is undefined if none is written, as for a button. */
+  /** `value` is undefined if the command has no value, as for an option of the type `button`. */
   | { readonly kind: "setoption"; readonly name: string; readonly value: string | undefined }
   | {
       readonly kind: "position";
       readonly fen: string;
       readonly moves: readonly string[];
-      /** The reason why the command cannot be read; undefined if it can. */
+      /** An error message if the command cannot be read, otherwise undefined. */
       readonly misplaced: string | undefined;
     }
   | { readonly kind: "go"; readonly go: Go };
 
-/** The arguments of `go`. Numbers are as written, so they may have any size, and times may be negative. */
+/** The arguments of `go`. Numbers are not validated: a time may be negative, and a depth may be too large. */
 export interface Go {
-  /** The depth in plies. */
   readonly depth: number | undefined;
   readonly nodes: number | undefined;
   readonly movetimeMs: number | undefined;
-  /** The number of moves, not plies, in which the side to move must mate. */
+  /** The number of moves (not plies) in which the side to move must mate. */
   readonly mate: number | undefined;
   readonly movesToGo: number | undefined;
   readonly clocks: Readonly<Record<"white" | "black", Clock>>;
-  /** True if the command names the time, the increment or the moves to go of either side, even without a number. */
+  /** True if the command contains `wtime`, `btime`, `winc`, `binc` or `movestogo`, even without a valid number. */
   readonly hasClock: boolean;
   /** If empty, all moves are searched. */
   readonly searchMoves: readonly string[];
-  /** True if the best move waits for `stop`. */
+  /** If true, the best move is sent only after `stop`. */
   readonly infinite: boolean;
-  /** True if the best move waits for `ponderhit` or `stop`. The clock does not run until then. */
+  /** If true, the best move is sent only after `ponderhit` or `stop`. The clock starts at `ponderhit`. */
   readonly ponder: boolean;
 }
 
 interface Clock {
-  /** The time that is left in milliseconds; undefined if no clock runs. */
+  /** The remaining time in milliseconds. Undefined if the command does not name the time. */
   readonly leftMs: number | undefined;
   readonly incrementMs: number;
 }
 
 const commands = new Set(["uci", "isready", "setoption", "position", "go", "stop", "ponderhit", "quit"]);
 
-/** Skips words before the first known command, as UCI requires. Undefined for a line without effect, such as `ucinewgame`. */
+/** Ignores unknown words before a command, as UCI requires. Returns undefined if the line contains no known command. */
 export function readCommand(line: string): UciCommand | undefined {
   const words = line.trim().split(/\s+/);
   const first = words.findIndex((word) => commands.has(word));
@@ -74,7 +73,7 @@ export function readCommand(line: string): UciCommand | undefined {
 
 const fenFields = 6;
 
-/** Returns an error that the word `moves` is missing, if other words follow the position. */
+/** Returns an error message if moves follow the position without the word `moves`. */
 function misplacedIn(fen: readonly string[]): string | undefined {
   const firstMove = fen.findIndex((word) => /^[a-h][1-8][a-h][1-8][qrbn]?$/i.test(word));
   const length = Math.min(fen[0] === "startpos" ? 1 : fenFields, firstMove < 0 ? fen.length : firstMove);
@@ -87,7 +86,7 @@ function misplacedIn(fen: readonly string[]): string | undefined {
   return `the word moves is missing before ${echo(first)}; write: position ${echo(position.join(" "))} moves ${written}`;
 }
 
-/** Splits words at a keyword. The second part is undefined if the keyword is missing. */
+/** The second part is undefined if the keyword is missing. */
 function splitAt(
   keyword: string,
   words: readonly string[],

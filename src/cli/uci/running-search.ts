@@ -6,53 +6,53 @@ import type {
 import { KibitzError } from "../../errors/errors.ts";
 import type { Task } from "./task-of-go.ts";
 
-/** The search of one `go` command. It reports its best move exactly once. */
+/** The search for one `go` command. Reports the best move exactly once. */
 export interface RunningSearch {
-  /** Ends the search: reports the best move so far, or the first one that comes within a moment. */
+  /** Ends the search and reports the best move. If no move is known yet, first waits briefly for a move. */
   stop(): void;
   /** Ends the search: reports the best move before this function returns. */
   stopAtOnce(): void;
-  /** Call this when the expected move was played. The clock starts. */
+  /** Call this when the opponent has played the expected move. Starts the clock. */
   ponderhit(): void;
-  /** Call this when no more commands can come. Reports the best move at once, unless the search ends by itself. */
+  /** Call this when the input has ended. Ends the search if only a command could end it. */
   close(): void;
 }
 
 interface SearchSetting {
   readonly task: Pick<Task, "time" | "waitsFor" | "mate" | "isBounded">;
-  /** Starts the request. Yields complete iterations; the last one has a stop reason. */
+  /** Sends the request. Yields a message for each complete iteration. The last message has a stop reason. */
   readonly watch: (signal: AbortSignal) => AsyncIterable<StreamEvaluateResponse>;
-  /** Narrows the bounds to those that an error names. Returns true if the next request keeps within them. */
+  /** Reduces the limits of the search to the limits that the error names. Returns true if a limit was reduced. */
   readonly narrow: (refusal: KibitzError) => boolean;
-  /** The move that is sent if a player needs a move and none was found; undefined if no move is legal. */
+  /** A legal move, which is sent if the search has found no move in time. Undefined if no move is legal. */
   readonly legalMove: string | undefined;
-  /** Returns the number of moves to the mate, positive if the side to move mates; undefined if no mate was found. */
+  /** Returns the number of moves to mate, positive if the side to move mates. Undefined if no mate was found. */
   readonly mateOf: (evaluation: EvaluateResponse) => number | undefined;
   readonly report: {
     evaluation(evaluation: EvaluateResponse): void;
     note(text: string): void;
-    /** Reports the best move. Called once, after all other reports. */
+    /** Called once, after all other reports. */
     bestMove(best: string | undefined, ponder: string | undefined): void;
   };
 }
 
-/** The time to wait for a first move after `stop`, in milliseconds. The best move must be reported within 200. */
+/** Milliseconds to wait for a first move after `stop`. The best move must be reported within 200 ms. */
 const firstMoveMs = 120;
 
 const firstRetryMs = 200;
 const retryMaxMs = 10_000;
 
-/** For a search that neither a clock nor a command ends. The rate limits of most plans have windows of a minute. */
+/** Limits the retries of a search that neither a clock nor a command will end. Most windows of rate limits last a minute. */
 const triesMax = 6;
 const patienceMaxMs = 60_000;
 
 /**
- * The states of a search, which retries a failed request while it is `searching`:
+ * The states of a search. In the state `searching`, a failed request is retried.
  *
- *     searching ── last iteration, or a failure for good ──> ended ── stop, ponderhit ──> over
- *         └────── a clock, stop, a mate that was found, another go ──────────────────────> over
+ *     searching ── last iteration, or a failure that cannot be retried ──> ended ── stop, ponderhit ──> over
+ *         └────── the time is up, stop, the mate was found, or a new go ──────────────────────────────> over
  *
- * If the best move need not wait for a command, `ended` becomes `over` at once.
+ * If the best move need not wait for a command, `ended` changes to `over` at once.
  */
 export function startSearch(setting: SearchSetting): RunningSearch {
   const { task, watch, narrow, legalMove, mateOf, report } = setting;
@@ -60,9 +60,8 @@ export function startSearch(setting: SearchSetting): RunningSearch {
   let { waitsFor } = task;
   let state: "searching" | "ended" | "over" = "searching";
   let best: EvaluateResponse | undefined;
-  /** True if the first move that is found ends the search. */
-  let hurried = false;
-  /** The time at which a failed request is retried; 0 if no retry is due. */
+  let endsAtFirstMove = false;
+  /** The time of the next retry on the clock `performance.now()`. 0 if no retry is planned. */
   let retryAt = 0;
   let clock: NodeJS.Timeout | undefined;
   let retry: NodeJS.Timeout | undefined;
@@ -82,7 +81,10 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     }
   }
 
-  /** A legal move if a clock runs or the game is drawn. None in an analysis, because an unsearched move would mislead. */
+  /**
+   * Returns any legal move if a clock runs or the game is drawn. In an analysis, returns undefined, because an unsearched move
+   * would mislead.
+   */
   function moveInstead(): string | undefined {
     const isDrawn = best?.search?.stopReason === StopReason.TERMINAL;
     if (legalMove === undefined || (time === undefined && !isDrawn)) {
@@ -92,13 +94,13 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     return legalMove;
   }
 
-  /** Reports the best move so far, or the first one that comes in time. */
+  /** Reports the best move. If no move is known yet, waits up to `withinMs` for a move. */
   function hurry(withinMs: number): void {
     if (best !== undefined || state !== "searching" || retryAt > performance.now() + withinMs) {
       finish();
       return;
     }
-    hurried = true;
+    endsAtFirstMove = true;
     clearTimeout(clock);
     clock = setTimeout(finish, withinMs);
   }
@@ -113,12 +115,12 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     if (kind !== "evaluation") {
       return;
     }
-    // Skip the depths that a retried search repeats.
+    // Ignore depths that the search had already reached before the retry.
     if (best === undefined || depthOf(value) >= depthOf(best)) {
       best = value;
       report.evaluation(value);
     }
-    if (hurried || (waitsFor === undefined && hasMate(value))) {
+    if (endsAtFirstMove || (waitsFor === undefined && hasMate(value))) {
       finish();
     } else if (value.search?.stopReason !== undefined) {
       end();
@@ -130,7 +132,7 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     return mate !== undefined && moves !== undefined && moves > 0 && moves <= mate;
   }
 
-  /** Call this when the search has ended by itself, or has failed for good. */
+  /** Call this when the search has ended, or has failed and cannot be retried. */
   function end(): void {
     state = "ended";
     if (mate !== undefined && !(best && hasMate(best))) {
@@ -143,7 +145,7 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     }
   }
 
-  /** Undefined if a retry is useless. An error that did not come from the service can be retried. */
+  /** Returns the wait before a retry, or undefined if a retry is useless. Connection errors can always be retried. */
   function waitOf(error: unknown, failures: number): number | undefined {
     const { retryable = true, retryAfterMs = 0 } = error instanceof KibitzError ? error : {};
     const waitMs = Math.max(retryAfterMs, Math.min(firstRetryMs * 2 ** (failures - 1), retryMaxMs));
@@ -211,7 +213,7 @@ export function startSearch(setting: SearchSetting): RunningSearch {
   };
 }
 
-/** Returns the depth of an evaluation in plies; 0 if the game is over. */
+/** Returns the depth in plies, or 0 if the game is over. */
 function depthOf({ search }: EvaluateResponse): number {
   return search?.depth ?? 0;
 }

@@ -14,10 +14,9 @@ import { narrowerBounds, type Task, taskOfGo, widestBounds } from "./task-of-go.
 import { infoLines, scoreOfTurn } from "./write-lines.ts";
 
 export interface Session {
-  /** The lines that answer the command `uci`. */
   readonly greeting: readonly string[];
   receive(line: string): void;
-  /** Call this when no more lines will come. The session ends, or waits for a search that ends by itself. */
+  /** Call this when the input has ended. The session continues until a running search has ended. */
   close(): void;
   readonly over: Promise<void>;
 }
@@ -29,14 +28,13 @@ export interface SessionSetting {
     readonly options: readonly EngineOption[];
   };
   /**
-   * Yields complete iterations; the last one has a stop reason.
-   * @throws KibitzError if the service rejects the search; another Error if no service was reached
+   * Yields a message for each complete iteration of the search. The last message has a stop reason.
+   * @throws KibitzError if the service rejects the search; another Error if the service cannot be reached
    */
   readonly watch: (request: SearchRequest, signal: AbortSignal) => AsyncIterable<StreamEvaluateResponse>;
-  /** The line comes without its end. */
+  /** Called with each line of output, without the line break. */
   readonly say: (line: string) => void;
   readonly version: string;
-  /** The default of the option `Move Overhead`. */
   readonly overheadMs: number;
 }
 
@@ -52,11 +50,11 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
     ...options.declare(),
     "uciok",
   ];
-  /** The position to search; undefined if the last one was invalid. */
+  /** The position to search. Undefined if the last `position` command was invalid. */
   let position: Position | undefined;
   let search: RunningSearch | undefined;
   let isClosed = false;
-  /** Narrowed when the service rejects a search, so that only the first request beyond a plan is rejected. */
+  /** Reduced when the service rejects a search because of a plan, so that the next search stays within the plan. */
   let bounds = widestBounds;
   const note = (text: string) => say(`info string ${text}`);
 
@@ -86,7 +84,7 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
         }
         return;
       case "go":
-        // A new `go` ends a running search, which reports its best move first.
+        // A new `go` command ends a running search, which reports its best move first.
         search?.stopAtOnce();
         search = go(command.go);
         return;
@@ -111,7 +109,9 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
     }
   }
 
-  /** Info strings report corrections: of a FEN pasted with its surroundings, and of misspelt moves with one legal meaning. */
+  /**
+   * Removes text around a pasted FEN, and corrects a misspelled move if only one legal move matches. Reports each correction.
+   */
   function setPosition(fen: string, moves: readonly string[]): void {
     const pasted = readPastedFen(fen, moves);
     const sent = { fen, moves, ...pasted, chess960: options.chess960 };
@@ -137,7 +137,7 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
   function go(command: Go): RunningSearch | undefined {
     if (position === undefined) {
       note("there is no position to search: the last one was refused");
-      // UCI writes "no move" as 0000. A move for an earlier position would be worse.
+      // UCI writes "no move" as 0000. Never send a move for an earlier position.
       say("bestmove 0000");
       return undefined;
     }
@@ -188,7 +188,7 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
     });
   }
 
-  /** Returns the legal moves among `texts`. If none is legal, all moves are searched. */
+  /** Returns the legal moves in `texts`, and reports the rest. An empty result means that all moves are searched. */
   function searchMovesOf(searched: Position, texts: readonly string[]): readonly string[] {
     return texts.flatMap((text, index) => {
       const reading = readSearchMoves(searched, [text], index);

@@ -7,14 +7,13 @@ import type { Go } from "./read-command.ts";
 import { type MoveTime, timeOfFixed, timeOfMove, timeOfUnknownClock } from "./time-of-move.ts";
 
 interface Bounds {
-  /** The greatest depth in plies. */
   readonly depth: number;
   readonly nodes: number;
   readonly multipv: number;
   readonly movetimeMs: number;
 }
 
-/** The largest limits of any request. A plan may allow less. */
+/** The limits of the API. A plan may have lower limits. */
 export const widestBounds: Bounds = {
   depth: requestBounds.depth.maximum,
   nodes: requestBounds.nodes.maximum,
@@ -24,15 +23,14 @@ export const widestBounds: Bounds = {
 
 export interface Task {
   readonly limits: Pick<AnalysisRequest, "depth" | "nodes" | "movetimeMs" | "multipv">;
-  /** The time for the move; undefined if no clock runs. */
+  /** The time for the move. Undefined if the move has no time limit. */
   readonly time: MoveTime | undefined;
-  /** The command that must come before the best move is sent. */
+  /** The command after which the best move is sent. Undefined if the best move is sent when the search ends. */
   readonly waitsFor: "stop" | "ponderhit" | undefined;
-  /** The number of moves in which the side to move must mate. A shorter or equal mate ends the search. */
+  /** The number of moves in which the side to move must mate. A mate in at most this number of moves ends the search. */
   readonly mate: number | undefined;
-  /** True if the command has a limit or a clock. */
   readonly isBounded: boolean;
-  /** Notes on how the search differs from the command. */
+  /** Messages that explain how the search differs from the command. */
   readonly notes: readonly string[];
 }
 
@@ -42,7 +40,7 @@ interface TaskSetting {
   readonly options: Pick<Options, "multipv" | "overheadMs">;
 }
 
-/** If the command limits neither depth nor nodes, the search runs for as long as it may. */
+/** If the command limits neither depth nor nodes, only the time and the limits of the plan end the search. */
 export function taskOfGo(go: Go, { turn, bounds, options }: TaskSetting): Task {
   const notes: string[] = [];
   const inside = (name: string, wanted: number, maximum: number) => {
@@ -57,14 +55,14 @@ export function taskOfGo(go: Go, { turn, bounds, options }: TaskSetting): Task {
   const multipv = inside("MultiPV", options.multipv, bounds.multipv);
   const time = timeOf();
   const waitsFor = go.infinite ? "stop" : go.ponder ? "ponderhit" : undefined;
-  // While pondering, ignore the time of the coming move.
+  // While the opponent is thinking, ignore the time for the next move.
   const searchMs = waitsFor === undefined && time ? time.searchMs : bounds.movetimeMs;
   const isOpen = depth === undefined && nodes === undefined;
   return {
     limits: {
       multipv,
       ...(depth !== undefined && { depth }),
-      // Limit the nodes: otherwise the default depth would end the search, and endings reach the largest depth at once.
+      // Set the node limit even if the command does not: without it, the default depth would end the search.
       ...((nodes !== undefined || isOpen) && { nodes: BigInt(nodes ?? bounds.nodes) }),
       ...((isOpen || time) && {
         movetimeMs: Math.min(Math.max(searchMs, requestBounds.movetimeMs.minimum), bounds.movetimeMs),
@@ -101,7 +99,7 @@ const boundOfPointer: ReadonlyMap<string, keyof Bounds> = new Map([
   ["/movetime_ms", "movetimeMs"],
 ]);
 
-/** Returns the bounds that an error names, if they are narrower than the known bounds. */
+/** Reduces the limits to the limits that an error names. Returns undefined if no limit would be reduced. */
 export function narrowerBounds(bounds: Bounds, { violations }: KibitzError): Bounds | undefined {
   const maxima = violations.flatMap(({ pointer, allowed }) => {
     const name = boundOfPointer.get(pointer);

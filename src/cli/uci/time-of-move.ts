@@ -1,53 +1,59 @@
 interface RunningClock {
-  /** The time that is left in milliseconds; negative if the chess program lets clocks run out. */
+  /** The remaining time in milliseconds. Negative if the clock has run out but the game continues. */
   readonly leftMs: number;
   readonly incrementMs: number;
-  /** The number of moves until the next time control; undefined if there is none. */
+  /** The number of moves until the next time control. Undefined if no time control follows. */
   readonly movesToGo: number | undefined;
 }
 
-/** The times of a move, in milliseconds after `go`. */
+/** All times are in milliseconds after `go`. */
 export interface MoveTime {
   readonly searchMs: number;
-  /** The time until the best move so far is sent, if the search has not ended. At least `searchMs`. */
+  /** At this time, the best move so far is sent even if the search has not ended. At least `searchMs`. */
   readonly answerByMs: number;
-  /** The time until a move is sent even if none was found. At least `answerByMs`. */
+  /** At this time, a move is sent even if the search has found no move. At least `answerByMs`. */
   readonly lastMs: number;
 }
 
-/** The extra time for a first move, in milliseconds, because any searched move is better than an arbitrary one. */
+/** Additional milliseconds for the search to find a first move, because any searched move is better than a random move. */
 const firstMoveMs = 300;
 
-/** The time of the search if the clock has run out, in milliseconds. A searched move may still be accepted. */
+/** Milliseconds for a search after the clock has run out. The chess program may still accept the move. */
 const clockOutMs = 50;
 
-/** The least time on the clock with which a move can still be in time, in milliseconds. */
+/** With fewer milliseconds on the clock, no move can be sent in time. */
 const clockLeastMs = 10;
 
-/** The longest timer in Node. A longer one would end at once, so a clock with more time counts as this. */
+/**
+ * The longest timer of Node in milliseconds. Longer clock times are reduced to this value, because a longer timer fires at
+ * once.
+ */
 const clockMostMs = 2 ** 31 - 1;
 
-/** The number of moves that a game is expected to last from here. */
+/** The number of further moves that are expected in a game. */
 const movesExpected = 30;
 
-/** The number of additional moves whose overhead is reserved, because on a busy machine one move may need all of it. */
+/** The number of additional moves for which overhead is reserved. On a busy machine, one move can use all of the reserve. */
 const movesSpare = 2;
 
-/** The largest share of the clock for a move, for the last move before a time control, and if no move was found yet. */
+/**
+ * The largest fraction of the clock for one move: usually `clockShare`; `lastMoveShare` before a time control; `firstMoveShare`
+ * while no move was found.
+ */
 const clockShare = 0.4;
 const lastMoveShare = 0.8;
 const firstMoveShare = 0.7;
 
 /**
- * An even share of the clock and of the coming increments for each expected move, less the overhead of the coming moves.
- * @param overheadMs the longest time between sending a move and the clock being stopped
+ * Divides the remaining time and the coming increments evenly among the expected moves, and subtracts the overhead.
+ * @param overheadMs the longest time between sending a move and stopping the clock
  */
 export function timeOfMove({ incrementMs, movesToGo, ...clock }: RunningClock, overheadMs: number): MoveTime {
   const leftMs = Math.min(clock.leftMs, clockMostMs);
   if (leftMs < clockLeastMs) {
     return { searchMs: clockOutMs, answerByMs: clockOutMs, lastMs: clockOutMs + firstMoveMs };
   }
-  // If less than the overhead is left, use some time nevertheless: without a move, the game is lost.
+  // Use some time even if less than the overhead remains: without a move, the game is lost.
   const usableMs = Math.max(1, leftMs - overheadMs, leftMs * clockShare);
   const moves = Math.min(Math.max(movesToGo ?? movesExpected, 1), movesExpected);
   const comingMs = Math.max(0, incrementMs) * (moves - 1);
@@ -60,7 +66,7 @@ export function timeOfMove({ incrementMs, movesToGo, ...clock }: RunningClock, o
   return { searchMs, answerByMs, lastMs: Math.min(patientMs, mostPatientMs) };
 }
 
-/** Like every engine, Kibitz sends the move a little after a fixed time. */
+/** Sends the move slightly after the fixed time, like other engines. */
 export function timeOfFixed(searchMs: number, overheadMs: number): MoveTime {
   const answerByMs = searchMs + overheadMs;
   return { searchMs, answerByMs, lastMs: answerByMs + firstMoveMs };
