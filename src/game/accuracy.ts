@@ -2,39 +2,45 @@ import type { Color } from "../chess/position.ts";
 import { type ScoreValue, winPercentOfCp } from "../chess/score.ts";
 
 /**
- * The formulas of Lichess in 2026: https://lichess.org/page/accuracy, `eval.scala` of scalachess, and `AccuracyPercent.scala` and
- * `AccuracyCP.scala` of lila. Centipawns are in White's view unless another view is named; winning chances are from 0 to 100.
+ * The name of the formulas that Lichess used in 2026. Sources:
+ * - https://lichess.org/page/accuracy
+ * - `eval.scala` in the repository scalachess
+ * - `AccuracyPercent.scala` and `AccuracyCP.scala` in the repository lila
  */
 export const reviewMethod = "lichess-2026";
 
-/** The evaluation that Lichess assumes for the standard start position, in centipawns. */
+/** Lichess assumes this evaluation for the standard start position, in centipawns. */
 export const standardStartCp = 15;
 
-/** The largest score in reviews, in centipawns. A mate counts as this, and so has winning chances of 97.54 and not 100. */
+/**
+ * The largest score in reviews, in centipawns. A mate is treated like this score, so a mate gives winning chances of 97.54 %.
+ */
 const ceilingCp = 1000;
 
-/** Returns −1000 to 1000 centipawns. Do not call this for a game that is over by mate. */
+/** Returns −1000 to 1000 centipawns from White's point of view. Do not call this function for a position that is checkmate. */
 export function centipawnsOf(value: ScoreValue): number {
   const cp = value.kind === "cp" ? value.cp : value.mate > 0 ? ceilingCp : -ceilingCp;
   return Math.max(-ceilingCp, Math.min(ceilingCp, cp));
 }
 
-/** Returns the accuracy of a move, 0 to 100, from the mover's winning chances before and after it. */
+/** Returns the accuracy of a move, from 0 to 100. `before` and `after` are the mover's winning chances in percent. */
 export function moveAccuracy(before: number, after: number): number {
   if (after >= before) {
     return 100;
   }
-  // Lichess adds 1 to the fitted curve, because analyses are not perfect.
+  // Lichess adds 1 to the fitted curve, because no analysis is perfect.
   const accuracy =
     103.1668100711649 * Math.exp(-0.04354415386753951 * (before - after)) - 3.166924740191411 + 1;
   return Math.max(0, Math.min(100, accuracy));
 }
 
 /**
- * Returns the accuracy of both sides, 0 to 100; undefined unless both have moved. It is the average of a mean that is weighted by
- * how much the evaluation changes around each move, and the harmonic mean, which a single bad move pulls down.
+ * Returns the accuracy of each side, from 0 to 100. Returns undefined if a side has made no move.
  *
- * @param cps the evaluations before the first move and after each move, from −1000 to 1000 centipawns
+ * The accuracy of a side is the average of a weighted mean and the harmonic mean of the accuracies of its moves. A move has more
+ * weight if the evaluations near it change more.
+ *
+ * @param cps the evaluations of the start position and of the position after each move, from −1000 to 1000 centipawns for White
  */
 export function gameAccuracy(
   cps: readonly number[],
@@ -49,7 +55,7 @@ export function gameAccuracy(
     const before = percents[ply] ?? 0;
     const after = percents[ply + 1] ?? 0;
     const accuracy = mover === "white" ? moveAccuracy(before, after) : moveAccuracy(after, before);
-    // The first moves share the first window. The window of each later move ends with that move.
+    // The first moves have the same window of evaluations. The window of each later move ends with this move.
     const windowStart = Math.max(0, ply + 2 - size);
     const weight = deviation(percents.slice(windowStart, windowStart + size));
     bySide[mover].push({ accuracy, weight: Math.max(0.5, Math.min(12, weight)) });
@@ -75,7 +81,6 @@ function moverOf(index: number, firstMover: Color): Color {
   return (index % 2 === 0) === (firstMover === "white") ? "white" : "black";
 }
 
-/** Returns the arithmetic mean; undefined for an empty list. */
 export function mean(numbers: readonly number[]): number | undefined {
   return numbers.length === 0 ? undefined : sum(numbers) / numbers.length;
 }
@@ -84,7 +89,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** Returns the standard deviation of a population, not of a sample. */
+/** Returns the standard deviation of a population, which divides by n and not by n − 1. */
 function deviation(numbers: readonly number[]): number {
   const middle = mean(numbers) ?? 0;
   return Math.sqrt(sum(numbers.map((number) => (number - middle) ** 2)) / numbers.length);

@@ -8,15 +8,15 @@ import type { GameReview, MoveReview } from "./review.ts";
 
 const nagOf: Readonly<Record<Judgement, number>> = { mistake: 2, blunder: 4, inaccuracy: 6 };
 
-/** Matches an `[%eval]` command. The bounded length makes the search linear in a comment with many unfinished commands. */
+/** Matches an `[%eval]` command. The length limit keeps the search time linear in the length of the comment. */
 const evaluation = /\[%eval\s[^\]]{1,32}\]\s?/g;
 
-/** The number of tokens in one time slice, less than a millisecond. */
+/** The generator yields after this many tokens. Writing them takes less than a millisecond. */
 const tokensAtOnce = 256;
 
 /**
- * Writes a game in PGN with `[%eval]` after each move, and for each judged move a NAG, a comment and the line of the best move.
- * Replaces the same parts of an earlier analysis by Lichess or Kibitz, keeps everything else, and writes moves in proper SAN.
+ * Writes a reviewed game as PGN, with its moves in correct SAN. Adds an `[%eval]` command to each move. Adds a NAG, a comment
+ * and the best line to each move with a judgement. Replaces what an earlier analysis by Lichess or Kibitz added.
  */
 export function* annotate(game: Game, review: GameReview): Generator<void, string> {
   const tree = annotatedTree(game, review.moves);
@@ -38,7 +38,6 @@ export function* annotate(game: Game, review: GameReview): Generator<void, strin
   return text.join("");
 }
 
-/** Adds the tags that other programs need to set up the start position. */
 function tagsOf({ tags, positions: [start] }: Game): ReadonlyMap<string, string> {
   const all = new Map(tags);
   const add = (name: string, value: string) => all.set(name, all.get(name) ?? value);
@@ -46,14 +45,13 @@ function tagsOf({ tags, positions: [start] }: Game): ReadonlyMap<string, string>
     add("FEN", start.fen);
     add("SetUp", "1");
   }
-  // Other programs know few of the other names of this variant.
+  // Other programs know only a few names of Chess960.
   if (start?.chess960 && !/^(?:chess ?960|fischerr?andom|fischer random)$/i.test(all.get("Variant") ?? "")) {
     all.set("Variant", "Chess960");
   }
   return all;
 }
 
-/** The new tree shares the variations of the original one. */
 function annotatedTree(game: Game, moves: readonly MoveReview[]): GameTree<PgnNodeData> {
   const root = new Node<PgnNodeData>();
   let from: Node<PgnNodeData> = game.tree.moves;
@@ -84,29 +82,29 @@ function annotated(data: PgnNodeData, move: MoveReview, mates: boolean): PgnNode
     const kept = comment.includes("[%eval") ? comment.replaceAll(evaluation, "").trim() : comment;
     return kept === "" ? [] : [kept];
   });
-  // Lichess writes all commands into one comment.
+  // Lichess writes all commands of a move into one comment.
   const commands = written[0]?.startsWith("[%") ? written.slice(0, 1) : [];
   const evaluated = mates ? [] : [`[%eval ${evaluationText(move.evaluation.value)}]`];
   const first = [...evaluated, ...commands].join(" ");
-  const said = move.comment === undefined ? [] : [move.comment];
-  const comments = [...(first === "" ? [] : [first]), ...said, ...written.slice(commands.length)];
+  const judged = move.comment === undefined ? [] : [move.comment];
+  const comments = [...(first === "" ? [] : [first]), ...judged, ...written.slice(commands.length)];
   const nag = move.judgement && nagOf[move.judgement];
   const nags = data.nags ?? [];
   return {
     ...data,
     san: move.move.san,
     comments,
-    // Add no glyph if the author judged the move by another one; then only the comment has this judgement.
+    // If the author has already judged the move with a NAG, the new judgement is only in the comment.
     nags: nag === undefined || nags.some(judgesMove) ? nags : [nag, ...nags],
   };
 }
 
-/** The glyphs `!`, `?`, `!!`, `??`, `!?` and `?!` are $1 to $6. */
+/** The NAGs $1 to $6 judge a move. They mean `!`, `?`, `!!`, `??`, `!?` and `?!`. */
 function judgesMove(nag: number): boolean {
   return nag >= 1 && nag <= 6;
 }
 
-/** Writes a score as `[%eval]` has it: in White's view, in pawns or as a mate in moves. */
+/** Returns a score in the notation of `[%eval]`, from White's point of view: in pawns, or as the number of moves to mate. */
 function evaluationText(value: ScoreValue): string {
   return value.kind === "cp" ? (value.cp / 100).toFixed(2) : `#${value.mate}`;
 }
@@ -116,7 +114,7 @@ function beginsWith(variation: ChildNode<PgnNodeData>, line: readonly string[]):
   return line.every((san, index) => san === sans[index]);
 }
 
-/** The recursion is safe, because variations are nested a hundred deep at most. */
+/** The recursion cannot overflow the stack, because the nesting depth of variations is at most 100. */
 function* tokensOf(tree: GameTree<PgnNodeData>, startFen: string): Generator<string, void> {
   const [, turn, , , , fullmoves] = startFen.split(" ");
   const startPly = (Number(fullmoves) - 1) * 2 + (turn === "b" ? 1 : 0);

@@ -2,23 +2,24 @@ import type { Position } from "../chess/position.ts";
 import { openingKey } from "./opening-key.ts";
 
 export interface Opening {
-  /** The code of the opening in the Encyclopaedia of Chess Openings, such as `C50`. */
+  /** The code in the Encyclopaedia of Chess Openings, such as `C50`. */
   readonly eco: string;
   readonly name: string;
-  /** The last ply of the opening; 0 if the game begins with the position of the opening. */
+  /** The number of plies from the start of the game to the position of the opening. */
   readonly ply: number;
 }
 
 export interface Openings {
   /**
-   * Returns the name of the last position that has one, however the moves were ordered. Undefined for Chess960.
+   * Finds the last position of the game that has a name in the table of openings. Only the position matters, not the order of
+   * the moves. Returns undefined for a game of Chess960.
    *
-   * @param positions the positions of the game, the start first
+   * @param positions the start position, then the position after each move
    */
   find(positions: readonly Position[]): Opening | undefined;
 }
 
-/** @param rows the rows of `gen/openings.json`, written as `key;eco name` */
+/** Each row of `gen/openings.json` has the form `key;eco name`. */
 export function openingsFrom(rows: readonly string[]): Openings {
   const names = new Map(
     rows.map((row) => {

@@ -17,28 +17,27 @@ import { howToSendMany, pgnCorrected, pgnError } from "./pgn-error.ts";
 import { type PgnGame, textBefore, variantOf, warningsMax, withForfeit } from "./read-pgn.ts";
 import type { Result } from "./read-word.ts";
 
-/** A game that has been played, so all its moves are legal. */
+/** A game whose moves are all legal. */
 export interface Game {
-  /** The tags in the order of the PGN; empty if the game was sent as moves. */
+  /** The tags in the order of the PGN. Empty if the client sent a list of moves instead of a PGN. */
   readonly tags: ReadonlyMap<string, string>;
-  /** The start, and the position after each move. */
+  /** The start position, then the position after each move. */
   readonly positions: readonly Position[];
   readonly moves: readonly MoveDescription[];
-  /** The mover's clock after each move, in milliseconds. */
+  /** The time on the mover's clock after each move, in milliseconds. */
   readonly clocksMs: readonly (number | undefined)[];
   readonly tree: GameTree<PgnNodeData>;
-  /** The result in the PGN, or else by the rules of chess. */
+  /** The result in the PGN. If the PGN has no result, the result by the rules of chess. */
   readonly result: Result;
-  /** Warnings about corrections of the text and of the start position. */
   readonly warnings: readonly Warning[];
 }
 
 type MovesOfGame = Pick<PositionInput, "fen" | "moves">;
 
 /**
- * Plays moves in UCI or SAN. The game is Chess960 if its castling rights exist in Chess960 only.
+ * Plays moves in UCI or SAN. The castling rights of the FEN decide whether the game is Chess960.
  *
- * @throws KibitzError for the fields `fen` and `moves`
+ * @throws KibitzError for the field `fen` or `moves`
  */
 export function* playMoves(
   { fen, moves }: MovesOfGame,
@@ -46,7 +45,7 @@ export function* playMoves(
 ): Generator<void, PlayedGame> {
   const validation = yield* validateStart(fen, moves);
   if (validation.kind === "violations") {
-    // The suggestion has the moves, too.
+    // Validate again with the moves, because the suggestion must contain them.
     const whole = yield* validatePositionInSlices({ fen, moves, chess960: false });
     throw errorFromPositionViolations(whole.kind === "violations" ? whole : validation);
   }
@@ -69,8 +68,12 @@ export function* playMoves(
 }
 
 /**
- * @throws KibitzError for the field `pgn`: `illegal_move`, with the game up to that move as a suggestion; `invalid_fen` or
- * `illegal_position` for the tag FEN; `invalid_pgn` for contradictory move numbers
+ * Plays the moves of a PGN.
+ *
+ * @throws KibitzError for the field `pgn`, with one of these codes:
+ * - `illegal_move`; the error suggests the game up to the illegal move
+ * - `invalid_fen` or `illegal_position` for the tag FEN
+ * - `invalid_pgn` for wrong move numbers
  */
 export function* playPgn(pgn: PgnGame, onPosition?: OnPosition): Generator<void, PlayedPgn> {
   const { start, warnings } = yield* startOf(pgn);
@@ -104,15 +107,14 @@ export function* playPgn(pgn: PgnGame, onPosition?: OnPosition): Generator<void,
 }
 
 interface PlayedPgn extends PlayedGame {
-  /** The game without a last `0-0` that is the result of a double forfeit. */
+  /** The PGN without a last move `0-0` that means a double forfeit. */
   readonly pgn: PgnGame;
-  /** Warnings about corrections of the text and of the start position. */
   readonly warnings: readonly Warning[];
 }
 
 /**
- * Reads `bc4` as a bishop's move if no pawn can go there. Rejects `N f6` if a knight can go there, because `N` may also be the
- * sign of a novelty.
+ * Reads `bc4` as a move of a bishop if no pawn can make this move. Returns undefined for `N f6` if a knight can move to f6,
+ * because this `N` may also be the sign of a novelty.
  */
 export function moveOfPgn(chess: Chess, written: string): LegalMove | undefined {
   const text = written.replace("N ", "");
@@ -122,7 +124,6 @@ export function moveOfPgn(chess: Chess, written: string): LegalMove | undefined 
   return moveFromText(chess, text) ?? meaningOf(chess, text)?.move;
 }
 
-/** Plays at least one move, and keeps all positions. */
 export function* gameFromMoves(input: MovesOfGame): Generator<void, Game> {
   const after: Position[] = [];
   const { start, moves, last } = yield* playMoves(input, (position) => after.push(position));
@@ -137,7 +138,6 @@ export function* gameFromMoves(input: MovesOfGame): Generator<void, Game> {
   return { tags: new Map(), positions: [start, ...after], moves, clocksMs, tree, result, warnings };
 }
 
-/** Plays a PGN, and keeps all positions. */
 export function* gameFromPgn(sent: PgnGame): Generator<void, Game> {
   const after: Position[] = [];
   const played = yield* playPgn(sent, (position) => after.push(position));
@@ -161,7 +161,10 @@ function resultOfTag(value: string | undefined): Result | undefined {
   return value === "1-0" || value === "0-1" || value === "1/2-1/2" ? value : undefined;
 }
 
-/** Refuses a move as illegal in a position, or, if `fen` is undefined, because of its number. */
+/**
+ * Returns the error for an illegal move in the position `fen`. If `fen` is undefined, the error is about the number of the
+ * move.
+ */
 function refusedMove(pgn: PgnGame, index: number, why: string, fen: string | undefined): KibitzError {
   const move = pgn.moves[index];
   if (move === undefined) {
@@ -208,8 +211,10 @@ function* startOf(pgn: PgnGame): Generator<void, { start: Position; warnings: re
 }
 
 /**
- * Finds out whether a game is Chess960, because many programs do not say it. If castling rights do not fit standard chess, it is
- * Chess960 if a back rank is a start of it, or if a castling move needs these rights.
+ * Decides whether a game is Chess960, because many programs do not write the variant into the PGN. If the castling rights of
+ * the FEN are impossible in standard chess, the game is Chess960 in one of these cases:
+ * - a back rank is a start position of Chess960
+ * - a castling move of the game needs these rights
  */
 function* validateStart(
   fen: string,
@@ -236,7 +241,7 @@ function* validateStart(
   return played && played.refused === undefined ? shuffled : validation;
 }
 
-/** True if a back rank, written in capitals, is a start of Chess960 and not of standard chess. */
+/** True if the back rank, in capital letters, is a start position of Chess960 but not of standard chess. */
 function isShuffled(rank = ""): boolean {
   const bishops = [...rank].flatMap((piece, file) => (piece === "B" ? [file % 2] : []));
   return (
@@ -252,7 +257,8 @@ function lostRights({ warnings }: Position): Warning | undefined {
 }
 
 /**
- * Returns the reason why the start position lacks the right, for the message of an illegal castling move. Empty for other moves.
+ * If a castling move is illegal because the start position has lost the castling right, returns this reason for the error
+ * message. Returns an empty text for other moves.
  */
 function removedRights(start: Position, text: string): string {
   const lost = lostRights(start);
@@ -260,22 +266,25 @@ function removedRights(start: Position, text: string): string {
   return lost && isCastling ? ` (${lost.message.replace(/\.$/, "")})` : "";
 }
 
-/** The other warnings are about the clock of a FEN, and of no use for a game, whose moves are known. */
+/**
+ * False for warnings about the move counters and the missing history of a FEN. They are of no use here, because a game has
+ * moves.
+ */
 function isCorrection({ code }: Warning): boolean {
   return code !== "no_history" && code !== "fifty_move_horizon";
 }
 
 interface WrongNumber {
   readonly index: number;
-  /** The error message: the rest of a sentence that begins with the move. */
+  /** The reason for the error, written as the end of a sentence that begins with the move. */
   readonly why: string;
-  /** True if the dots of the number announce a move of the other side. */
+  /** True if the dots after the move number announce a move of Black, but White is to move. */
   readonly isTurn: boolean;
 }
 
 /**
- * Finds the first number that shows that moves are missing, or that two games have run together. If a game begins with a FEN, any
- * first number is accepted, because many programs count from 1.
+ * Finds the first wrong move number. A wrong number means that moves are missing, or that a second game has begun. If the game
+ * begins with a FEN, its first move may have any number, because many programs begin with 1.
  */
 function wrongNumberIn({ source, tags, moves }: PgnGame, { turn }: Position): WrongNumber | undefined {
   const blackFirst = turn === "black" ? 1 : 0;

@@ -3,10 +3,10 @@ import { type ScoreValue, winningChances } from "../chess/score.ts";
 
 export type Judgement = "inaccuracy" | "mistake" | "blunder";
 
-/** The judgement of a bad move by the rules of Lichess: `Advice.scala` of lila. */
+/** The judgement of a bad move, by the rules in `Advice.scala` of Lichess's repository lila. */
 interface Advice {
   readonly judgement: Judgement;
-  /** The beginning of the comment: `Inaccuracy`, or what happened to a forced mate. */
+  /** The beginning of the comment: `Inaccuracy`, for example, or a sentence about a forced mate. */
   readonly comment: string;
 }
 
@@ -16,7 +16,10 @@ const names: Readonly<Record<Judgement, string>> = {
   blunder: "Blunder",
 };
 
-/** Judges a move by scores in White's view; undefined if it is not bad. Do not call this for a move that mates. */
+/**
+ * Judges a move by the scores before and after it, from White's point of view. Returns undefined if the move is not bad. Do not
+ * call this function for a move that gives checkmate.
+ */
 export function adviseOn(before: ScoreValue, after: ScoreValue, mover: Color): Advice | undefined {
   const previous = viewOf(before, mover);
   const next = viewOf(after, mover);
@@ -34,12 +37,16 @@ export function adviseOn(before: ScoreValue, after: ScoreValue, mover: Color): A
   return undefined;
 }
 
-/** Judges a move by its loss of winning chances, which are from −1 to 1. */
+/** Winning chances are from −1 to 1, so a loss is at most 2. */
 function judgementOfLoss(loss: number): Judgement | undefined {
   return loss >= 0.3 ? "blunder" : loss >= 0.2 ? "mistake" : loss >= 0.1 ? "inaccuracy" : undefined;
 }
 
-/** @param cp the lead of the side that lost or got the mate, in centipawns, by the score without the mate */
+/**
+ * Judges a move that allows or misses a forced mate.
+ *
+ * @param cp the score before a mate was allowed, or after a mate was missed; in centipawns for the side with the mate
+ */
 function judgementOfMate(cp: number): Judgement {
   return cp > 999 ? "inaccuracy" : cp > 700 ? "mistake" : "blunder";
 }

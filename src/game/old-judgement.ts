@@ -1,15 +1,14 @@
 import type { ChildNode, PgnNodeData } from "chessops/pgn";
 
-/** A judgement that Lichess or Kibitz has written into a PGN. */
+/** A judgement that Lichess or Kibitz has already written into a PGN. */
 interface OldJudgement {
   readonly text: string;
-  /** The NAGs that an earlier analysis may have written beside the judgement. */
   readonly nags: readonly number[];
-  /** The best move in SAN. A variation that begins with it was written, too. */
+  /** The best move in SAN. Lichess and Kibitz also write a variation that begins with this move. */
   readonly best: string | undefined;
 }
 
-/** The NAG of each judgement. A lost or allowed forced mate may have any of the three. */
+/** The NAG for each judgement. A comment about a forced mate may have any of these NAGs. */
 const nagsOf: Readonly<Record<string, readonly number[]>> = { Inaccuracy: [6], Mistake: [2], Blunder: [4] };
 const anyNag = [2, 4, 6];
 
@@ -20,17 +19,24 @@ const san = String.raw`([a-hKQRBNO][\w=+#-]{1,9})`;
 const best = ` (?:${san} was best|(?:The best|Best) move was ${san})\\.`;
 
 /**
- * Matches a judgement with scores, `(0.36 → -0.36) Inaccuracy.`, anywhere in a comment, because people do not write both scores.
+ * Matches a judgement with scores anywhere in a comment, such as `(0.36 → -0.36) Inaccuracy.` People do not write judgements in
+ * this form.
  */
 const scored = new RegExp(`\\((?:${score} → )?${score}\\) ${verdict}(?:${best})?`);
 
-/** Matches a judgement without scores only if it names the best move and is the whole comment: people write `Mistake.`, too. */
+/**
+ * Matches a judgement without scores if it names the best move and is the complete comment. People also write `Mistake.`, which
+ * must stay.
+ */
 const alone = new RegExp(`^${verdict}${best}$`);
 
-/** Matches a command such as `[%clk]`. The bounded length makes the search linear. */
+/** Matches a command such as `[%clk]`. The length limit keeps the search time linear. */
 const commands = /\[%[^\]]{1,64}\]/g;
 
-/** If a judgement equals the new comment, `current`, its NAG stays. */
+/**
+ * Removes the judgements of an earlier analysis, and their NAGs. If a judgement equals the new comment `current`, its NAG
+ * stays.
+ */
 export function withoutJudgements(
   data: PgnNodeData,
   current: string | undefined,
@@ -52,7 +58,7 @@ export function withoutJudgements(
   };
 }
 
-/** Returns a comment without its judgement; empty if it has nothing else. */
+/** Returns an empty text if the comment contains only a judgement. */
 export function withoutJudgement(comment: string, judgement = judgementIn(comment)): string {
   return judgement ? comment.replace(judgement.text, "").replaceAll(/ {2,}/g, " ").trim() : comment;
 }
@@ -67,8 +73,8 @@ function judgementIn(comment: string): OldJudgement | undefined {
 }
 
 /**
- * Removes the line of each judgement: the last variation that begins with its best move and has nothing but moves, because
- * Lichess and Kibitz write only moves into such a line.
+ * Removes the variation that an earlier analysis wrote for each judgement. This is the last variation that begins with the best
+ * move and contains only moves.
  */
 export function withoutLines(
   variations: readonly ChildNode<PgnNodeData>[],

@@ -1,10 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { type Openings, openingsFrom } from "./find-opening.ts";
 
-/** The table of openings, which `tools/openings.ts` makes. */
 const file = new URL("../../gen/openings.json", import.meta.url);
 
-/** Reads the table of openings: a file of 440 kB, which takes some milliseconds to read and 1.4 MB of memory. */
+/** Reads the table of openings. The file has 440 kB, and the table needs 1.4 MB of memory. */
 export async function readOpenings(): Promise<Openings> {
   return openingsFrom(JSON.parse(await readFile(file, "utf8")));
 }

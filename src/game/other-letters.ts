@@ -7,8 +7,8 @@ import { movesMax, readPgn, suggestionMaxCharacters } from "./read-pgn.ts";
 import { otherLetterIn, readWord } from "./read-word.ts";
 
 /**
- * King, queen, rook, bishop and knight in other languages. Some letters mean different pieces: S is a knight in German and
- * Polish, and a bishop in Czech.
+ * The letters for king, queen, rook, bishop and knight. A letter can have several meanings: S is a knight in German and a
+ * bishop in Czech.
  */
 const languages: readonly (readonly [name: string, letters: readonly string[]])[] = [
   ["German", [..."KDTLS"]],
@@ -31,24 +31,26 @@ const languages: readonly (readonly [name: string, letters: readonly string[]])[
 ];
 const english = "KQRBN";
 
-/** Matches the letters of a piece, before its squares or after a promotion. */
+/** Matches the letter of a piece before a square, or after the square of a promotion. */
 const pieceLetter =
   /(?<!\p{L})(?:Кр|\p{Lu})(?=[a-h]?[1-8]?[-x:]?[a-h][1-8])|(?<=[a-h][18][=/]?)\p{Lu}(?!\p{L})/gu;
 
 const wordsAtOnce = 100;
 
 interface InEnglish {
-  /** The PGN with English letters and the same offsets. */
+  /** The PGN with English letters. All offsets are the same as in the original PGN. */
   readonly source: PgnSource;
   readonly warning: Warning;
 }
 
 /**
- * Translates the letters of pieces if a game was rejected because of one. Undefined unless all letters belong to one language,
- * all moves are legal, and no other language gives a different legal game: R is a rook in English and a king in French.
+ * Translates the piece letters of a rejected game into English. Returns undefined in these cases:
+ * - the game was rejected for another reason
+ * - no translation gives a legal game
+ * - two translations give different legal games, because R, for example, is a rook in English and a king in French
  *
  * @param thrown the error of the game
- * @param end the end of the game, if another game follows in the text
+ * @param end the offset of the end of the game, if the text continues with another game
  */
 export function* inEnglish(
   thrown: unknown,
@@ -78,7 +80,7 @@ export function* inEnglish(
   return { source: { ...source, text }, warning: pgnCorrected(source, { message, ...place }) };
 }
 
-/** Adds the game in English letters to an error as a suggestion, if {@link inEnglish} can translate it. */
+/** Adds the game with English piece letters to an error as a suggestion, if {@link inEnglish} can translate the game. */
 export function* suggestEnglish(thrown: unknown, source: PgnSource, end?: number): Generator<void, unknown> {
   if (source.text.length > suggestionMaxCharacters) {
     return thrown;
@@ -91,7 +93,7 @@ export function* suggestEnglish(thrown: unknown, source: PgnSource, end?: number
     : thrown;
 }
 
-/** Returns undefined if a word has no meaning in this language, or if there are more moves than one game may have. */
+/** Returns undefined if a word has no meaning in the language, or if the text has too many moves for one game. */
 function* translated(text: string, letters: readonly string[]): Generator<void, string | undefined> {
   const scanner = createScanner(text);
   const parts: string[] = [];
@@ -108,7 +110,7 @@ function* translated(text: string, letters: readonly string[]): Generator<void, 
       if (moveCount > movesMax || readWord(word) === undefined) {
         return undefined;
       }
-      // Pad the word, so that no offset changes if a piece has two letters.
+      // A translated word may be shorter. Add spaces, so that all offsets stay the same.
       parts.push(text.slice(copied, token.offset), word.padEnd(token.text.length));
       copied = token.offset + token.text.length;
     }

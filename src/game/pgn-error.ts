@@ -2,48 +2,47 @@ import type { Warning } from "../chess/position.ts";
 import { errorFromViolations, type KibitzError, type Violation } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 
-/** One game in PGN, and its place if it comes from a file of games. */
+/** The text of one game in PGN. `file` is the location of the game in a file of games. */
 export interface PgnSource {
   readonly text: string;
   readonly file?: {
-    /** The number of the game in the file, from 1. */
+    /** The number of the game in the file. The first game is number 1. */
     readonly game: number;
-    /** The offset of the game in the file, in UTF-16 units. */
+    /** The offset of the game in the file, in UTF-16 code units. */
     readonly offset: number;
-    /** The first line of the game in the file, from 1. */
+    /** The number of the line on which the game begins. The first line of the file is number 1. */
     readonly line: number;
   };
 }
 
 export interface PgnViolation {
   readonly code: "invalid_pgn" | "illegal_move" | "invalid_fen" | "illegal_position" | "out_of_range";
-  /** The message is a sentence without its full stop, because the place is appended. */
+  /** A sentence without a full stop, because line and column are appended. */
   readonly message: string;
   readonly token: string;
-  /** The offset of the error in `PgnSource.text`, in UTF-16 units. */
+  /** The offset of the error in `PgnSource.text`, in UTF-16 code units. */
   readonly offset: number;
-  /** The main-line move that is wrong or comes next, in plies from 1. */
+  /** The number of the wrong move in the main line, in plies. The first move is number 1. */
   readonly ply: number;
-  /** A PGN that would be accepted. */
   readonly suggestion?: string | undefined;
-  /** The FEN before an illegal move. */
+  /** The FEN of the position before an illegal move. */
   readonly fen?: string;
 }
 
-/** Returns advice on texts with several games, as the rest of a sentence. */
+/** Returns advice for a client that has several games, written as the end of a sentence. */
 export function howToSendMany({ file }: PgnSource): string {
   return file === undefined
     ? "send one game; for files with several games use `kibitz review`"
     : 'in a file of several games, each game begins with its tags, such as [Event "…"], on a line of their own';
 }
 
-/** Finds the line and column of an error, from 1. */
+/** Finds the line and the column of an error. The first line and the first column have the number 1. */
 function placeOf(source: PgnSource, { offset, ply }: Pick<PgnViolation, "offset" | "ply">) {
   const { text } = source;
   const { game, line: firstLine = 1 } = source.file ?? {};
   let line = firstLine;
   let lineStart = 0;
-  // A loop takes a tenth of the time that `split` would take, and the text may have 100,000 lines.
+  // This loop is ten times faster than `split`, and the text may have 100,000 lines.
   for (let at = 0; at < offset; at++) {
     if (text[at] === "\n" || (text[at] === "\r" && text[at + 1] !== "\n")) {
       line++;
@@ -58,7 +57,6 @@ function placeOf(source: PgnSource, { offset, ply }: Pick<PgnViolation, "offset"
   };
 }
 
-/** Warns that a text was read in another way than it is written. */
 export function pgnCorrected(
   source: PgnSource,
   violation: Pick<PgnViolation, "message" | "offset" | "ply">,

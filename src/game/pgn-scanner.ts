@@ -1,45 +1,47 @@
 import { readWord, resultOf, type WordToken, whyNoWord } from "./read-word.ts";
 
-/** A token of a PGN. Its offset is in UTF-16 units from the beginning of the text. */
+/** A token of a PGN. The offset is in UTF-16 code units from the beginning of the text. */
 export type Token = { readonly offset: number } & (
   | (WordToken & { readonly text: string })
   | { readonly kind: "tag"; readonly name: string; readonly value: string }
-  /** A comment without its braces and one space beside each. */
+  /** The text between the braces, without one space at each end. */
   | { readonly kind: "comment"; readonly comment: string }
   | { readonly kind: "open" | "close" }
-  /** Text that is no token. `why` is the rest of a sentence that begins with the text. */
+  /** Text that is not a token. `why` is the reason, written as the end of a sentence that begins with the text. */
   | { readonly kind: "unexpected"; readonly text: string; readonly why: string }
 );
 
-/** The end of a file in DOS. It is a blank if a blank, a tag or the end of the text follows. */
+/** DOS ended text files with this character. Before a space, a tag or the end of the text, it is read as a space. */
 const endOfFile = "\u001a";
-/** Matches blanks, and characters without width. */
+/** Matches white space, and characters that have no width. */
 const blank = new RegExp(`(?:[\\s\\u200b-\\u200d\\u2060]|${endOfFile}(?=[\\s${endOfFile}[]|$))+`, "y");
 const word = new RegExp(`${endOfFile}|[^\\s\\u200b-\\u200d\\u2060${endOfFile}{}();]+`, "y");
 const points = "(?:[01½]|1/2|0[.,]5)";
 const dash = "[-‐-―−:]";
-/** Matches a result with blanks around its dash, such as `1/2 - 1/2`. */
+/** Matches a result with spaces around its dash, such as `1/2 - 1/2`. */
 const spacedResult = new RegExp(
   `${points}(?:\\s{1,3}${dash}\\s{0,3}|${dash}\\s{1,3})${points}(?=[\\s;{}()]|$)`,
   "y",
 );
-/** Word processors change the straight quotation marks of tags. */
+/** Word processors replace the straight quotation marks of tags with these characters. */
 export const quotes = "\"“”„‟″«»‹›'‘’‚`";
-/** Matches the beginning of a tag, up to its value. */
+/** Matches the beginning of a tag, up to and including the first quotation mark. */
 export const tagOpening = `\\[[ \\t]*([A-Za-z0-9][A-Za-z0-9_+#=:-]{0,63})[ \\t]*[${quotes}]`;
 const tagName = new RegExp(tagOpening, "y");
 const tagEnd = new RegExp(`[\\n\\r]|[${quotes}][ \\t]*\\]`, "g");
 
-/** A carriage return alone ends a line in files of old Macs. */
+/** In files of old Macs, a single carriage return ends a line. */
 const lineBreak = /[\n\r]/g;
 
-/** The longest tag, in characters. */
 const tagMaxCharacters = 4096;
 
-/** Skips only blanks, and lines that begin with `%`, because PGN reserves them for other programs. */
+/**
+ * Creates a scanner for PGN. The scanner skips white space. The scanner also skips lines that begin with `%`, because PGN
+ * reserves these lines for other programs.
+ */
 export function createScanner(text: string): { read(): readonly Token[] | undefined } {
   let at = 0;
-  /** True if only blanks or tags come before `at` on its line. */
+  /** True if the text before `at` on this line has only white space or tags. */
   let atLineStart = true;
 
   function skipBlanks(): void {
@@ -59,7 +61,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     }
     const start = offset + opening.length;
     tagEnd.lastIndex = start;
-    // An unescaped quotation mark that does not end the tag belongs to the value.
+    // A quotation mark that does not end the tag is a part of the value, even without an escape character.
     let written: string | undefined;
     for (let end = tagEnd.exec(text); end !== null; end = tagEnd.exec(text)) {
       const [mark] = end;
@@ -84,7 +86,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     };
   }
 
-  /** Returns the end of the line, or of the longest tag if that comes first. */
+  /** Returns the end of the line, but at most {@link tagMaxCharacters} after `offset`. */
   function endOfTagLine(offset: number): number {
     return offset + endOfLine(text.slice(offset, offset + tagMaxCharacters), 0);
   }
@@ -104,7 +106,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     return { kind: "comment", offset, comment };
   }
 
-  /** Reads a comment to the end of the line. Replaces each `}`, because a comment in braces cannot contain one. */
+  /** Reads a comment that ends at the end of the line. Replaces `}` by `)`, because a comment in braces cannot contain `}`. */
   function readLineComment(): Token {
     const offset = at;
     at = endOfLine(text, offset);
@@ -112,7 +114,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     return { kind: "comment", offset, comment: comment.replaceAll("}", ")") };
   }
 
-  /** Returns nothing for a word without meaning, such as `e.p.`. */
+  /** Returns an empty list for a word without meaning, such as `e.p.`. */
   function readTokens(): readonly Token[] {
     const offset = at;
     spacedResult.lastIndex = at;
@@ -132,7 +134,9 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     );
   }
 
-  /** Returns the next token, or all tokens of a word; nothing for a skipped line, and undefined at the end. */
+  /**
+   * Returns one token, or all tokens of a word. Returns an empty list for a skipped line, and undefined at the end of the text.
+   */
   function read(): readonly Token[] | undefined {
     skipBlanks();
     if (text[at] === "%" && /[\n\r\ufeff]/.test(text[at - 1] ?? "\n")) {
@@ -183,7 +187,7 @@ function endOfLine(text: string, from: number): number {
   return lineBreak.exec(text)?.index ?? text.length;
 }
 
-/** Some programs also escape the quotation mark that ends a tag. */
+/** Removes escape characters. Some programs also escape the quotation mark at the end of a tag's value. */
 function tagValue(written: string): string {
   const last = isEscaped(written, written.length) && written.includes('\\"') ? -1 : undefined;
   return written.slice(0, last).replaceAll(/\\(["\\])/g, "$1");

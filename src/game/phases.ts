@@ -1,11 +1,12 @@
 export type Phase = "opening" | "middlegame" | "endgame";
 
 /**
- * Divides a game as `Divider.scala` of scalachess: the middlegame begins when at most ten pieces other than kings and pawns are
- * left, a side has fewer than four pieces on its back rank, or the sides are mixed up; the endgame when at most six such pieces
- * are left.
+ * Finds the phases of a game by the rules in `Divider.scala` of Lichess's repository scalachess:
+ * - The middlegame begins when at most ten pieces other than kings and pawns are left, or when fewer than four pieces of a side
+ *   are on its back rank, or when the pieces of the two sides are mixed.
+ * - The endgame begins when at most six pieces other than kings and pawns are left.
  *
- * @returns a function that takes the FEN of each position in the order of the game
+ * @returns a function that must be called with the FEN of each position, in the order of the game
  */
 export function createDivider(): (fen: string) => Phase {
   let phase: Phase = "opening";
@@ -23,9 +24,9 @@ export function createDivider(): (fen: string) => Phase {
 }
 
 interface Board {
-  /** Pieces of both sides, without kings and pawns. */
+  /** The number of pieces on the board other than kings and pawns. */
   readonly pieces: number;
-  /** The ranks from White's side, each with a letter or a space for every square. */
+  /** The ranks from 1 to 8. A rank has one character for each square: a piece letter or a space. */
   readonly ranks: readonly string[];
 }
 
@@ -49,7 +50,10 @@ function count(squares: string | undefined, side: RegExp): number {
   return squares?.match(side)?.length ?? 0;
 }
 
-/** Adds the points of all blocks of two by two squares: how close the sides are to each other. */
+/**
+ * Returns the sum of the points of all blocks of two by two squares. The points measure how close the two sides are to each
+ * other.
+ */
 function mixedness(ranks: readonly string[]): number {
   let sum = 0;
   for (let y = 0; y < 7; y++) {
@@ -61,7 +65,11 @@ function mixedness(ranks: readonly string[]): number {
   return sum;
 }
 
-/** @param y the lower rank of the block, from 1 on White's side */
+/**
+ * Returns the points of a block of two by two squares.
+ *
+ * @param y the number of the lower rank of the block, from 1 to 7
+ */
 function pointsOf(whites: number, blacks: number, y: number): number {
   switch (`${whites}${blacks}`) {
     case "01":

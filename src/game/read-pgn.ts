@@ -9,16 +9,15 @@ import { howToSendMany, type PgnSource, type PgnViolation, pgnCorrected, pgnErro
 import { createScanner, type Token } from "./pgn-scanner.ts";
 import { type MoveNumber, type Result, resultOf } from "./read-word.ts";
 
-/** A game that was read but not played, so its moves may be illegal. */
+/** A game that was read but not played yet, so its moves may be illegal. */
 export interface PgnGame {
   readonly source: PgnSource;
-  /** The tags by name, in the order of the text. */
   readonly tags: ReadonlyMap<string, PgnTag>;
   readonly moves: readonly WrittenMove[];
   readonly tree: Game<PgnNodeData>;
-  /** The result after the moves; undefined if there is none. */
+  /** The result that is written after the moves. */
   readonly result: Result | undefined;
-  /** True if the last move is `0-0`: if it is not legal, it is the result of a double forfeit. */
+  /** True if the last move is `0-0`. If this move is illegal, it is not castling but the result of a double forfeit. */
   readonly mayForfeit: boolean;
   readonly warnings: readonly Warning[];
 }
@@ -34,55 +33,51 @@ export interface WrittenMove {
   readonly san: string;
   readonly offset: number;
   readonly number: MoveNumber | undefined;
-  /** The offset of the move number, or else of the move. */
+  /** The offset of the move number, or of the move if it has no number. */
   readonly begins: number;
-  /** True if an `N` stands before the move: the sign of a novelty, or the letter of a knight. */
+  /** True if an `N` is written before the move. This `N` is the sign of a novelty or the letter of a knight. */
   readonly isAfterN: boolean;
 }
 
-/** The longest game, in characters. */
 export const gameMaxCharacters = 1024 * 1024;
 
-/** The most moves in one game, variations included. */
+/** The maximum number of moves in one game, including the moves of variations. */
 export const movesMax = 5000;
 
-/** The most tags in one game: more than any program writes. */
+/** The maximum number of tags in one game. No known program writes so many. */
 const tagsMax = 200;
 
-/** The most nested variations: more than people can follow. */
+/** The maximum nesting depth of variations. People cannot follow deeper nesting. */
 const nestingMax = 100;
 
 /** The tags that decide how a game is read. People also write `[fen "…"]`, `[FEN: "…"]` and `[Set-Up "1"]`. */
 const decisiveTags = new Map(["FEN", "SetUp", "Variant", "Result"].map((name) => [name.toLowerCase(), name]));
 
-/** Matches the tag Result if both sides forfeited. */
+/** Matches the value of the tag Result if both players forfeited the game. */
 const doubleForfeit = /^\s*[0-]\s*[-:/]\s*[0-]\s*$/;
 
-/** The most corrections that are reported for one game. */
 export const warningsMax = 10;
 
-/** The longest text that is suggested, in characters. */
 export const suggestionMaxCharacters = 64 * 1024;
 
-/** The number of words in one time slice, a third of a millisecond. */
+/** The generator yields after this many words. Reading them takes a third of a millisecond. */
 const tokensAtOnce = 100;
 
 interface Line {
   readonly offset: number;
-  /** The node to which a variation of the last move is attached, or the first move if there is none yet. */
+  /** The node before `last`. Variations of the last move are added to this node. */
   parent: Node<PgnNodeData>;
   last: ChildNode<PgnNodeData> | undefined;
-  /** Comments before the first move. */
   readonly comments: string[];
 }
 
-/** The error message for a game without moves, such as a forfeited one. */
 export const noMoves = "There are no moves";
 
 /**
- * Returns the game before a move as a suggestion. Undefined if that is too long or has no move.
+ * Returns the text of the game before a move, as a suggestion for the client. Returns undefined if this text is too long or has
+ * no move.
  *
- * @param ply the number of the move in plies, from 1
+ * @param ply the number of the move in plies; the first move is number 1
  */
 export function textBefore(
   { source }: Pick<PgnGame, "source">,
@@ -93,11 +88,10 @@ export function textBefore(
 }
 
 /**
- * Reads one game, up to the first ply or move too many. A word that is no token of PGN is an error.
+ * Reads one game. A word that is not a token of PGN is an error.
  *
- * @param end the end of the game, if another game follows in the text
- * @throws KibitzError `invalid_pgn`, with the place of the first error; `out_of_range` if the game has more than {@link pliesMax}
- * plies
+ * @param end the offset of the end of the game, if the text continues with another game
+ * @throws KibitzError `invalid_pgn` for the first error in the text, or `out_of_range` for more than {@link pliesMax} plies
  */
 export function* readPgn(source: PgnSource, end = source.text.length): Generator<void, PgnGame> {
   const scanner = createScanner(source.text.slice(0, end));
@@ -115,16 +109,15 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
   let resultAt: number | undefined;
 
   const warnings: Warning[] = [];
-  /** The number of words until the time slice ends. */
-  let left = tokensAtOnce;
+  let wordsLeft = tokensAtOnce;
 
   const refuse = (message: string, token: string, offset: number, others: Partial<PgnViolation> = {}) =>
     pgnError(source, { code: "invalid_pgn", message, token, offset, ply: moves.length + 1, ...others });
   const warn = (message: string, offset: number) => {
     if (warnings.length < warningsMax) {
       warnings.push(pgnCorrected(source, { message, offset, ply: moves.length + 1 }));
-      // Finding the place read the text from its beginning, so the time slice ends.
-      left = 1;
+      // `pgnCorrected` reads the text from its beginning, which takes long. So yield after this word.
+      wordsLeft = 1;
     }
   };
   const refuseSecondGame = (token: string, offset: number) =>
@@ -138,12 +131,12 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     const decisive = decisiveTags.get(written.toLowerCase().replaceAll(/[_+#=:-]/g, ""));
     const name = decisive ?? written;
     const spelled = name === "Result" ? resultOf(text) : undefined;
-    // Moves behind the FEN are not moves of this game: `readPastedFen` refuses them.
+    // Moves after the FEN are not moves of this game, so `readPastedFen` rejects them.
     const pasted = name === "FEN" ? readPastedFen(text, ["behind"])?.fen : undefined;
-    // Other spellings of `*` may mean a double forfeit, for which PGN has no result.
+    // Other texts for `*` may mean a double forfeit, for which PGN has no result.
     const value = pasted ?? (spelled === undefined || spelled === "*" ? text : spelled);
     if (decisive !== undefined && name !== "Result" && /^[\s?-]*$/.test(value)) {
-      // Some programs write an empty value for the standard start.
+      // Some programs write an empty value if the game begins at the standard start position.
       return;
     }
     const before = tags.get(name)?.value;
@@ -228,7 +221,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     lines.pop();
     line = parent;
     if (last === undefined) {
-      // Some programs put remarks about a move into brackets and braces.
+      // Some programs write a remark about a move in parentheses and braces.
       comments.forEach(addComment);
     }
     forgetNumber();
@@ -249,7 +242,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
 
   function addNag({ nag, text, offset }: Extract<Token, { kind: "nag" }>): void {
     if (numberAt !== undefined && /^[ND]/.test(text)) {
-      // The `N` is most likely a knight's letter, as in `2. N f3`, and not the glyph of a novelty.
+      // This `N` is probably the letter of a knight, as in `2. N f3`, and not the sign of a novelty.
       throw refuse(`'${echo(text)}' stands between a move number and its move`, text, offset);
     }
     if (line.last === undefined) {
@@ -273,7 +266,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     resultAt ??= offset;
   }
 
-  /** Called before the first move is read, because the moves of another variant may look illegal. */
+  /** Called before the first move is read, because the moves of an unsupported variant may look illegal. */
   function checkVariant(): void {
     const variant = tags.get("Variant");
     if (variant !== undefined && variantOf(variant.value) === undefined) {
@@ -315,7 +308,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
         close(token.offset);
         break;
       case "result":
-        // Ignore the result of a variation, which some programs write.
+        // Some programs write a result at the end of a variation. Ignore it.
         if (line === main) {
           readResult(token);
         }
@@ -325,7 +318,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     }
   }
 
-  /** True if the last token, comments aside, is a move `0-0` of the main line. */
+  /** True if the last token of the main line is the move `0-0`. Comments after this move are ignored. */
   let mayForfeit = false;
 
   if (source.text.length > gameMaxCharacters) {
@@ -339,9 +332,9 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
       }
       isAfterN = token.kind === "nag" && token.text === "N" && /\s/.test(source.text[token.offset - 1] ?? "");
     }
-    if (--left === 0) {
+    if (--wordsLeft === 0) {
       yield;
-      left = tokensAtOnce;
+      wordsLeft = tokensAtOnce;
     }
   }
   if (line !== main) {
@@ -360,7 +353,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     throw refuse(message, "[SetUp", setUp.offset, { ply: 1 });
   }
   if (moves.length === 0) {
-    // Moves are missing before the result, or at the end of the game's text.
+    // The error points to the result, or to the end of the game.
     throw refuse(noMoves, "", resultAt ?? source.text.trimEnd().length);
   }
   const tree = {
@@ -374,7 +367,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     : pgn;
 }
 
-/** Reads the last move, `0-0`, as the result of a double forfeit, and removes it from the tree. */
+/** Removes the last move `0-0`, and reads this text as the result of a double forfeit. */
 export function withForfeit(pgn: PgnGame): PgnGame {
   const { source, tree, moves, warnings } = pgn;
   const written = moves.at(-1);
@@ -412,7 +405,9 @@ const standardNames = new Set([
   ..."fromposition fromfen setup setupposition customposition".split(" "),
 ]);
 
-/** Undefined for an unsupported variant. Ignores case, blanks and punctuation. */
+/**
+ * Returns undefined for an unsupported variant. Ignores spaces, punctuation and the difference between upper and lower case.
+ */
 export function variantOf(name = ""): "standard" | "chess960" | undefined {
   const letters = name
     .toLowerCase()

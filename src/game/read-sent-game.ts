@@ -2,15 +2,15 @@ import { suggestEnglish } from "./other-letters.ts";
 import { type PgnGame, readPgn } from "./read-pgn.ts";
 import { createSplitter } from "./split-games.ts";
 
-/** Matches a line, or a piece of a long line, which takes less than a millisecond to split. */
+/** Matches a line, or a part of a long line. The splitter needs less than a millisecond for such a part. */
 const pieces = /[^\n\r]{1,4096}(?:\r\n|\r|\n)?|\r\n|\r|\n/g;
 
 const charactersAtOnce = 4096;
 
 /**
- * Splits games as in a file, so that a text means the same game in a request and in a file.
+ * Reads the game in a request. A text means the same game in a request as in a file.
  *
- * @throws KibitzError as {@link readPgn} does, and `invalid_pgn` if a second game begins
+ * @throws KibitzError as {@link readPgn} does, and `invalid_pgn` if the text contains a second game
  */
 export function* readSentGame(text: string): Generator<void, PgnGame> {
   const end = yield* endOfFirst(text);
@@ -21,7 +21,7 @@ export function* readSentGame(text: string): Generator<void, PgnGame> {
   }
 }
 
-/** Returns undefined if the text has only one game. */
+/** Returns the end of the first game, or undefined if the text has only one game. */
 function* endOfFirst(text: string): Generator<void, number | undefined> {
   const splitter = createSplitter();
   let characters = 0;

@@ -1,9 +1,9 @@
 import { plainForm, readWrittenMove } from "../chess/written-move.ts";
 
-/** A token of the move text. `at` is its offset in the word. */
+/** A token in a word of a PGN. `at` is the offset of the token in the word. */
 export type WordToken = { readonly at: number } & (
   | { readonly kind: "number"; readonly number: MoveNumber }
-  /** The move `san` is SAN or UCI, or `--` for a null move. */
+  /** `san` contains SAN or UCI, or `--` for a null move. */
   | { readonly kind: "move"; readonly san: string; readonly isCorrected: boolean }
   | { readonly kind: "nag"; readonly nag: number }
   | { readonly kind: "sign"; readonly sign: string }
@@ -11,7 +11,7 @@ export type WordToken = { readonly at: number } & (
 );
 
 export interface MoveNumber {
-  /** The move number; undefined if there are only dots. */
+  /** Undefined if the text has only dots and no number. */
   readonly value: number | undefined;
   /** Two or more dots announce a move of Black. */
   readonly dots: number;
@@ -19,10 +19,13 @@ export interface MoveNumber {
 
 export type Result = "1-0" | "0-1" | "1/2-1/2" | "*";
 
-/** The longest word. A long one is `123...Qa1xb2=Q++e.p.!?$146`. */
+/** The maximum length of a word in characters. An example of a long word is `123...Qa1xb2=Q++e.p.!?$146`. */
 const wordMaxCharacters = 40;
 
-/** The glyphs of each NAG; Kibitz writes the first one. Glyphs of White's NAG may also mean Black's. */
+/**
+ * The glyphs of each NAG. Kibitz writes the first glyph. If White and Black have separate NAGs for a glyph, only White's NAG is
+ * in this list.
+ */
 const glyphsOfNag: Readonly<Record<number, string>> = {
   1: "!",
   2: "?",
@@ -72,12 +75,15 @@ const nagOfGlyph = new Map(
   ),
 );
 
-/** Writes the glyphs of NAGs, and leaves out NAGs that have none. */
+/** Returns the glyphs of the NAGs. NAGs without a glyph are skipped. */
 export function glyphsOfNags(nags: readonly number[]): string {
   return nags.map((nag) => glyphsOfNag[nag]?.split(" ")[0] ?? "").join("");
 }
 
-/** Longer glyphs come first, because `!` begins `!!`. No letter or digit follows a glyph of letters. */
+/**
+ * Long glyphs come first, because `!!` also begins with `!`. A glyph that is a letter must not be followed by another letter or
+ * a digit.
+ */
 const glyph = new RegExp(
   `^(?:${[...nagOfGlyph.keys()]
     .toSorted((one, other) => other.length - one.length)
@@ -86,18 +92,19 @@ const glyph = new RegExp(
 );
 const numericNag = /^\$(\d{1,4})(?!\d)/;
 const sign = /^[^\p{L}\p{N}\p{C}\p{Z}$[\]"*%:\\@.-]+/u;
-/** Matches a move number. `00` and `000` are castling. */
+/** Matches a move number. Does not match `00` and `000`, which mean castling. */
 const number = /^(?!0{2,3}$)(?:\d{1,5}(?=[.…]|$)[.…]*|[.…]+)/;
-/** Matches nearly every word of most games. */
+/** Matches most words of a PGN. For these words, the slower patterns are not needed. */
 const plainMove = /^[NBRQK]?[a-h]?[1-8]?x?[a-h][1-8][+#]?$/;
 const nullMove = /^(?:--|Z0|0000|@@@@)(?=$|[!?$])/;
 const enPassant = /^e\.?p\.?$/i;
 
 /**
- * Reads the tokens of a word, because a game may be written without spaces: `12.Nf3!?$14`. The letters of other languages are no
- * tokens, because many are also English letters.
+ * Reads the tokens of one word. A game can be written without spaces, so a word can have many tokens: `12.Nf3!?$14`.
  *
- * @returns undefined if the word has any text that is not a token of PGN
+ * Piece letters of other languages are not tokens, because many of them are English piece letters with another meaning.
+ *
+ * @returns undefined if a part of the word is not a token of PGN
  */
 export function readWord(word: string): readonly WordToken[] | undefined {
   if (word.length > wordMaxCharacters) {
@@ -165,13 +172,15 @@ const results: readonly (readonly [RegExp, Result])[] = [
   [/^(?:\*|0:0|-:-|0[-:](?:½|1\/2)|(?:½|1\/2)[-:]0)$/, "*"],
 ];
 
-/** Returns a result, such as `0,5:0,5`, but not `0-0`, because it may be castling. */
+/**
+ * Returns the result that a word means, such as `0,5:0,5`. Returns undefined for `0-0`, because this word may mean castling.
+ */
 export function resultOf(word: string): Result | undefined {
   const plain = plainForm(word.replaceAll(/\s/g, "")).replace(/(?<=.)[.,]$/, "");
   return results.find(([spelling]) => spelling.test(plain))?.[1];
 }
 
-/** Returns the reason why a word is rejected, as the rest of a sentence that begins with the word. */
+/** Returns the reason why a word is rejected, written as the end of a sentence that begins with the word. */
 export function whyNoWord(word: string): string {
   if (word.startsWith("[%")) {
     return "is a command outside of a comment; commands stand in braces";
@@ -188,7 +197,7 @@ export function whyNoWord(word: string): string {
     : `begins with '${letter}', which is not a piece in PGN: the pieces are K, Q, R, B and N (in German K, D, T, L, S), and a pawn has no letter`;
 }
 
-/** Returns the first letter of a move if it is no letter of a piece in PGN. */
+/** Returns the first letter of a word that looks like a move, if this letter is not a piece in PGN. */
 export function otherLetterIn(word: string): string | undefined {
   return /^(?:\d+[.…]+)?((?![a-hKQRBN])\p{L}{1,2}?)[a-h]?[1-8]?[-x:]?[a-h][1-8]/u.exec(word)?.[1];
 }

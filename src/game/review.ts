@@ -9,12 +9,12 @@ import { adviseOn, type Judgement } from "./judgement.ts";
 import { openingKey } from "./opening-key.ts";
 import { createDivider, type Phase } from "./phases.ts";
 
-/** An evaluation in White's view: from a search, or from the result if the game is over. */
+/** An evaluation from White's point of view. For a terminal position, the result of the game decides the score. */
 export interface EvaluatedPosition {
   readonly score: Score;
-  /** The best move; undefined if and only if the game is over. */
+  /** The best move. Undefined only for a terminal position. */
   readonly best: MoveDescription | undefined;
-  /** The lines of the search, best first. */
+  /** The lines of the search. The best line is the first. */
   readonly lines: readonly EvaluatedLine[];
 }
 
@@ -25,33 +25,36 @@ interface EvaluatedLine {
 }
 
 /**
- * `book`: the position after the move, or a later one, has an opening name; `only_move`: the best move, if the second line has a
- * `winPercent` that is at least 10 points worse.
+ * - `book`: the position after the move, or a later position, has an opening name
+ * - `only_move`: the move is the best move, and the second line is at least 10 points of `winPercent` worse
  */
 type Label = "book" | "forced" | "best" | "only_move";
 
-/** The review of a move. Percentages have four decimals. */
+/** The review of a move. Percentages are rounded to four decimals. */
 export interface MoveReview {
-  /** The number of the move in plies, from 1. */
+  /** The number of the move in plies. The first move is number 1. */
   readonly ply: number;
   readonly move: MoveDescription;
-  /** The evaluation after the move, in White's view. */
+  /** The evaluation of the position after the move, from White's point of view. */
   readonly evaluation: Score;
-  /** White's winning chances after the move: a mate is 97.54 or 2.46. */
+  /**
+   * White's winning chances after the move, in percent. The value is 97.54 if White has a forced mate, and 2.46 if Black has
+   * one.
+   */
   readonly winPercent: number;
-  /** The centipawns that the mover lost, at least 0. */
+  /** The number of centipawns that the mover lost. Never negative. */
   readonly centipawnLoss: number;
   readonly winPercentLoss: number;
   readonly accuracy: number;
   readonly judgement: Judgement | undefined;
-  /** The comment is worded as on Lichess: `(0.36 → -0.36) Inaccuracy. Ngf3 was best.` */
+  /** The comment in the form that Lichess uses: `(0.36 → -0.36) Inaccuracy. Ngf3 was best.` */
   readonly comment: string | undefined;
   readonly labels: readonly Label[];
   /** The phase of the game before the move. */
   readonly phase: Phase;
-  /** The mover's clock after the move, in milliseconds. */
+  /** The time on the mover's clock after the move, in milliseconds. */
   readonly clockMs: number | undefined;
-  /** The engine's best move; undefined if the game was already over by the rules. */
+  /** The best move of the engine. Undefined if the game was over before the move. */
   readonly best: BestMove | undefined;
 }
 
@@ -65,57 +68,59 @@ export interface BestMove {
 }
 
 interface Alternative {
-  /** The rank of the line in the search, from 1. */
+  /** The rank of the line in the search. The best line has the rank 1. */
   readonly rank: number;
   readonly move: MoveDescription;
   readonly score: Score;
 }
 
 export interface Play {
-  /** Accuracies are from 0 to 100, with four decimals. */
+  /** The accuracy from 0 to 100, with four decimals. */
   readonly accuracy: number | undefined;
-  /** The average loss in centipawns; undefined if no move counts. */
+  /** The average loss per move in centipawns. Undefined if no move is included. */
   readonly averageCentipawnLoss: number | undefined;
   readonly inaccuracies: number;
   readonly mistakes: number;
   readonly blunders: number;
 }
 
-/** The statistics of a side in a whole game: `accuracy` is undefined unless both sides moved. */
+/** The statistics of one player for the complete game. `accuracy` is undefined if a side has made no move. */
 export interface PlayerReview extends Play {
-  /** The statistics of each phase; undefined if no move of it counts. */
+  /** The statistics of each phase. Undefined for a phase in which the player has no reviewed move. */
   readonly phases: Readonly<Record<Phase, Play | undefined>>;
 }
 
 export interface GameReview {
   readonly method: typeof reviewMethod;
-  /** The evaluation of the start; undefined for the standard start, for which reviews assume 15 centipawns. */
+  /** The evaluation of the start position. Undefined for the standard start position, because Lichess assumes 15 centipawns. */
   readonly startEvaluation: Score | undefined;
   readonly opening: Opening | undefined;
   readonly moves: readonly MoveReview[];
   readonly players: Readonly<Record<Color, PlayerReview>>;
 }
 
-/** The longest line of a best move in plies, as on Lichess. */
+/** The maximum length of a best line in plies, as on Lichess. */
 const linePliesMax = 12;
 
-/** The least lead of an only good move over the second line, in points of `winPercent`. */
+/** The best move is the only good move if the second line is at least this much worse, in points of `winPercent`. */
 const onlyMovePoints = 10;
 
-/** Reviews each move as soon as the positions before and after it are evaluated, and then the whole game. */
+/**
+ * Creates a reviewer for one game. `move` needs the evaluations before and after the move. `game` needs the evaluations of all
+ * positions.
+ */
 export function createReviewer(game: Game, opening: Opening | undefined) {
   const divide = createDivider();
   const phases: Phase[] = [];
   const start = positionAt(game, 0);
   const isStandardStart = openingKey(start.fen) === openingKey(standardStart);
 
-  /** For the standard start, the formulas use the evaluation that Lichess assumes. */
+  /** Returns the score for the formulas. For the standard start position, this is the score that Lichess assumes. */
   const assumed = (index: number, { score }: EvaluatedPosition): ScoreValue =>
     index === 0 && isStandardStart ? { kind: "cp", cp: standardStartCp } : score.value;
 
-  /** @param index the index of the move, from 0 */
   function reviewMove(index: number, before: EvaluatedPosition, after: EvaluatedPosition): MoveReview {
-    // Find the phases move by move, because 600 positions at once would block the thread.
+    // The phase is found move by move, because a loop over 600 positions would block the thread.
     while (phases.length <= index) {
       phases.push(divide(positionAt(game, phases.length).fen));
     }
@@ -132,7 +137,7 @@ export function createReviewer(game: Game, opening: Opening | undefined) {
     const cpBefore = mates ? 0 : centipawnsOf(value);
     const cpAfter = mates ? 0 : centipawnsOf(after.score.value);
     const [percentBefore, percentAfter] = [percentOf(cpBefore, mover), percentOf(cpAfter, mover)];
-    // Noise of the search can make the best move look like a mistake.
+    // Two searches differ a little, so even the best move can seem to be a mistake.
     const advice = mates || isBest ? undefined : adviseOn(value, after.score.value, mover);
     const named = before.best === undefined ? "" : ` ${before.best.san} was best.`;
     const scores = `(${scoreText(value)} → ${scoreText(after.score.value)})`;
@@ -160,7 +165,7 @@ export function createReviewer(game: Game, opening: Opening | undefined) {
     };
   }
 
-  /** @param evaluations the evaluations of all positions, the start first */
+  /** @param evaluations the evaluations of the start position and of the position after each move */
   function reviewGame(moves: readonly MoveReview[], evaluations: readonly EvaluatedPosition[]): GameReview {
     const [first] = evaluations;
     if (
@@ -170,7 +175,7 @@ export function createReviewer(game: Game, opening: Opening | undefined) {
     ) {
       throw new RangeError("a move or a position of the game is missing");
     }
-    // On Lichess, the mating move does not count in the statistics of its player.
+    // Like Lichess, exclude the move that gives checkmate from the statistics of its player.
     const counted = isMate(game, moves.length) ? moves.slice(0, -1) : moves;
     const weighed = evaluations.slice(0, counted.length + 1);
     const cps = weighed.map((evaluation, index) => centipawnsOf(assumed(index, evaluation)));
@@ -220,12 +225,12 @@ function rounded(percent: number): number {
   return Math.round(percent * 10_000) / 10_000;
 }
 
-/** Writes a score in the notation of Lichess, in White's view. */
+/** Returns a score in the notation of Lichess, from White's point of view. */
 function scoreText(value: ScoreValue): string {
   return value.kind === "cp" ? (value.cp / 100).toFixed(2) : `Mate in ${Math.abs(value.mate)}`;
 }
 
-/** True if the second line is much worse. False if the best move is not the first move of the first line. */
+/** True if the second line is much worse than the best move. False if the best move does not begin the first line. */
 function isOnly({ best, lines: [first, second] }: EvaluatedPosition, mover: Color): boolean {
   if (first === undefined || second === undefined || first.moves[0] !== best?.uci) {
     return false;
@@ -238,7 +243,7 @@ function bestMoveOf({ score, best, lines }: EvaluatedPosition, position: Positio
   if (best === undefined) {
     return undefined;
   }
-  // If the time limit ends a search, its best move may begin none of its lines.
+  // If the time limit ends a search, no line may begin with the best move.
   const line = lines.find(({ moves: [first] }) => first === best.uci);
   return {
     move: best,

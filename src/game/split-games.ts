@@ -2,26 +2,33 @@ import type { PgnSource } from "./pgn-error.ts";
 import { quotes, tagOpening } from "./pgn-scanner.ts";
 import { gameMaxCharacters } from "./read-pgn.ts";
 
-/** Matches a tag pair at the beginning of a line, and captures its name. */
+/** Matches a tag pair at the beginning of a line. The first group captures the name of the tag. */
 const tagLine = new RegExp(`^[ \\t\\ufeff\\u001a]*${tagOpening}.*?(?:[${quotes}][ \\t]*\\]|(?=[\\n\\r]|$))`);
 const commentMarks = /[{};]/g;
 
-/** Matches the end of a line. A carriage return alone ends a line, as on old Macs. */
+/** Matches the end of a line. In files of old Macs, a single carriage return ends a line. */
 const lineEnds = /(?<=\n|\r(?!\n))/;
 
-/** The most characters of an unfinished line that are kept, because the beginning of a line decides its meaning. */
+/**
+ * The maximum length in characters of an incomplete line that waits for the next chunk. It waits because the beginning of a
+ * line decides its meaning.
+ */
 const lineMaxCharacters = 64 * 1024;
 
-/** The most characters after a tag in a comment that are searched for the end of the comment. */
+/** After a tag in a comment, the end of the comment is searched within this many characters. */
 const commentMaxCharacters = 64 * 1024;
 
 /**
- * Splits a text into games, line by line. A game ends if a tag pair begins a line after its moves; a game without moves, if one
- * of its tags is repeated after a blank line or a comment.
+ * Splits a text into games, line by line. A line that begins with a tag pair begins a new game in these cases:
+ * - the current game has moves
+ * - the current game already has the same tag, and a blank line or a comment precedes the line
  *
- * A tag pair in a comment ends no game, unless the comment is never closed: no brace follows the tag, or the next brace opens a
- * comment and a blank line precedes the tag. Later, `readPgn` rejects the unclosed comment, and games that are too long, of which
- * only a little more than the maximum is kept.
+ * A tag pair in a comment begins a new game only if the comment is probably not closed:
+ * - no brace follows the tag pair
+ * - the next brace is `{`, and a blank line precedes the tag pair
+ *
+ * `readPgn` rejects the unclosed comment later. `readPgn` also rejects a game that is too long, of which only the beginning is
+ * kept.
  */
 export function createSplitter() {
   let game = 1;
@@ -33,44 +40,42 @@ export function createSplitter() {
   let isAfterBlank = false;
   let isAfterComment = false;
   let inComment = false;
-  /** True if the line begins with `%`, or `;` has begun a comment. */
+  /** True if the line begins with `%`, or if `;` has begun a comment on this line. */
   let isIgnored = false;
   let nextOffset = 0;
   let nextLine = 1;
-  /** True if the next part begins a line. */
-  let isFresh = true;
-  /** The parts since the first tag in a comment, which are read again if the comment does not end. */
-  let held: string[] | undefined;
-  let heldCharacters = 0;
-  /** True if a blank line precedes one of the tags in the comment. */
-  let isHeldAfterBlank = false;
+  let isLineStart = true;
+  /** The parts of the text since the first tag in a comment. They are read again when it is known whether the comment ends. */
+  let undecided: string[] | undefined;
+  let undecidedCharacters = 0;
+  let hasTagAfterBlank = false;
 
-  /** Takes a line, or a part of a long one. Returns the games that end before it. */
+  /** Reads a line, or a part of a long line. Returns the games that end before this part. */
   function take(part: string): readonly PgnSource[] {
-    if (inComment && isFresh && tagLine.test(part)) {
-      held ??= [];
-      isHeldAfterBlank ||= isAfterBlank;
+    if (inComment && isLineStart && tagLine.test(part)) {
+      undecided ??= [];
+      hasTagAfterBlank ||= isAfterBlank;
     }
-    if (held === undefined) {
+    if (undecided === undefined) {
       return takeSurely(part);
     }
-    held.push(part);
-    heldCharacters += part.length;
-    isAfterBlank = isFresh && part.trim() === "";
-    isFresh = endsLine(part);
+    undecided.push(part);
+    undecidedCharacters += part.length;
+    isAfterBlank = isLineStart && part.trim() === "";
+    isLineStart = endsLine(part);
     const brace = /[{}]/.exec(part)?.[0];
-    if (brace === undefined && heldCharacters <= commentMaxCharacters) {
+    if (brace === undefined && undecidedCharacters <= commentMaxCharacters) {
       return [];
     }
-    return release(brace !== "}" && (brace === undefined || isHeldAfterBlank));
+    return release(brace !== "}" && (brace === undefined || hasTagAfterBlank));
   }
 
   function release(asGame: boolean): readonly PgnSource[] {
-    const parts = held ?? [];
-    held = undefined;
-    heldCharacters = 0;
-    isHeldAfterBlank = false;
-    isFresh = true;
+    const parts = undecided ?? [];
+    undecided = undefined;
+    undecidedCharacters = 0;
+    hasTagAfterBlank = false;
+    isLineStart = true;
     if (!asGame) {
       return parts.flatMap(takeSurely);
     }
@@ -79,18 +84,18 @@ export function createSplitter() {
   }
 
   function takeSurely(part: string): readonly PgnSource[] {
-    const found = isFresh && !inComment ? tagLine.exec(part) : null;
+    const found = isLineStart && !inComment ? tagLine.exec(part) : null;
     const tag = found?.[1];
     const begins = tag !== undefined && (hasMoves || ((isAfterBlank || isAfterComment) && tags.has(tag)));
     const finished = begins ? [endGame()] : [];
-    if (isFresh) {
+    if (isLineStart) {
       isIgnored = !inComment && part.startsWith("%");
     }
     if (tag !== undefined) {
       tags.add(tag);
       isAfterComment = false;
     }
-    isAfterBlank = isFresh && part.trim() === "";
+    isAfterBlank = isLineStart && part.trim() === "";
     let rest = part.slice(found?.[0].length);
     for (let pair = tagLine.exec(rest); found && pair; pair = tagLine.exec(rest)) {
       rest = rest.slice(pair[0].length);
@@ -100,8 +105,8 @@ export function createSplitter() {
       text += part;
     }
     nextOffset += part.length;
-    isFresh = endsLine(part);
-    nextLine += isFresh ? 1 : 0;
+    isLineStart = endsLine(part);
+    nextLine += isLineStart ? 1 : 0;
     return finished;
   }
 
@@ -138,22 +143,21 @@ export function createSplitter() {
 
   return {
     take,
-    /** Returns the games that end with the text. */
     end(): readonly PgnSource[] {
-      const finished = held ? release(true) : [];
+      const finished = undecided ? release(true) : [];
       return text.trim() === "" ? finished : [...finished, endGame()];
     },
   };
 }
 
-/** Splits a file of any size, and keeps only one game at a time in memory. */
+/** Splits a file of any size. Only one game at a time is in memory. */
 export async function* splitGames(chunks: AsyncIterable<string>): AsyncGenerator<PgnSource, void> {
   const splitter = createSplitter();
   let rest = "";
   for await (const chunk of chunks) {
     const parts = `${rest}${chunk}`.split(lineEnds);
     const last = parts.at(-1) ?? "";
-    // A carriage return at the end of a chunk may be half of a line end.
+    // A carriage return at the end of a chunk may be the first half of a line end.
     rest = last.endsWith("\n") || last.length > lineMaxCharacters ? "" : last;
     for (const part of rest === "" ? parts : parts.slice(0, -1)) {
       yield* splitter.take(part);

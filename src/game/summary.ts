@@ -2,7 +2,10 @@ import type { Position } from "../chess/position.ts";
 import type { Game } from "./game.ts";
 import type { GameReview, MoveReview } from "./review.ts";
 
-/** Summarizes a review: the accuracies, and the first mistake or blunder that cost the most winning chances. */
+/**
+ * Returns a sentence with the accuracies and the worst mistake or blunder. If two moves are equally bad, the first one is
+ * named.
+ */
 export function summarizeReview({ positions }: Pick<Game, "positions">, review: GameReview): string {
   return `${playedOf(review)}; ${turnedOf(positions, review)}.`;
 }
@@ -27,7 +30,7 @@ function isGrave({ judgement }: MoveReview): boolean {
   return judgement === "mistake" || judgement === "blunder";
 }
 
-/** Returns the number of a move: `12.` for a move of White, `12…` for a move of Black. */
+/** Returns the number of a move, such as `12.` for White or `12…` for Black. */
 function numberOf(positions: readonly Position[], { ply }: MoveReview): string {
   const before = positions[ply - 1];
   return `${before?.fen.split(" ").at(-1)}${before?.turn === "black" ? "…" : "."}`;
