@@ -14,7 +14,7 @@ const options = {
   ...{ keysPerDay: 3, selfServiceKeysMax: 100, pepper: undefined },
 } as const;
 
-/** A node that shares its keys with others, and whose own clock is so much ahead. */
+/** Starts a node whose clock is `aheadMs` ahead of the clock that all nodes share. */
 async function startNode(aheadMs: number) {
   const sharedNow = Date.now();
   vi.useFakeTimers({ toFake: ["Date"], now: sharedNow + aheadMs });
@@ -31,7 +31,7 @@ async function startNode(aheadMs: number) {
   return { access, keys, sharedNow, [Symbol.dispose]: () => void vi.useRealTimers() };
 }
 
-test("a node whose clock is ahead forgets no key too early", async () => {
+test("a node does not delete a key too early if its clock is ahead", async () => {
   using node = await startNode(150 * dayMs);
   const record = keyRecord({ id: "a", issuedTo: "192.0.2.1", createdAt: node.sharedNow - 89 * dayMs });
   await node.keys.create(record);
@@ -40,7 +40,7 @@ test("a node whose clock is ahead forgets no key too early", async () => {
 });
 
 test.each([-100 * dayMs, 100 * dayMs])(
-  "an address that has had all keys of a day is told the wait by the shared clock: %i ms off",
+  "an address that has used up its keys of the day gets a wait by the shared clock if the node's clock is %i ms off",
   async (aheadMs) => {
     using node = await startNode(aheadMs);
     const wish = { address: "192.0.2.1", name: undefined, idempotencyKey: undefined };
@@ -51,7 +51,7 @@ test.each([-100 * dayMs, 100 * dayMs])(
 );
 
 test.each([-100 * dayMs, 100 * dayMs])(
-  "keys are made, used and revoked by the clock that nodes share: %i ms off",
+  "the times in a key record come from the shared clock if the node's clock is %i ms off",
   async (aheadMs) => {
     using node = await startNode(aheadMs);
     const { access, keys, sharedNow } = node;
@@ -74,7 +74,6 @@ test.each([-100 * dayMs, 100 * dayMs])(
 const unavailable = { code: "store_unavailable", nextAction: "retry_later", retryAfterMs: 5000 };
 const origin = { address: "192.0.2.1", forwardedFor: undefined };
 
-/** Access over a store that has one key. */
 async function openWithKey() {
   const { keys } = openOwnStores();
   const access = await createAccess({ ...options, keyExpiryDays: 0, stores: { keys } });
@@ -82,7 +81,7 @@ async function openWithKey() {
   return issued.kind === "issued" ? { access, keys, ...issued } : expect.fail("not issued");
 }
 
-test("a key that cannot be looked up is neither valid nor invalid", async () => {
+test("a request whose key cannot be looked up is refused as store_unavailable", async () => {
   const { access, keys, key } = await openWithKey();
   vi.spyOn(keys, "findByHash").mockRejectedValue(new StoreUnavailable("the disk is gone"));
   await expect(access.accountOf({ ...origin, authorization: `Bearer ${key}` })).rejects.toMatchObject(
@@ -91,7 +90,7 @@ test("a key that cannot be looked up is neither valid nor invalid", async () => 
 });
 
 test.each(["create", "revoke"] as const)(
-  "callers are told that the store cannot %s, and nothing about its inside",
+  "if the store cannot %s keys, the error is store_unavailable and hides the cause",
   async (method) => {
     const { access, keys, record } = await openWithKey();
     const ask = () =>
@@ -111,7 +110,7 @@ test.each(["create", "revoke"] as const)(
 );
 
 test.each(["Basic dXNlcjpwYXNz", "Negotiate YII=", "Digest username=u", "Token abc"])(
-  "the credential %s of a proxy is ignored in open mode, and is 401 in the others",
+  "the credential %s of a proxy is ignored in open mode, and refused in the other modes",
   async (authorization) => {
     const { keys } = openOwnStores();
     const openIn = (mode: "public" | "keys" | "open") =>
@@ -127,7 +126,7 @@ test.each(["Basic dXNlcjpwYXNz", "Negotiate YII=", "Digest username=u", "Token a
 );
 
 test.each(["Bearer kbz_wrong", "bearer", "kbz_0123456789"])(
-  "the credential %s, which may be a key, is validated in open mode",
+  "the credential %s could be a key, so it is validated even in open mode",
   async (authorization) => {
     const { keys } = openOwnStores();
     const access = await createAccess({ ...options, mode: "open", keyExpiryDays: 0, stores: { keys } });

@@ -46,11 +46,10 @@ async function open({ mode = "public", plans = [plan], isLate = () => false }: O
 
 const wrong = () => errorFromViolations([{ pointer: "/fen", code: "invalid_fen", message: "It is wrong." }]);
 
-/** The error that refuses a call. */
 const refusalOf = async (admitting: Promise<unknown>) =>
   (await admitting.catch((thrown) => thrown)) as KibitzError;
 
-test("a caller that has used up its error quota is refused unread, until the window ends", async () => {
+test("a caller without error quota is refused until the window ends, without its request being read", async () => {
   let now = 0;
   using _ = vi.spyOn(performance, "now").mockImplementation(() => now);
   const { admit } = await open();
@@ -67,7 +66,7 @@ test("a caller that has used up its error quota is refused unread, until the win
     retryAfterMs: 60_000,
     message: expect.stringContaining("10 refusals"),
   });
-  // Every limited answer reports the windows of requests, and this one costs none.
+  // Every rate-limited response reports the remaining requests of each window. A refusal costs no request.
   expect(outcome.answerHeaders.get("ratelimit")).toBe('"minute";r=60;t=60');
   now = 59_999;
   expect(await refusalOf(admit("192.0.2.1"))).toMatchObject({ retryAfterMs: 1000 });
@@ -75,7 +74,7 @@ test("a caller that has used up its error quota is refused unread, until the win
   await expect(admit("192.0.2.1")).resolves.toBeDefined();
 });
 
-test("a caller that is refused too often takes nothing from others, nor from calls without limits", async () => {
+test("a used-up error quota affects neither other callers nor calls without rate limit", async () => {
   const { admit, access, accountAt } = await open();
   access.limits.errorQuota.count(await accountAt("192.0.2.1"), withCost(wrong(), 10));
   await setImmediate();
@@ -84,7 +83,7 @@ test("a caller that is refused too often takes nothing from others, nor from cal
   await expect(admit("192.0.2.1", "call")).resolves.toBeDefined();
 });
 
-test("an admitted call is refused if its caller's other calls have used up the error quota meanwhile", async () => {
+test("an admitted call is refused if other calls of its caller use up the error quota", async () => {
   const { admit, access, accountAt } = await open();
   const admitted = await admit("192.0.2.1");
   expect(() => admitted.check()).not.toThrow();
@@ -93,13 +92,12 @@ test("an admitted call is refused if its caller's other calls have used up the e
   expect(() => admitted.check()).toThrow("10 refusals");
 });
 
-test("while the event loop lags, new work is refused, and calls without limits are not", async () => {
+test("while the event loop is slow, analyses are refused and calls without rate limit are admitted", async () => {
   const { admit } = await open({ mode: "open", isLate: () => true });
   expect(await refusalOf(admit("192.0.2.1"))).toMatchObject({ code: "overloaded", retryAfterMs: 1000 });
   await expect(admit("192.0.2.1", "call")).resolves.toBeDefined();
 });
 
-/** Calls that are not analyses, from one address. */
 async function openWithCalls(mode: "public" | "open" = "public") {
   const planOf = (id: string, quota: number): Plan => ({
     ...plan,
@@ -112,7 +110,7 @@ async function openWithCalls(mode: "public" | "open" = "public") {
   return { access, admit };
 }
 
-test("a call beyond the rate of its address is refused with the time to wait, and analyses are admitted", async () => {
+test("a call above the call rate of its address is refused with the time to wait, and analyses are still admitted", async () => {
   const { admit } = await openWithCalls();
   for (let call = 0; call < 3; call++) {
     await admit("call");
@@ -130,14 +128,14 @@ test("a call beyond the rate of its address is refused with the time to wait, an
   await expect(admit("message")).rejects.toMatchObject({ code: "rate_limited" });
 });
 
-test("a call within the rate gets no header of it", async () => {
+test("the response to a call within the call rate has no rate limit header", async () => {
   const { admit } = await openWithCalls();
   const outcome = createOutcome();
   await admit("call", undefined, outcome);
   expect([...outcome.answerHeaders]).toEqual([]);
 });
 
-test("an MCP message counts as a call, unless it is an analysis", async () => {
+test("an MCP message reduces the call rate only if it is no analysis", async () => {
   const { admit } = await openWithCalls();
   for (let call = 0; call < 5; call++) {
     (await admit("message")).countAsAnalysis();
@@ -148,14 +146,14 @@ test("an MCP message counts as a call, unless it is an analysis", async () => {
   await expect(admit("call")).rejects.toMatchObject({ code: "rate_limited" });
 });
 
-test("calls are not counted in open mode", async () => {
+test("open mode has no call rate", async () => {
   const { admit } = await openWithCalls("open");
   for (let call = 0; call < 20; call++) {
     await admit("call");
   }
 });
 
-test("a call with a key counts in the rate of its own plan, and its look-up in none", async () => {
+test("a call with a key reduces the call rate of the key's plan only", async () => {
   const { access, admit } = await openWithCalls();
   const issued = await access.keys.issue({ name: undefined, plan: "free" });
   const authorization = `Bearer ${"key" in issued && issued.key}`;

@@ -29,10 +29,10 @@ const errorOf = async (run: () => unknown) => {
   return undefined;
 };
 
-/** @returns moves the clock of the cache of keys; timers run when it has moved past them */
+/** Replaces the clock of the key cache and the timers. The returned function advances both. */
 function moveClock(): (ms: number) => void {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
-  // The cache of keys holds the real `performance`, so fake timers do not reach its clock.
+  // The key cache imports `performance` before the test replaces the timers, so fake timers would not change its clock.
   let now = 1_000_000;
   const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
   onTestFinished(() => {
@@ -47,7 +47,7 @@ function moveClock(): (ms: number) => void {
 
 describe("a header", () => {
   test.each([undefined, "a pepper of 16 characters"])(
-    "a header with a valid key is accepted, pepper %j",
+    "a header with a valid key is accepted with the pepper %j",
     async (pepper) => {
       const { authenticator, header, id } = await issued(pepper === undefined ? {} : { pepper });
       expect(await authenticator.keyOf(header)).toMatchObject({ id });
@@ -55,7 +55,7 @@ describe("a header", () => {
     },
   );
 
-  test("a malformed or mistyped header is refused before any look-up, and not echoed", async () => {
+  test("a malformed or mistyped header is refused without a store look-up, and is not repeated in the error", async () => {
     const { authenticator, header, key, findByHash } = await issued();
     const headers = [
       "",
@@ -78,13 +78,13 @@ describe("a header", () => {
     expect(findByHash).not.toHaveBeenCalled();
   });
 
-  test("a header with a key of another pepper is refused", async () => {
+  test("a header whose key was created with another pepper is refused", async () => {
     const { keys, header } = await issued();
     const other = createAuthenticator({ keys, pepper: "a pepper of 16 characters" });
     expect(await errorOf(() => other.keyOf(header))).toEqual(refused);
   });
 
-  test("a header is refused if the store returns another key than the requested one", async () => {
+  test("a header is refused if the store returns another key", async () => {
     const { keys, header, id } = await issued();
     const record = await keys.findById(id);
     const lying: KeyStore = {
@@ -95,7 +95,7 @@ describe("a header", () => {
     expect(await errorOf(() => authenticator.keyOf(header))).toEqual(refused);
   });
 
-  test("a header fails if the store cannot be asked, and is looked up again the next time", async () => {
+  test("a failed look-up of a key is repeated for the next request", async () => {
     const { authenticator, findByHash, header, id } = await issued();
     findByHash.mockRejectedValueOnce(new Error("the disk is gone"));
     expect(await errorOf(() => authenticator.keyOf(header))).toEqual(new Error("the disk is gone"));
@@ -104,7 +104,7 @@ describe("a header", () => {
 });
 
 describe("a key that is known", () => {
-  test("a known key is found in memory in 99 % of all calls", async () => {
+  test("99 % of all requests with the same key find the key in memory", async () => {
     const { authenticator, findByHash, header, id } = await issued();
     await authenticator.keyOf(header);
     for (let calls = 1; calls < 1000; calls++) {
@@ -115,21 +115,21 @@ describe("a key that is known", () => {
     expect(hits / (hits + misses)).toBeGreaterThanOrEqual(0.99);
   });
 
-  test("a key is looked up once for all calls at the same time", async () => {
+  test("concurrent requests with the same key share one look-up", async () => {
     const { authenticator, findByHash, header, id } = await issued();
     const found = await Promise.all(Array.from({ length: 50 }, () => authenticator.keyOf(header)));
     expect(new Set(found.map((record) => record.id))).toEqual(new Set([id]));
     expect(findByHash).toHaveBeenCalledTimes(1);
   });
 
-  test("a known key is refused at once when this process has revoked it", async () => {
+  test("a key in memory is refused immediately after this process has revoked it", async () => {
     const { authenticator, desk, header, id } = await issued();
     await authenticator.keyOf(header);
     expect(await desk.revoke(id)).toBe(true);
     expect(await errorOf(() => authenticator.keyOf(header))).toEqual(refused);
   });
 
-  test("a key that another node has revoked is refused within 5 s, even if no message says so", async () => {
+  test("a key that another node has revoked is refused within 5 s, even without a message from that node", async () => {
     const advance = moveClock();
     const { authenticator, keys, header, id } = await issued();
     await authenticator.keyOf(header);
@@ -139,7 +139,7 @@ describe("a key that is known", () => {
     expect(await errorOf(() => authenticator.keyOf(header))).toEqual(refused);
   });
 
-  test("the use of a key is recorded in bulk, and not for every call", async () => {
+  test("the last use of a key is written once for many calls", async () => {
     const { authenticator, keys, header, id } = await issued();
     const touch = vi.spyOn(keys, "touch");
     await authenticator.keyOf(header);
@@ -152,7 +152,7 @@ describe("a key that is known", () => {
     expect((await keys.findById(id))?.lastUsedAt).toBeLessThanOrEqual(before);
   });
 
-  test("the use of a key is recorded later if the store cannot be asked", async () => {
+  test("the last use of a key is written later if the first write fails", async () => {
     const { authenticator, keys, header, id } = await issued();
     vi.spyOn(keys, "touch").mockRejectedValueOnce(new Error("full"));
     await authenticator.keyOf(header);
@@ -165,19 +165,19 @@ describe("a key that is known", () => {
 describe("a key that is not used for 90 days", () => {
   const dayMs = 86_400_000;
 
-  /** The header of a key of this age. */
-  async function keyOfAge(days: number, told: Partial<KeyRecord>) {
+  /** Returns a header with a key that was created `days` days ago. */
+  async function keyOfAge(days: number, overrides: Partial<KeyRecord>) {
     const { keys } = openOwnStores();
     const key = createApiKey();
     const createdAt = Date.now() - days * dayMs;
-    await keys.create(keyRecord({ id: "a", hash: hashOfApiKey(key, undefined), createdAt, ...told }));
+    await keys.create(keyRecord({ id: "a", hash: hashOfApiKey(key, undefined), createdAt, ...overrides }));
     return { keys, header: `Bearer ${key}` };
   }
 
   const authenticatorOf = (keys: KeyStore, days = 90) =>
     createAuthenticator({ keys, pepper: undefined, expiry: createKeyExpiry(days) });
 
-  test("a self-service key that is not used for 90 days has expired, and the refusal says so", async () => {
+  test("a self-service key is refused as expired if it was not used for 90 days", async () => {
     const { keys, header } = await keyOfAge(91, { issuedTo: "192.0.2.1" });
     const error = await errorOf(() => authenticatorOf(keys).keyOf(header));
     expect(error).toMatchObject({
@@ -188,16 +188,16 @@ describe("a key that is not used for 90 days", () => {
   });
 
   test.each([
-    ["that is younger", 89, { issuedTo: "192.0.2.1" }, 90],
-    ["that was used since", 91, { issuedTo: "192.0.2.1", lastUsedAt: Date.now() - 89 * dayMs }, 90],
+    ["created 89 days ago", 89, { issuedTo: "192.0.2.1" }, 90],
+    ["used 89 days ago", 91, { issuedTo: "192.0.2.1", lastUsedAt: Date.now() - 89 * dayMs }, 90],
     ["of the operator", 1000, {}, 90],
-    ["where keys do not expire", 1000, { issuedTo: "192.0.2.1" }, 0],
-  ])("a key is still valid if it is one %s", async (_, days, told, expiryDays) => {
-    const { keys, header } = await keyOfAge(days, told);
+    ["on a server where keys do not expire", 1000, { issuedTo: "192.0.2.1" }, 0],
+  ])("a key %s is still valid", async (_, days, overrides, expiryDays) => {
+    const { keys, header } = await keyOfAge(days, overrides);
     expect(await authenticatorOf(keys, expiryDays).keyOf(header)).toMatchObject({ id: "a" });
   });
 
-  test("the 90 days of a key begin anew with each use", async () => {
+  test("a key expires 90 days after its last use", async () => {
     const { keys, header } = await keyOfAge(89.99, { issuedTo: "192.0.2.1" });
     const authenticator = authenticatorOf(keys);
     await authenticator.keyOf(header);
@@ -208,7 +208,7 @@ describe("a key that is not used for 90 days", () => {
 });
 
 describe("while the store is unavailable", () => {
-  /** An authenticator over a store that goes away and comes back, by a clock that tests move. */
+  /** Returns an authenticator and its key store, which can become unavailable and available again. */
   async function openUnavailable() {
     const advance = moveClock();
     const { keys, findByHash, authenticator, desk, header, id } = await issued();
@@ -217,7 +217,7 @@ describe("while the store is unavailable", () => {
     return { advance, keys, findByHash, authenticator, desk, header, id, goAway, comeBack };
   }
 
-  test("while the store is unavailable, a key stays valid for a minute after it was looked up, and other keys are not valid", async () => {
+  test("while the store is unavailable, a key is accepted for a minute after its last look-up, and an unknown key is not", async () => {
     const { advance, authenticator, desk, header, id, goAway } = await openUnavailable();
     const other = await desk.issue({ name: "b", plan: "free" });
     await authenticator.keyOf(header);
@@ -233,7 +233,7 @@ describe("while the store is unavailable", () => {
     await expect(authenticator.keyOf(header)).rejects.toThrow(StoreUnavailable);
   });
 
-  test("while the store is unavailable, a key that has ended is not valid", async () => {
+  test("while the store is unavailable, a revoked key is refused", async () => {
     const { authenticator, header, id, goAway } = await openUnavailable();
     await authenticator.keyOf(header);
     goAway();
@@ -241,7 +241,7 @@ describe("while the store is unavailable", () => {
     await expect(authenticator.keyOf(header)).rejects.toThrow(StoreUnavailable);
   });
 
-  test("a key that another process has revoked while the store was unavailable is refused when the store is back", async () => {
+  test("a key that another process revoked during an outage of the store is refused after the outage", async () => {
     const { advance, keys, authenticator, header, id, goAway, comeBack } = await openUnavailable();
     await authenticator.keyOf(header);
     goAway();
@@ -252,7 +252,7 @@ describe("while the store is unavailable", () => {
     await expect(authenticator.keyOf(header)).rejects.toMatchObject({ code: "invalid_api_key" });
   });
 
-  test("a key stays invalid if its look-up fails for another reason", async () => {
+  test("a key is not accepted from memory if its look-up fails for another reason than an outage", async () => {
     const { advance, findByHash, authenticator, header } = await openUnavailable();
     await authenticator.keyOf(header);
     advance(4000);
@@ -261,7 +261,7 @@ describe("while the store is unavailable", () => {
   });
 });
 
-test("a look-up in flight goes on if its key is forgotten meanwhile", async () => {
+test("a look-up of a key finishes even if the key is removed from memory during the look-up", async () => {
   const advance = moveClock();
   const { keys, findByHash, authenticator, header, id } = await issued();
   await authenticator.keyOf(header);

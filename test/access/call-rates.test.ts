@@ -8,7 +8,7 @@ const planOf = (id: string, quota: number): Plan => ({
   limits: { ...keylessPlan.limits, rates: [{ name: "calls", quota, windowS: 60, unit: "call" }] },
 });
 
-test("the rate of calls is one for all plans of an address, each with its own quota", () => {
+test("all plans of an address share one call rate, with the quota of each plan", () => {
   const rates = createCallRates();
   const [small, large] = [planOf("small", 2), planOf("large", 4)];
   expect(rates.take("192.0.2.1", small)).toBeUndefined();
@@ -22,7 +22,7 @@ test("the rate of calls is one for all plans of an address, each with its own qu
   expect(rates.take("192.0.2.1", large)).toBeUndefined();
 });
 
-test("the rate of calls is part of every built-in plan, and of none in open mode", () => {
+test("every built-in plan has a call rate, and open mode has none", () => {
   const rate = { name: "calls", quota: 1200, windowS: 60, unit: "call" };
   expect(keylessPlan.limits.rates).toContainEqual(rate);
   expect(freePlan.limits.rates).toContainEqual(rate);

@@ -22,20 +22,20 @@ describe("a caller", () => {
     ["fe80::1%eth0.100", "fe80:0:0:0::/64"],
     ["fe80::1%br-lan", "fe80:0:0:0::/64"],
     ["::1", "0:0:0:0::/64"],
-    // Behind a NAT64, each IPv4 address is another caller.
+    // Behind a NAT64, every IPv4 address belongs to another caller.
     ["64:ff9b::192.0.2.1", "192.0.2.1"],
     ["64:ff9b::cb00:7107", "203.0.113.7"],
-    // Deprecated, or of local use: the place of an IPv4 address in it is not known.
+    // These prefixes are deprecated or local, and their addresses need not end with an IPv4 address.
     ["::192.0.2.1", "0:0:0:0::/64"],
     ["64:ff9b:1::192.0.2.1", "64:ff9b:1:0::/64"],
     ["unknown", "unknown"],
     ["7", "7"],
     ["0x7f.1", "0x7f.1"],
-  ])("a caller at %s is known as %s", (address, expected) => {
+  ])("the caller address of %s is %s", (address, expected) => {
     expect(addressOf(address, undefined)).toBe(expected);
   });
 
-  test("a caller has one name for all addresses of its /64, and another beyond it", () => {
+  test("addresses in one IPv6 /64 network are one caller, and another /64 network is another caller", () => {
     const find = createClientAddress([], { warn() {} });
     const nameOf = (address: string) => find({ address, forwardedFor: undefined });
     expect(nameOf("2001:db8:1:2::1")).toBe(nameOf("2001:db8:1:2:ffff::9"));
@@ -43,7 +43,7 @@ describe("a caller", () => {
   });
 
   test.each(["198.51.100.7", "a, b", "", "127.0.0.1"])(
-    "a caller who is no trusted proxy changes nothing by forwarding for %j",
+    "an untrusted caller cannot change its address with X-Forwarded-For: %j",
     (forwardedFor) => {
       expect(addressOf("192.0.2.1", forwardedFor)).toBe("192.0.2.1");
       expect(addressOf("192.0.2.1", forwardedFor, ["10.0.0.0/8"])).toBe("192.0.2.1");
@@ -74,15 +74,18 @@ describe("behind trusted proxies", () => {
     ["10.1.2.3", "198.51.100.7, nonsense", "10.1.2.3"],
     ["10.1.2.3", "198.51.100.7, nonsense, 10.0.0.2", "10.0.0.2"],
     ["10.1.2.3", "", "10.1.2.3"],
-  ])("a trusted proxy %s that forwards for %j speaks for %s", (peer, forwardedFor, expected) => {
-    expect(addressOf(peer, forwardedFor, trusted)).toBe(expected);
-  });
+  ])(
+    "the trusted proxy %s with X-Forwarded-For %j forwards for the caller %s",
+    (peer, forwardedFor, expected) => {
+      expect(addressOf(peer, forwardedFor, trusted)).toBe(expected);
+    },
+  );
 });
 
 test.each([
   ["64:ff9b::/32", "192.0.2.9"],
   ["0.0.0.0/0", "2001:db8:1:2::1"],
-])("trusting %s does not trust %s", (network, peer) => {
+])("the trusted network %s does not include %s", (network, peer) => {
   expect(addressOf(peer, "198.51.100.7", [network])).toBe(addressOf(peer, undefined));
 });
 
@@ -92,7 +95,7 @@ test.each([
   ["::/0", "2001:db8:1:2::1"],
   ["::/0", "192.0.2.9"],
   ["fe80::/10", "fe80::1%eth0"],
-])("trusting %s trusts %s", (network, peer) => {
+])("the trusted network %s includes %s", (network, peer) => {
   expect(addressOf(peer, "198.51.100.7", [network])).toBe("198.51.100.7");
 });
 
@@ -103,14 +106,14 @@ test.each([
   ["2001:db8:ffff::1", "2001:db8:ffff::2", undefined],
   ["192.0.2.1", "10.1.2.3", "192.0.2.1"],
 ])(
-  "the connections of %s that forwards for %j count for the caller %s",
+  "the connections of %s with X-Forwarded-For %j belong to the caller %s",
   (address, forwardedFor, expected) => {
     const callerOf = createCallerAddress(["10.0.0.0/8", "2001:db8:ffff::/48"]);
     expect(callerOf({ address, forwardedFor })).toBe(expected);
   },
 );
 
-test("the first request that a proxy forwards without being trusted is warned of, once", () => {
+test("the first request that an untrusted proxy forwards is logged as a warning, and later ones are not", () => {
   const warned: unknown[] = [];
   const find = createClientAddress(["10.0.0.1"], { warn: (fields, text) => warned.push(fields, text) });
   find({ address: "10.0.0.1", forwardedFor: "198.51.100.7" });
@@ -126,6 +129,6 @@ test.each([
   ["2001:db8:0:0::/64", "2001:db8:0::/48"],
   ["192.0.2.1", undefined],
   ["unknown", undefined],
-])("the address %s lies in the network %s of one customer", (name, expected) => {
+])("the customer network of the address %s is %s", (name, expected) => {
   expect(widerNetworkOf(name)).toBe(expected);
 });

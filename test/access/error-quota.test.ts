@@ -12,28 +12,32 @@ const account: Account = { subject: "a", address: "a", plan, key: undefined };
 const wrong = () => errorFromViolations([{ pointer: "/fen", code: "invalid_fen", message: "It is wrong." }]);
 
 test.each([
-  ["one that is wrong", wrong(), 1],
-  ["one that was dear to find", withCost(wrong(), 7.9), 7],
-  ["one that was very dear", withCost(wrong(), 1000), 20],
-  ["one beyond the plan", new KibitzError("upgrade_needed", "Too much."), 1],
-  ["one that came too early", new KibitzError("rate_limited", "Later."), 0],
-  ["one that came too early and was dear", withCost(new KibitzError("concurrency_limited", "Later."), 5), 4],
-  ["a failure of the service", new KibitzError("internal", "Oh."), 0],
-  ["an overloaded service", new KibitzError("overloaded", "Busy."), 0],
-  ["a caller that is not known", new KibitzError("invalid_api_key", "Who?"), 0],
-])("a refusal of %s counts by its cost", async (_, error, counts) => {
+  ["an invalid request", wrong(), 1],
+  ["a request that was expensive to validate", withCost(wrong(), 7.9), 7],
+  ["a request that was very expensive to validate", withCost(wrong(), 1000), 20],
+  ["a request beyond the plan", new KibitzError("upgrade_needed", "Too much."), 1],
+  ["a request that came too early", new KibitzError("rate_limited", "Later."), 0],
+  [
+    "an expensive request that came too early",
+    withCost(new KibitzError("concurrency_limited", "Later."), 5),
+    4,
+  ],
+  ["a request that failed in the service", new KibitzError("internal", "Oh."), 0],
+  ["a request to an overloaded service", new KibitzError("overloaded", "Busy."), 0],
+  ["a request with an unknown key", new KibitzError("invalid_api_key", "Who?"), 0],
+])("the refusal of %s reduces the error quota by its cost", async (_, error, counts) => {
   const limits = await memoryLimits();
   limits.errorQuota.count(account, error);
   expect(await limits.allWindowsOf(account)).toMatchObject([{ remaining: Math.max(0, 10 - counts) }]);
 });
 
-test("a body that was read in vain raises the cost of a refusal", async () => {
+test("a refusal after a large request body reduces the error quota more", async () => {
   const limits = await memoryLimits();
   limits.errorQuota.count(account, wrong(), 32 * 1024);
   expect(await limits.allWindowsOf(account)).toMatchObject([{ remaining: 5 }]);
 });
 
-test("in open mode no caller is refused for earlier refusals", async () => {
+test("open mode has no error quota", async () => {
   const limits = await memoryLimits();
   const caller = { ...account, plan: openPlan };
   limits.errorQuota.count(caller, withCost(wrong(), 20));
@@ -41,7 +45,7 @@ test("in open mode no caller is refused for earlier refusals", async () => {
   expect(() => limits.errorQuota.check(caller)).not.toThrow();
 });
 
-test("a caller that has used up two error quotas waits for the one that ends last", async () => {
+test("a caller that has used up two error quotas waits for the window that ends last", async () => {
   const hour = { ...refusals, name: "hour", windowS: 3600 };
   const use = (endsInMs: number) => ({ used: 10, endsInMs });
   const quota = createErrorQuota(async () => [

@@ -10,7 +10,7 @@ async function issueOne() {
   return issued.kind === "issued" ? { keys, issuer, onEnded, ...issued } : expect.fail("not issued");
 }
 
-test("a rotated key is replaced by a new one with its name, plan and owner, and revoked", async () => {
+test("key rotation revokes a key and creates a new key with the same name, plan and owner", async () => {
   const { keys, issuer, onEnded, key, record } = await issueOne();
   const rotated = await issuer.rotate(record.id);
   expect(rotated).toMatchObject({ record: { name: "a", plan: "gold", issuedTo: "192.0.2.1" } });
@@ -19,7 +19,7 @@ test("a rotated key is replaced by a new one with its name, plan and owner, and 
   expect(onEnded).toHaveBeenCalledExactlyOnceWith(record.id);
 });
 
-test("a rotated key cannot be rotated again, and neither can an unknown key", async () => {
+test("key rotation fails for an already rotated key and for an unknown key", async () => {
   const { issuer, record } = await issueOne();
   await issuer.rotate(record.id);
   expect(await issuer.rotate(record.id)).toBeUndefined();

@@ -2,26 +2,26 @@ import { afterEach, expect, test, vi } from "vitest";
 import { createApiKey, createKeyExpiry, hashOfApiKey, isApiKey } from "../../src/access/keys.ts";
 import { keyRecord } from "../contract/access-stores.ts";
 
-test("a key is kbz_ and 36 letters and digits, and never the same", () => {
+test("a new key is random: kbz_ and 36 letters and digits", () => {
   const keys = Array.from({ length: 500 }, createApiKey);
   for (const key of keys) {
     expect(key).toMatch(/^kbz_[0-9A-Za-z]{36}$/);
     expect(isApiKey(key)).toBe(true);
   }
   expect(new Set(keys).size).toBe(500);
-  // Every character of the alphabet comes.
+  // `kbz_` contains the underscore, therefore the set has 63 characters and not 62.
   expect(new Set(keys.join("")).size).toBe(63);
 });
 
-test("the checksum is CRC32 in base 62, so that others can check it, too", () => {
+test("the checksum of a key is CRC32 in base 62", () => {
   expect(isApiKey("kbz_0000000000000000000000000000003bxAFg")).toBe(false);
   expect(isApiKey(`kbz_${"0".repeat(30)}${checksumOfZeros}`)).toBe(true);
 });
 
-/** `zlib.crc32("0" × 30)` is 2011552642, which python writes so in base 62. */
+/** Computed in Python: `zlib.crc32(b"0" * 30)` is 2011552642, which is `2C8GjS` in base 62. */
 const checksumOfZeros = "2C8GjS";
 
-test("a key with one character changed, two swapped, cut or longer is none", () => {
+test("a key that is mistyped, too short or too long is invalid", () => {
   const key = createApiKey();
   for (let at = 0; at < key.length; at++) {
     const changed = key[at] === "x" ? "y" : "x";
@@ -37,11 +37,11 @@ test("a key with one character changed, two swapped, cut or longer is none", () 
   }
 });
 
-test("a key is stored as SHA-256, and with a pepper as HMAC-SHA-256", () => {
+test("the stored hash of a key is SHA-256, or HMAC-SHA-256 with a pepper", () => {
   expect(hashOfApiKey("abc", undefined)).toBe(
     "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
   );
-  // RFC 4231, test case 2.
+  // The expected hash is test case 2 of RFC 4231.
   expect(hashOfApiKey("what do ya want for nothing?", "Jefe")).toBe(
     "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
   );
@@ -53,14 +53,14 @@ const unused = keyRecord({ id: "a", issuedTo: "192.0.2.1", createdAt: Date.now()
 afterEach(() => vi.useRealTimers());
 const setClock = (ms: number) => vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + ms });
 
-test("a wall clock that is set forward expires no key", () => {
+test("a key does not expire because the wall clock was set forward", () => {
   const expiry = createKeyExpiry(90);
   setClock(2 * dayMs);
   expect(expiry.hasExpired(unused)).toBe(false);
   expect(expiry.ended().unusedSince).toBeLessThan(unused.createdAt);
 });
 
-test("a wall clock that was ahead at the start expires no key once it is right", () => {
+test("a key that expired because of a wrong wall clock is valid after the clock is corrected", () => {
   setClock(2 * dayMs);
   const expiry = createKeyExpiry(90);
   expect(expiry.hasExpired(unused)).toBe(true);
@@ -68,7 +68,7 @@ test("a wall clock that was ahead at the start expires no key once it is right",
   expect(expiry.hasExpired(unused)).toBe(false);
 });
 
-test("ended keys are kept for 30 days, or for the day in which they count if there is no room", () => {
+test("ended keys are deleted after 30 days, or after a day if the store is full", () => {
   setClock(0);
   const now = Date.now();
   expect(createKeyExpiry(90).ended()).toEqual({
@@ -81,7 +81,7 @@ test("ended keys are kept for 30 days, or for the day in which they count if the
   });
 });
 
-test("keys that do not expire are never taken for unused", () => {
+test("an unused key stays valid if keys do not expire", () => {
   const expiry = createKeyExpiry(0);
   expect([expiry.expiresAt(unused), expiry.hasExpired(unused)]).toEqual([undefined, false]);
   expect([expiry.ended().unusedSince, expiry.endedAtLast().unusedSince]).toEqual([0, 0]);

@@ -23,7 +23,7 @@ const limitsOf = () => memoryLimits();
 testLimits("memory", limitsOf);
 
 describe("requests", () => {
-  test("a request is admitted again after exactly the time in its refusal", async () => {
+  test("a refused request is admitted exactly after its Retry-After time", async () => {
     vi.useFakeTimers();
     try {
       const plan = planWith([minute]);
@@ -44,7 +44,7 @@ describe("requests", () => {
     }
   });
 
-  test("a request is not given back to a window that it was not taken from", async () => {
+  test("a request is refunded only to the window in which it was counted", async () => {
     vi.useFakeTimers();
     try {
       const plan = planWith([minute]);
@@ -63,7 +63,7 @@ describe("requests", () => {
 describe("searches at a time", () => {
   const plan = planWith([], 2);
 
-  /** When one of these searches is expected to have ended, after so long. */
+  /** Fills the plan with searches, waits `elapsedMs`, and returns the Retry-After time of the next request. */
   async function waitMsAfter(elapsedMs: number, ...times: readonly SearchTime[]): Promise<number> {
     vi.useFakeTimers();
     try {
@@ -79,19 +79,19 @@ describe("searches at a time", () => {
     }
   }
 
-  test("the wait for a place is twice the expected time of a search, whatever its limit", async () => {
+  test("the Retry-After time of a concurrency limit is twice the expected time of the running search", async () => {
     expect(await waitMsAfter(100, timeOf(5000, 60_000), timeOf(400, 60_000))).toBe(700);
   });
 
-  test("the wait for a place is no longer than the limit of the search that has it", async () => {
+  test("the Retry-After time of a concurrency limit is bounded by the time limit of the running search", async () => {
     expect(await waitMsAfter(0, timeOf(5000, 5000), timeOf(5000, 5000))).toBe(6500);
   });
 
-  test("the wait for the place of a search that overran is a part of its time so far", async () => {
+  test("the Retry-After time of a concurrency limit grows while the running search takes longer than expected", async () => {
     expect(await waitMsAfter(8000, timeOf(400, 60_000), timeOf(400, 60_000))).toBe(2000);
   });
 
-  test("searches that end let as many waiting requests in as they make room for", async () => {
+  test("every search that ends admits one waiting request", async () => {
     const limits = await limitsOf();
     const enter = (waiting?: AbortSignal) => limits.enter(keyless(plan), timeOf(700), { waiting });
     const running = [await enter(), await enter()];
@@ -106,7 +106,7 @@ describe("searches at a time", () => {
     expect((await waiting[2])?.kind).toBe("admitted");
   });
 
-  test("no request waits for a place that came free during its refusal", async () => {
+  test("a request does not wait if a search ends while the request is being refused", async () => {
     const limits = await limitsOf();
     const enter = (waiting?: AbortSignal) => limits.enter(keyless(plan), timeOf(700), { waiting });
     const [first] = [await enter(), await enter()];
@@ -120,7 +120,7 @@ describe("a store of several nodes", () => {
   const plan = planWith([{ ...minute, quota: 7 }, engine], 5);
   const account = keyed(plan, "key", "a");
 
-  /** A store that other nodes share, and that goes away and comes back. */
+  /** Returns the limits of a node and a shared store, which can become unavailable. */
   function startNode(nodes: number) {
     const counted = createMemoryLimitStore();
     let available = true;
@@ -144,7 +144,7 @@ describe("a store of several nodes", () => {
     return { limits, store, set };
   }
 
-  test("while the shared store is away, a node admits its share of each quota, rounded up, and says what is left of it", async () => {
+  test("without the shared store, a node admits its fraction of each quota, rounded up, and reports the rest of the fraction", async () => {
     const { limits, set } = startNode(3);
     await run(limits, account, 100);
     expect(await remainingOf(limits, account)).toEqual([6, 900]);
@@ -161,7 +161,7 @@ describe("a store of several nodes", () => {
     expect(await remainingOf(limits, account)).toEqual([6, 900]);
   });
 
-  test("while the shared store is away, a node runs its share of the searches at a time", async () => {
+  test("without the shared store, a node runs its fraction of the concurrent searches", async () => {
     const { limits, set } = startNode(3);
     set({ available: false, isLost: true });
     const enter = () => limits.enter(account, timeOf(700));
@@ -171,19 +171,19 @@ describe("a store of several nodes", () => {
     expect((await enter()).kind).toBe("admitted");
   });
 
-  test("a request whose shared store fails to answer is counted by its node alone", async () => {
+  test("a node counts a request alone if the shared store fails during the request", async () => {
     const { limits, set } = startNode(1);
     set({ available: true, isLost: true });
     expect(await run(limits, account)).toMatchObject({ windows: [{ remaining: 6 }] });
   });
 
-  test("a failure of the shared store that is a bug is not hidden", async () => {
+  test("an unexpected error of the shared store is thrown", async () => {
     const { limits, store } = startNode(1);
     store.enter.mockRejectedValueOnce(new TypeError("a bug"));
     await expect(run(limits, account)).rejects.toThrow("a bug");
   });
 
-  test("a plan without limits is not counted in the shared store", async () => {
+  test("a plan without limits does not use the shared store", async () => {
     const { limits, store } = startNode(2);
     expect((await run(limits, keyless(planWith([])))).kind).toBe("admitted");
     expect(store.enter).not.toHaveBeenCalled();
@@ -193,7 +193,7 @@ describe("a store of several nodes", () => {
 describe("engine time", () => {
   const plan = planWith([engine]);
 
-  test("engine time survives a restart, to the end of its window", async () => {
+  test("the used engine time survives a restart until the end of its window", async () => {
     const { usage } = openOwnStores();
     const before = await memoryLimits(usage);
     const account = keyed(plan, "key", "a");
@@ -209,7 +209,7 @@ describe("engine time", () => {
     expect((await run(after, account)).kind).toBe("refused");
   });
 
-  test("engine time that cannot be written is written later, and once", async () => {
+  test("engine time whose write has failed is written by the next flush, exactly once", async () => {
     const { usage } = openOwnStores();
     const limits = await memoryLimits(usage);
     vi.spyOn(usage, "add").mockRejectedValueOnce(new Error("full"));

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createLongCalls } from "../../src/access/long-calls.ts";
 import { openPlan } from "../../src/access/plans.ts";
 
-test("callers without limits have at most 64 batches and reviews in flight together", () => {
+test("callers without limits together have at most 64 concurrent batches and reviews", () => {
   const calls = createLongCalls();
   const begin = (subject: string) =>
     calls.begin({ subject, address: subject, plan: openPlan } as never, {} as never);

@@ -23,14 +23,14 @@ const upgradeOf = (
   limits: SearchLimits = asked,
 ) => upgradeNeeded((other) => excessOf(limits, other), { plan, plans, hasSelfService });
 
-test("a plan allows everything up to its last ply and node", () => {
+test("a plan allows a request that reaches every limit exactly", () => {
   expect(excessOf({ depth: 20, nodes: 2_000_000, multipv: 5, movetimeMs: 5000 }, keylessPlan)).toEqual([]);
   expect(excessOf({ depth: 30, nodes: 1_000_000_000, multipv: 10, movetimeMs: 60_000 }, openPlan)).toEqual(
     [],
   );
 });
 
-test("a batch may hold as many requests as the lowest quota of the plan, and never more than 200", () => {
+test("a batch may contain as many requests as the smallest quota of the plan, and at most 200", () => {
   const minute = { name: "minute", quota: 300, windowS: 60, unit: "request" } as const;
   const generous = { ...keylessPlan, limits: { ...keylessPlan.limits, rates: [minute] } };
   const tight = {
@@ -50,7 +50,7 @@ test("a batch may hold as many requests as the lowest quota of the plan, and nev
   }
 });
 
-test("a plan allows a search without a depth limit, and refuses one node too many", () => {
+test("a plan allows a search without a depth limit, and refuses a search with one node too many", () => {
   const byNodes = { depth: undefined, nodes: 2_000_001, multipv: 1, movetimeMs: undefined };
   expect(excessOf({ ...byNodes, nodes: 2_000_000 }, keylessPlan)).toEqual([]);
   expect(excessOf(byNodes, freePlan)).toEqual([]);
@@ -62,7 +62,7 @@ test("a plan allows a search without a depth limit, and refuses one node too man
   });
 });
 
-test("a caller who can get a key is told to, and others are told to ask for less", () => {
+test("a request beyond the plan suggests a key if a key can be created, and smaller limits otherwise", () => {
   expect(upgradeOf(keylessPlan, builtInPlans, true)).toMatchObject({
     nextAction: "get_api_key",
     upgrade: { plan: "free", url: "/v1/keys" },
@@ -73,7 +73,7 @@ test("a caller who can get a key is told to, and others are told to ask for less
   });
 });
 
-test("the named plan is the smallest that can run the request, and no plan is named if none can", () => {
+test("a request beyond the plan names the smallest plan that allows the request, or no plan", () => {
   expect(upgradeOf(keylessPlan, [keylessPlan, small, gold], true)).toMatchObject({
     nextAction: "reduce_limits",
     upgrade: { plan: "gold", url: "/price" },
@@ -94,7 +94,7 @@ const review = {
   shortened: (plies: number) => ({ maxItems: plies }),
 };
 
-test("a review is as long as the plan allows, and as one of its windows can pay for", () => {
+test("the plies of a review are limited by the plan and by the smallest quota", () => {
   expect(excessOfReview(review, keylessPlan)).toEqual([]);
   expect(excessOfReview({ ...review, plies: 600, lines: 3, depth: 30 }, openPlan)).toEqual([]);
   expect(excessOfReview({ ...review, plies: 121 }, keylessPlan)).toMatchObject([
@@ -113,7 +113,7 @@ test("a review is as long as the plan allows, and as one of its windows can pay 
   expect(requestsOfReview(60)).toBe(6);
 });
 
-test("a review is refused for too many lines or too much depth as a search is", () => {
+test("a review with too many lines or too much depth is refused", () => {
   const few: Plan = { ...freePlan, limits: { ...freePlan.limits, multipvMax: 2, depthMax: 20 } };
   expect(excessOfReview({ ...review, lines: 3, depth: 21 }, few)).toMatchObject([
     { violation: { pointer: "/depth", allowed: { maximum: 20 } } },
@@ -121,7 +121,7 @@ test("a review is refused for too many lines or too much depth as a search is", 
   ]);
 });
 
-test("a review counts as one request for every ten positions begun, and at least as one", () => {
+test("a review counts as one request for every ten positions, rounded up, and at least one", () => {
   expect([0, 1, 10, 11, 81].map(requestsOfReview)).toEqual([1, 1, 1, 2, 9]);
 });
 
@@ -143,13 +143,13 @@ test.each<[SearchLimits, boolean]>([
   [{ ...most, depth: undefined, nodes: 1001 }, false],
   [{ ...most, multipv: 6 }, false],
   [{ ...most, movetimeMs: 5001 }, false],
-])("%j is allowed by a small plan: %s", (asked, allowed) => {
+])("the limits %j are allowed by a small plan: %s", (asked, allowed) => {
   expect(estimateOf(asked, [bounded, openPlan], 1).allowed).toEqual([
     { plan: "small", allowed },
     { plan: "keyless", allowed: true },
   ]);
 });
 
-test("an estimate says how long the search is expected to take, in whole milliseconds", () => {
+test("an estimate contains the expected time of the search in whole milliseconds", () => {
   expect(estimateOf(most, [], 69.7).typicalMs).toBe(70);
 });

@@ -6,7 +6,6 @@ import {
 } from "../../src/analysis/analysis.ts";
 import type { SearchEvent } from "../../src/engine/engine.ts";
 
-/** The answer to the one request of a search. */
 export function analysisFromEvent(event: SearchEvent, request: ValidatedRequest, queueMs: number): Analysis {
   return analysisFromResult(resultFromEvent(event, request), request, { queueMs, cached: false });
 }

@@ -26,42 +26,50 @@ const allMoves = [..."abcdefgh"]
 
 describe("two requests have the same key", () => {
   test.each<[string, Partial<AnalysisRequest>, Partial<AnalysisRequest>]>([
-    ["defaults are defaults", {}, { depth: 14, multipv: 1, engine: "stockfish-19", path: "wasm" }],
-    ["white space means nothing", {}, { fen: `  ${startFen.replaceAll(" ", "   ")} ` }],
-    ["the clocks are filled in", {}, { fen: startFen.split(" ").slice(0, 4).join(" ") }],
+    ["one states the default values", {}, { depth: 14, multipv: 1, engine: "stockfish-19", path: "wasm" }],
+    ["they differ only in white space of the FEN", {}, { fen: `  ${startFen.replaceAll(" ", "   ")} ` }],
+    ["one FEN has no clocks", {}, { fen: startFen.split(" ").slice(0, 4).join(" ") }],
     [
-      "an en passant square without a capture means nothing",
+      "they differ in an en passant square without a possible capture",
       { fen: "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 1" },
       { fen: "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1" },
     ],
-    ["moves are moves in any notation", { moves: ["e4", "e5"] }, { moves: ["e2e4", "e7e5"] }],
+    ["the notation of the moves differs", { moves: ["e4", "e5"] }, { moves: ["e2e4", "e7e5"] }],
     [
-      "they are the same since the last capture or pawn move",
+      "their moves are equal since the last capture or pawn move",
       { moves: ["e4", "e5", "Nf3"] },
       { fen: "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2", moves: ["Nf3"] },
     ],
     [
-      "one plays a pawn move and the other has the position after it",
+      "one has a pawn move and the other the position after that move",
       { moves: ["e4"] },
       { fen: "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1" },
     ],
-    ["an option is its default", {}, { options: { skill_level: 20, uci_limit_strength: false } }],
+    ["one sets an option to its default", {}, { options: { skill_level: 20, uci_limit_strength: false } }],
     [
-      "Chess960 is asked for by an option or by the FEN",
+      "one sets Chess960 by an option and the other by the FEN",
       { options: { uci_chess960: true } },
       { fen: startFen.replace("KQkq", "HAha") },
     ],
-    ["nodes end the search, whatever time there was", { nodes: 500 }, { nodes: 500, movetimeMs: 5000 }],
-    ["moves to search are the same", { searchMoves: ["e4", "Nf3"] }, { searchMoves: ["g1f3", "e2e4", "e4"] }],
-    ["no move is left out", {}, { searchMoves: allMoves }],
-    ["depth ends the search, whatever time there was", {}, { movetimeMs: 5000, depth: 14 }],
-  ])("two requests have the same key if %s", async (_, one, other) => {
+    [
+      "they differ in a time limit, and the node limit ends the search",
+      { nodes: 500 },
+      { nodes: 500, movetimeMs: 5000 },
+    ],
+    [
+      "the notation of search_moves differs",
+      { searchMoves: ["e4", "Nf3"] },
+      { searchMoves: ["g1f3", "e2e4", "e4"] },
+    ],
+    ["search_moves contains every legal move", {}, { searchMoves: allMoves }],
+    ["they differ in a time limit, and the depth ends the search", {}, { movetimeMs: 5000, depth: 14 }],
+  ])("two requests have the same cache key if %s", async (_, one, other) => {
     expect(await keyOf(one)).toBeTypeOf("string");
     expect(await keyOf(one)).toBe(await keyOf(other));
   });
 });
 
-test("a position of a reviewed game has the key of a request with the same moves", async () => {
+test("a position in a review and a request with the same moves have the same cache key", async () => {
   const moves = ["e4", "e5", "Nf3", "Nc6", "Bb5", "a6"];
   const positions = [positionOf(startFen)];
   inOneGo(playGame(positionOf(startFen), moves, (position) => positions.push(position)));
@@ -74,7 +82,7 @@ test("a position of a reviewed game has the key of a request with the same moves
 describe("two requests have different keys", () => {
   const other = (overrides: Partial<EngineBuild>) => keyOfRequest({ build: buildOf(overrides) });
 
-  test("two requests have different keys if anything differs that the answer depends on", async () => {
+  test("two requests have different cache keys if the result can differ", async () => {
     const keys = [
       ...(await Promise.all([
         keyOf({}),
@@ -91,7 +99,7 @@ describe("two requests have different keys", () => {
         keyOf({ options: { uci_chess960: true } }),
         keyOf({ fen: startFen.replace(/1$/, "2") }),
         keyOf({ fen: startFen.replace("0 1", "1 1") }),
-        // The same position with another history.
+        // This request has the same position and another history.
         keyOf({ moves: ["Nf3", "Nf6", "Ng1", "Ng8"] }),
         keyOf({ fen: startFen.replace("0 1", "4 3") }),
       ])),
@@ -106,12 +114,12 @@ describe("two requests have different keys", () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  test("two requests in flight have different keys if time may end one of them earlier", () => {
+  test("two requests in flight have different keys if one of them may reach its time limit first", () => {
     expect(flightKeyOf("key", 50)).not.toBe(flightKeyOf("key", 60));
   });
 });
 
-test("the order of options changes no key", () => {
+test("the order of the options does not change the cache key", () => {
   const [one, two] = [
     { a: 1, b: true },
     { b: true, a: 1 },
@@ -119,12 +127,12 @@ test("the order of options changes no key", () => {
   expect(keyOfRequest({ effectiveOptions: one })).toBe(keyOfRequest({ effectiveOptions: two }));
 });
 
-test("a weakened engine is random, so its answers have no key", async () => {
+test("a request to a weakened engine has no cache key, because the engine plays randomly", async () => {
   expect(await keyOf({ options: { skill_level: 3 } })).toBeUndefined();
   expect(await keyOf({ options: { uci_limit_strength: true, uci_elo: 1500 } })).toBeUndefined();
 });
 
-test("the key has the digest of the engine's file, not its path", () => {
+test("the cache key contains the hash of the engine's file and not the path", () => {
   const moved = buildOf({ file: "/elsewhere/stockfish" });
   expect(keyOfRequest({ build: moved })).toBe(keyOfRequest({}));
 });
@@ -136,7 +144,7 @@ test.each([
   [{ depth: undefined, nodes: 999 }, false],
   [{ depth: 30, nodes: 999 }, false],
   [{ depth: 5, nodes: 100_000 }, false],
-])("the answer to %j is worth a row on disk: %s", (limits, worth) => {
+])("the result of %j is worth storing on disk: %s", (limits, worth) => {
   expect(isWorthStoring(validated(limits))).toBe(worth);
 });
 
@@ -145,7 +153,7 @@ const codesOf = ({ warnings }: { readonly warnings: readonly { readonly code: st
   warnings.map(({ code }) => code);
 
 describe("an analysis", () => {
-  test("an analysis has SAN, the reply, and the time waited", () => {
+  test("an analysis contains SAN, the expected reply and the waiting time", () => {
     const analysis = analysisFromEvent(doneOf(), validated(), 17);
     expect(analysis).toMatchObject({
       best: { uci: "e2e4", san: "e4" },
@@ -175,7 +183,7 @@ describe("an analysis", () => {
       { value: { kind: "mate", mate: 3 }, bound: "lower", wdl: undefined },
       { value: { kind: "mate", mate: -3 }, bound: "upper", wdl: undefined },
     ],
-  ])("an analysis of Black's move is turned to White's view: %s", (_, said, expected) => {
+  ])("an analysis of a position with Black to move has scores in White's view: %s", (_, said, expected) => {
     const snapshot = snapshotOf({ lines: [lineOf(["e7e5"], { score: said })] });
     const done = doneOf({ snapshot, bestMove: "e7e5", ponder: undefined });
     const analysis = analysisFromEvent(done, validated({ fen: blackToMove }), 0);
@@ -183,13 +191,13 @@ describe("an analysis", () => {
     expect(analysis.lines[0]?.score).toEqual(expected);
   });
 
-  test("a line of an analysis ends before a move that is not legal", () => {
+  test("a line of an analysis ends before the first illegal move", () => {
     const snapshot = snapshotOf({ lines: [lineOf(["e2e4", "e7e5", "a1a8", "h7h6"])] });
     const { lines } = analysisFromEvent(doneOf({ snapshot }), validated(), 0);
     expect(lines).toMatchObject([{ moves: ["e2e4", "e7e5"], san: ["e4", "e5"] }]);
   });
 
-  test("an analysis is refused if its best move is not legal", () => {
+  test("an analysis with an illegal best move is an error", () => {
     expect(() => analysisFromEvent(doneOf({ bestMove: "a1a8" }), validated(), 0)).toThrow(
       /stockfish-19 answered a1a8, which is not legal/,
     );
@@ -197,7 +205,7 @@ describe("an analysis", () => {
 });
 
 describe("a warning", () => {
-  test("a warning says that time ended the search before its first iteration was complete", () => {
+  test("an analysis has a warning if the time limit ended the first iteration early", () => {
     const snapshot = snapshotOf({ complete: false, depth: 1 });
     const analysis = analysisFromEvent(
       doneOf({ snapshot, endedBy: "time" }),
@@ -207,7 +215,7 @@ describe("a warning", () => {
     expect(codesOf(analysis)).toEqual(["incomplete_iteration"]);
   });
 
-  test("a warning says that nodes ended the search before its first iteration was complete", () => {
+  test("an analysis has a warning if the node limit ended the first iteration early", () => {
     const snapshot = snapshotOf({ complete: false, depth: 1 });
     const done = doneOf({ snapshot, endedBy: "nodes", bestMove: "d2d4", ponder: undefined });
     const { warnings, deterministic, stopReason } = analysisFromEvent(done, validated({ nodes: 1 }), 0);
@@ -222,7 +230,7 @@ describe("a warning", () => {
     expect({ deterministic, stopReason }).toEqual({ deterministic: true, stopReason: "nodes" });
   });
 
-  test("a warning says that the best move is newer than the lines, and both are kept", () => {
+  test("an analysis has a warning if the best move differs from the first line", () => {
     const done = doneOf({ bestMove: "d2d4", ponder: "d7d5", endedBy: "time" });
     const analysis = analysisFromEvent(done, validated({ movetimeMs: 50 }), 0);
     expect(codesOf(analysis)).toEqual(["best_move_beyond_lines"]);
@@ -234,12 +242,12 @@ describe("a warning", () => {
     });
   });
 
-  test("the move of a weakened engine gets no warning, because it may always differ", () => {
+  test("an analysis by a weakened engine has no warning if the best move differs from the first line", () => {
     const done = doneOf({ bestMove: "d2d4", ponder: "d7d5" });
     expect(codesOf(analysisFromEvent(done, validated({ weakened: true }), 0))).toEqual([]);
   });
 
-  test("the best move and the lines are compared as moves, because castling has two notations", () => {
+  test("an analysis has no warning if the best move and the first line differ only in the notation of castling", () => {
     const fen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1";
     const snapshot = snapshotOf({ lines: [lineOf(["e1h1"])] });
     const done = doneOf({ snapshot, bestMove: "e1g1", ponder: undefined });
@@ -248,7 +256,7 @@ describe("a warning", () => {
     expect(analysis.best).toMatchObject({ uci: "e1g1", san: "O-O" });
   });
 
-  test("warnings of the request come before warnings of the answer", () => {
+  test("the warnings about the request precede the warnings about the result", () => {
     const warnings = [{ code: "clocks_defaulted", message: "…", field: "fen" }];
     const snapshot = snapshotOf({ complete: false });
     const analysis = analysisFromEvent(doneOf({ snapshot }), validated({ warnings }), 0);

@@ -5,7 +5,7 @@ import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
 import { snapshotOf } from "./made-up.ts";
 
-/** Over made-up engines, with a cache of its own. */
+/** Returns an analyzer with fake engines and a new cache. */
 export function analyzerOf(search: SearchWithRetry, slots = 1, cacheBytes = 1e6): Analyzer {
   return createAnalyzer({
     search,
@@ -15,7 +15,7 @@ export function analyzerOf(search: SearchWithRetry, slots = 1, cacheBytes = 1e6)
   });
 }
 
-/** Searches until it is called off. */
+/** A search that runs until it is cancelled. */
 export const endless: SearchWithRetry = (_build, _job, signal, onProgress = () => {}, onEngine) => {
   onEngine?.(true);
   onProgress({ kind: "progress", snapshot: snapshotOf({ depth: 13 }) });

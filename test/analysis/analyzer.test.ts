@@ -24,8 +24,8 @@ const never = new AbortController().signal;
 const analyze = (request: ValidatedRequest, ...script: readonly (SearchEvent | Error)[]): Promise<Analysis> =>
   analyzerOf(scripted(...script).search).analyze(request, "somebody", never);
 
-/** A scheduler that tells what work asked for its slot. */
-function listening(): { readonly scheduler: Scheduler; readonly works: readonly Work[] } {
+/** Returns a scheduler that records the work of every call of `enter`. */
+function recordingScheduler(): { readonly scheduler: Scheduler; readonly works: readonly Work[] } {
   const works: Work[] = [];
   const slots = createScheduler({ slots: 1, maxWaitMs: 1000 });
   const enter: Scheduler["enter"] = (work, signal) => {
@@ -36,7 +36,7 @@ function listening(): { readonly scheduler: Scheduler; readonly works: readonly 
 }
 
 describe("a search", () => {
-  test("a search gets the request's limits and options", async () => {
+  test("a search uses the limits and options of the request", async () => {
     const { search, jobs } = scripted(doneOf());
     const asked = {
       depth: 9,
@@ -51,7 +51,7 @@ describe("a search", () => {
     expect(jobs).toEqual([{ position: request.position, ...asked }]);
   });
 
-  test("a search of all legal moves is a search without named moves, and the answer shows the request", async () => {
+  test("a search restricted to all legal moves runs without a restriction, and the analysis still shows the moves of the request", async () => {
     const snapshot = snapshotOf({ lines: [lineOf(["e1d1"])] });
     const { search, jobs } = scripted(doneOf({ snapshot, bestMove: "e1d1", ponder: undefined }));
     const request = validated({ fen: "8/8/8/8/8/4k2p/8/4K3 w - - 0 1", searchMoves: ["e1d1", "e1f1"] });
@@ -60,15 +60,15 @@ describe("a search", () => {
     expect(analysis.request.searchMoves).toEqual(["e1d1", "e1f1"]);
   });
 
-  test("a search without a time limit gets the longest that the service allows", async () => {
+  test("a search without a time limit runs up to the time limit of the service", async () => {
     const { search, jobs } = scripted(doneOf());
     await analyzerOf(search).analyze(validated(), "somebody", never);
     expect(jobs).toMatchObject([{ movetimeMs: 9000 }]);
   });
 
-  test("a search has the agreed time, on the engine and in the queue", async () => {
+  test("a search runs up to the agreed time limit, and its expected time is used in the queue", async () => {
     const { search, jobs } = scripted(doneOf());
-    const { scheduler, works } = listening();
+    const { scheduler, works } = recordingScheduler();
     const cache = createMemoryCache<SearchResult>({ bytes: 1e6 });
     const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
     const terms = { expectedMs: 123, longestMs: 4567, onEngineTime() {} };
@@ -78,14 +78,14 @@ describe("a search", () => {
     expect(works.map(({ flow, expectMs }) => [flow, expectMs()])).toEqual([["somebody", 4567]]);
   });
 
-  test("a search waits as long as such searches are known to take, including what was learnt meanwhile", async () => {
+  test("the expected time of a waiting search changes when another search of the same kind takes longer", async () => {
     const { search } = scripted(
       doneOf({
         snapshot: snapshotOf({ counters: { ...snapshotOf().counters, timeMs: 500 } }),
         endedBy: "depth",
       }),
     );
-    const { scheduler, works } = listening();
+    const { scheduler, works } = recordingScheduler();
     const cache = createMemoryCache<SearchResult>({ bytes: 0 });
     const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
     const request = validated({ depth: 14 });
@@ -97,7 +97,7 @@ describe("a search", () => {
     expect(work?.expectMs()).toBe(analyzer.timeOf(request, 9000).expectedMs);
   });
 
-  test("a search is expected to take no longer than its movetime, or than the plan's if it has none", () => {
+  test("the expected time of a search is at most its movetime, or the movetime of the plan if the request has none", () => {
     const { timeOf } = analyzerOf(endless);
     expect(timeOf(validated({ depth: 30, movetimeMs: 700 }), 5000)).toEqual({
       expectedMs: 700,
@@ -106,7 +106,7 @@ describe("a search", () => {
     expect(timeOf(validated({ depth: 30 }), 5000)).toEqual({ expectedMs: 5000, longestMs: 5000 });
   });
 
-  test("a finished game needs no search, and takes no slot", async () => {
+  test("a finished game is answered without a search and without a slot", async () => {
     const { search, jobs } = scripted(doneOf());
     const request = validated({ fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", depth: 5 });
     const analyzer = analyzerOf(search, 0);
@@ -122,10 +122,10 @@ describe("a search", () => {
     expect(jobs).toEqual([]);
   });
 
-  test("the next search is sent to the engine before the last answer is described and cached", async () => {
+  test("the next search starts before the previous result is converted and cached", async () => {
     const order: string[] = [];
     const search: SearchWithRetry = async (_build, { depth }) => {
-      // It is some steps down to the engine.
+      // A real search also needs several microtasks to reach the engine.
       for (let step = 0; step < 10; step++) {
         await Promise.resolve();
       }
@@ -146,7 +146,7 @@ describe("a search", () => {
 describe("the states of a search", () => {
   const progress = { kind: "progress", snapshot: snapshotOf({ depth: 13 }) } as const;
 
-  test("the states of a search can be watched, and the last one has the reason to stop", async () => {
+  test("a reader gets all states of a search, and the last state has the stop reason", async () => {
     const { search } = scripted(progress, doneOf());
     const states = await Array.fromAsync(statesOf(analyzerOf(search), validated(), "somebody", never));
     expect(states).toMatchObject([
@@ -161,7 +161,7 @@ describe("the states of a search", () => {
     ]);
   });
 
-  test("a search that nobody watches any more gives its slot to the next caller", async () => {
+  test("a search without a remaining reader is cancelled, and its slot is free for the next caller", async () => {
     let calls = 0;
     const analyzer = analyzerOf((...job) => (calls++ === 0 ? endless : scripted(doneOf()).search)(...job));
     const states = statesOf(analyzer, validated(), "somebody", never)[Symbol.asyncIterator]();
@@ -179,7 +179,7 @@ describe("why a search stopped", () => {
     ["server_limit", doneOf({ endedBy: "time" }), validated()],
     ["nodes", doneOf({ endedBy: "nodes" }), validated({ nodes: 5000, movetimeMs: 500 })],
     ["server_limit", doneOf({ endedBy: "time" }), validated({ nodes: 5000 })],
-  ] as const)("the reason why a search stopped is %s", async (stopReason, done, request) => {
+  ] as const)("the stop reason of a search is %s", async (stopReason, done, request) => {
     expect(await analyze(request, done)).toMatchObject({ stopReason });
   });
 });
@@ -194,9 +194,12 @@ describe("an answer is deterministic", () => {
     [false, "ended by nodes, weakened", doneOf({ endedBy: "nodes" }), { nodes: 5000, weakened: true }],
     [false, "equal searches of its engine differ", doneOf(), { build: { ...build, reproducible: false } }],
     [false, "weakened", doneOf(), { weakened: true }],
-  ] as const)("the answer's field deterministic is %s: %s", async (deterministic, _, done, told) => {
-    expect(await analyze(validated(told), done)).toMatchObject({ deterministic });
-  });
+  ] as const)(
+    "the field deterministic of an analysis is %s: %s",
+    async (deterministic, _, done, overrides) => {
+      expect(await analyze(validated(overrides), done)).toMatchObject({ deterministic });
+    },
+  );
 });
 
 describe("a failure", () => {
@@ -209,7 +212,7 @@ describe("a failure", () => {
     ["exited", "overloaded"],
     ["killed", "overloaded"],
     ["protocol_error", "internal"],
-  ])("a failure of the kind %s is %s to the caller", async (kind, code) => {
+  ])("an engine failure of the kind %s becomes the error %s", async (kind, code) => {
     const failure = new EngineFailure(kind, "secret of the engine");
     const error = await analyze(validated(), failure).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(KibitzError);
@@ -217,7 +220,7 @@ describe("a failure", () => {
     expect((error as KibitzError).message).not.toContain("secret");
   });
 
-  test("a failure of an engine that is being started says when to try again", async () => {
+  test("the error of an engine that does not start contains a time to wait", async () => {
     const failure = new EngineFailure("no_start", "slow");
     await expect(analyze(validated(), failure)).rejects.toMatchObject({
       retryAfterMs: 1000,
@@ -225,7 +228,7 @@ describe("a failure", () => {
     });
   });
 
-  test("a failure of another kind is passed on unchanged", async () => {
+  test("an unexpected error of a search is thrown unchanged", async () => {
     const mistake = new TypeError("mistake");
     await expect(analyze(validated(), mistake)).rejects.toBe(mistake);
   });
@@ -243,7 +246,7 @@ describe("a failure", () => {
 describe("a caller that leaves", () => {
   const reason = new Error("gone");
 
-  test("a caller that leaves is answered at once, and its slot is free only when the engine is", async () => {
+  test("a cancelled request rejects immediately, and its slot becomes free when the engine has stopped", async () => {
     const stopped = Promise.withResolvers<void>();
     const scheduler = createScheduler({ slots: 1, maxWaitMs: 60_000 });
     const search: SearchWithRetry = (_build, _job, signal) =>
@@ -263,7 +266,7 @@ describe("a caller that leaves", () => {
     expect(scheduler.status().running).toBe(0);
   });
 
-  test("a caller that leaves while waiting gets its abort reason, and no engine is asked", async () => {
+  test("a request that is cancelled in the queue rejects with its abort reason, and never reaches an engine", async () => {
     let asked = 0;
     const analyzer = analyzerOf((...job) => {
       asked++;
@@ -283,7 +286,7 @@ describe("a caller that leaves", () => {
 describe("an answer that depth alone defines", () => {
   const first = snapshotOf({ counters: { nodes: 9, nps: 300, timeMs: 30, hashfull: 1, tbhits: 0 } });
 
-  test("a deterministic answer is cached, and given again without an engine", async () => {
+  test("a deterministic result is cached, and the next request needs no engine", async () => {
     const { search, jobs } = scripted(doneOf({ snapshot: first }));
     const analyzer = analyzerOf(search);
     const searched = await analyzer.analyze(validated(), "somebody", never);
@@ -294,7 +297,7 @@ describe("an answer that depth alone defines", () => {
     expect(jobs).toHaveLength(1);
   });
 
-  test("a cached answer is the only state that a watcher sees", async () => {
+  test("a reader of a cached result gets a single state", async () => {
     const { search } = scripted({ kind: "progress", snapshot: snapshotOf({ depth: 13 }) }, doneOf());
     const analyzer = analyzerOf(search);
     await analyzer.analyze(validated(), "somebody", never);
@@ -302,7 +305,7 @@ describe("an answer that depth alone defines", () => {
     expect(states).toMatchObject([{ cached: true, stopReason: "depth", depth: 14 }]);
   });
 
-  test("a cached answer is given for another movetime, with the warnings of that request", async () => {
+  test("a cached result is returned for a request with another movetime and other warnings", async () => {
     const { search, jobs } = scripted(doneOf());
     const analyzer = analyzerOf(search);
     await analyzer.analyze(validated(), "somebody", never);
@@ -314,25 +317,27 @@ describe("an answer that depth alone defines", () => {
   });
 
   test.each<[string, SearchEvent, Partial<ValidatedRequest>]>([
-    ["time has ended before its nodes", doneOf({ endedBy: "time" }), { nodes: 5000 }],
-    ["time has ended", doneOf({ endedBy: "time" }), { movetimeMs: 500 }],
-    ["a weakened engine gave", doneOf(), { weakened: true }],
+    ["the time limit came before the node limit", doneOf({ endedBy: "time" }), { nodes: 5000 }],
+    ["the time limit ended the search", doneOf({ endedBy: "time" }), { movetimeMs: 500 }],
+    ["the engine is weakened", doneOf(), { weakened: true }],
     [
-      "an engine whose searches differ gave",
+      "equal searches of the engine differ",
       doneOf(),
       { build: { ...validated().build, reproducible: false } },
     ],
-  ])("an answer that %s is not cached, and is searched again", async (_, done, told) => {
+  ])("the result is not cached, and the next request searches again, if %s", async (_, done, overrides) => {
     const { search, jobs } = scripted(done);
     const analyzer = analyzerOf(search);
     for (const _ of [1, 2]) {
-      expect(await analyzer.analyze(validated(told), "somebody", never)).toMatchObject({ cached: false });
+      expect(await analyzer.analyze(validated(overrides), "somebody", never)).toMatchObject({
+        cached: false,
+      });
     }
     expect(jobs).toHaveLength(2);
   });
 });
 
-test("more work than the queue can do in time is refused, and admitted work is finished", async () => {
+test("a request that would wait too long is refused, and the running search is finished", async () => {
   const { search } = scripted(doneOf());
   const scheduler = createScheduler({ slots: 1, maxWaitMs: 0 });
   const cache = createMemoryCache<SearchResult>({ bytes: 0 });
@@ -344,7 +349,7 @@ test("more work than the queue can do in time is refused, and admitted work is f
   expect(await accepted).toMatchObject({ stopReason: "depth" });
 });
 
-/** One slot, and searches that last until they are released, one after the other. */
+/** Returns an analyzer with one slot. Each call of `release` finishes the running search. */
 function analyzerWithHolds() {
   const releases: (() => void)[] = [];
   const { search: answer } = scripted(doneOf());
@@ -372,7 +377,7 @@ const follow = (analyzer: Analyzer, depth: number) =>
 const next = async (events: AsyncIterator<Followed>) => briefly((await events.next()).value);
 
 describe("who follows a search", () => {
-  test("a waiting search reports its queue position when it changes, and then its states", async () => {
+  test("a waiting search reports its queue position whenever the position changes, and then its states", async () => {
     const { analyzer, release } = analyzerWithHolds();
     const [first, second, third] = [8, 9, 10].map((depth) => follow(analyzer, depth)) as [
       AsyncIterator<Followed>,
@@ -383,7 +388,7 @@ describe("who follows a search", () => {
     expect([await next(second), await next(third)]).toEqual([1, 2]);
     await release();
     expect(await begun).toBe("depth");
-    // Looked up when it is read, and once a second.
+    // The queue position is read again when the caller asks for the next event.
     expect(await next(third)).toBe(1);
     await release();
     expect(await next(second)).toBe("depth");
@@ -391,7 +396,7 @@ describe("who follows a search", () => {
     expect(await next(third)).toBe("depth");
   });
 
-  test("a slow reader is not told of queue positions that have passed", async () => {
+  test("a slow reader does not get outdated queue positions", async () => {
     const { analyzer, release } = analyzerWithHolds();
     const first = follow(analyzer, 8);
     const begun = next(first);
@@ -405,7 +410,7 @@ describe("who follows a search", () => {
     expect((await slow.next()).done).toBe(true);
   });
 
-  test("a search that joins a waiting search has its queue position, and none once it has begun", async () => {
+  test("a request that joins a waiting search has the queue position of that search", async () => {
     const { analyzer, release } = analyzerWithHolds();
     const begun = next(follow(analyzer, 8));
     const second = follow(analyzer, 9);
@@ -421,18 +426,18 @@ describe("who follows a search", () => {
   });
 
   test.each([
-    ["begins at once", {}, ["depth"]],
-    ["is not needed, as the game is over", { fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1" }, ["terminal"]],
-  ])("no queue position is reported if the search %s", async (_, told, expected) => {
+    ["starts immediately", {}, ["depth"]],
+    ["is unnecessary because the game is over", { fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1" }, ["terminal"]],
+  ])("no queue position is reported if the search %s", async (_, overrides, expected) => {
     const { analyzer, release } = analyzerWithHolds();
-    const events = Array.fromAsync(analyzer.follow(validated(told), "somebody", never));
+    const events = Array.fromAsync(analyzer.follow(validated(overrides), "somebody", never));
     if (expected.includes("depth")) {
       await release();
     }
     expect((await events).map(briefly)).toEqual(expected);
   });
 
-  test("no queue position is reported for a known answer, though all slots are taken", async () => {
+  test("no queue position is reported for a cached result, even if all slots are busy", async () => {
     const { analyzer, release } = analyzerWithHolds();
     const known = analyzer.analyze(validated(), "somebody", never);
     await release();
@@ -446,7 +451,7 @@ describe("who follows a search", () => {
 });
 
 describe("equal requests at the same time", () => {
-  /** Ends when it is told to. */
+  /** Returns a search that waits until `open` is called. */
   function held(...events: readonly SearchEvent[]) {
     const gate = Promise.withResolvers<void>();
     const { search, jobs } = scripted(...events);
@@ -460,7 +465,7 @@ describe("equal requests at the same time", () => {
     return { search: waiting, jobs, open: gate.resolve };
   }
 
-  test("equal requests at the same time share one search, and each has the answer to its own request", async () => {
+  test("concurrent equal requests share one search, and each gets a response to its own request", async () => {
     const { search, jobs, open } = held(doneOf());
     const analyzer = analyzerOf(search);
     const warnings = [{ code: "clocks_defaulted", message: "…", field: "fen" }];
@@ -477,7 +482,7 @@ describe("equal requests at the same time", () => {
     expect(jobs).toHaveLength(1);
   });
 
-  test("each of several equal requests waits for a slot from its own arrival", async () => {
+  test("each of several equal requests has its own waiting time", async () => {
     takeClock();
     onTestFinished(giveClockBack);
     const { search, open } = held(doneOf());
@@ -493,28 +498,30 @@ describe("equal requests at the same time", () => {
   });
 
   test.each<[string, Partial<ValidatedRequest>, Partial<ValidatedRequest>]>([
-    ["they have other limits of time", { movetimeMs: 500 }, { movetimeMs: 600 }],
-    ["the engine is weakened: its answers are dice", { weakened: true }, { weakened: true }],
+    ["their time limits differ", { movetimeMs: 500 }, { movetimeMs: 600 }],
+    ["the engine is weakened", { weakened: true }, { weakened: true }],
     ["their depths differ", { depth: 8 }, { depth: 9 }],
     ["their nodes differ", { nodes: 800 }, { nodes: 900 }],
     ["their moves differ", { searchMoves: ["e2e4"] }, { searchMoves: ["e2e4", "d2d4"] }],
-  ])("requests share no search if %s", async (_, one, other) => {
+  ])("two requests do not share a search if %s", async (_, one, other) => {
     const { search, jobs, open } = held(doneOf());
     const analyzer = analyzerOf(search, 2);
-    const answers = [one, other].map((told) => analyzer.analyze(validated(told), "somebody", never));
+    const answers = [one, other].map((overrides) =>
+      analyzer.analyze(validated(overrides), "somebody", never),
+    );
     open();
     await Promise.all(answers);
     expect(jobs).toHaveLength(2);
   });
 
-  test("requests share a search if their longest movetime is the same, stated or implied", async () => {
+  test("two requests share a search if a movetime equals the default of the other request", async () => {
     const { search, jobs, open } = held(doneOf({ endedBy: "time" }));
     const analyzer = analyzerOf(search, 2);
     const answers = [undefined, 9000].map((movetimeMs) =>
       analyzer.analyze(validated({ movetimeMs }), "somebody", never),
     );
     open();
-    // The reason is the request's own, though the search is one.
+    // The two requests share a search, but each has its own reason for the end.
     expect(await Promise.all(answers)).toMatchObject([
       { stopReason: "server_limit" },
       { stopReason: "movetime" },
@@ -524,7 +531,10 @@ describe("equal requests at the same time", () => {
 });
 
 describe("a search that two ask for while it waits", () => {
-  /** One search holds the slot and is ended by hand; a batch has many waiting. In which order depths are searched. */
+  /**
+   * Returns an analyzer with one slot, which a first search occupies. `finish` returns the depths of the later searches in
+   * their order.
+   */
   function crowded() {
     const searched: (number | undefined)[] = [];
     const running: (() => void)[] = [];
@@ -541,7 +551,7 @@ describe("a search that two ask for while it waits", () => {
     const ended: Promise<unknown>[] = [];
     const ask = (depth: number, flow: string) => {
       const leaving = new AbortController();
-      // The same cost for all depths, so that nothing but their places decides.
+      // All searches are expected to take the same time, so the depth does not change their order.
       const request = validated({ depth: 14, multipv: 1, effectiveOptions: { depth }, movetimeMs: 60 });
       ended.push(analyzer.analyze({ ...request, depth }, flow, leaving.signal).catch(() => {}));
       return leaving;
@@ -560,7 +570,7 @@ describe("a search that two ask for while it waits", () => {
     return { ask, finish, settle, scheduler };
   }
 
-  test("a shared search keeps its place in the queue if its first caller leaves", async () => {
+  test("a shared search keeps its queue position if its first caller disconnects", async () => {
     const { ask, finish, settle } = crowded();
     ask(20, "batch");
     const first = ask(25, "single");
@@ -574,7 +584,7 @@ describe("a search that two ask for while it waits", () => {
     expect(await finish()).toEqual([25, 21, 22, 23]);
   });
 
-  test("a shared search counts once, however many callers ask for it", async () => {
+  test("a shared search counts as one search in the queue, even with many callers", async () => {
     const { ask, finish, scheduler, settle } = crowded();
     ask(20, "batch");
     for (let caller = 0; caller < 20; caller++) {
@@ -587,7 +597,7 @@ describe("a search that two ask for while it waits", () => {
   });
 });
 
-/** A store that remembers what it was asked. */
+/** Returns a store that records the calls of its methods. */
 function rememberingStore() {
   const kept = new Map<string, SearchResult>();
   const asked: string[] = [];
@@ -605,7 +615,7 @@ function rememberingStore() {
   return { store, asked };
 }
 
-/** An analyzer as a process has it that was just started, over what others have stored. */
+/** Returns an analyzer with an empty memory cache. The store contains the results of other processes. */
 function startedOver(store: AnswerStore<SearchResult>, done: SearchDone = doneOf()) {
   const { search, jobs } = scripted(done);
   const analyzer = createAnalyzer({
@@ -615,12 +625,12 @@ function startedOver(store: AnswerStore<SearchResult>, done: SearchDone = doneOf
     store,
     movetimeMaxMs: 9000,
   });
-  const ask = (told: Parameters<typeof validated>[0] = {}) =>
-    analyzer.analyze(validated(told), "somebody", never);
+  const ask = (overrides: Parameters<typeof validated>[0] = {}) =>
+    analyzer.analyze(validated(overrides), "somebody", never);
   return { analyzer, ask, jobs };
 }
 
-test("an answer that one process has stored is found by the next process, and then in its memory", async () => {
+test("a stored result is found by the next process, which then caches the result in memory", async () => {
   const { store, asked } = rememberingStore();
   const searched = await startedOver(store).ask();
   expect(asked).toEqual(["get", "set"]);
@@ -635,12 +645,15 @@ test("an answer that one process has stored is found by the next process, and th
 });
 
 test.each<[string, Parameters<typeof validated>[0], SearchDone]>([
-  ["time has ended", {}, doneOf({ endedBy: "time" })],
-  ["the service has ended", {}, doneOf({ endedBy: "stop" })],
-  ["a weakened engine has played", { weakened: true }, doneOf()],
-  ["an engine whose equal searches differ has found", { build: buildOf({ reproducible: false }) }, doneOf()],
-])("an answer that %s is not stored", async (_, told, done) => {
+  ["the time limit ended the search", {}, doneOf({ endedBy: "time" })],
+  ["the service stopped", {}, doneOf({ endedBy: "stop" })],
+  ["the engine is weakened", { weakened: true }, doneOf()],
+  ["equal searches of the engine differ", { build: buildOf({ reproducible: false }) }, doneOf()],
+])("the result is not stored if %s", async (_, overrides, done) => {
   const { store, asked } = rememberingStore();
-  expect(await startedOver(store, done).ask(told)).toMatchObject({ cached: false, deterministic: false });
+  expect(await startedOver(store, done).ask(overrides)).toMatchObject({
+    cached: false,
+    deterministic: false,
+  });
   expect(asked).not.toContain("set");
 });

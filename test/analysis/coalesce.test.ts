@@ -9,7 +9,7 @@ import {
 import { createRandom } from "../support/random.ts";
 
 const never = new AbortController().signal;
-/** Lets everything that can go on go on. */
+/** Waits until all pending promises have settled. */
 const settle = () => new Promise(setImmediate);
 
 interface Run {
@@ -19,7 +19,7 @@ interface Run {
   readonly signal: AbortSignal;
 }
 
-/** Work that says what it is told to say, until it is told to end or called off. */
+/** Returns work that a test controls through `runs`. The work publishes states and ends only when the test says so. */
 function createWork() {
   const runs: Run[] = [];
   const work: SharedWork<number, string> = (publish, signal) => {
@@ -48,7 +48,7 @@ type Ask = (
   signal?: AbortSignal,
 ) => { readonly seen: readonly number[]; readonly ended: Promise<unknown> };
 
-/** Reads all states to the end, and remembers what it was told. */
+/** Records all states of the work. */
 const all: Ask = (coalescer, key, work, signal = never) => {
   const seen: number[] = [];
   const ended = (async () => {
@@ -60,7 +60,7 @@ const all: Ask = (coalescer, key, work, signal = never) => {
   return { seen, ended };
 };
 
-/** Waits for the last state alone. */
+/** Records only the last state of the work. */
 const last: Ask = (coalescer, key, work, signal = never) => {
   const seen: number[] = [];
   const ended = (async () => {
@@ -71,7 +71,7 @@ const last: Ask = (coalescer, key, work, signal = never) => {
 };
 
 describe("equal work under way at the same time", () => {
-  test("equal work in flight is done once, and all callers get the same result", async () => {
+  test("concurrent equal work runs once, and all callers get the same result", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const readers = [all, last, all, last].map((ask) => ask(coalescer, "a", work));
     await settle();
@@ -88,7 +88,7 @@ describe("equal work under way at the same time", () => {
     expect(coalescer.counters).toEqual({ started: 1, joined: 3 });
   });
 
-  test("equal work begins at once, so a caller of the same turn joins it", () => {
+  test("shared work starts synchronously, so the next caller in the same iteration of the event loop joins", () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     last(coalescer, "a", work);
     last(coalescer, "a", work);
@@ -96,7 +96,7 @@ describe("equal work under way at the same time", () => {
     expect(coalescer.counters).toEqual({ started: 1, joined: 1 });
   });
 
-  test("the first reader of shared work gets the states that come while it begins", async () => {
+  test("the first reader of shared work also gets states that are published during the start", async () => {
     const coalescer = createCoalescer<number, string>();
     const hasty: SharedWork<number, string> = async (publish) => {
       publish(1);
@@ -107,7 +107,7 @@ describe("equal work under way at the same time", () => {
     expect(reader.seen).toEqual([1, 2]);
   });
 
-  test("a late reader of shared work gets the newest state first", async () => {
+  test("a reader that joins shared work gets the newest state first", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     all(coalescer, "a", work);
     await settle();
@@ -126,7 +126,7 @@ describe("equal work under way at the same time", () => {
     expect(lateForTheEnd.seen).toEqual([4]);
   });
 
-  test("shared work keeps as many states for a slow reader as a search has depths, and skips older ones", async () => {
+  test("a slow reader of shared work gets the newest states, as many as a search has depths", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const slow = coalescer.all("a", work, "somebody", never)[Symbol.asyncIterator]();
     const first = slow.next();
@@ -144,23 +144,20 @@ describe("equal work under way at the same time", () => {
   test.each([
     ["all states", all],
     ["the last state", last],
-  ])(
-    "shared work goes on when the first caller leaves, and is cancelled when the last one does, for callers who ask for %s",
-    async (_, ask) => {
-      const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
-      const [first, second] = [new AbortController(), new AbortController()];
-      const readers = [first, second].map(({ signal }) => ask(coalescer, "a", work, signal));
-      await settle();
-      first.abort(new Error("the first has left"));
-      expect(await readers[0]?.ended).toBe(first.signal.reason);
-      expect(runs[0]?.signal.aborted).toBe(false);
-      second.abort(new Error("the last has left"));
-      expect(runs[0]?.signal.reason).toBe(second.signal.reason);
-      expect(await readers[1]?.ended).toBe(second.signal.reason);
-    },
-  );
+  ])("shared work for callers who want %s continues until its last caller leaves", async (_, ask) => {
+    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
+    const [first, second] = [new AbortController(), new AbortController()];
+    const readers = [first, second].map(({ signal }) => ask(coalescer, "a", work, signal));
+    await settle();
+    first.abort(new Error("the first has left"));
+    expect(await readers[0]?.ended).toBe(first.signal.reason);
+    expect(runs[0]?.signal.aborted).toBe(false);
+    second.abort(new Error("the last has left"));
+    expect(runs[0]?.signal.reason).toBe(second.signal.reason);
+    expect(await readers[1]?.ended).toBe(second.signal.reason);
+  });
 
-  test("shared work is cancelled if its reader stops reading", async () => {
+  test("shared work is cancelled if its only reader stops reading", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const reading = (async () => {
       for await (const state of coalescer.all("a", work, "somebody", never)) {
@@ -174,7 +171,7 @@ describe("equal work under way at the same time", () => {
     expect(runs[0]?.signal.aborted).toBe(true);
   });
 
-  test("shared work is cancelled if its caller leaves without reading", async () => {
+  test("shared work is cancelled if its only caller leaves without reading", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const leaving = new AbortController();
     const states = coalescer.all("a", work, "somebody", leaving.signal)[Symbol.asyncIterator]();
@@ -187,7 +184,7 @@ describe("equal work under way at the same time", () => {
     await expect(states.next()).rejects.toThrow("gone");
   });
 
-  test("shared work that fails fails for all waiters", async () => {
+  test("shared work that fails rejects for all callers", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const readers = [all, last, all].map((ask) => ask(coalescer, "a", work));
     await settle();
@@ -201,32 +198,29 @@ describe("equal work under way at the same time", () => {
   test.each([
     ["all states", all],
     ["the last state", last],
-  ])(
-    "work that has ended, failed or been cancelled is not joined by a caller who asks for %s",
-    async (_, ask) => {
-      const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
-      const leaving = new AbortController();
-      const endings = [
-        () => runs.at(-1)?.end(1),
-        () => runs.at(-1)?.fail(new Error("broken")),
-        () => leaving.abort(new Error("gone")),
-      ];
-      for (const [index, end] of endings.entries()) {
-        ask(coalescer, "a", work, leaving.signal);
-        await settle();
-        expect(runs).toHaveLength(index + 1);
-        end();
-        if (index < 2) {
-          await settle();
-        }
-      }
-      // Without a turn of the event loop in between.
-      ask(coalescer, "a", work);
+  ])("a caller who wants %s does not join work that has ended, failed or been cancelled", async (_, ask) => {
+    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
+    const leaving = new AbortController();
+    const endings = [
+      () => runs.at(-1)?.end(1),
+      () => runs.at(-1)?.fail(new Error("broken")),
+      () => leaving.abort(new Error("gone")),
+    ];
+    for (const [index, end] of endings.entries()) {
+      ask(coalescer, "a", work, leaving.signal);
       await settle();
-      expect(runs).toHaveLength(4);
-      expect(runs[3]?.signal.aborted).toBe(false);
-    },
-  );
+      expect(runs).toHaveLength(index + 1);
+      end();
+      if (index < 2) {
+        await settle();
+      }
+    }
+    // The next caller arrives in the same iteration of the event loop.
+    ask(coalescer, "a", work);
+    await settle();
+    expect(runs).toHaveLength(4);
+    expect(runs[3]?.signal.aborted).toBe(false);
+  });
 });
 
 describe("work is not shared", () => {
@@ -246,7 +240,7 @@ describe("work is not shared", () => {
 test.each([
   ["all states", all],
   ["the last state", last],
-])("a caller whose signal was aborted before joins no work to ask for %s", async (_, ask) => {
+])("a caller who wants %s and is already cancelled starts no work", async (_, ask) => {
   const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
   const reason = new Error("never mind");
   expect(await ask(coalescer, "a", work, AbortSignal.abort(reason)).ended).toBe(reason);
@@ -256,7 +250,7 @@ test.each([
 test.each([
   ["all states", all],
   ["the last state", last],
-])("a caller who has asked for %s leaves no listener on its signal", async (_, ask) => {
+])("a caller who wants %s leaves no listener on its abort signal", async (_, ask) => {
   const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
   const { signal } = new AbortController();
   const reader = ask(coalescer, "a", work, signal);
@@ -268,7 +262,7 @@ test.each([
 });
 
 test.each([1, 2, 3, 4, 5, 6, 7, 8])(
-  "every waiter gets the result or its own abort reason, and no work goes on without a waiter (seed %i)",
+  "every caller gets the result or its own abort reason, and no work continues without a caller (seed %i)",
   async (seed) => {
     const random = createRandom(seed);
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
@@ -313,7 +307,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
         await settle();
       }
     }
-    // Half of those who are left leave, and all work is brought to its end.
+    // Half of the remaining readers leave. Then all work ends.
     for (const { leaving } of readers.filter(() => random.below(2) === 0)) {
       leaving.abort(new Error("gone"));
     }
@@ -343,7 +337,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
   },
 );
 
-test("shared work is informed about its waiters", async () => {
+test("shared work is notified of each caller", async () => {
   const coalescer = createCoalescer<number, string>();
   const joined: string[] = [];
   const end = Promise.withResolvers<number>();

@@ -16,7 +16,7 @@ const never = new AbortController().signal;
 const turnMs = useTurnedClock();
 const hourMs = 3_600_000;
 
-/** Terms, and the engine time that was last reported to them. */
+/** Returns terms for a search, and a function that reads the engine time that the search has reported. */
 function metered() {
   let engineMs = 0;
   const onEngineTime = (ms: number) => {
@@ -26,7 +26,7 @@ function metered() {
 }
 
 describe("engine time of a search that is watched", () => {
-  /** The engine time that is charged while a watcher reads the states. */
+  /** Returns the charged engine time, in milliseconds. */
   async function charged(
     search: SearchWithRetry,
     watcher: (states: AsyncIterable<Analysis>) => Promise<unknown>,
@@ -35,20 +35,20 @@ describe("engine time of a search that is watched", () => {
     await watcher(statesOf(analyzerOf(search), validated(), "somebody", never, terms));
     return engineMs();
   }
-  /** Longer than what the engine says of its time. */
+  /** Milliseconds, twice the time that the fake engine reports. */
   const silentMs = 2 * snapshotOf().counters.timeMs;
   const silent = async () => {
-    // Node's timers count from the beginning of a turn of the event loop, which may be long ago in this one.
+    // A timer counts from the start of the current iteration of the event loop. A new iteration makes the timer exact.
     await nextTurn();
     await sleep(silentMs);
   };
 
-  test("the engine time of a watched search is the engine's time when it ends", async () => {
+  test("a reader of a finished search is charged the time that the engine reports", async () => {
     const { search } = scripted(doneOf());
     expect(await charged(search, (states) => Array.fromAsync(states))).toBe(snapshotOf().counters.timeMs);
   });
 
-  test("the engine time of a watched search that fails without a state is the time that has passed", async () => {
+  test("a reader of a search that fails without a state is charged the elapsed time", async () => {
     const failing: SearchWithRetry = async (_build, _job, _signal, _onProgress, onEngine) => {
       onEngine?.(true);
       await silent();
@@ -60,7 +60,7 @@ describe("engine time of a search that is watched", () => {
     expect(engineMs).toBeGreaterThanOrEqual(silentMs - 1);
   });
 
-  test("the engine time of a watched search is the time that has passed if the watcher leaves after a state", async () => {
+  test("a reader who leaves after a state is charged the elapsed time", async () => {
     const engineMs = await charged(endless, async (states) => {
       for await (const _ of states) {
         await silent();
@@ -70,7 +70,7 @@ describe("engine time of a search that is watched", () => {
     expect(engineMs).toBeGreaterThanOrEqual(silentMs - 1);
   });
 
-  test("the engine time of a watched search ends with the search, though the watcher leaves long after it", async () => {
+  test("a reader who leaves long after the end of the search is not charged for the time after the end", async () => {
     const { search } = scripted({ kind: "progress", snapshot: snapshotOf({ depth: 13 }) }, doneOf());
     const engineMs = await charged(search, async (states) => {
       for await (const _ of states) {
@@ -81,7 +81,7 @@ describe("engine time of a search that is watched", () => {
     expect(engineMs).toBe(snapshotOf().counters.timeMs);
   });
 
-  test("the engine time of a watched search ends with the connection of its watcher", async () => {
+  test("a reader whose connection breaks is not charged for the time after the break", async () => {
     const analyzer = analyzerOf(endless);
     const { terms, engineMs } = metered();
     const cut = new AbortController();
@@ -98,7 +98,7 @@ describe("engine time of a search that is watched", () => {
 describe("engine time of a caller who leaves without an answer", () => {
   const passMs = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-  /** One who joins the search of another, and what each is charged. */
+  /** Starts two equal requests, which share a search. Returns the engine time charged to each. */
   async function twoOf(analyzer: Analyzer) {
     const ask = async () => {
       const leaving = new AbortController();
@@ -114,7 +114,7 @@ describe("engine time of a caller who leaves without an answer", () => {
     return [await ask(), await ask()] as const;
   }
 
-  test("a caller who leaves pays for the time of its search, also if it joined the search and outlasts its first caller", async () => {
+  test("a caller who leaves a shared search is charged for the time until it leaves", async () => {
     const [first, second] = await twoOf(analyzerOf(endless));
     turnMs(hourMs);
     first.leaving.abort();
@@ -127,7 +127,7 @@ describe("engine time of a caller who leaves without an answer", () => {
     expect(second.engineMs).toBeGreaterThanOrEqual(2 * hourMs);
   });
 
-  test("a caller who leaves pays no engine time while it waits for an engine", async () => {
+  test("a caller who leaves while waiting for an engine is charged no engine time", async () => {
     const analyzer = analyzerOf(endless);
     const holding = new AbortController();
     const held = analyzer.analyze(validated({ depth: 3 }), "holder", holding.signal).catch(() => {});
@@ -151,7 +151,7 @@ describe("engine time of a search that waits for an engine that is being started
     throw new EngineFailure("no_start", "no readyok in time");
   };
 
-  /** The engine time that is charged for a request that is not answered, and how long it took. */
+  /** Returns the charged engine time and the elapsed time of a request that fails, in milliseconds. */
   async function charged(
     options: FakeEnginesOptions,
     leaving = never,
@@ -170,19 +170,19 @@ describe("engine time of a search that waits for an engine that is being started
     return { engineMs: engineMs(), tookMs: performance.now() - begunAt };
   }
 
-  test("a search that waits for an engine pays no engine time if the engine cannot start", async () => {
+  test("a caller is charged no engine time if the engine does not start", async () => {
     const { engineMs, tookMs } = await charged({ starting: failed });
     expect(tookMs).toBeGreaterThanOrEqual(startMs - 1);
     expect(engineMs).toBe(0);
   });
 
-  test("a search that waits for an engine pays no engine time if its caller leaves", async () => {
+  test("a caller is charged no engine time if it leaves while the engine starts", async () => {
     const leaving = new AbortController();
     setTimeout(() => leaving.abort(new Error("gone")), startMs / 2);
     expect((await charged({ starting: started }, leaving.signal)).engineMs).toBe(0);
   });
 
-  test("the engine time of a search does not include the starts that fail after it", async () => {
+  test("a caller is not charged for failed engine starts after a failed search", async () => {
     let failures = 0;
     const { engineMs } = await charged({
       conduct: () => "protocol_error",

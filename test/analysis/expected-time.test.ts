@@ -21,21 +21,21 @@ const took = (timeMs: number, endedBy: SearchDone["endedBy"], nodes = timeMs * 4
 });
 
 describe("the time that a search is expected to take", () => {
-  test("the expected time of a search grows with depth and with lines", () => {
+  test("the expected time of a search increases with depth and with the number of lines", () => {
     const times = createExpectedTimes();
     const expected = Array.from({ length: 30 }, (_, index) => times.expect(build, limitsOf(index + 1)));
     expect(expected).toEqual(expected.toSorted((a, b) => a - b));
     expect(times.expect(build, limitsOf(14, { multipv: 3 }))).toBeGreaterThan(3 * 68);
   });
 
-  test("the expected time of a search is at most its movetime, and at most what any search takes", () => {
+  test("the expected time of a search is at most its movetime, and at most the time limit of the service", () => {
     const times = createExpectedTimes();
     times.learn(build, limitsOf(14), took(60_000, "depth"));
     expect(times.expect(build, limitsOf(30, { movetimeMs: 700 }))).toBe(700);
     expect(times.expect(build, limitsOf(30))).toBe(60_000);
   });
 
-  test("the expected time of a search follows the searches on this machine, at other depths too", () => {
+  test("the expected time adapts to the searches on this machine, also for other depths", () => {
     const times = createExpectedTimes();
     const before = times.expect(build, limitsOf(18));
     const learn = (ms: number) => {
@@ -49,7 +49,7 @@ describe("the time that a search is expected to take", () => {
     expect(times.expect(build, limitsOf(18)) / before).toBeCloseTo(0.5, 1);
   });
 
-  test("the expected time of a search stays within eight times of the table, whatever searches took", () => {
+  test("the expected time of a search is at most eight times the built-in estimate, and at least an eighth", () => {
     const times = createExpectedTimes();
     const before = times.expect(build, limitsOf(14));
     const learn = (ms: number) => {
@@ -63,14 +63,14 @@ describe("the time that a search is expected to take", () => {
     expect(before / times.expect(build, limitsOf(14))).toBeGreaterThan(6);
   });
 
-  test("the expected time of a search hardly changes by one position that takes a thousand times as long", () => {
+  test("one very slow position hardly changes the expected time", () => {
     const times = createExpectedTimes();
     const before = times.expect(build, limitsOf(14));
     times.learn(build, limitsOf(14), took(60_000, "depth"));
     expect(times.expect(build, limitsOf(14)) / before).toBeLessThan(1.4);
   });
 
-  test("the expected time grows with nodes, and is that of the limit that is reached first", () => {
+  test("the expected time increases with the node limit, and the limit that ends a search first decides", () => {
     const times = createExpectedTimes();
     const ofNodes = (nodes: number, overrides: Partial<SearchLimits> = {}) =>
       times.expect(build, { ...limitsOf(1), depth: undefined, nodes, ...overrides });
@@ -83,7 +83,7 @@ describe("the time that a search is expected to take", () => {
     expect(ofNodes(100, { depth: 30 })).toBe(ofNodes(100));
   });
 
-  test("the expected time by nodes follows the nodes that searches visit in a second, whatever limit ends them", () => {
+  test("the expected time with a node limit adapts to the nodes per second of all searches", () => {
     const times = createExpectedTimes();
     const million = { ...limitsOf(1), depth: undefined, nodes: 1_000_000 };
     const before = times.expect(build, million);
@@ -98,9 +98,9 @@ describe("the time that a search is expected to take", () => {
   });
 
   test.each<[string, number, Partial<SearchLimits>, EndedSearch]>([
-    ["sees a mate at once", 16, {}, took(1, "depth", 300)],
-    ["takes long for its depth", 12, { multipv: 3 }, took(800, "depth")],
-  ])("the expected time by nodes does not change by a position that %s", (_, depth, more, done) => {
+    ["has a mate that is found immediately", 16, {}, took(1, "depth", 300)],
+    ["takes long at its depth", 12, { multipv: 3 }, took(800, "depth")],
+  ])("the expected time with a node limit is not changed by a position that %s", (_, depth, more, done) => {
     const times = createExpectedTimes();
     const nodes = { ...limitsOf(1), depth: undefined, nodes: 250_000 };
     const before = times.expect(build, nodes);
@@ -110,14 +110,14 @@ describe("the time that a search is expected to take", () => {
     expect(times.expect(build, nodes) / before).toBeCloseTo(1, 1);
   });
 
-  test("the expected time is not shortened by a search without depth that has nothing more to search", () => {
+  test("the expected time is not reduced by a search without a depth limit that had nothing left to search", () => {
     const times = createExpectedTimes();
     const before = times.expect(build, limitsOf(20));
     times.learn(build, { ...limitsOf(1), depth: undefined, nodes: 1_000_000_000 }, took(5, "depth"));
     expect(times.expect(build, limitsOf(20))).toBe(before);
   });
 
-  test("the expected time is learnt for each build", () => {
+  test("the expected time is learned separately for each build", () => {
     const times = createExpectedTimes();
     const other = buildOf({ path: "native" });
     const before = times.expect(other, limitsOf(14));
@@ -125,7 +125,7 @@ describe("the time that a search is expected to take", () => {
     expect(times.expect(other, limitsOf(14))).toBe(before);
   });
 
-  test("the expected time of deep searches is not learnt from the rounding of shallow ones", () => {
+  test("the expected time of deep searches is not distorted by rounded times of shallow searches", () => {
     const times = createExpectedTimes();
     times.learn(build, limitsOf(20), took(2275, "depth"));
     const before = times.expect(build, limitsOf(20));
@@ -135,7 +135,7 @@ describe("the time that a search is expected to take", () => {
     expect(times.expect(build, limitsOf(20)) / before).toBeLessThan(1.05);
   });
 
-  test("the expected time is not shortened by searches that time ended", () => {
+  test("the expected time is not reduced by searches that reached their time limit", () => {
     const times = createExpectedTimes();
     const before = times.expect(build, limitsOf(20));
     times.learn(build, limitsOf(20), took(50, "time"));

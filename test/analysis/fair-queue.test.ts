@@ -12,7 +12,7 @@ const taken = (queue: FairQueue<string>, count: number) =>
   Array.from({ length: count }, () => queue.take()?.value);
 
 describe("virtual time", () => {
-  test("virtual time does not fall back when short work overtakes long work that has waited for long", () => {
+  test("a flow with long waiting work gets no additional priority after its short work overtakes the long work", () => {
     const queue = createFairQueue<string>();
     queue.add(waitingOf("a", 1000, { value: "long" }));
     for (let index = 0; index < 60; index++) {
@@ -21,14 +21,14 @@ describe("virtual time", () => {
     taken(queue, 50);
     queue.add(waitingOf("a", 10, { value: "overtakes" }));
     expect(queue.take()?.value).toBe("overtakes");
-    // A newcomer with as much work as b has had in all is served after the rest of b.
+    // The newcomer's work costs as much as all work of flow b so far. Therefore the queue serves the rest of b first.
     queue.add(waitingOf("newcomer", 490));
     expect(taken(queue, 10)).toEqual(Array.from({ length: 10 }, () => "b 10"));
   });
 });
 
 describe("a newcomer beside a flow with much waiting work", () => {
-  test("a newcomer is served next if both flows cost the same, and then as often", () => {
+  test("a new flow is served next if both flows cost the same, and then both flows alternate", () => {
     const queue = createFairQueue<string>();
     for (let index = 0; index < 1000; index++) {
       queue.add(waitingOf("many", 100, { dueMs: index }));
@@ -41,7 +41,7 @@ describe("a newcomer beside a flow with much waiting work", () => {
     expect(taken(queue, 4)).toEqual(["newcomer 100", "many 100", "many 100", "newcomer's second"]);
   });
 
-  test("a newcomer is served next, even if its work was expected to cost less when the other flow asked for it", () => {
+  test("a new flow is served next even if the expected cost has increased since the other flow arrived", () => {
     const queue = createFairQueue<string>();
     let learntMs = 9;
     for (let index = 0; index < 100; index++) {
@@ -61,7 +61,7 @@ describe("a newcomer beside a flow with much waiting work", () => {
     expect(taken(queue, 2)).toEqual(["newcomer 400", "many 3"]);
   });
 
-  test("a newcomer waits behind earlier newcomers", () => {
+  test("a new flow waits behind flows that arrived earlier", () => {
     const queue = createFairQueue<string>();
     for (const flow of ["many", "many", "first", "second"]) {
       queue.add(waitingOf(flow, 100));
@@ -70,7 +70,6 @@ describe("a newcomer beside a flow with much waiting work", () => {
   });
 });
 
-/** One change of a queue. */
 type Step =
   | { readonly kind: "add"; readonly flow: string; readonly costMs: number }
   | { readonly kind: "remove"; readonly at: number }
@@ -92,7 +91,9 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 20, maxLength: 120 },
 );
 
-/** Runs the steps, a millisecond each, then takes the rest. Returns the counts and the order. */
+/**
+ * Applies the steps to a queue, one per millisecond, and then serves all waiting work. Returns the served work in its order.
+ */
 function play(
   all: readonly Step[],
   { changed }: { readonly changed?: (waiting: readonly Piece[], served?: Piece) => void },
@@ -128,13 +129,13 @@ function play(
     }
   }
   while (take()) {
-    // Until nobody waits.
+    // `take` does everything.
   }
   return { asked, removed, served };
 }
 
 describe("whatever comes, leaves and is served", () => {
-  test("every waiter that stays is served once, whatever comes and leaves", () => {
+  test("all work that is not removed is served exactly once", () => {
     fc.assert(
       fc.property(steps, (all) => {
         const { asked, removed, served } = play(all, {});
@@ -144,10 +145,10 @@ describe("whatever comes, leaves and is served", () => {
     );
   });
 
-  test("a newcomer is not served before another waiter beyond an equal share", () => {
+  test("a new flow never gets more than an equal share, within a bound", () => {
     fc.assert(
       fc.property(steps, (all) => {
-        /** The work of each pair that was served since the first of them, the newcomer, began to wait beside the other. */
+        /** For each pair of flows: the work served while both flows wait, since the newcomer arrived. */
         const sides = new Map<
           string,
           { newMs: number; otherMs: number; newMaxMs: number; otherMaxMs: number }
@@ -156,7 +157,7 @@ describe("whatever comes, leaves and is served", () => {
         const longest = (pieces: readonly Piece[], name: string) =>
           Math.max(0, ...pieces.filter(({ flow }) => flow === name).map(({ costMs }) => costMs()));
         let before = new Set<string>();
-        /** By how much the bound was passed, at worst. */
+        /** The largest amount by which the work of a newcomer exceeds the bound, in milliseconds. */
         let beyondMs = 0;
         play(all, {
           changed(waiting, served) {
@@ -176,7 +177,7 @@ describe("whatever comes, leaves and is served", () => {
                   side.otherMaxMs = Math.max(side.otherMaxMs, longest(waiting, other));
                   side.newMs += served?.flow === newcomer ? served.costMs() : 0;
                   side.otherMs += served?.flow === other ? served.costMs() : 0;
-                  // The bound of Golestani's: the longest piece of each.
+                  // Golestani's bound for self-clocked fair queueing: the sum of the longest work of each flow.
                   const boundMs = side.newMaxMs + side.otherMaxMs;
                   beyondMs = Math.max(beyondMs, side.newMs - side.otherMs - boundMs);
                 }

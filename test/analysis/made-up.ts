@@ -14,7 +14,6 @@ import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { positionOf, startFen } from "../chess/validated.ts";
 import { buildOf } from "../engine/build-of.ts";
 
-/** Engines that exist in name only. */
 export function knownEngines(builds: readonly EngineBuild[], defaultEngine?: string): KnownEngines {
   return {
     catalog: createCatalog(builds, defaultEngine),
@@ -23,7 +22,7 @@ export function knownEngines(builds: readonly EngineBuild[], defaultEngine?: str
   };
 }
 
-/** A request of which a test says only what matters to it. */
+/** Returns a request with default values. */
 export function requestOf(overrides: Partial<AnalysisRequest> = {}): AnalysisRequest {
   return {
     fen: startFen,
@@ -40,7 +39,7 @@ export function requestOf(overrides: Partial<AnalysisRequest> = {}): AnalysisReq
   };
 }
 
-/** A request that can be run. */
+/** Returns a validated request with default values. */
 export function validated({
   fen = startFen,
   ...overrides
@@ -94,7 +93,10 @@ export function doneOf(overrides: Partial<SearchDone> = {}): SearchDone {
   };
 }
 
-/** Searches that report these events, the last one an answer, or fail. Records their jobs. */
+/**
+ * Returns a search that reports the given events. An error in the script makes the search fail. `jobs` records the requested
+ * searches.
+ */
 export function scripted(...script: readonly (SearchEvent | Error)[]): {
   readonly search: SearchWithRetry;
   readonly jobs: readonly SearchJob[];

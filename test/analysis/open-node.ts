@@ -13,37 +13,36 @@ import { createRedisClaims } from "../../src/storage/redis/claims.ts";
 import { openRedis, type Redis } from "../../src/storage/redis/connection.ts";
 import { doneOf, snapshotOf } from "./made-up.ts";
 
-/** A node in this process: its own connection and its own engines, which a test lets answer. */
+/** A node inside this process with its own Redis connection. The test finishes its searches. */
 export interface TestNode {
   readonly analyzer: Analyzer;
   readonly scheduler: Scheduler;
   readonly redis: Redis;
-  /** Searches under way here, in the order in which they came. */
+  /** The running searches of this node, oldest first. */
   readonly searches: HeldSearch[];
-  /** The tiers in which answers were found, as they were counted; undefined for an answer that was not known. */
+  /** The cache tier of each analysis. Undefined if the answer was not cached. */
   readonly found: (CacheTier | undefined)[];
-  /** How often the node has found that another one holds the claim on a search. */
+  /** Returns the number of times that another node had the claim on a search. */
   readonly waits: () => number;
 }
 
 export interface HeldSearch {
   readonly signal: AbortSignal;
-  tell(depth: number): void;
+  report(depth: number): void;
   answer(done?: Partial<SearchDone>): void;
   fail(error: Error): void;
 }
 
 interface NodeOptions {
-  /** The URL of Redis. */
   readonly url: string;
   readonly prefix: string;
-  /** How long it waits for Redis, in milliseconds. */
+  /** Milliseconds until the node gives up waiting for Redis. */
   readonly askMaxMs: number;
-  /** Default: short times. */
+  /** The default values are much shorter than in production. */
   readonly claimTimes?: NonNullable<Parameters<typeof createRedisClaims>[1]["times"]>;
 }
 
-/** Ends after the test. Its claims are short. */
+/** Opens a node, and closes it after the test. */
 export async function openNode({
   url,
   prefix,
@@ -65,7 +64,7 @@ export async function openNode({
     const { promise, resolve, reject } = Promise.withResolvers<SearchDone>();
     const held: HeldSearch = {
       signal,
-      tell: (depth) => onProgress({ kind: "progress", snapshot: snapshotOf({ depth }) }),
+      report: (depth) => onProgress({ kind: "progress", snapshot: snapshotOf({ depth }) }),
       answer: (done) => resolve(doneOf(done)),
       fail: reject,
     };

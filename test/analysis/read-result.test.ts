@@ -27,7 +27,7 @@ test.each(searched)("a search result is the same when it is written and read", (
 test.each([
   ["the end by time", resultFromEvent(doneOf({ endedBy: "time" }), validated())],
   ["the end by depth", resultFromEvent(doneOf(), validated())],
-])("the last result of a search is the same when it is written and read: %s", (_, result) => {
+])("the last result of a search survives conversion to JSON and back: %s", (_, result) => {
   const json = JSON.parse(JSON.stringify(result));
   expect(lastResultFromJson(json)).toEqual(result);
   expect(lastResultFromJson({ ...json, endedBy: "stop" })).toBeUndefined();
@@ -35,7 +35,7 @@ test.each([
   expect(lastResultFromJson({ ...json, lines: [] })).toBeUndefined();
 });
 
-test("a search result that is written in another format needs another version number", () => {
+test("a change of the JSON format of results needs a new format version", () => {
   const score = { value: { kind: "cp", cp: 30 }, bound: "exact", wdl: { win: 100, draw: 850, loss: 50 } };
   const move = { capture: false, check: false };
   expect({ resultVersion, ...JSON.parse(written) }).toEqual({
@@ -68,7 +68,7 @@ test("a search result that is written in another format needs another version nu
 });
 
 test.each([[null], [undefined], [1], ["result"], [[]], [{}], [{ lines: [] }]])(
-  "a value that is no search result is refused: %j",
+  "a JSON value that is not a search result is rejected: %j",
   (json) => {
     expect(resultFromJson(json)).toBeUndefined();
   },
@@ -86,6 +86,6 @@ test.each([
   { best: undefined },
   { counters: undefined },
   { warnings: undefined },
-])("a search result with %j is refused", (wrong) => {
+])("a search result with %j is rejected", (wrong) => {
   expect(resultFromJson({ ...JSON.parse(written), ...wrong })).toBeUndefined();
 });

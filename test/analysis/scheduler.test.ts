@@ -11,14 +11,13 @@ import { KibitzError } from "../../src/errors/errors.ts";
 import { createRandom } from "../support/random.ts";
 
 const never = new AbortController().signal;
-/** Work of some caller, for tests in which flow and cost do not matter. */
+/** Work for tests in which the flow and the cost do not matter. */
 const work: Work = { flow: "somebody", expectMs: () => 10 };
 const schedulerOf = (slots: number, maxWaitMs = 600_000) => createScheduler({ slots, maxWaitMs });
-/** Lets everything that can go on go on. */
+/** Waits until all pending promises have settled. */
 const settle = () => new Promise(setImmediate);
 
-/** True if a slot is free at once. */
-async function hasRoom(scheduler: Scheduler): Promise<boolean> {
+async function isSlotFree(scheduler: Scheduler): Promise<boolean> {
   const leaving = new AbortController();
   const entered = scheduler.enter(work, leaving.signal).then(
     (slot) => slot[Symbol.dispose]() ?? true,
@@ -30,18 +29,18 @@ async function hasRoom(scheduler: Scheduler): Promise<boolean> {
 }
 
 describe("the scheduler", () => {
-  test("the scheduler admits as many searches as it has slots, and the next one when one leaves", async () => {
+  test("the scheduler admits as many searches as it has slots, and another when a slot becomes free", async () => {
     const scheduler = schedulerOf(2);
     const first = await scheduler.enter(work, never);
     await scheduler.enter(work, never);
-    expect(await hasRoom(scheduler)).toBe(false);
+    expect(await isSlotFree(scheduler)).toBe(false);
     const third = scheduler.enter(work, never);
     first[Symbol.dispose]();
     await third;
-    expect(await hasRoom(scheduler)).toBe(false);
+    expect(await isSlotFree(scheduler)).toBe(false);
   });
 
-  test("the scheduler expects no wait for work that no caller waits for, because its engine is being stopped", async () => {
+  test("the scheduler expects no more waiting for a cancelled search whose engine is stopping", async () => {
     const scheduler = schedulerOf(1, 10_000);
     const leaving = new AbortController();
     const left = await scheduler.enter({ ...work, expectMs: () => 60_000 }, leaving.signal);
@@ -56,7 +55,7 @@ describe("the scheduler", () => {
     expect(reported).toEqual([0]);
   });
 
-  test("the scheduler measures how long a search waited for its slot", async () => {
+  test("the scheduler measures the time until a search is admitted", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     onTestFinished(() => void vi.useRealTimers());
     const scheduler = schedulerOf(1);
@@ -68,7 +67,7 @@ describe("the scheduler", () => {
     expect((await second).queueMs).toBe(30);
   });
 
-  test("the scheduler removes a caller that leaves the queue, with its abort reason", async () => {
+  test("the scheduler rejects a waiting search with its abort reason when the search is cancelled", async () => {
     const scheduler = schedulerOf(1);
     const holder = await scheduler.enter(work, never);
     const leaving = new AbortController();
@@ -79,38 +78,38 @@ describe("the scheduler", () => {
     await expect(impatient).rejects.toBe(reason);
     holder[Symbol.dispose]();
     (await patient)[Symbol.dispose]();
-    expect(await hasRoom(scheduler)).toBe(true);
+    expect(await isSlotFree(scheduler)).toBe(true);
   });
 
-  test("the scheduler does not admit a caller that has left already", async () => {
+  test("the scheduler never admits a search that is already cancelled", async () => {
     const scheduler = schedulerOf(1);
     const reason = new Error("never mind");
     await expect(scheduler.enter(work, AbortSignal.abort(reason))).rejects.toBe(reason);
-    expect(await hasRoom(scheduler)).toBe(true);
+    expect(await isSlotFree(scheduler)).toBe(true);
   });
 
-  test("a caller that leaves after it was admitted keeps its slot until it gives it back", async () => {
+  test("a search that is cancelled after its admission occupies its slot until the slot is released", async () => {
     const scheduler = schedulerOf(1);
     const leaving = new AbortController();
     const slot = await scheduler.enter(work, leaving.signal);
     leaving.abort(new Error("gone"));
     await settle();
-    expect(await hasRoom(scheduler)).toBe(false);
+    expect(await isSlotFree(scheduler)).toBe(false);
     slot[Symbol.dispose]();
-    expect(await hasRoom(scheduler)).toBe(true);
+    expect(await isSlotFree(scheduler)).toBe(true);
   });
 
-  test("a slot that is given back twice frees one place", async () => {
+  test("a slot that is released twice admits only one search", async () => {
     const scheduler = schedulerOf(1);
     const slot = await scheduler.enter(work, never);
     slot[Symbol.dispose]();
     slot[Symbol.dispose]();
     await scheduler.enter(work, never);
-    expect(await hasRoom(scheduler)).toBe(false);
+    expect(await isSlotFree(scheduler)).toBe(false);
   });
 
   test.each([1, 2, 3, 4, 5, 6, 7, 8])(
-    "the scheduler never admits more than it has slots, and forgets no waiter, whatever happens (seed %i)",
+    "the scheduler never admits more searches than slots, and forgets no waiting search (seed %i)",
     async (seed) => {
       const random = createRandom(seed);
       const slots = 1 + random.below(4);
@@ -121,7 +120,10 @@ describe("the scheduler", () => {
       let atOnce: number[] = [];
       let left = 0;
       let asked = 0;
-      /** Work that is admitted at the same time has no order. */
+      /**
+       * Waits until the scheduler has admitted work. Work that was admitted in the same step is sorted, because its order is
+       * not defined.
+       */
       const notice = async () => {
         await settle();
         entered.push(...atOnce.toSorted((a, b) => a - b));
@@ -160,7 +162,7 @@ describe("the scheduler", () => {
 
       for (let step = 0; step < 300; step++) {
         random.pick([come, come, finish, leave])();
-        // Sometimes several things happen before anybody notices.
+        // Sometimes the next step follows before the scheduler has reacted.
         if (random.below(3) > 0) {
           await notice();
           expect(inside.size).toBe(Math.min(slots, inside.size + queue.length));
@@ -189,7 +191,7 @@ describe("the scheduler", () => {
   });
 });
 
-/** The order in which work is admitted that comes, all at once, while one search is running. */
+/** Lets work wait while one search runs. Returns the names in the order of admission. */
 async function orderOf(waiting: readonly (Work & { readonly name: string })[]): Promise<readonly string[]> {
   const scheduler = schedulerOf(1);
   let slot = await scheduler.enter(work, never);
@@ -214,58 +216,61 @@ const worksOf = (flow: string, expectedMs: number, count: number, name = flow) =
   }));
 
 describe("waiting work", () => {
-  test("many requests of one caller do not make another caller wait for all of them", async () => {
+  test("many requests of one caller do not delay another caller for long", async () => {
     const order = await orderOf([...worksOf("greedy", 100, 20), ...worksOf("modest", 100, 2)]);
     expect(order.slice(0, 4)).toEqual(["greedy1", "modest1", "greedy2", "modest2"]);
   });
 
-  test("waiting work is shared out by time and not by number", async () => {
+  test("waiting callers share the slots by time, not by number of searches", async () => {
     const order = await orderOf([...worksOf("long", 100, 4), ...worksOf("short", 25, 12)]);
     const shortBefore = (name: string) =>
       order.slice(0, order.indexOf(name)).filter((other) => other.startsWith("short")).length;
-    // Four of the short ones weigh as much as one of the long ones.
+    // Four short searches cost as much as one long search.
     expect([shortBefore("long1"), shortBefore("long2")]).toEqual([3, 7]);
   });
 
-  test("short work goes ahead of earlier long work, of others and of the same caller", async () => {
+  test("a short search overtakes a long search that arrived earlier, of any caller", async () => {
     const [long, short] = [{ flow: "a", expectMs: () => 5000, name: "long" }, worksOf("b", 10, 1, "short")];
     expect(await orderOf([long, ...short])).toEqual(["short1", "long"]);
     expect(await orderOf([long, ...worksOf("a", 10, 1, "short")])).toEqual(["short1", "long"]);
   });
 
   test.each([
-    ["callers that come once and are gone", (index: number) => `visitor ${index}`],
+    ["callers with a single request", (index: number) => `visitor ${index}`],
     ["one other caller", () => "other"],
-    ["its own caller", () => "patient"],
-  ])("long work gets its turn, however much short work of %s keeps coming", async (_, flowOf) => {
-    const scheduler = schedulerOf(1);
-    let slot = await scheduler.enter(work, never);
-    let entered = false;
-    const long = scheduler.enter({ flow: "patient", expectMs: () => 60 }, never).then((mine) => {
-      entered = true;
-      return mine;
-    });
-    const coming = (index: number) =>
-      scheduler.enter({ flow: flowOf(index), expectMs: () => 10 }, never).then((next) => {
-        slot = next;
+    ["the same caller", () => "patient"],
+  ])(
+    "a long search is eventually admitted while short searches of %s arrive continuously",
+    async (_, flowOf) => {
+      const scheduler = schedulerOf(1);
+      let slot = await scheduler.enter(work, never);
+      let entered = false;
+      const long = scheduler.enter({ flow: "patient", expectMs: () => 60 }, never).then((mine) => {
+        entered = true;
+        return mine;
       });
-    // Two wait at any time; in its own flow, long work ages by the clock.
-    const short = [coming(0), coming(1)];
-    for (let index = 2; !entered && index < 200; index++) {
-      short.push(coming(index));
-      slot[Symbol.dispose]();
-      await new Promise((resolve) => setTimeout(resolve, 1));
-    }
-    expect(entered).toBe(true);
-    (await long)[Symbol.dispose]();
-    for (let left = 0; left < short.length; left++) {
-      slot[Symbol.dispose]();
-      await settle();
-    }
-    await Promise.all(short);
-  });
+      const coming = (index: number) =>
+        scheduler.enter({ flow: flowOf(index), expectMs: () => 10 }, never).then((next) => {
+          slot = next;
+        });
+      // Two short searches always wait. Within one flow, the order depends on the time since arrival.
+      const short = [coming(0), coming(1)];
+      for (let index = 2; !entered && index < 200; index++) {
+        short.push(coming(index));
+        slot[Symbol.dispose]();
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      expect(entered).toBe(true);
+      (await long)[Symbol.dispose]();
+      for (let left = 0; left < short.length; left++) {
+        slot[Symbol.dispose]();
+        await settle();
+      }
+      await Promise.all(short);
+    },
+  );
 
-  test("waiting work that is cancelled gives its share to the others", async () => {
+  test("a waiting search that is cancelled no longer delays other searches", async () => {
     const scheduler = schedulerOf(1, 1000);
     const holder = await scheduler.enter(work, never);
     const leaving = new AbortController();
@@ -288,7 +293,7 @@ describe("work that would wait too long", () => {
     );
     return error instanceof KibitzError ? error : expect.fail("admitted");
   }
-  /** Full: what runs, and as much waiting. */
+  /** Returns a scheduler whose slots are busy and whose queue contains `waiting` searches. */
   async function full(slots: number, maxWaitMs: number, expectedMs: number, waiting: number) {
     const scheduler = schedulerOf(slots, maxWaitMs);
     for (let slot = 0; slot < slots; slot++) {
@@ -300,7 +305,7 @@ describe("work that would wait too long", () => {
     return scheduler;
   }
 
-  test("work that would wait too long is refused at once, with the time to wait and a smaller search", async () => {
+  test("a search that would wait too long is refused immediately, with the time to wait and a smaller search", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     onTestFinished(() => void vi.useRealTimers());
     const scheduler = await full(1, 10_000, 4000, 2);
@@ -311,14 +316,14 @@ describe("work that would wait too long", () => {
     expect(scheduler.status()).toMatchObject({ waiting: 2, refused: 1 });
   });
 
-  test("short work of another caller is admitted, though long work waits", async () => {
+  test("a short search of another caller is admitted even if long searches wait", async () => {
     const scheduler = await full(1, 10_000, 4000, 2);
-    // Short work of another caller waits for what runs, and for none of those.
+    // Short work of another caller waits only for the running search.
     scheduler.enter({ flow: "other", expectMs: () => 50 }, never).catch(() => {});
     expect(scheduler.status()).toMatchObject({ waiting: 3, refused: 0 });
   });
 
-  test("the expected wait is half as long if two slots serve the queue", async () => {
+  test("the expected wait is half as long with two slots", async () => {
     const asked = { flow: "waiting", expectMs: () => 4000 };
     await refusalOf(await full(1, 10_000, 4000, 2), asked);
     const scheduler = await full(2, 10_000, 4000, 2);
@@ -326,12 +331,12 @@ describe("work that would wait too long", () => {
     expect(scheduler.status()).toMatchObject({ waiting: 3, refused: 0 });
   });
 
-  test("the expected wait is counted in time: many short searches may wait", async () => {
+  test("the queue is limited by its expected time, so many short searches may wait", async () => {
     const scheduler = await full(1, 10_000, 5, 1500);
     expect(scheduler.status()).toMatchObject({ waiting: 1500, refused: 0 });
   });
 
-  test("all work is refused if none may wait, as long as no slot is free", async () => {
+  test("if no search may wait, the scheduler refuses every search until a slot is free", async () => {
     const scheduler = schedulerOf(1, 0);
     const holder = await scheduler.enter(work, never);
     await refusalOf(scheduler, work);
@@ -342,7 +347,7 @@ describe("work that would wait too long", () => {
 
 describe("the queue position", () => {
   test.each([1, 2, 3, 4, 5, 6, 7, 8])(
-    "the work that is admitted next has queue position 1, and no position is beyond the queue (seed %i)",
+    "the next search to be admitted has queue position 1, and no position exceeds the queue length (seed %i)",
     async (seed) => {
       const random = createRandom(seed);
       const scheduler = schedulerOf(1);
@@ -350,7 +355,7 @@ describe("the queue position", () => {
       const entered: number[] = [];
       const positions: ReadQueuePosition[] = [];
       const entering = Array.from({ length: 40 }, async (_, number) => {
-        // Few flows and few costs, so that many tags are equal.
+        // With few flows and few costs, many searches have equal virtual times.
         const flow = `flow ${random.below(5)}`;
         const expectedMs = 10 * (1 + random.below(3));
         const work = { flow, expectMs: () => expectedMs };
@@ -373,7 +378,7 @@ describe("the queue position", () => {
     },
   );
 
-  test("the queue position is reported with the expected time of the work before it", async () => {
+  test("a queue position contains the expected waiting time", async () => {
     const scheduler = schedulerOf(2);
     const places: (PlaceInQueue | undefined)[] = [];
     const enter = (expectedMs: number) =>
@@ -395,7 +400,7 @@ describe("a waiter", () => {
     vi.useRealTimers();
   });
 
-  test("a waiter gets its queue position at once and then every second, until it is admitted", async () => {
+  test("a waiting search gets its queue position immediately and then every second", async () => {
     vi.useFakeTimers();
     const scheduler = schedulerOf(1);
     const onWaiting = vi.fn();
@@ -410,7 +415,7 @@ describe("a waiter", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("a waiter that has left gets no queue position", async () => {
+  test("a waiting search that is cancelled gets no more queue positions", async () => {
     vi.useFakeTimers();
     const scheduler = schedulerOf(1);
     await scheduler.enter({ flow: "a", expectMs: () => 10 }, never);

@@ -16,7 +16,7 @@ describeWith("redis")("nodes that share a Redis", () => {
   const redis = useRedis();
   let prefixes = 0;
 
-  /** With one slot each, and patience: the machine may do much else. */
+  /** Opens nodes with one slot each. The long default timeout is for busy machines. */
   async function nodes(count: number, askMaxMs = 10_000): Promise<TestNode[]> {
     const prefix = `searches-${prefixes++}:`;
     const opening = Array.from({ length: count }, () => openNode({ url: redis.url, prefix, askMaxMs }));
@@ -28,7 +28,7 @@ describeWith("redis")("nodes that share a Redis", () => {
   const searchesOf = (all: readonly TestNode[]) => all.flatMap(({ searches }) => searches);
   const otherThan = (held: HeldSearch, all: readonly TestNode[]) =>
     searchesOf(all).find((one) => one !== held);
-  /** The search that one node runs, once so many others wait for it. */
+  /** Waits until `waiting` nodes wait for the search of another node. Returns that search. */
   async function shared(all: readonly TestNode[], waiting = all.length - 1): Promise<HeldSearch> {
     const [held] = await until(
       () => searchesOf(all),
@@ -38,7 +38,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(searchesOf(all)).toHaveLength(1);
     return held as HeldSearch;
   }
-  /** Answers whatever is searched until these are answered. */
+  /** Finishes every search of the nodes until the given requests are answered. */
   async function answering(
     all: readonly TestNode[],
     asked: readonly Promise<Analysis>[],
@@ -51,7 +51,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     }, 5);
     await Promise.all(asked).finally(() => clearInterval(timer));
   }
-  /** Resolves when Redis has the answers of a node, which ends its claims afterwards. */
+  /** Waits until no claim exists in Redis. A node ends its claim after it has stored the result. */
   const hasShared = ({ redis: { ask } }: TestNode) =>
     until(
       () => ask("KEYS", ["claim:*"]),
@@ -64,7 +64,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     return into;
   }
 
-  test("nodes that share a Redis search once for equal requests at the same time, and answer each", async () => {
+  test("nodes that share a Redis run one search for concurrent equal requests", async () => {
     const all = await nodes(3);
     const answers = askAll(all);
     const held = await shared(all);
@@ -72,13 +72,13 @@ describeWith("redis")("nodes that share a Redis", () => {
     const found = await Promise.all(answers);
     expect(found.map(({ best }) => best?.uci)).toEqual(["d2d4", "d2d4", "d2d4"]);
     expect(found.map(({ cached }) => cached)).toEqual([false, false, false]);
-    // From here on each node knows the answer by itself.
+    // Now the result is in the memory of each node.
     const again = await Promise.all(askAll(all));
     expect(again.map(({ cached }) => cached)).toEqual([true, true, true]);
     expect(searchesOf(all)).toHaveLength(1);
   });
 
-  test("nodes that share a Redis know each other's answers, and charge no engine time for them", async () => {
+  test("nodes that share a Redis use results of each other, without charging engine time", async () => {
     const [one, other] = (await nodes(2)) as [TestNode, TestNode];
     const first = one.analyzer.analyze(validated(), "caller", never);
     (await shared([one])).answer();
@@ -94,7 +94,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(other.searches).toEqual([]);
   });
 
-  test("nodes that share a Redis count each answer once by its source", async () => {
+  test("nodes that share a Redis count each analysis once, by its cache tier", async () => {
     const [one, other, third] = (await nodes(3)) as [TestNode, TestNode, TestNode];
     const first = one.analyzer.analyze(validated(), "caller", never);
     (await shared([one])).answer();
@@ -107,7 +107,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(other.found).toEqual(["shared", "memory"]);
     await read(statesOf(third.analyzer, validated(), "caller", never));
     expect(third.found).toEqual(["shared"]);
-    // An answer that a node waited for was searched, and not kept.
+    // An answer from the running search of another node counts as searched, and not as cached.
     const all = await nodes(3);
     const asked = askAll(all);
     (await shared(all)).answer();
@@ -115,7 +115,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(all.map(({ found }) => found)).toEqual([[undefined], [undefined], [undefined]]);
   });
 
-  test("nodes that share a Redis charge every caller that waited the engine time of the search", async () => {
+  test("nodes that share a Redis charge the engine time of a search to every waiting caller", async () => {
     const all = await nodes(2);
     const charged: number[] = [];
     const terms = { expectedMs: 1, longestMs: 9000, onEngineTime: (ms: number) => charged.push(ms) };
@@ -125,7 +125,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(charged).toEqual([50, 50]);
   });
 
-  test("a caller that stops waiting for another node ends at once, is charged nothing, and the search goes on", async () => {
+  test("a caller that stops waiting for another node is charged nothing, and the search continues", async () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
     const charged: number[] = [];
     const terms = { expectedMs: 1, longestMs: 9000, onEngineTime: (ms: number) => charged.push(ms) };
@@ -141,7 +141,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect((await answer).depth).toBe(14);
   });
 
-  test("a stream does not wait for the search of another node, and a single answer waits for that of a stream", async () => {
+  test("a stream starts its own search instead of waiting for another node, and a unary request waits for the search of a stream", async () => {
     const all = (await nodes(3)) as [TestNode, TestNode, TestNode];
     const [holds, streams, waits] = all;
     const first: number[] = [];
@@ -152,7 +152,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     const seen: number[] = [];
     const states = read(statesOf(streams.analyzer, validated(), "caller", never), seen);
     const own = await until(() => streams.searches[0], Boolean);
-    own?.tell(5);
+    own?.report(5);
     await until(() => seen.includes(5));
     expect(first).toEqual([]);
     held.answer({ bestMove: "d2d4", ponder: undefined });
@@ -163,7 +163,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(waits.searches).toEqual([]);
   });
 
-  test("a node that waits for another searches as soon as a stream reads the same search", async () => {
+  test("a node that waits for another node starts its own search when a stream asks for the same search", async () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
     const [holds, waits] = all;
     const first = holds.analyzer.analyze(validated(), "caller", never);
@@ -172,7 +172,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     await shared(all);
     const states = read(statesOf(waits.analyzer, validated(), "caller", never));
     const own = await until(() => waits.searches[0], Boolean);
-    own?.tell(7);
+    own?.report(7);
     own?.answer({ bestMove: "d2d4", ponder: undefined });
     expect(await states).toEqual([7, -14]);
     expect((await answer).best?.uci).toBe("d2d4");
@@ -180,7 +180,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect((await first).best?.uci).toBe("e2e4");
   });
 
-  test("a node whose callers have all left ends its claim at once, so that a node that waits searches", async () => {
+  test("a node without remaining callers ends its claim immediately, and a waiting node starts the search", async () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
     const [holds, waits] = all;
     const leaving = new AbortController();
@@ -193,13 +193,13 @@ describeWith("redis")("nodes that share a Redis", () => {
     await expect(left).rejects.toThrow("gone");
     expect(held.signal.aborted).toBe(true);
     const own = await until(() => waits.searches[0], Boolean);
-    // Less than the lease: the claim has not expired.
+    // The claim would expire only after the lease of 1 s.
     expect(performance.now() - leftAt).toBeLessThan(900);
     own?.answer();
     expect((await answer).depth).toBe(14);
   });
 
-  test("one of the nodes that wait for a node which is cut off searches instead, and that node answers by itself", async () => {
+  test("if a searching node loses its connection to Redis, one of the waiting nodes searches instead", async () => {
     await using relay = await startRelay(redis.port);
     const prefix = `searches-${prefixes++}:`;
     const [holds, ...waiting] = (await Promise.all(
@@ -224,18 +224,18 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect((await left).best?.uci).toBe("e2e4");
   });
 
-  test("a node renews its claim for as long as it searches", async () => {
+  test("a node renews its claim until the search ends", async () => {
     const all = await nodes(2);
     const answers = askAll(all);
     const held = await shared(all);
-    // Longer than the lease.
+    // This is longer than the lease.
     await sleep(1500);
     expect(searchesOf(all)).toHaveLength(1);
     held.answer();
     expect((await Promise.all(answers)).map(({ depth }) => depth)).toEqual([14, 14]);
   });
 
-  test("nodes that wait search for themselves if the search of another node fails or is cut short", async () => {
+  test("if the search of another node fails or is stopped, the waiting nodes search again", async () => {
     for (const end of [
       (held: HeldSearch) => held.fail(new Error("no engine")),
       (held: HeldSearch) => held.answer({ endedBy: "stop" }),
@@ -250,7 +250,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     }
   });
 
-  test("a request that waits for another node takes no slot and no place in the queue", async () => {
+  test("a request that waits for another node occupies no slot and no queue position", async () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
     const [holds, busy] = all;
     const answer = holds.analyzer.analyze(validated(), "caller", never);
@@ -267,7 +267,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     await other;
   });
 
-  test("an answer that time ended goes to the nodes that waited for it, and to no later request", async () => {
+  test("a result that reached its time limit is sent to waiting nodes, and is not cached", async () => {
     const all = await nodes(3);
     const request = validated({ movetimeMs: 500 });
     const answers = askAll(all, request);
@@ -283,7 +283,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect((await Promise.all(again)).map(({ best }) => best?.uci)).toEqual(Array(3).fill("e2e4"));
   });
 
-  test("nodes do not share a search with another time limit or another build of the same name", async () => {
+  test("nodes do not share a search if the time limit or the file of the build differs", async () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
     const [one, other] = all;
     const asked = [
@@ -299,7 +299,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     const anew = other.analyzer.analyze(rebuilt, "caller", never);
     (await until(() => other.searches[1], Boolean))?.answer({ bestMove: "d2d4", ponder: undefined });
     expect((await anew).best?.uci).toBe("d2d4");
-    // And what was found for the first one is not lost by that.
+    // The search with the other build does not replace the result of the first search.
     const known = await one.analyzer.analyze(validated(), "caller", never);
     expect(known).toMatchObject({ cached: true, best: { uci: "e2e4" } });
   });
@@ -321,9 +321,9 @@ describeWith("redis")("nodes that share a Redis", () => {
     }
   });
 
-  test("nodes answer every request once, whatever happens to Redis meanwhile", async () => {
+  test("nodes answer every request although Redis pauses and resumes", async () => {
     const all = await nodes(3, 1000);
-    // Redis stands still while one node searches and two wait.
+    // Redis is paused while one node searches and two nodes wait.
     const first = askAll(all);
     const held = await shared(all);
     redis.pause();
@@ -336,7 +336,6 @@ describeWith("redis")("nodes that share a Redis", () => {
         search.answer();
       }
       expect((await Promise.all(first)).map(({ depth }) => depth)).toEqual([14, 14, 14]);
-      // Redis is down.
       const second = askAll(all, validated({ depth: 15 }));
       await until(() => searchesOf(all).length === 6);
       for (const search of searchesOf(all)) {
@@ -346,13 +345,12 @@ describeWith("redis")("nodes that share a Redis", () => {
     } finally {
       redis.resume();
     }
-    // Redis is up again.
     await until(() => all.every(({ redis: { health } }) => health.kind === "up"));
     await until(async () => {
       const before = searchesOf(all).length;
       const third = askAll(all, validated({ depth: 16 + (before % 10) }));
       await until(() => searchesOf(all).length > before);
-      // Nodes that search for themselves begin at once.
+      // Without Redis each node searches immediately.
       await sleep(100);
       const begun = searchesOf(all).slice();
       await answering(all, third);

@@ -24,11 +24,11 @@ describe("options are taken over as they are, and those in effect are known", ()
     [{ uci_limit_strength: false }, false, {}],
     [{ uci_limit_strength: true, uci_elo: 1320 }, true, { uci_limit_strength: true }],
     [{ uci_limit_strength: true, uci_elo: 3190 }, true, all],
-    // The position says the variant.
+    // The position decides about Chess960, so the option is not sent to the engine.
     [{ uci_chess960: true }, false, {}],
     [{ uci_chess960: false, skill_level: 20 }, false, {}],
   ])(
-    "options are taken unchanged, and the effective ones are known: %j, weakened: %s",
+    "options are not changed, and the effective options are known: %j, weakened: %s",
     (given, weakened, effectiveOptions = given) => {
       expect(validateOptions(given, options)).toEqual({ options: given, effectiveOptions, weakened });
     },
@@ -54,7 +54,7 @@ describe("options are refused, never clamped", () => {
     [{ uci_elo: 1500 }, "/options/uci_elo", undefined],
     [{ uci_elo: 1500, uci_limit_strength: false }, "/options/uci_elo", undefined],
     [{ uci_elo: 1500, uci_limit_strength: true, skill_level: 3 }, "/options/uci_elo", undefined],
-  ])("options are refused, never clamped: %j", (given, pointer, allowed) => {
+  ])("invalid options are refused, not adjusted: %j", (given, pointer, allowed) => {
     expect(violationsOf(given)).toMatchObject([{ pointer, code: "invalid_option" }]);
     expect(violationsOf(given)[0]?.allowed).toEqual(allowed);
   });
@@ -71,12 +71,12 @@ describe("options are refused, never clamped", () => {
       { hash: 1 },
       "`hash` is not an option that can be set on this engine: the options are skill_level, uci_limit_strength, uci_elo, uci_chess960.",
     ],
-  ])("the message that refuses an option is a full sentence: %j", (given, message) => {
+  ])("the error message for an option is a complete sentence: %j", (given, message) => {
     expect(violationsOf(given)).toMatchObject([{ message }]);
   });
 
   test.each(["hash", "Skill Level", "multipv", "Debug Log File", "constructor"])(
-    "a caller may not set the option %s",
+    "the option %s of the engine cannot be set by a caller",
     (name) => {
       expect(violationsOf({ [name]: 1 })).toMatchObject([
         {
@@ -88,15 +88,15 @@ describe("options are refused, never clamped", () => {
     },
   );
 
-  test("each wrong option is refused with its own violation", () => {
+  test("each invalid option has its own violation", () => {
     expect(violationsOf({ skill_level: 99, hash: 1, uci_chess960: 1 }).map(({ pointer }) => pointer)).toEqual(
       ["/options/skill_level", "/options/hash", "/options/uci_chess960"],
     );
   });
 
-  test("a wrong option is refused with an escaped pointer, and at most 64 characters of its name", () => {
+  test("the violation of an unknown option escapes the name in its pointer, and repeats at most 64 characters of the name", () => {
     expect(violationsOf({ "a/b~c": 1 })).toMatchObject([{ pointer: "/options/a~1b~0c" }]);
-    // gRPC cannot carry half of a character.
+    // A lone surrogate is not valid in gRPC.
     expect(violationsOf({ [`${"x".repeat(63)}😀`]: 1 })[0]?.pointer.isWellFormed()).toBe(true);
     const [violation] = violationsOf({ ["x".repeat(100)]: 1 });
     expect(violation?.pointer).not.toContain("x".repeat(65));
@@ -104,7 +104,7 @@ describe("options are refused, never clamped", () => {
   });
 });
 
-test("a refusal of thousands of unknown options names the first 20", () => {
+test("an error about thousands of unknown options names the first 20", () => {
   const given = Object.fromEntries(Array.from({ length: 6000 }, (_, index) => [`n${index}`, 0]));
   expect(violationsOf(given)).toHaveLength(20);
 });

@@ -23,7 +23,7 @@ async function refusalOf(overrides: Partial<AnalysisRequest>): Promise<KibitzErr
 }
 
 describe("a request", () => {
-  test("a request gets its defaults", async () => {
+  test("a request without values gets the defaults", async () => {
     expect(await validate({})).toMatchObject({
       position: { fen: startFen },
       build: full,
@@ -38,12 +38,12 @@ describe("a request", () => {
     });
   });
 
-  test("a request keeps the values that it sets", async () => {
+  test("a request keeps its own values", async () => {
     const overrides = { depth: 3, multipv: 4, movetimeMs: 500, options: { skill_level: 2 } };
     expect(await validate(overrides)).toMatchObject({ ...overrides, weakened: true });
   });
 
-  test("a request of nodes without a depth has no depth limit", async () => {
+  test("a request with a node limit and no depth has no depth limit", async () => {
     expect(await validate({ nodes: 5000 })).toMatchObject({ depth: undefined, nodes: 5000 });
     expect(await validate({ nodes: 5000, depth: 3 })).toMatchObject({ depth: 3, nodes: 5000 });
     expect(await validate({ nodes: 5000, movetimeMs: 60 })).toMatchObject({
@@ -52,24 +52,24 @@ describe("a request", () => {
     });
   });
 
-  test("a request names the moves to search, in UCI and each once", async () => {
+  test("the moves to search are converted to UCI without duplicates", async () => {
     const { searchMoves } = await validate({ moves: ["e4"], searchMoves: ["Nf6", "e5", "e7e5"] });
     expect(searchMoves).toEqual(["e7e5", "g8f6"]);
-    // Drawn by the rules, though there are moves.
+    // The position is a draw by rule although legal moves exist.
     const drawn = await validate({ fen: "4k3/8/8/8/8/8/8/4K3 w - - 0 1", searchMoves: ["Kd2"] });
     expect([drawn.position.terminal?.reason, drawn.searchMoves]).toEqual(["insufficient_material", ["e1d2"]]);
   });
 
-  test("a request is Chess960 by its option, which the position and the engine need", async () => {
+  test("a Chess960 request needs the option, a suitable position and a suitable engine", async () => {
     const { position, options } = await validate({ options: { uci_chess960: true } });
     expect(position.chess960).toBe(true);
     expect(options).toEqual({ uci_chess960: true });
   });
 
-  test("a request of Chess960 is refused if the engine does not know it", async () => {
+  test("a Chess960 request is refused if the engine does not support Chess960", async () => {
     const engines = knownEngines(builds);
     const old = knownEngines([buildOf({ options: [] })]);
-    // The letters of the files say which game it is.
+    // The castling letters H and F name files, which makes the position Chess960.
     const fen = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9";
     await expect(validateRequest(requestOf({ fen }), old)).rejects.toMatchObject({
       code: "invalid_option",
@@ -88,11 +88,11 @@ describe("engine and path", () => {
     ["stockfish-19-lite", "wasm", lite],
     ["stockfish-18", "auto", native],
     ["stockfish-18", "native", native],
-  ] as const)("engine and path choose the build: %s on %s", async (engine, path, build) => {
+  ] as const)("the engine %s on the path %s selects the right build", async (engine, path, build) => {
     expect((await validate({ engine, path })).build).toBe(build);
   });
 
-  test("auto prefers native if one version has both paths", async () => {
+  test("the path auto prefers the native build of an engine", async () => {
     const twin = buildOf({ path: "native" });
     const validated = await validateRequest(requestOf(), knownEngines([full, twin]));
     expect(validated.build).toBe(twin);
@@ -101,18 +101,21 @@ describe("engine and path", () => {
   test.each([
     ["stockfish-19-lite", "native", ["auto", "wasm"]],
     ["stockfish-18", "wasm", ["auto", "native"]],
-  ] as const)("engine %s on path %s is refused, with the available paths", async (engine, path, runnable) => {
-    expect(await refusalOf({ engine, path })).toMatchObject({
-      code: "path_unavailable",
-      nextAction: "use_auto_path",
-      violations: [{ pointer: "/path", allowed: { enum: runnable } }],
-    });
-  });
+  ] as const)(
+    "the engine %s on the path %s is refused, with the available paths",
+    async (engine, path, runnable) => {
+      expect(await refusalOf({ engine, path })).toMatchObject({
+        code: "path_unavailable",
+        nextAction: "use_auto_path",
+        violations: [{ pointer: "/path", allowed: { enum: runnable } }],
+      });
+    },
+  );
 
   test.each([
     ["stockfish-19-lite", 'The engine "stockfish-19-lite" cannot run on the path "native" here'],
     ["latest", 'No engine can run on the path "native" here'],
-  ])("the refusal says in words that %s cannot run there", async (engine, words) => {
+  ])("the error message says that %s cannot run on the path native", async (engine, words) => {
     const engines = knownEngines([full, lite]);
     await expect(validateRequest(requestOf({ engine, path: "native" }), engines)).rejects.toThrow(words);
   });
@@ -120,12 +123,12 @@ describe("engine and path", () => {
   test.each([
     ["", "`engine` is empty: the engines are latest, "],
     ["deep-thought", 'There is no engine "deep-thought" here: the engines are latest, '],
-  ])("the engine %j is refused in a sentence", async (engine, words) => {
+  ])("the unknown engine %j is refused with a complete sentence", async (engine, words) => {
     await expect(validateRequest(requestOf({ engine }), knownEngines([full, lite]))).rejects.toThrow(words);
   });
 
   test.each(["", "Stockfish-19", "stockfish-20", "LATEST", "stockfish-19 "])(
-    "the engine %j is unknown, and the refusal lists the engines",
+    "the unknown engine %j is refused with a list of the engines",
     async (engine) => {
       expect(await refusalOf({ engine })).toMatchObject({
         code: "unknown_engine",
@@ -157,19 +160,19 @@ describe("a warning", () => {
       { fen: "8/8/4k3/8/8/4K3/4P3/8 w - - 100 90", multipv: 10, movetimeMs: 50 },
       ["no_history", "fifty_move_horizon", "default_depth_applied", "multipv_reduced"],
     ],
-    // A finished game is not searched: only what was mended is worth telling.
+    // A finished game is not searched. Only the warnings about a corrected position remain.
     [
       { fen: "7k/5Q2/6K1/8/8/8/8/8 b KQ -", multipv: 10, movetimeMs: 50 },
       ["castling_rights_removed", "clocks_defaulted"],
     ],
-  ])("a request gets its warnings: %j: %j", async (overrides, codes) => {
+  ])("the request %j has the warnings %j", async (overrides, codes) => {
     expect(await codesOf(overrides)).toEqual(codes);
   });
 
   test.each([
     [1, "1 legal move,"],
     [8, "8 legal moves,"],
-  ])("a warning counts %i legal move in English", async (legal, words) => {
+  ])("the warning about %i legal moves uses the right singular or plural", async (legal, words) => {
     const fens: Record<number, string> = {
       1: "7r/7k/b2n1p1p/3npr2/P3P3/BPp1KpP1/5P2/7R w - - 0 56",
       8: "4k3/8/8/8/8/7p/7P/4K2R w K - 0 1",
@@ -179,7 +182,7 @@ describe("a warning", () => {
   });
 });
 
-test("the warning of fewer lines says that the request named so few moves", async () => {
+test("the warning about fewer lines says that search_moves contains too few moves", async () => {
   const messageOf = async (searchMoves: readonly string[]) =>
     (await validate({ multipv: 3, searchMoves })).warnings.map(({ message }) => message);
   expect(await messageOf(["e4"])).toEqual(["`search_moves` names only 1 move, so there are no more lines."]);
@@ -200,13 +203,13 @@ describe("a refusal", () => {
       "option_not_allowed",
       ["/options/hash", "/options/skill_level"],
     ],
-  ])("a request of %j is refused as %s at %j", async (overrides, code, pointers) => {
+  ])("the request %j is refused as %s at %j", async (overrides, code, pointers) => {
     const error = await refusalOf(overrides);
     expect(error.code).toBe(code);
     expect(error.violations.map(({ pointer }) => pointer)).toEqual(pointers);
   });
 
-  test("a request is validated by position, then engine, then options", async () => {
+  test("a request is validated in the order position, moves to search, engine, options", async () => {
     const legal = { fen: startFen, searchMoves: ["e4"], options: { y: 1 } };
     const everything = { fen: "bad", searchMoves: ["e5"], engine: "x", options: { y: 1 } };
     expect((await refusalOf(everything)).code).toBe("invalid_fen");
@@ -215,7 +218,7 @@ describe("a refusal", () => {
     expect((await refusalOf(legal)).code).toBe("option_not_allowed");
   });
 
-  test("the refusal of a move to search lists the legal moves, and none for a finished game", async () => {
+  test("the violation of an illegal move to search lists the legal moves, unless the game is over", async () => {
     const fen = "8/8/8/8/8/4k3/8/4K3 w - - 0 1";
     expect((await refusalOf({ fen, searchMoves: ["Kf5"] })).violations).toMatchObject([
       { pointer: "/search_moves/0", allowed: { enum: ["e1d1", "e1f1"] } },
@@ -224,14 +227,14 @@ describe("a refusal", () => {
     expect((await refusalOf(mated)).violations[0]).not.toHaveProperty("allowed");
   });
 
-  test("the refusal of a FEN without its last fields suggests the completed FEN", async () => {
+  test("the violation of an incomplete FEN suggests the complete FEN", async () => {
     const fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b";
     expect((await refusalOf({ fen, moves: ["e5"], depth: 3 })).violations).toMatchObject([
       { pointer: "/fen", allowed: { examples: [`${fen} KQkq - 0 1`] } },
     ]);
   });
 
-  test("the refusal of a FEN suggests nothing if its fields cannot be completed", async () => {
+  test("the violation of a FEN suggests nothing if the FEN cannot be completed", async () => {
     const { violations } = await refusalOf({ fen: "8/8/8/8/8/8/8/8 w" });
     expect(violations.filter(({ allowed }) => allowed !== undefined)).toEqual([]);
   });
@@ -245,7 +248,7 @@ const inputOf = (overrides: Partial<PositionInput> = {}): PositionInput => ({
 });
 
 describe("the cache of positions", () => {
-  test("a position is validated once, and an invalid one each time", async () => {
+  test("a valid position is validated once, and an invalid position each time", async () => {
     const validate = createPositionCache(createTimeSlicer());
     const first = await validate(inputOf());
     expect(first).toEqual(validatePosition(inputOf()));
@@ -259,9 +262,9 @@ describe("the cache of positions", () => {
     ["another variant", { chess960: true }],
     ["moves", { moves: ["e4"] }],
     ["a FEN that begins like the name of a variant", { fen: `960 ${startFen}` }],
-    ["a FEN with a fault", { fen: "nonsense" }],
+    ["an invalid FEN", { fen: "nonsense" }],
     ["a FEN that is too long", { fen: `${startFen}${" ".repeat(200)}x` }],
-  ])("the cache of positions does not mix up a position and one with %s", async (_, overrides) => {
+  ])("the position cache distinguishes a position from a position with %s", async (_, overrides) => {
     const validate = createPositionCache(createTimeSlicer());
     for (const chess960 of [false, true, false, true]) {
       await validate(inputOf({ chess960 }));
@@ -269,7 +272,7 @@ describe("the cache of positions", () => {
     expect(await validate(inputOf(overrides))).toEqual(validatePosition(inputOf(overrides)));
   });
 
-  test("the cache of positions does not mix up long games whose texts are split elsewhere", async () => {
+  test("the position cache distinguishes long games whose moves are split at another point", async () => {
     const validate = createPositionCache(createTimeSlicer());
     const moves = Array.from(
       { length: movesAtOnce + 8 },
