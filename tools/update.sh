@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Renews everything in the repository that is made from something else: `npm run update`. Look at the difference before you commit it.
+# Renews all generated files of the repository: `npm run update`. Look at the difference before you commit it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ -n "${CI:-}" ]; then
@@ -9,7 +9,7 @@ fi
 
 # gen/, docs/metrics.md, the dashboard and the chart's copy of haproxy.cfg.
 npm run --silent generate
-# Sentences of summaries, which a test keeps as a snapshot.
+# The snapshots of summary texts in a test.
 npx vitest run --project unit --update --reporter=dot test/chess/score.test.ts
 # Answers in README.md, docs/ and docs/examples, and then the OpenAPI document, which has the examples.
 node tools/write-shown-answers.ts
@@ -17,7 +17,7 @@ npm run --silent generate
 node tools/settings-page.ts
 node tools/version-server-json.ts
 node tools/manual.ts
-# Nothing else is kept: a service makes /llms.txt from gen/openapi.json when it is asked.
+# /llms.txt is not a file: the service creates it from gen/openapi.json for each request.
 
 node tools/screenshots.ts --docs
 git status --short

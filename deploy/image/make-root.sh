@@ -1,6 +1,6 @@
 #!/bin/sh
-# The root of the image, made in a Debian: programs, the libraries that they are linked to, what Debian says of the packages
-# that these are of, and nothing else. No package manager, no shell but the one that the engines' sandbox needs.
+# Creates the root of the image from files of a Debian: programs, their libraries, and the records of their Debian packages.
+# The image has no package manager, and only the shell that the engines' sandbox needs.
 #
 #     make-root.sh /target node setpriv /usr/games/stockfish
 set -eu

@@ -24,7 +24,7 @@ const engine = "{{instance}} {{engine}} {{path}}";
 export const rows: Readonly<Record<string, readonly Panel[]>> = {
   "What callers notice": [
     {
-      title: "Calls failed by our fault",
+      title: "Calls failed because of the service",
       about:
         "Share of the calls that were asked rightly. Over a month it may be 0.5 %, which is the line to stay below; KibitzFailingFast and KibitzFailingSlowly go by it.",
       unit: "percentunit",

@@ -82,7 +82,7 @@ export const drills: readonly Drill[] = [
   {
     name: "everybody comes at once",
     alerts: ["KibitzFailingFast", "KibitzWaitingFast"],
-    panel: { title: "Calls failed by our fault", shows: some((share) => share > 0.072) },
+    panel: { title: "Calls failed because of the service", shows: some((share) => share > 0.072) },
     log: /"code":"overloaded"/,
     async begin({ server }) {
       const callers = Array.from({ length: 40 }, () =>
