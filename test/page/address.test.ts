@@ -12,7 +12,7 @@ describeWith("chromium")("the address", () => {
     return { page, ...analysisOf(page) };
   };
 
-  test("a link brings position, moves, side and settings back in another window", async () => {
+  test("a link restores the position, moves, board side and settings in another window", async () => {
     const first = await open("#depth=3");
     await first.move.fill("e4 e5 Nf3");
     await first.move.press("Enter");
@@ -22,7 +22,7 @@ describeWith("chromium")("the address", () => {
     await first.page.getByRole("spinbutton", { name: "Lines" }).fill("2");
     const copy = first.page.getByRole("button", { name: "Copy link" });
     await copy.click();
-    // The button is read instead of the live region, because the result of a search may follow there at once.
+    // Read the button, because a search result may replace the text in the live region.
     await copy.filter({ hasText: "Copied" }).waitFor();
     const link = new URL(String(await first.page.evaluate("navigator.clipboard.readText()")));
     expect(link.hash).toBe("#moves=e4_e5_Nf3&ply=2&board=black&depth=3&multipv=2");
@@ -34,7 +34,7 @@ describeWith("chromium")("the address", () => {
     await second.lines.nth(1).waitFor();
   });
 
-  test("a link is copied with a visible sign, even if the browser has no clipboard for the page", async () => {
+  test("the link button shows 'Copied', even if the browser gives the page no clipboard", async () => {
     const { page, fen } = await open("#moves=e4");
     await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
     const copy = page.getByRole("button", { name: "Copy link" });
@@ -46,7 +46,7 @@ describeWith("chromium")("the address", () => {
     expect(await fen.inputValue()).toMatch(/#moves=e4$/);
   });
 
-  test("Back undoes the last move or the last position, Forward plays it again, and steps are skipped", async () => {
+  test("Back undoes the last move or position and Forward restores it, without a stop at steps through the game", async () => {
     const { page, move, moves, fen } = await open("#depth=3");
     await move.fill("e4 e5");
     await move.press("Enter");
@@ -69,7 +69,7 @@ describeWith("chromium")("the address", () => {
     await page.getByRole("gridcell", { name: "e5, Black king" }).waitFor();
   });
 
-  test("a reload loses nothing: not the variations, not the place in the game, not what Back undoes", async () => {
+  test("a reload keeps the variations, the current move and the history of Back", async () => {
     const { page, move, moves } = await open("#depth=3");
     await move.fill("e4 e5 Nf3 Nc6");
     await move.press("Enter");
@@ -92,19 +92,19 @@ describeWith("chromium")("the address", () => {
     expect(await moves.allTextContents()).toEqual(["e4", "e5", "Nf3", "Nc6"]);
   });
 
-  test("a link whose depth is no number is analysed to the usual depth", async () => {
+  test("a link with an invalid depth is analysed to the default depth", async () => {
     const page = await kibitz.open({ address: "#moves=e4&depth=abc" });
     await page.getByText("Depth 14", { exact: true }).waitFor();
     expect(await page.getByRole("spinbutton", { name: "Depth" }).inputValue()).toBe("");
   });
 
-  test("a link to a review whose game cannot be read is explained where the game is entered", async () => {
+  test("the review shows the error of an invalid game in a link", async () => {
     const page = await kibitz.open({ address: "#review&pgn=1._f3_Ke2" });
     await page.getByText("'Ke2' is not a legal move for Black").first().waitFor();
     expect(page.url()).toContain("#review&pgn=1._f3_Ke2");
   });
 
-  test("the analysis is kept while the review is shown", async () => {
+  test("the analysis keeps its position while the review is open", async () => {
     const { page } = await open(`#fen=${endgame.replaceAll(" ", "_")}&depth=3`);
     await page.getByRole("gridcell", { name: "e5, Black king" }).waitFor();
     await page.getByRole("link", { name: "Game review" }).click();
@@ -115,7 +115,7 @@ describeWith("chromium")("the address", () => {
     await page.getByRole("heading", { name: "Game review" }).waitFor();
   });
 
-  test("a move in one tab changes no other tab", async () => {
+  test("a move in one tab does not change another tab", async () => {
     const { page, fen } = await open(`#fen=${endgame.replaceAll(" ", "_")}&depth=3`);
     const other = await page.context().newPage();
     await other.goto(`${kibitz.url}/#moves=d4&depth=3`);
@@ -127,7 +127,7 @@ describeWith("chromium")("the address", () => {
     expect(page.url()).toContain("#fen=8/8/8/4k3");
   });
 
-  test("a link that cannot be read is explained, and the board is there", async () => {
+  test("the page reports an invalid link and shows the start position", async () => {
     const { page } = await open("#fen=8/8/8/8/8/8/8/9_w");
     await page.getByRole("alert").filter({ hasText: "The link cannot be read" }).waitFor();
     expect(await page.locator("mark").textContent()).toBe("9");
@@ -135,7 +135,7 @@ describeWith("chromium")("the address", () => {
     expect(await page.evaluate("scrollY")).toBe(0);
   });
 
-  test("after a link that cannot be read, the start position can be played from", async () => {
+  test("after an invalid link, moves can be played from the start position", async () => {
     const { page, move, moves } = await open("#fen=8/8/nonsense_w&moves=Kf2&depth=2");
     await page.getByRole("alert").filter({ hasText: "The link cannot be read" }).waitFor();
     await move.fill("e4");
@@ -146,7 +146,7 @@ describeWith("chromium")("the address", () => {
     expect(await page.getByRole("alert").filter({ hasText: /./ }).count()).toBe(0);
   });
 
-  test("a link whose moves end in nonsense shows the moves before it, and says where it ends", async () => {
+  test("a link with an illegal move shows the moves before the error, and reports the illegal move", async () => {
     const { page, moves } = await open("#moves=e4_e5_Ke4_Nf3&depth=3");
     await page.getByRole("alert").filter({ hasText: "'Ke4' is not a legal move for White." }).waitFor();
     expect(await moves.allTextContents()).toEqual(["e4", "e5"]);

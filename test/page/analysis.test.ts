@@ -20,7 +20,7 @@ describeWith("chromium")("the analysis", () => {
     return { page, ...analysisOf(page) };
   };
 
-  test("an analysis shows score, lines, chances, figures and the folded graph as it deepens", async () => {
+  test("an analysis shows the score, lines, chances, search figures and a graph of the score by depth", async () => {
     const { page, lines, score, heard, state } = await open("#moves=c4_e5_g3&depth=8&multipv=2");
     await state.getByText("Depth 8", { exact: true }).waitFor();
     expect(await lines.count()).toBe(2);
@@ -34,7 +34,7 @@ describeWith("chromium")("the analysis", () => {
     expect(await page.locator(".cg-shapes line").count()).toBe(2);
   });
 
-  test("an analysis shows on the board where a line leads, and plays the line at a click", async () => {
+  test("the board previews a move of a line under the pointer, and a click plays the line", async () => {
     const { page, lines, fen, moves } = await open(`#fen=${mateInOne.replaceAll(" ", "_")}&depth=4`);
     const before = await fen.inputValue();
     const mate = lines.getByRole("button", { name: "Re8#" });
@@ -48,7 +48,7 @@ describeWith("chromium")("the analysis", () => {
     await page.getByText("Checkmate. White wins.", { exact: true }).waitFor();
   });
 
-  test("a line that comes in under a resting pointer does not change the board", async () => {
+  test("a line that appears under a resting pointer does not change the board", async () => {
     const { page, lines, state, moves } = await open("#moves=e4_c5_Nf3_Nc6&depth=6");
     await state.getByText("Depth 6", { exact: true }).waitFor();
     const move = lines.first().getByRole("button").nth(2);
@@ -59,7 +59,7 @@ describeWith("chromium")("the analysis", () => {
     await page.mouse.up();
     await expect.poll(() => moves.count()).toBe(7);
     await state.getByText("Depth 6", { exact: true }).waitFor();
-    // Chromium tells the page of the element that is under the pointer now.
+    // Chromium now sends a pointer event for the new element under the pointer.
     await settle(page);
     expect(await page.locator(".shown-board-preview").count()).toBe(0);
     await page.mouse.move((box?.x ?? 0) + 8, (box?.y ?? 0) + 6);
@@ -72,12 +72,12 @@ describeWith("chromium")("the analysis", () => {
     ["7k/8/6QK/8/8/8/8/8 b - - 0 1", "Stalemate. The game is drawn."],
     ["7k/8/7K/8/8/8/8/8 b - - 0 1", "Neither side can mate any more. The game is drawn."],
     ["7k/8/7K/8/8/8/8/R7 w - - 100 80", "White may claim a draw: 50 moves without a capture or pawn move."],
-  ])("the analysis of %s says: %s", async (fen, words) => {
+  ])("the analysis of %s shows the message: %s", async (fen, words) => {
     const { page } = await open(`#fen=${fen.replaceAll(" ", "_")}&depth=2`);
     await page.locator(".search-outcome").filter({ hasText: words }).waitFor();
   });
 
-  test("a finished game shows its result, and neither a button to analyse it nor figures", async () => {
+  test("a finished game shows its result, without search figures and without a button to analyse", async () => {
     const { page, start, state } = await open(`#fen=${mateInOne.replaceAll(" ", "_")}&moves=Re8`);
     await page.getByText("Checkmate. White wins.", { exact: true }).waitFor();
     await state.getByText("Game over", { exact: true }).waitFor();
@@ -85,7 +85,7 @@ describeWith("chromium")("the analysis", () => {
     expect(await page.locator(".search-panel").textContent()).not.toMatch(/Depth|–(?!0)/);
   });
 
-  test("castling rights that a FEN cannot have are named beside the board", async () => {
+  test("impossible castling rights in a FEN are listed beside the board", async () => {
     const { page } = await open("#fen=4k3/8/8/8/8/8/8/4K3_w_KQkq_-_0_1&depth=2");
     await page
       .getByRole("listitem")
@@ -93,13 +93,13 @@ describeWith("chromium")("the analysis", () => {
       .waitFor();
   });
 
-  test("an analysis counts repetitions, because the page sends the moves", async () => {
+  test("an analysis recognises a threefold repetition by the moves of the game", async () => {
     const shuffle = "Nf3_Nf6_Ng1_Ng8_".repeat(2).slice(0, -1);
     const { page } = await open(`#moves=${shuffle}&depth=2`);
     await page.locator(".search-outcome").filter({ hasText: "White may claim a draw" }).waitFor();
   });
 
-  test("an analysis that is stopped keeps the lines that it has found", async () => {
+  test("a stopped analysis keeps its lines", async () => {
     const { stop, start, lines, state } = await open("#moves=e4_c5&depth=30");
     await lines.first().waitFor();
     await stop.click();
@@ -108,7 +108,7 @@ describeWith("chromium")("the analysis", () => {
     await start.waitFor();
   });
 
-  test("a new position ends the search of the old one, and a position that is known is not searched again", async () => {
+  test("a new position stops the running search, and a known position is not searched again", async () => {
     const { page, lines, stop, move } = await open("#moves=e4_c5&depth=30");
     const searches = searchesOf(page);
     await lines.first().waitFor();
@@ -127,7 +127,7 @@ describeWith("chromium")("the analysis", () => {
     expect(searches.length).toBe(asked + 1);
   });
 
-  test("screen readers hear the move and the score of a position that is known", async () => {
+  test("screen readers announce the move and the score of a position that was searched before", async () => {
     const { page, move, heard } = await open("#moves=e4_c5&depth=3");
     await heard.filter({ hasText: "Depth 3. " }).waitFor();
     await move.fill("Nf3");
@@ -138,21 +138,21 @@ describeWith("chromium")("the analysis", () => {
     await heard.filter({ hasText: /Black pawn c7 to c5.* Depth 3\. / }).waitFor();
   });
 
-  test("screen readers hear the same words again if they are said again", async () => {
+  test("screen readers announce a repeated text again", async () => {
     const { page, heard } = await open();
     await page.evaluate(`{
-      globalThis.told = 0;
+      globalThis.announcements = 0;
       const region = document.querySelector("[role=status]");
-      new MutationObserver(() => globalThis.told++).observe(region, { childList: true });
+      new MutationObserver(() => globalThis.announcements++).observe(region, { childList: true });
     }`);
     const copy = page.getByRole("button", { name: "Copy FEN" });
     await copy.click();
     await heard.filter({ hasText: /opied/ }).waitFor();
     await copy.click();
-    await expect.poll(() => page.evaluate("told")).toBe(2);
+    await expect.poll(() => page.evaluate("announcements")).toBe(2);
   });
 
-  test("the page asks about a link to settings alone, and about nothing before somebody chose a position", async () => {
+  test("the page searches the start position of a link only if the link contains settings", async () => {
     const { page, state } = await open();
     const searches = searchesOf(page);
     await state.getByText("Press Analyse, or play a move").waitFor();
@@ -162,7 +162,7 @@ describeWith("chromium")("the analysis", () => {
     expect(await lines.first().getByRole("button").first().textContent()).toMatch(/^1\. [ed]4$/);
   });
 
-  test("nothing is asked while the engine is switched off, except by Analyse", async () => {
+  test("while the engine is switched off, only the Analyse button starts a search", async () => {
     const { page, move, start, lines, engine } = await open();
     const searches = searchesOf(page);
     await engine.uncheck();
@@ -177,7 +177,7 @@ describeWith("chromium")("the analysis", () => {
     expect(searches).toHaveLength(1);
   });
 
-  test("a search that is done goes on deeper, and keeps what it has shown meanwhile", async () => {
+  test("the Deeper button continues a finished search and keeps the shown lines", async () => {
     const { page, state, stop, lines } = await open("#moves=e4_e5&depth=5");
     await state.getByText("Depth 5", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Deeper" }).click();
@@ -187,18 +187,18 @@ describeWith("chromium")("the analysis", () => {
     await state.getByText("Stopped", { exact: true }).waitFor();
   });
 
-  test("a search that ran out of time says so, and how deep it came", async () => {
+  test("a search that reaches its time limit reports the limit and the depth", async () => {
     const { state } = await open("#moves=e4_e5&depth=30&movetime_ms=100");
     await state.getByText(/^Stopped at the time limit \(0\.1 s\), depth \d+ of 30$/).waitFor();
   });
 
-  test("an answer of one depth has no graph by depth", async () => {
+  test("a result with a single depth has no graph of the score by depth", async () => {
     const { page } = await open("#moves=e4_e5&depth=1");
     await page.getByText(/^depth 1\/\d+ · .* nodes/).click();
     expect(await page.getByRole("img", { name: "Score by depth" }).count()).toBe(0);
   });
 
-  test("an answer that ends without an evaluation is asked for again", async () => {
+  test("the page repeats a request whose response has no evaluation", async () => {
     let asked = 0;
     const page = await kibitz.open({
       address: "#moves=e4&depth=2",
@@ -213,7 +213,7 @@ describeWith("chromium")("the analysis", () => {
     expect(asked).toBe(2);
   });
 
-  test("a position of a reviewed game is not searched again, but a deeper search of it is", async () => {
+  test("a reviewed position is searched again only for a greater depth", async () => {
     const { page, state } = await open("#review&pgn=1._e4_e5_2._Nf3_*&ply=1&depth=4");
     await page.getByRole("link", { name: "Download PGN" }).waitFor();
     const searches = searchesOf(page);
@@ -226,12 +226,12 @@ describeWith("chromium")("the analysis", () => {
     expect(searches).toHaveLength(1);
   });
 
-  test("the opening of the moves is named", async () => {
+  test("the page shows the name of the opening", async () => {
     const { page } = await open("#moves=e4_e5_Nf3_Nc6_Bc4&depth=2");
     await page.getByText("C50 Italian Game", { exact: true }).waitFor();
   });
 
-  test("a move is read in figurines, in German, with glyphs and in small letters", async () => {
+  test("the move field accepts figurines, German piece letters, glyphs and lower-case letters", async () => {
     const { engine, move, moves } = await open();
     await engine.uncheck();
     await move.fill("1. e4! e5 2. nf3 ♞c6 3. Lb5 Sf6?! O-O");
@@ -239,7 +239,7 @@ describeWith("chromium")("the analysis", () => {
     await expect.poll(() => moves.allTextContents()).toEqual(["e4", "e5", "Nf3", "Nc6", "Bb5", "Nf6", "O-O"]);
   });
 
-  test("a refused move is forgotten as soon as the board has another position", async () => {
+  test("the error about an illegal move disappears when the position changes", async () => {
     const { page, engine, move, square } = await open();
     const violation = page.getByText("“Qh5” is not a legal move here.");
     await engine.uncheck();
@@ -252,7 +252,7 @@ describeWith("chromium")("the analysis", () => {
     expect(await move.getAttribute("aria-invalid")).toBe("false");
   });
 
-  test("a typed promotion without a piece asks for the piece", async () => {
+  test("a typed promotion without a piece shows buttons for the pieces", async () => {
     const { page, move } = await open("#fen=8/4P1k1/8/8/8/8/8/4K3_w_-_-_0_1&depth=2");
     await move.fill("e8");
     await move.press("Enter");
@@ -269,7 +269,7 @@ describeWith("chromium")("the analysis", () => {
     await expect.poll(() => page.url()).toContain("#fen=6k1/5ppp/8/8/8/8/5PPP/4R1K1_w_-_-_0_1");
   });
 
-  test("a FEN that is pasted into the review opens the analysis, and a PGN that is pasted there is analysed", async () => {
+  test("a FEN that is pasted into the review opens the analysis, where a pasted PGN replaces the position", async () => {
     const { page, fen } = await open("#review");
     await page.getByRole("heading", { name: "Game review" }).waitFor();
     await paste(page, mateInOne);
@@ -284,7 +284,7 @@ describeWith("chromium")("the analysis", () => {
 
   test("a file with a FEN can be dropped anywhere on the page", async () => {
     const { page, fen } = await open("#depth=3");
-    // A hand that drags a file is beyond what browsers can be driven to; the event is the one that it makes.
+    // Playwright cannot drag a file into the browser, so dispatch the event.
     await page.evaluate(`{
       const data = new DataTransfer();
       data.items.add(new File([${JSON.stringify(mateInOne)}], "position.fen"));
@@ -294,7 +294,7 @@ describeWith("chromium")("the analysis", () => {
     expect(await fen.inputValue()).toBe(mateInOne);
   });
 
-  test("a FEN that cannot be read is explained at the place where it goes wrong", async () => {
+  test("the page marks the wrong part of an invalid FEN and explains the error", async () => {
     const { page, fen } = await open("#depth=3");
     await paste(page, "rnbqkbnr/ppppxppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1");
     const violation = page.getByRole("alert").filter({ hasText: "This FEN cannot be read" });
@@ -322,7 +322,7 @@ describeWith("chromium")("the analysis", () => {
     await page.getByRole("gridcell", { name: "h1, White rook" }).waitFor();
   });
 
-  test("the page runs no script in a FEN", async () => {
+  test("the page executes no script in a FEN", async () => {
     const { page, fen } = await open("#depth=3");
     await fen.fill("<img/src=x/onerror=document.title='run'/> w - - 0 1");
     await fen.press("Enter");
@@ -339,7 +339,7 @@ describeWith("chromium")("the moves of a game", () => {
     return { page, ...used, current: page.locator(".move[aria-current]") };
   };
 
-  test("a move from an earlier position begins a variation, which can be promoted and deleted, and each change can be undone", async () => {
+  test("a variation can be promoted and deleted, and Undo reverts each change", async () => {
     const { page, engine, move, moves, current } = await open("#moves=e4_e5_Nf3");
     await engine.uncheck();
     await page.getByRole("button", { name: "One move back" }).click();
@@ -360,7 +360,7 @@ describeWith("chromium")("the moves of a game", () => {
     expect(await variation.textContent()).toBe("2. Bc4Nf6");
   });
 
-  test("comments, glyphs and variations of a PGN stand between its moves in two columns", async () => {
+  test("the move list shows comments, glyphs and variations between two columns of moves", async () => {
     const pgn = "{Start} 1. e4 {best by test} e5! (1... c5 $6 2. Nf3 (2. c3)) 2. Nf3 *";
     const { page, moves } = await open(`#review&pgn=${pgn.replaceAll(" ", "_")}`);
     await page.getByRole("link", { name: "Analysis" }).click();
@@ -372,7 +372,7 @@ describeWith("chromium")("the moves of a game", () => {
     expect(black?.x).toBeGreaterThan((white?.x ?? 0) + (white?.width ?? 0) - 1);
   });
 
-  test("keys step, flip the board, play the best move, undo and show what they do; the wheel over the board steps", async () => {
+  test("keys and the mouse wheel step through the game, and keys flip the board, play the best move, undo and show help", async () => {
     const { page, square, lines, current, moves } = await open("#moves=e4_e5_Nf3&depth=3");
     await lines.first().waitFor();
     await page.keyboard.press("Home");

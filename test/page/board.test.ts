@@ -12,7 +12,7 @@ describeWith("chromium")("the board", () => {
   };
   const depth = "&depth=3";
 
-  test("the board takes a move by dragging, and refuses one that is not legal", async () => {
+  test("the board accepts a legal move by dragging, and rejects an illegal move", async () => {
     const { page, square, moves, fen } = await open(`#analysis${depth}`);
     await drag(page, square("e2"), square("e5"));
     await drag(page, square("e2"), square("e4"));
@@ -21,7 +21,7 @@ describeWith("chromium")("the board", () => {
     expect(await fen.inputValue()).toBe("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1");
   });
 
-  test("the board takes a move by two clicks", async () => {
+  test("the board accepts a move by two clicks", async () => {
     const { page, square, moves } = await open(`#analysis${depth}`);
     await clickAt(page, square("g1"));
     await clickAt(page, square("f3"));
@@ -29,7 +29,7 @@ describeWith("chromium")("the board", () => {
     expect(await square("f3").getAttribute("aria-label")).toBe("f3, White knight");
   });
 
-  test("the board takes moves by keys, and says which piece is held and where it may go", async () => {
+  test("the board accepts moves by keyboard, and announces the selected piece and its target squares", async () => {
     const { page, square, moves, heard } = await open(`#analysis${depth}`);
     await square("e2").focus();
     await page.keyboard.press("Enter");
@@ -47,7 +47,7 @@ describeWith("chromium")("the board", () => {
     expect(await page.getByRole("gridcell", { selected: true }).count()).toBe(0);
   });
 
-  test("the field for moves takes SAN and UCI, and keeps text that is not a legal move", async () => {
+  test("the move field accepts SAN and UCI, and keeps an illegal move for correction", async () => {
     const { page, move, moves } = await open(`#analysis${depth}`);
     await move.fill("1. e4 e7e5 Nf3 Ke4");
     await move.press("Enter");
@@ -56,7 +56,7 @@ describeWith("chromium")("the board", () => {
     expect(await move.inputValue()).toBe("Ke4");
   });
 
-  test("the board asks what a pawn becomes, and takes the move back if nobody answers", async () => {
+  test("a promotion opens a dialog with the pieces, and Escape cancels the move", async () => {
     const { page, square, moves } = await open(`#fen=7k/P7/8/8/8/8/8/K7_w_-_-_0_1${depth}`);
     await drag(page, square("a7"), square("a8"));
     await page.getByRole("dialog", { name: "What does the pawn become?" }).waitFor();
@@ -68,7 +68,7 @@ describeWith("chromium")("the board", () => {
     await moves.filter({ hasText: "a8=N" }).waitFor();
   });
 
-  test("the board draws the best moves, and arrows and circles of its user until another position", async () => {
+  test("the board draws the best moves, and removes the user's drawings when the position changes", async () => {
     const { page, square, lines, moves } = await open("#moves=e4&depth=3&multipv=2");
     await lines.nth(1).waitFor();
     const arrows = page.locator(".cg-shapes line");
@@ -84,7 +84,7 @@ describeWith("chromium")("the board", () => {
     await expect.poll(() => circles.count()).toBe(0);
   });
 
-  test("the board castles by the king's own move, and in Chess960 onto the rook", async () => {
+  test("the king castles with a move of two squares, and in Chess960 with a move onto the rook", async () => {
     const standard = await open(`#fen=4k3/8/8/8/8/8/8/4K2R_w_K_-_0_1${depth}`);
     await drag(standard.page, standard.square("e1"), standard.square("g1"));
     await standard.moves.filter({ hasText: "O-O" }).waitFor();
@@ -96,7 +96,7 @@ describeWith("chromium")("the board", () => {
     await chess960.lines.first().waitFor();
   });
 
-  test("the board goes back and forward in a game", async () => {
+  test("keys and buttons step back and forward in a game", async () => {
     const { page, moves, move, board } = await open(`#moves=e4_e5_Nf3_Nc6${depth}`);
     await moves.filter({ hasText: "Nc6" }).waitFor();
     await page.keyboard.press("ArrowLeft");
@@ -114,7 +114,7 @@ describeWith("chromium")("the board", () => {
     await moves.filter({ hasText: "d4" }).waitFor();
   });
 
-  test("the board is turned for the eye, for arrow keys and in the address", async () => {
+  test("flipping the board also changes the directions of the arrow keys and the address", async () => {
     const { page, square } = await open(`#analysis${depth}`);
     await page.getByRole("button", { name: "Flip board" }).click();
     await square("e7").focus();
@@ -125,7 +125,7 @@ describeWith("chromium")("the board", () => {
     await expect.poll(() => page.url()).toContain("board=black");
   });
 
-  test("the board tells screen readers the whole position, the side to move and a check", async () => {
+  test("screen readers get the complete position, the side to move and a check", async () => {
     const { page } = await open(`#fen=4k3/8/8/8/8/8/4r3/4K2R_w_K_-_0_1${depth}`);
     await page
       .getByText("White to move. Check. White: king e1, rook h1. Black: king e8, rook e2.")
@@ -143,7 +143,7 @@ describeWith("chromium")("the board", () => {
     return { ...opened, squares, button, at };
   };
 
-  test("a position is set up piece by piece, by pointer and by key", async () => {
+  test("the editor sets up a position piece by piece, by pointer and by keyboard", async () => {
     const { page, fen, button, at } = await openSetUp(`#analysis${depth}`);
     await button("Clear").click();
     await page.getByText("White has no king.").waitFor();
@@ -167,7 +167,7 @@ describeWith("chromium")("the board", () => {
     expect(await fen.inputValue()).toBe("3k4/8/8/8/8/8/8/1RK5 b B - 0 1");
   });
 
-  test("the position in the editor outlives Back, Escape, a look at the review and a reload, until it is cancelled", async () => {
+  test("the editor keeps its position after Back, Escape, a visit to the review and a reload, until the user cancels", async () => {
     const { page, squares, button, at } = await openSetUp(`#moves=e4${depth}`);
     await button("Remove").click();
     await clickAt(page, at("e4"));
@@ -193,7 +193,7 @@ describeWith("chromium")("the board", () => {
     await squares.getByRole("gridcell", { name: "e4, White pawn" }).waitFor();
   });
 
-  test("the editor turns with its board, and the pieces to choose from turn with it", async () => {
+  test("flipping the board of the editor also flips the list of pieces", async () => {
     const { page, button, at } = await openSetUp(`#analysis${depth}`);
     const y = async (name: string) => (await button(name).boundingBox())?.y ?? Number.NaN;
     expect(await y("Black king")).toBeLessThan(await y("White king"));
@@ -201,7 +201,6 @@ describeWith("chromium")("the board", () => {
     await page.locator(".orientation-black").waitFor();
     expect(await y("White king")).toBeLessThan(await y("Black king"));
     expect((await at("a1").boundingBox())?.y).toBeLessThan((await at("a8").boundingBox())?.y ?? 0);
-    // Named, and beside each other.
     expect([await button("Move").textContent(), await button("Remove").textContent()]).toEqual([
       " Move",
       " Remove",
@@ -209,7 +208,7 @@ describeWith("chromium")("the board", () => {
     expect(await y("Move")).toBe(await y("Remove"));
   });
 
-  test("the editor reads a FEN, says which castling rights it drops, and knows the start positions of Chess960", async () => {
+  test("the editor reads a FEN, reports removed castling rights, and offers the start positions of Chess960", async () => {
     const { page, fen, at, button } = await openSetUp(`#analysis${depth}`);
     await fen.fill("4k3/8/8/8/8/8/8/4K3 w KQkq - 0 1");
     await page

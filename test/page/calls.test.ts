@@ -6,13 +6,11 @@ import { describeWith } from "../support/needs.ts";
 import { hasFocus, paste, settle, withClipboard } from "./support/analysis-page.ts";
 import { type OpenOptions, type UsedPage, usePage, useServiceInProcess } from "./support/open-page.ts";
 
-/** The API, shown: the call that was made, what came of it, and the ways out of what goes wrong. */
-
 const call = (page: Page) => page.getByRole("complementary", { name: "API call" });
 const depth = (page: Page) => page.getByRole("spinbutton", { name: "Depth" });
 const analyse = (page: Page) => page.getByRole("button", { name: "Analyse", exact: true });
 
-/** The page of somebody who asks by the button only, with the panel of the API open. */
+/** Opens the page with automatic analysis off and the API panel open. */
 async function open(kibitz: UsedPage, options: OpenOptions = {}): Promise<Page> {
   const page = await kibitz.open(options);
   await page.getByRole("switch", { name: "Analyse automatically" }).uncheck();
@@ -32,7 +30,7 @@ async function answered(page: Page): Promise<void> {
 describeWith("chromium")("the call behind the page", () => {
   const kibitz = usePage(useServiceInProcess({ KIBITZ_ACCESS: "public" }));
 
-  test("the call behind the page is copied as curl, and runs in a shell", async () => {
+  test("the shown curl command can be copied and runs in a shell", async () => {
     const page = await open(kibitz, withClipboard);
     await ask(page, 3);
     await answered(page);
@@ -44,7 +42,7 @@ describeWith("chromium")("the call behind the page", () => {
     expect(printed).toContain("event: done");
   });
 
-  test("the call behind the page is shown in five languages, from one to the next by arrow keys", async () => {
+  test("the shown call is available in five languages, and arrow keys select the language", async () => {
     const page = await open(kibitz);
     await ask(page, 2);
     const languages = call(page).getByRole("group", { name: "Languages" });
@@ -58,20 +56,19 @@ describeWith("chromium")("the call behind the page", () => {
     await call(page).getByText("chess.analysis.v1.AnalysisService/StreamEvaluate").waitFor();
   });
 
-  test("the answer to the call is shown as JSON with the names of the API", async () => {
+  test("the response to the call is shown as JSON with the field names of the API", async () => {
     const page = await open(kibitz);
     await ask(page, 2);
     await answered(page);
     const answer = call(page).getByRole("region", { name: "Answer" }).last();
     await answer.getByText('"best_move":').waitFor();
     expect(JSON.parse((await answer.textContent()) ?? "")).toMatchObject({ evaluation: { turn: "white" } });
-    // A caller's reply to the question which request it was.
     await call(page)
       .getByText(/Request [0-9a-f-]{36}/)
       .waitFor();
   });
 
-  test("the panel of the API is folded until somebody opens it, and then open on the next visit, too", async () => {
+  test("the API panel is closed at first, and stays open on later visits after the user opens it", async () => {
     const page = await kibitz.open();
     const key = page.getByLabel("Key", { exact: true });
     expect(await key.isVisible()).toBe(false);
@@ -81,7 +78,7 @@ describeWith("chromium")("the call behind the page", () => {
     await key.waitFor();
   });
 
-  test("the page shows how many requests its user has left", async () => {
+  test("the page shows the user's remaining requests", async () => {
     const page = await open(kibitz);
     await ask(page, 2);
     await answered(page);
@@ -90,7 +87,7 @@ describeWith("chromium")("the call behind the page", () => {
     expect(await limits.count()).toBe(1);
   });
 
-  test("the field of a depth beyond the plan is marked, and the service says what it allows", async () => {
+  test("a depth above the plan's maximum is marked, and an error shows the maximum", async () => {
     const page = await open(kibitz);
     await page.getByText("max. 20").waitFor();
     await ask(page, 25);
@@ -98,7 +95,7 @@ describeWith("chromium")("the call behind the page", () => {
     await page.getByRole("region", { name: "A free key is needed for depth above 20" }).waitFor();
   });
 
-  test("the page asks again what the service offers if it could not read it at first", async () => {
+  test("the page loads the engines and limits again if the first attempt fails", async () => {
     const offers = /AnalysisService\/(ListEngines|GetPrice)/;
     const page = await open(kibitz, {
       prepare: async (page) => void (await page.route(offers, (route) => route.abort())),
@@ -109,7 +106,7 @@ describeWith("chromium")("the call behind the page", () => {
     await page.getByText("max. 20").waitFor();
   });
 
-  test("the page sends the options of the engine as its schema has them", async () => {
+  test("the page sends engine options with the types in the engine's schema", async () => {
     const page = await open(kibitz);
     await page.getByText("More settings").click();
     await page.getByRole("spinbutton", { name: /Skill level/ }).fill("5");
@@ -121,7 +118,7 @@ describeWith("chromium")("the call behind the page", () => {
       .waitFor();
   });
 
-  test("the search of a link with options waits until the service has said which options there are", async () => {
+  test("a link with engine options is searched only after the list of options is loaded", async () => {
     const searches: string[] = [];
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
     const page = await kibitz.open({
@@ -146,7 +143,7 @@ describeWith("chromium")("the call behind the page", () => {
     expect(searches).toEqual([expect.stringContaining('"skill_level":5')]);
   });
 
-  test("a call that asks for too much is made again as the service suggests, by a button", async () => {
+  test("a button repeats a refused request with the values that the service suggests", async () => {
     const page = await kibitz.open({ address: "#moves=e4&depth=21&multipv=6" });
     const problem = page.getByRole("region", {
       name: "A free key is needed for depth above 20 and more than 5 lines",
@@ -160,7 +157,7 @@ describeWith("chromium")("the call behind the page", () => {
     });
     const sent = page.waitForRequest((request) => request.url().endsWith("StreamEvaluate"));
     await problem.getByRole("button", { name: "Analyse to depth 20 with 5 lines" }).click();
-    // Behind the five bytes of its envelope.
+    // The message begins with five bytes that are not JSON.
     expect((await sent).postData()).toContain('"depth":20,"multipv":5');
     await problem.waitFor({ state: "detached" });
     expect(await hasFocus(page)).toBe(true);
@@ -172,7 +169,7 @@ describeWith("chromium")("the call behind the page", () => {
     await call(page).getByText("stopped", { exact: true }).waitFor();
   });
 
-  test("a button gets a key and makes the call again with it, and the page shows the key only once", async () => {
+  test("a button creates a free key and repeats the request with the key, and the key is shown only once", async () => {
     const page = await open(kibitz, withClipboard);
     await page.getByText("max. 20").waitFor();
     await page.getByRole("spinbutton", { name: "Lines" }).fill("6");
@@ -208,7 +205,7 @@ describeWith("chromium")("the call behind the page", () => {
     expect(await page.evaluate('sessionStorage.getItem("kibitz-key")')).toBeNull();
   });
 
-  test("a key that is pasted beside its field is not sent before somebody says so", async () => {
+  test("a key that is pasted outside the key field is sent only after the user confirms it", async () => {
     const page = await kibitz.open(withClipboard);
     const sent: string[] = [];
     page.on("request", (request) => sent.push(request.postData() ?? "", JSON.stringify(request.headers())));
@@ -222,7 +219,7 @@ describeWith("chromium")("the call behind the page", () => {
     await question.waitFor({ state: "detached" });
   });
 
-  test("a text that is no key is not taken, and a wrong key can be corrected where it stands", async () => {
+  test("the key field rejects a text that is not a key, and an invalid key can be corrected", async () => {
     const page = await open(kibitz);
     const field = page.getByLabel("Key", { exact: true });
     await field.fill("two words");
@@ -237,7 +234,7 @@ describeWith("chromium")("the call behind the page", () => {
     await expect.poll(() => field.evaluate((one) => one === one.ownerDocument.activeElement)).toBe(true);
   });
 
-  test("a call to a service that cannot be reached says so, and is made again when there is a network", async () => {
+  test("a request to an unreachable service shows an error, and is repeated when the network returns", async () => {
     const page = await open(kibitz, { ownTab: true });
     await page.getByText("max. 20").waitFor();
     await page.context().setOffline(true);
@@ -252,7 +249,7 @@ describeWith("chromium")("the call behind the page", () => {
 describeWith("chromium")("the call behind the page of a service that answers only with a key", () => {
   const kibitz = usePage(useServiceInProcess({ KIBITZ_ACCESS: "keys" }));
 
-  test("the page of a service that answers only with a key says so, and opens the panel where the key goes", async () => {
+  test("if the service requires a key, the error has a button that opens the key field", async () => {
     const page = await kibitz.open({ address: "#moves=e4&depth=2" });
     const problem = page.getByRole("region", { name: "A key is needed" });
     await problem.getByRole("button", { name: "Enter a key" }).click();
@@ -261,7 +258,7 @@ describeWith("chromium")("the call behind the page of a service that answers onl
   });
 });
 
-/** Returns the places of a page that contain a secret. */
+/** Returns the names of the places on the page that contain the secret. */
 async function placesOf(page: Page, secret: string): Promise<readonly string[]> {
   const kept = `JSON.stringify({ ...localStorage }) + document.cookie + JSON.stringify(history.state)`;
   const places = {

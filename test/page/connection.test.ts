@@ -9,7 +9,7 @@ import { usePage, useServiceInProcess } from "./support/open-page.ts";
 
 describeWith("chromium")("the connection", () => {
   const kibitz = usePage(
-    // A search that waits is not refused, however long its wait seems.
+    // The service must queue the search even if the expected wait is long.
     useServiceInProcess({ KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" }),
   );
   const relayed = async () => {
@@ -21,7 +21,7 @@ describeWith("chromium")("the connection", () => {
     };
   };
 
-  test("the page says that the connection is lost, keeps what it shows, and goes on by itself", async () => {
+  test("the page reports a lost connection, keeps its lines, and continues the search after the connection returns", async () => {
     await using way = await relayed();
     const page = await kibitz.open({ base: way.base, address: "#moves=e4_c5_Nf3&depth=30" });
     const { lines, heard, stop } = analysisOf(page);
@@ -36,7 +36,7 @@ describeWith("chromium")("the connection", () => {
     await stop.click();
   });
 
-  test("a user who does not want to wait for the next try after a lost connection can ask at once", async () => {
+  test("the user can retry at once after a lost connection", async () => {
     await using way = await relayed();
     const page = await kibitz.open({ base: way.base });
     const { lines, start } = analysisOf(page);
@@ -51,12 +51,12 @@ describeWith("chromium")("the connection", () => {
     expect(await hasFocus(page)).toBe(true);
   });
 
-  test("a search whose answer is slow says so, and can be stopped", async () => {
+  test("a search without a response shows its state and can be stopped", async () => {
     await using way = await relayed();
     const page = await kibitz.open({ base: way.base });
     const { start, stop, lines } = analysisOf(page);
     await page.getByRole("grid", { name: "Board" }).waitFor();
-    // Longer than the test needs to see it and to give it up. A new connection does not wait for it.
+    // The delay must not end before the search is stopped.
     way.relay.answerDelayMs = 30_000;
     await start.click();
     await page.getByText("Asking …", { exact: true }).and(page.locator(".search-state")).waitFor();
@@ -75,7 +75,7 @@ describeWith("chromium")("the connection", () => {
       body: JSON.stringify({ fen: "startpos", moves: ["d4"], movetime_ms: 60_000, depth: 30 }),
       signal: controller.signal,
     });
-    // Its first words say that it has the only engine.
+    // The first bytes of the response show that this search uses the only slot.
     await (await other).body?.getReader().read();
     const { lines, state } = analysisOf(await kibitz.open({ address: "#moves=c4&depth=2" }));
     await state.getByText(/^Next in the queue, about \d+ s$/).waitFor();
@@ -83,7 +83,7 @@ describeWith("chromium")("the connection", () => {
     await lines.first().waitFor();
   });
 
-  test("a search that is refused shows the problem and what to do", async () => {
+  test("a refused search shows the error", async () => {
     const page = await kibitz.open({ address: "#moves=e4&engine=stockfish-0" });
     await page.getByRole("heading", { name: /engine/i, level: 3 }).waitFor();
     await page.getByText("Not analysed", { exact: true }).waitFor();
@@ -99,7 +99,7 @@ describeWith("chromium")("a service that says to wait", () => {
     }),
   );
 
-  test("a service that says to wait is not asked meanwhile, and when the countdown ends about the position on the board", async () => {
+  test("the page sends no request before the retry time of the service, and afterwards searches the latest position", async () => {
     let searches: readonly string[] = [];
     const page = await kibitz.open({
       address: "#moves=e4&depth=2",
@@ -125,7 +125,7 @@ describeWith("chromium")("a service that says to wait", () => {
       .waitFor();
   });
 
-  test("a service that said to wait is asked about every position again when its user has got a key", async () => {
+  test("a new API key ends the wait that the service requested", async () => {
     const page = await kibitz.open({ address: "#moves=e4&depth=2" });
     const { lines, move } = analysisOf(page);
     await lines.first().or(page.getByRole("timer")).waitFor();
@@ -150,7 +150,7 @@ describeWith("chromium")("a service that says to wait", () => {
 describeWith("chromium")("a person without a key", () => {
   const kibitz = usePage(useServiceInProcess({ KIBITZ_ACCESS: "public" }));
 
-  test("a person without a key steps through 120 plies at two a second, and reads an evaluation at each rest", async () => {
+  test("a user without a key can step through 120 plies at two per second, with an evaluation after each pause", async () => {
     const page = await kibitz.open({
       address: `#moves=${aimlessGame(120)}&ply=0&depth=4`,
       ownTab: true,
@@ -158,7 +158,7 @@ describeWith("chromium")("a person without a key", () => {
     });
     const { lines, state } = analysisOf(page);
     await state.getByText("Depth 4", { exact: true }).waitFor();
-    // From here on, only this test lets time pass: however slow the machine is, the person has two moves a second.
+    // From here the test controls the clock, so that a slow machine also makes two moves per second.
     await page.clock.pauseAt(3_600_000);
     const searches = searchesOf(page);
     for (let ply = 1; ply <= 120; ply++) {
@@ -173,13 +173,13 @@ describeWith("chromium")("a person without a key", () => {
     for (let ply = 119; ply >= 110; ply--) {
       await page.keyboard.press("ArrowLeft");
     }
-    // Known positions are not asked about again.
+    // Known positions are not searched again.
     await state.getByText("Depth 4", { exact: true }).waitFor();
     expect(searches).toHaveLength(12);
   });
 });
 
-/** The moves of a game without a plan, as a link has them. */
+/** Returns legal moves in the format of a link. */
 function aimlessGame(plies: number): string {
   const chess = Chess.default();
   const moves: string[] = [];

@@ -8,14 +8,15 @@ import { makeSlow } from "./support/slow-device.ts";
 describeWith("chromium")("the page's first visit", () => {
   const kibitz = usePage(useService({ KIBITZ_ACCESS: "public" }));
 
-  test("a first visitor with a slow device and a slow network sees the page within one second, and the board with its pieces within two", async () => {
+  test("a first visitor with a slow device and network sees the page within one second and the board within two seconds", async () => {
     const paints: number[] = [];
     const { medianMs, worstMs, all } = await timesOf(20, async () => {
       let stopwatch = () => Number.NaN;
       const page = await kibitz.open({
         ownTab: true,
         prepare: async (page) => {
-          // Chromium gives a page a process when it loads it. A visit whose files are forgotten makes that process known.
+          // The first visit shows which process Chromium uses for the page. The cleared cache makes the next visit a first
+          // visit again.
           await page.goto(kibitz.url);
           const pid = await processOfPage(page, kibitz.browser);
           await forgetFiles(page);
@@ -24,7 +25,7 @@ describeWith("chromium")("the page's first visit", () => {
           await page.addInitScript(`new PerformanceObserver((list) => {
             if (list.getEntriesByName("first-contentful-paint").length > 0) { notePaint(); }
           }).observe({ type: "paint", buffered: true });`);
-          // Alone, because the service and Chromium's other processes work at the same time as it.
+          // Watch only the page's process, because the service and Chromium's other processes run at the same time.
           stopwatch = startStopwatch(pid);
         },
       });
@@ -48,7 +49,7 @@ async function forgetFiles(page: Page): Promise<void> {
   await session.detach();
 }
 
-/** The renderer that works while the page does. Chromium has others: one for the next page, and one for its own pages. */
+/** Returns the id of the renderer process that runs the page. Chromium has other renderer processes. */
 async function processOfPage(page: Page, browser: Browser): Promise<number> {
   const session = await browser.newBrowserCDPSession();
   const renderers = async () => {

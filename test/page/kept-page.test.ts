@@ -5,7 +5,7 @@ import { analysisOf } from "./support/analysis-page.ts";
 import { launchChromium } from "./support/launch-chromium.ts";
 import { usePage } from "./support/open-page.ts";
 
-/** Browsers keep a page that was left, with all that its script knows, and show it again as it was. */
+/** Browsers may keep a page in memory after the user leaves the page, and restore it with Back. */
 describeWith("chromium")("a page that the browser has kept", () => {
   const kibitz = usePage();
   let browser: Browser;
@@ -20,7 +20,7 @@ describeWith("chromium")("a page that the browser has kept", () => {
     return { page, ...analysisOf(page) };
   };
 
-  test("a page that the browser has kept analyses on when it is shown again", async () => {
+  test("a page that Back restores from the browser's memory can search again", async () => {
     const { page, moves, move, lines } = await open("#moves=e4&depth=4");
     await page.getByText("Depth 4", { exact: true }).waitFor();
     expect(await leaveAndComeBack(page), "the browser has kept the page").toBe(true);
@@ -37,22 +37,22 @@ describeWith("chromium")("a page that the browser has kept", () => {
     expect(await lines.count()).toBe(1);
   });
 
-  test("a page that was left during its search ends the search when it is shown again", async () => {
+  test("a page that the user left during a search completes the search after Back", async () => {
     const { page } = await open("#moves=e4_e5_Nf3&depth=15&multipv=2");
     await page.getByText(/^Depth \d+ …$/).waitFor();
-    // The browser may keep the page or load it again: both must end the search.
+    // The browser may restore the page or reload it. In both cases the search must end.
     await leaveAndComeBack(page);
     await page.getByText("Depth 15", { exact: true }).waitFor();
     expect(await page.getByRole("button", { name: "Stop" }).count()).toBe(0);
   });
 });
 
-/** Follows a link and goes back. Returns true if the browser kept the page. */
+/** Opens a link and returns with Back. Returns true if the browser restored the page from memory. */
 async function leaveAndComeBack(page: Page): Promise<boolean> {
   await page.evaluate("window.wasLeft = true");
   await page.getByRole("link", { name: "API reference" }).first().click();
   await page.waitForURL("**/docs", { waitUntil: "commit" });
-  // A kept page loads nothing.
+  // A restored page has no load event, so wait only for the commit.
   await page.goBack({ waitUntil: "commit" });
   await page.getByRole("grid", { name: "Board" }).waitFor();
   return page.evaluate<boolean>("window.wasLeft === true");

@@ -6,12 +6,12 @@ import { usePage } from "./support/open-page.ts";
 
 const telephone = { width: 320, height: 640 };
 
-describeWith("chromium")("what is seen", () => {
+describeWith("chromium")("the layout of the page", () => {
   const kibitz = usePage();
   const promoting = "#fen=8/P6k/8/8/8/8/p6K/8_w_-_-_0_1&depth=2";
 
   test.each([telephone, { width: 1280, height: 800 }])(
-    "the first screen of $width px shows the name of the page, the board and how to evaluate it",
+    "the first screen of $width px shows the name of the page, the board and the Analyse button",
     async (size) => {
       const page = await kibitz.open({ size });
       const first = [
@@ -27,7 +27,7 @@ describeWith("chromium")("what is seen", () => {
     },
   );
 
-  // The board's share of the window's height, or of its width if the window is narrow.
+  // `least` is the minimum size of the board relative to the shorter side of the window.
   test.each([
     { width: 1280, height: 800, least: 0.88 },
     { width: 1920, height: 1080, least: 0.9 },
@@ -35,7 +35,7 @@ describeWith("chromium")("what is seen", () => {
     { width: 360, height: 740, least: 0.88 },
     { width: 740, height: 360, least: 0.75 },
   ])(
-    "the board fills a window of $width by $height px, the same in the analysis and the review",
+    "the board fills a window of $width by $height px, and has the same size in the analysis and the review",
     async ({ width, height, least }) => {
       const page = await kibitz.open({ address: "#moves=e4&depth=2", size: { width, height } });
       const board = page.locator(".board");
@@ -49,7 +49,7 @@ describeWith("chromium")("what is seen", () => {
     },
   );
 
-  test("no outline lies across the page after a click beside the board and a key", async () => {
+  test("the page draws no outline around its content after a click beside the board and a key press", async () => {
     const page = await kibitz.open({ address: "#moves=e4&depth=2" });
     await page.mouse.click(2, 400);
     await page.keyboard.press("ArrowLeft");
@@ -57,7 +57,7 @@ describeWith("chromium")("what is seen", () => {
     expect(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle")).toBe("none");
   });
 
-  test("ranks and files can be read on light and dark squares, seen by White and by Black", async () => {
+  test("the coordinates of the board have enough contrast on light and dark squares, also on a flipped board", async () => {
     const page = await kibitz.open({ address: "#moves=e4&depth=2" });
     for (const side of ["white", "black"]) {
       await page.locator(`.orientation-${side} coords.files coord`).first().waitFor();
@@ -75,7 +75,7 @@ describeWith("chromium")("what is seen", () => {
   });
 
   test.each([telephone, { width: 1280, height: 800 }])(
-    "the choice of what a pawn becomes lies over its square, the queen nearest, at $width px",
+    "the promotion dialog shows the queen over the target square at $width px",
     async (size) => {
       const page = await kibitz.open({ address: promoting, size });
       const { square, moves } = analysisOf(page);
@@ -100,7 +100,7 @@ describeWith("chromium")("what is seen", () => {
     },
   );
 
-  test("nothing on the page moves while a search deepens, at 320 px and at 1280 px", async () => {
+  test("the layout does not move while a search becomes deeper, at 320 px and at 1280 px", async () => {
     for (const size of [telephone, { width: 1280, height: 800 }]) {
       const page = await kibitz.open({ address: "#moves=e4_e5&depth=13&multipv=2", size });
       const { lines } = analysisOf(page);
@@ -111,7 +111,7 @@ describeWith("chromium")("what is seen", () => {
             return Math.round(y);
           }),
         );
-      // Before the first line, as the observer below begins with the second.
+      // Measure before the first line appears, because the observer below starts with the second line.
       const before = await places();
       await lines.nth(1).waitFor();
       await page.evaluate(watchShifts);
@@ -121,7 +121,7 @@ describeWith("chromium")("what is seen", () => {
     }
   });
 
-  test("a button to copy keeps its place, and says each time for as long that it has copied", async () => {
+  test("a copy button keeps its size, and shows 'Copied' for the same time after each click", async () => {
     const page = await kibitz.open({ address: "#moves=e4&depth=2", ownTab: true, ...withClipboard });
     const [link, fen] = ["Copy link", "Copy FEN"].map((name) => page.getByRole("button", { name }));
     if (!link || !fen) {
@@ -142,7 +142,7 @@ describeWith("chromium")("what is seen", () => {
     expect(await fen.textContent()).toBe("FEN");
   });
 
-  test("the illegal move of a game is in sight at 320 px", async () => {
+  test("the illegal move of a game is visible at 320 px", async () => {
     const page = await kibitz.open({ address: "#review", size: telephone });
     await page.getByLabel("A game in PGN").fill("1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Bxc9 dxc6");
     await page.getByRole("button", { name: "Review the game" }).click();
@@ -164,25 +164,29 @@ async function boxOf(part: Locator) {
 
 type Box = Awaited<ReturnType<typeof boxOf>>;
 
-/** Returns true if the middle of a square lies below. */
+/** Returns true if the first box covers the centre of the second box. */
 function isOver(above: Box, { x, y, width, height }: Box): boolean {
   const [right, down] = [x + width / 2 - above.x, y + height / 2 - above.y];
   return right > 0 && right < above.width && down > 0 && down < above.height;
 }
 
-/** Notes what moves by itself, by its class. */
+/** Records elements that move without user input. */
 const watchShifts = `
   window.shifted = [];
   new PerformanceObserver((list) => {
     for (const { sources, hadRecentInput } of list.getEntries()) {
-      // Within a line, its moves are other ones, and shares of chances are drawn by their width.
+      // The moves of a line and the bar of chances may change.
       const moved = sources.filter(({ node }) => node?.closest && !node.closest(".line-moves, .chances-bar"));
       if (!hadRecentInput && moved.length > 0) { shifted.push(moved.map(({ node }) => node.outerHTML.slice(0, 60)).join()); }
     }
   }).observe({ type: "layout-shift" });
 `;
 
-/** The contrast of WCAG 2, from 1 to 21. @param one a computed colour: `rgb(1, 2, 3)` */
+/**
+ * Returns the contrast ratio of WCAG 2, from 1 to 21.
+ *
+ * @param one a computed colour such as `rgb(1, 2, 3)`
+ */
 function contrast(one: string, other: string): number {
   const [light = 0, dark = 0] = [one, other].map(luminance).toSorted((a, b) => b - a);
   return (light + 0.05) / (dark + 0.05);

@@ -13,7 +13,7 @@ describeWith("chromium")("texts that are pasted on the page", () => {
     return { page, ...analysisOf(page), notice: page.getByRole("alert") };
   };
 
-  test("a FEN is found in quotes, after its name, with underscores, and in the links of other sites", async () => {
+  test("the page finds a pasted FEN in quotes, after the word FEN, with underscores, and in links to other sites", async () => {
     const { page, fen: field } = await open();
     for (const text of [
       `"${fen}"`,
@@ -29,7 +29,7 @@ describeWith("chromium")("texts that are pasted on the page", () => {
     }
   });
 
-  test("a game that is pasted is analysed from its first position, without a step", async () => {
+  test("a pasted game is analysed from its first position", async () => {
     const page = await kibitz.open();
     await paste(page, "1. e4 e5 2. Nf3 *");
     await analysisOf(page).moves.filter({ hasText: "Nf3" }).waitFor();
@@ -38,7 +38,7 @@ describeWith("chromium")("texts that are pasted on the page", () => {
       .waitFor();
   });
 
-  test("of two pasted positions the first is shown, and the page says so", async () => {
+  test("the first of two pasted positions is shown, with a message", async () => {
     const { page, fen: field, notice } = await open();
     await paste(page, `${fen}\n8/8/8/4k3/8/8/4P3/4K3 w - - 0 1`);
     await notice.filter({ hasText: "The text has 2 positions. This is the first." }).waitFor();
@@ -47,7 +47,7 @@ describeWith("chromium")("texts that are pasted on the page", () => {
     await expect.poll(() => notice.count()).toBe(0);
   });
 
-  test("a pasted link to the page brings the position in it back, and Back leads to the position before", async () => {
+  test("a pasted link to the page restores its position, and Back returns to the previous position", async () => {
     const { page, moves } = await open();
     await paste(page, `${kibitz.url}/#moves=e4_e5_Nf3&ply=2`);
     await page.getByRole("gridcell", { name: "e5, Black pawn" }).waitFor();
@@ -57,7 +57,7 @@ describeWith("chromium")("texts that are pasted on the page", () => {
     await page.getByRole("gridcell", { name: "e2, White pawn" }).waitFor();
   });
 
-  test("a pasted link that cannot be read is explained beside the start position, without the moves before", async () => {
+  test("an invalid pasted link is reported above the start position, without the previous moves", async () => {
     const { page, moves } = await open("#moves=e4_e5&depth=3");
     await page.getByRole("gridcell", { name: "e5, Black pawn" }).waitFor();
     await paste(page, `${kibitz.url}/#fen=8/8/nonsense_w`);
@@ -69,7 +69,7 @@ describeWith("chromium")("texts that are pasted on the page", () => {
     expect(await moves.allTextContents()).toEqual(["e4", "e5"]);
   });
 
-  test("a pasted text or link that cannot be used is answered with a message that goes with the next move", async () => {
+  test("a pasted text without a chess game or position is reported until the next move", async () => {
     const { page, move, notice } = await open();
     await paste(page, "Who is better here?");
     await notice.filter({ hasText: "The pasted text has no position or game." }).waitFor();

@@ -8,17 +8,17 @@ import { analysisScene } from "./support/scenes.ts";
 import { makeSlow } from "./support/slow-device.ts";
 import { testAccessibility } from "./support/test-accessibility.ts";
 
-describeWith("chromium")("the page, for everybody", () => {
-  // The limits of every client without a key, except the request rate.
+describeWith("chromium")("the quality of the page", () => {
+  // The default limits without a key, except the request rate.
   const plans = usePlansFile({ id: "keyless", limits: { rates: [] } });
   const kibitz = usePage(useService({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans }));
   const few = usePlansFile({ id: "keyless", limits: { rates: [rateOf("minute", 1, 60)] } });
   const limited = usePage(useServiceInProcess({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: few }));
 
-  // The wider one is tested at night.
+  // The nightly run tests a wider window.
   testAccessibility(kibitz, limited, { width: 320, height: 640 });
 
-  test("the page is drawn after its document, one style sheet and one script, and its parts stay in place", async () => {
+  test("the page needs one style sheet and one script before it is drawn, and its layout stays stable", async () => {
     const page = await kibitz.open({ ownTab: true, prepare: (page) => makeSlow(page) });
     await page.locator("cg-board piece").first().waitFor();
     const { blocking, scripts, shift } = await page.evaluate<Loaded>(loadedInPage);
@@ -27,14 +27,14 @@ describeWith("chromium")("the page, for everybody", () => {
     expect(shift).toBeLessThan(0.1);
   });
 
-  test("the page can be used by keyboard alone: from the skip link through the views to an answer and back", async () => {
+  test("all controls of the page can be reached and used by keyboard alone", async () => {
     const page = await kibitz.open({ address: analysisScene.address });
     await analysisScene.reach(page);
     await page.keyboard.press("Tab");
     expect(await focused(page)).toBe("Skip to the content");
     await page.keyboard.press("Enter");
     expect(await page.evaluate("document.activeElement.localName")).toBe("main");
-    // Everything that can be reached shows that it has been.
+    // Every focused element must have a visible outline or shadow.
     const seen = new Set<string>();
     await page.keyboard.press("Tab");
     while (await page.evaluate("document.activeElement !== document.body")) {
@@ -57,7 +57,7 @@ describeWith("chromium")("the page, for everybody", () => {
     await page.getByRole("heading", { name: "Game review" }).waitFor();
   });
 
-  test("a line is reached from the board and played by keyboard alone", async () => {
+  test("a line can be reached from the board and played by keyboard alone", async () => {
     const page = await kibitz.open({ address: "#moves=e4_e5&depth=4&multipv=2" });
     const { lines, square, moves } = analysisOf(page);
     await lines.nth(1).waitFor();
@@ -74,7 +74,7 @@ describeWith("chromium")("the page, for everybody", () => {
     await expect.poll(() => moves.count()).toBe(4);
   });
 
-  test("the page animates nothing if its user wants reduced motion", async () => {
+  test("the page has no animations if the user prefers reduced motion", async () => {
     const page = await kibitz.open({ address: analysisScene.address, reducedMotion: true });
     const moving = page.evaluate<number>(`new Promise((resolve) => {
       let most = 0;
@@ -86,12 +86,12 @@ describeWith("chromium")("the page, for everybody", () => {
     })`);
     await analysisScene.reach(page);
     await page.getByRole("button", { name: "One move back" }).click();
-    // However long the way there took, what it ends with is seen.
+    // Observe the page for 500 ms after the last step.
     await page.evaluate("globalThis.lookUntil = performance.now() + 500");
     expect(await moving).toBe(0);
   });
 
-  test("the page comes back as it was left: by Back, by Forward, and by its link in another tab", async () => {
+  test("the page restores its position after Back, after Forward, and from its link in another tab", async () => {
     const page = await kibitz.open({ address: "#moves=e4_e5&depth=2" });
     await page.getByText("Depth 2", { exact: true }).waitFor();
     const fen = page.getByRole("textbox", { name: "FEN" });
@@ -114,7 +114,7 @@ describeWith("chromium")("the page, for everybody", () => {
     expect(await other.getByRole("textbox", { name: "FEN" }).inputValue()).toBe(before);
   });
 
-  test("the page sends a key only from the tab into which it was put", async () => {
+  test("the page sends an API key only from the tab in which the user entered the key", async () => {
     const first = await kibitz.open({ address: "#moves=e4&depth=2" });
     const second = await first.context().newPage();
     await second.goto(`${kibitz.url}/#moves=d4&depth=2`);
@@ -142,7 +142,7 @@ describeWith("chromium")("the page, for everybody", () => {
 });
 
 interface Loaded {
-  /** Without these, nothing is drawn. */
+  /** Files that the browser must load before it draws the page. */
   readonly blocking: readonly string[];
   readonly scripts: readonly string[];
   /** The cumulative layout shift. */
@@ -160,7 +160,7 @@ const loadedInPage = `new Promise((resolve) => {
   setTimeout(() => resolve({ blocking, scripts, shift }), 300);
 })`;
 
-/** The name of what has the focus. */
+/** Returns the accessible name of the focused element. */
 function focused(page: Page): Promise<string> {
   return page.evaluate(`(() => {
     const { activeElement: at } = document;

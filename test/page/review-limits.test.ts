@@ -23,8 +23,8 @@ describeWith("chromium")("the review of a game, within a plan", () => {
 
   const isDone = (page: Page) => page.getByRole("link", { name: "Download PGN" }).waitFor();
 
-  // First, because a used-up window is refused before a game is read.
-  test("a game beyond the plan is shown at once, and the page says which moves are reviewed", async () => {
+  // This test must be the first, because the service checks the request rate before the game.
+  test("a game that exceeds the plan is shown at once, and the page says which moves are reviewed", async () => {
     const page = await review(kibitz, 4, long);
     const problem = page.getByRole("region", { name: /free key|Upgrade needed/ });
     await problem.waitFor();
@@ -39,7 +39,7 @@ describeWith("chromium")("the review of a game, within a plan", () => {
     expect(await moves.count()).toBe(7);
   });
 
-  test("the review asks for as much as the plan allows, at a click, and goes on by itself when the rate limit allows it", async () => {
+  test("a click reviews a game to the depth that the plan allows, and a rate-limited review shows a countdown", async () => {
     const page = await review(kibitz, 20, "1. e4 e5 2. Nf3 *");
     await page.getByRole("button", { name: "Analyse to depth 14" }).click();
     await isDone(page);
@@ -62,7 +62,7 @@ describeWith("chromium")("the review of a game, within a plan", () => {
 describeWith("chromium")("the review of a game, where calls need a key", () => {
   const kibitz = usePage(useServiceInProcess({ KIBITZ_ACCESS: "keys" }));
 
-  test("a game is shown without a key", async () => {
+  test("the moves of a game are shown even if a review requires a key", async () => {
     const page = await review(kibitz, 4, long);
     await page.getByRole("button", { name: "Enter a key" }).waitFor();
     await page.keyboard.press("End");

@@ -41,7 +41,6 @@ interface Answer {
 describeWith("chromium")("the review of a game", () => {
   const kibitz = usePage();
 
-  /** Opens the review, so that the next one takes a moment. */
   async function openReview(depth: number, base?: string): Promise<Page> {
     const page = await kibitz.open({ address: "#review", ...(base !== undefined && { base }) });
     await page.getByLabel("Depth").fill(String(depth));
@@ -67,7 +66,7 @@ describeWith("chromium")("the review of a game", () => {
   const commentOf = (page: Page) => page.getByRole("region", { name: "Comment on the move" });
   const movesOf = (page: Page) => page.getByRole("list", { name: "Moves" });
 
-  /** Pastes a text outside of any field, or drops a file. */
+  /** Pastes a text outside text fields, or drops a file. */
   async function bring(page: Page, how: "paste" | "drop", text: string, name = "games.pgn"): Promise<void> {
     const event =
       how === "paste"
@@ -80,14 +79,14 @@ describeWith("chromium")("the review of a game", () => {
     );
   }
 
-  test("a review fills ply by ply, and is stepped through by keys, by the graph and by the list of moves", async () => {
+  test("a review shows its progress, and keys, the graph and the move list select a move", async () => {
     const page = await openReview(8);
-    // A single text may be shown for less time than Playwright needs to look.
+    // Record every progress text, because Playwright may miss a short one.
     await page.evaluate(
       `globalThis.progress = new Set();
        new MutationObserver(() => {
-         const [told] = /\\d+ of 14 positions/.exec(document.querySelector("main").textContent) ?? [];
-         if (told) progress.add(told);
+         const [text] = /\\d+ of 14 positions/.exec(document.querySelector("main").textContent) ?? [];
+         if (text) progress.add(text);
        }).observe(document.querySelector("main"), { subtree: true, childList: true, characterData: true });`,
     );
     await review(page, short);
@@ -126,7 +125,7 @@ describeWith("chromium")("the review of a game", () => {
     expect(await page.locator(".graph-tip").textContent()).toMatch(/^2… d6\S* [+−]\d\.\d\d$/);
   });
 
-  test("the graph shows the move and its evaluation under the pointer, inside of itself", async () => {
+  test("the graph shows the move under the pointer and its evaluation, without leaving the graph's area", async () => {
     const page = await openReview(5);
     await review(page, short);
     await isDone(page);
@@ -155,7 +154,7 @@ describeWith("chromium")("the review of a game", () => {
     { width: 740, height: 360 },
     { width: 640, height: 400 },
     { width: 1280, height: 800 },
-  ])("board and comment are on the screen together while stepping at $width × $height", async (size) => {
+  ])("the board and the comment are visible together at $width × $height", async (size) => {
     const page = await kibitz.open({ address: "#review", size });
     await page.getByLabel("Depth").fill("5");
     await review(page, short);
@@ -177,7 +176,7 @@ describeWith("chromium")("the review of a game", () => {
     }
   });
 
-  test("moves of the best line and moves on the board are tried as variations, which are evaluated and exported", async () => {
+  test("moves of the best line and of the board can be tried as variations, which are evaluated and exported", async () => {
     const page = await openReview(8);
     await page.getByLabel("Alternatives per move").selectOption({ label: "1" });
     await review(page, short);
@@ -189,7 +188,6 @@ describeWith("chromium")("the review of a game", () => {
     await line.getByRole("button").nth(1).click();
     const comment = commentOf(page);
     await comment.getByText(/^8\. \S+$/).waitFor();
-    // The evaluation of the position is new.
     await comment
       .getByText(/^[+−]\d+\.\d\d$/)
       .first()
@@ -218,7 +216,7 @@ describeWith("chromium")("the review of a game", () => {
     await page.getByRole("grid", { name: "Position after 1. d4" }).waitFor();
   });
 
-  test("a review is downloaded as the PGN that the API gives", async () => {
+  test("the downloaded PGN of a review is the PGN of the API", async () => {
     const page = await openReview(5);
     await review(page, short);
     await isDone(page);
@@ -231,7 +229,7 @@ describeWith("chromium")("the review of a game", () => {
     expect(await text(await download.createReadStream())).toBe(pgn);
   });
 
-  test("a reload keeps a text that cannot be read in its field", async () => {
+  test("a reload keeps an invalid PGN in the text field", async () => {
     const page = await openReview(2);
     await review(page, "1. e4 e5 2. Ke3 *");
     await page.getByText("'Ke3' is not a legal move for White").first().waitFor();
@@ -239,7 +237,7 @@ describeWith("chromium")("the review of a game", () => {
     await expect.poll(() => page.getByLabel("A game in PGN").inputValue()).toBe("1. e4 e5 2. Ke3 *");
   });
 
-  test("a reload brings the review back, and so does its link", async () => {
+  test("a reload restores the review, and so does its link", async () => {
     const page = await openReview(5);
     await review(page, short);
     await isDone(page);
@@ -259,14 +257,14 @@ describeWith("chromium")("the review of a game", () => {
     ["1. f3 e5 2. g4 Qh4# 0-1", "White 0–1 Black"],
     ["1. e4 e5 1/2-1/2", "White ½–½ Black"],
     ["1. e4 e5 2. Bc4 Nc6 3. Qh5 Nf6 4. Qxf7#", "White 1–0 Black"],
-  ])("the header shows the result that no tag has: %s", async (pgn, heading) => {
+  ])("the header shows the result of a game without tags: %s", async (pgn, heading) => {
     const page = await openReview(2);
     await review(page, pgn);
     await page.getByRole("heading", { name: heading }).waitFor();
     await isDone(page);
   });
 
-  test("comments, glyphs and variations of a PGN are shown", async () => {
+  test("the review shows comments, glyphs and variations of a PGN", async () => {
     const page = await openReview(2);
     await review(page, annotated);
     await isDone(page);
@@ -280,7 +278,7 @@ describeWith("chromium")("the review of a game", () => {
     await commentOf(page).getByText("BEST BY TEST").waitFor();
   });
 
-  test("a new review replaces the judgements of an earlier one in the moves and in the comment", async () => {
+  test("a new review replaces the judgements of an earlier review in the move list and in the comment", async () => {
     const page = await openReview(8);
     await review(page, "1. e4 e5 2. Qh5 $6 { Fast. (0.30 → -0.40) Inaccuracy. Nf3 was best. } Nc6 *");
     await isDone(page);
@@ -292,7 +290,7 @@ describeWith("chromium")("the review of a game", () => {
     expect(moves).not.toContain("0.30 → -0.40");
   });
 
-  test("the summary and the moves write moves of Black in one way", async () => {
+  test("the summary and the move list write Black's moves in the same format", async () => {
     const page = await openReview(4);
     await bring(page, "paste", mate);
     await isDone(page);
@@ -310,7 +308,7 @@ describeWith("chromium")("the review of a game", () => {
     expect(await said.textContent()).not.toMatch(/\d\.\.\./);
   });
 
-  test("the review asks which game of a dropped file is meant", async () => {
+  test("a dropped file with two games shows a list to choose from", async () => {
     const page = await openReview(4);
     await bring(page, "drop", `${short}\n${mate}`);
     await page.getByText("2 games in this text").waitFor();
@@ -323,7 +321,7 @@ describeWith("chromium")("the review of a game", () => {
     await isDone(page);
   });
 
-  test("a file that is dropped on another view is read whole, and a file without a game is named and changes nothing", async () => {
+  test("a file that is dropped on the analysis opens in the review, and a file without a game only shows a message", async () => {
     const page = await openReview(4);
     await page.getByRole("link", { name: "Analysis" }).click();
     await page.getByRole("heading", { name: "Analysis" }).waitFor();
@@ -341,7 +339,7 @@ describeWith("chromium")("the review of a game", () => {
     await isDone(page);
   });
 
-  test("the review says where a game cannot be read, and marks the place", async () => {
+  test("the review reports the line and column of an illegal move, and marks the move", async () => {
     const page = await openReview(4);
     const wrong = '[White "A"]\n\n1. e4 e5\n2. Ke3 Nf6 *';
     await review(page, wrong);
@@ -361,7 +359,7 @@ describeWith("chromium")("the review of a game", () => {
     expect(await movesOf(page).getByRole("button").count()).toBe(2);
   });
 
-  test("a game with the letters of another language is reviewed in English letters at a click", async () => {
+  test("a game with German piece letters is reviewed in English letters after a click", async () => {
     const page = await openReview(4);
     await review(page, "1. e4 e5 2. Sf3 Sc6 3. Lc4 *");
     await page.getByRole("button", { name: "Review it in English letters" }).click();
@@ -370,7 +368,7 @@ describeWith("chromium")("the review of a game", () => {
     expect(await movesOf(page).getByRole("button").allTextContents()).toHaveLength(5);
   });
 
-  test("a review stops, and goes on where it was", async () => {
+  test("a review can be stopped and resumed", async () => {
     const page = await openReview(16);
     await review(page, short);
     await page
@@ -390,7 +388,7 @@ describeWith("chromium")("the review of a game", () => {
     await page.getByRole("button", { name: "Stop" }).click();
   });
 
-  test("a review goes on by itself when a lost connection has come back", async () => {
+  test("a review continues automatically after a lost connection", async () => {
     await using relay = await startRelay(Number(new URL(kibitz.url).port));
     const page = await openReview(14, `http://127.0.0.1:${relay.port}/`);
     await review(page, short);
@@ -406,7 +404,7 @@ describeWith("chromium")("the review of a game", () => {
     expect(await graphOf(page).getAttribute("max")).toBe("14");
   });
 
-  test("a review shows the accuracy by colour and phase as the API says it, and each judgement on the board with the better move as an arrow", async () => {
+  test("the review shows the accuracies of the API, and each judgement on the board with an arrow for the better move", async () => {
     const page = await kibitz.open({ address: reviewScene.address });
     await reviewScene.reach(page);
     const pgn = await page.getByLabel("A game in PGN").inputValue();
@@ -445,7 +443,7 @@ describeWith("chromium")("the review of a game", () => {
       const sign = page.locator(".cg-custom-svgs text");
       const signs: Readonly<Record<string, string>> = { inaccuracy: "?!", mistake: "?", blunder: "??" };
       await expect.poll(() => sign.textContent()).toBe(signs[judgement ?? ""]);
-      // Chessground draws after Preact, so the sign of the mistake before may still be there.
+      // Chessground draws later than Preact, so the previous sign may still be visible.
       const distance = async () => {
         const at = await page.locator(".cg-custom-svgs circle").boundingBox();
         const square = await page.locator(`[data-square="${move.to}"]`).boundingBox();

@@ -11,14 +11,14 @@ import { violationsIn } from "./support/test-accessibility.ts";
 
 const built = fileURLToPath(new URL("../../dist/web", import.meta.url));
 
-/** The addresses of the assets that a page has loaded, and the bytes that came over the network for each. */
+/** Evaluates to the addresses of the loaded assets, each with its bytes sent over the network. */
 const loadedAssets =
   "performance.getEntriesByType('resource').filter(({ name }) => name.includes('/assets/')).map(({ name, transferSize }) => [name, transferSize])";
 
-describeWith("chromium")("the page, as it is served", () => {
+describeWith("chromium")("the served page", () => {
   const kibitz = usePage();
 
-  test("the page opens without a complaint, and sends requests to its own server alone", async () => {
+  test("the page opens without errors in the browser's console, and sends requests only to its own server", async () => {
     const asked: string[] = [];
     const page = await kibitz.open({ ownTab: true, prepare: noteAsked(asked) });
     await page.locator("cg-board piece").first().waitFor();
@@ -28,14 +28,14 @@ describeWith("chromium")("the page, as it is served", () => {
     expect(asked.filter((url) => !url.startsWith(`${kibitz.url}/`))).toEqual([]);
   });
 
-  test("the whole page has less than 300 kB if the browser accepts gzip", () => {
+  test("the files of the page have less than 300 kB with gzip", () => {
     const files = globSync("**/*.gz", { cwd: built }).filter((file) => !file.includes("licences"));
     const bytes = files.map((file) => statSync(`${built}/${file}`).size);
     expect(files).toContain("index.html.gz");
     expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(300_000);
   });
 
-  test("a second visit loads the document alone, which has not changed", async () => {
+  test("a second visit loads only the document, because the browser has cached the assets", async () => {
     const page = await kibitz.open({ ownTab: true });
     const loaded = async () => new Map(await page.evaluate<readonly [string, number][]>(loadedAssets));
     const atFirst = await loaded();
@@ -47,13 +47,13 @@ describeWith("chromium")("the page, as it is served", () => {
     const again = await loaded();
     expect(answers).toContainEqual(["/", 200]);
     expect(atFirst.size).toBeGreaterThan(1);
-    // By now the rest of a slow first visit is loaded.
+    // Compare only assets that the first visit had already loaded.
     expect([...atFirst.keys()].map((name) => [name, again.get(name) ?? 0])).toEqual(
       [...atFirst.keys()].map((name) => [name, 0]),
     );
   });
 
-  test("page, assets, calls and the API reference work behind a proxy that strips a prefix", async () => {
+  test("the page, its assets, its requests and the API reference work behind a proxy that strips a path prefix", async () => {
     const base = await startPrefixProxy(kibitz.url, "/chess/kibitz");
     const asked: string[] = [];
     const page = await kibitz.open({
@@ -73,10 +73,10 @@ describeWith("chromium")("the page, as it is served", () => {
     ["problems", "Error codes", []],
     ["problems/invalid-fen", "Invalid FEN", []],
     ["nothing/here", "Not found", []],
-    // Swagger UI has buttons inside buttons, parts outside of landmarks, tables that are landmarks, and h3 after h1.
+    // axe finds these violations in Swagger UI.
     ["docs", "API reference", ["nested-interactive", "region", "landmark-unique", "heading-order"]],
   ])(
-    "the page at /%s has the colours of the page, fits a telephone, passes axe, and leads back to the board",
+    "the page at /%s has the colours of the main page, fits a telephone, passes axe, and links to the board",
     async (address, title, ofLibrary) => {
       const size = { width: 360, height: 740 };
       const page = await kibitz.open({ address, size, ownTab: true, provoked: /status of 404/ });
@@ -92,7 +92,7 @@ describeWith("chromium")("the page, as it is served", () => {
         ["dark", "rgb(27, 26, 24)"],
       ] as const) {
         await page.emulateMedia({ colorScheme });
-        // Swagger UI fades from one colour to the other.
+        // Wait until Swagger UI has faded to the new colours.
         await page.evaluate(
           "new Promise(requestAnimationFrame).then(() => Promise.allSettled(document.getAnimations().map((one) => one.finished)))",
         );
@@ -108,7 +108,7 @@ describeWith("chromium")("the page, as it is served", () => {
     },
   );
 
-  test("the page is served under any name in the Host header", async () => {
+  test("the page is served for every name in the Host header", async () => {
     for (const host of ["kibitz.example", "[::1]:1", "a_b:80", "xn--bcher-kva.example"]) {
       const answer = await new Promise<string>((resolve, reject) => {
         request(kibitz.url, { headers: { host, accept: "text/html" } }, (got) => {
@@ -122,7 +122,7 @@ describeWith("chromium")("the page, as it is served", () => {
     }
   });
 
-  test("the page turns no text into HTML, and reaches no other server", async () => {
+  test("the page cannot turn text into HTML, and cannot reach another server", async () => {
     const page = await kibitz.open({ provoked: /TrustedHTML|kibitz\.example/ });
     const outcome = await page.evaluate<Record<string, string>>(`(async () => {
       const broken = [];
@@ -131,7 +131,7 @@ describeWith("chromium")("the page, as it is served", () => {
       let sink = "open";
       try { document.body.insertAdjacentHTML("beforeend", "<b>"); } catch { sink = "closed"; }
       const elsewhere = await fetch("https://kibitz.example/").then(() => "open", () => "closed");
-      // They are told after what was refused, on a busy machine a while.
+      // The browser reports violations later, on a busy machine after several seconds.
       let looks = 0;
       do {
         await new Promise((resolve) => setTimeout(resolve, 100));

@@ -8,22 +8,25 @@ import { startServer } from "../support/start-server.ts";
 import { buildPage } from "./support/build-page.ts";
 import { serveChromium } from "./support/launch-chromium.ts";
 
-/** The browser and the service of all files of the lane, because to start it for each of them would take longer than their tests. */
+/** Chromium and a service for all test files. Starting both for each file would take longer than the tests. */
 export interface SharedPage {
-  /** The WebSocket of the Chromium. */
+  /** The WebSocket address of Chromium. */
   readonly chromium: string;
-  /** A service that anybody may ask, without limits: `http://127.0.0.1:4711`. */
+  /** The address of a service without limits, such as `http://127.0.0.1:4711`. */
   readonly url: string;
 }
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Only in the lane of the page. */
+    /** Defined only in `npm run test:page`. */
     readonly sharedPage: SharedPage | undefined;
   }
 }
 
-/** Builds the page, and starts Chromium and the service for the whole run. Throws if the service does not stop with 0 at the end. */
+/**
+ * Builds the page, and starts Chromium and the service for all test files. The returned function throws if the service ends
+ * with an error.
+ */
 export default async function startSharedPage(
   project: TestProject,
 ): Promise<(() => Promise<void>) | undefined> {

@@ -54,11 +54,11 @@ test.each([
   expect(readPasted(text)).toEqual({ kind: "fen", text: fen, count: 1 });
 });
 
-test("of several positions in a pasted text, the first is taken, and all are counted", () => {
+test("the first of several pasted positions is used, and all positions are counted", () => {
   expect(readPasted(`${after}\n${start}\n`)).toEqual({ kind: "fen", text: after, count: 2 });
 });
 
-test("the moves in a link to another site's analysis board are a game", () => {
+test("the moves in a link to another site's analysis board are read as a game", () => {
   expect(readPasted("https://lichess.org/analysis/pgn/e4_e5_Nf3")).toEqual({
     kind: "pgn",
     text: "e4 e5 Nf3",
@@ -66,14 +66,14 @@ test("the moves in a link to another site's analysis board are a game", () => {
 });
 
 test.each(["#moves=e4_e5", "#fen=8/8_w&depth=20", "#analysis&depth=3", "#review&pgn=1._e4"])(
-  "a link with the fragment %s is a link to the page, with and without its server",
+  "a link with the fragment %s is recognised with and without the server's address",
   (fragment) => {
     expect(readPasted(`http://127.0.0.1:8080/${fragment}`)).toEqual({ kind: "link", text: fragment });
     expect(readPasted(fragment)).toEqual({ kind: "link", text: fragment });
   },
 );
 
-test("any link and any pasted text are read without an exception", () => {
+test("no link and no pasted text causes an exception", () => {
   const like = fc.stringMatching(/^[-rnbqkpRNBQKP1-9/ wKQkqa-h_%&=.+#"':[\]]{0,140}$/);
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: "binary" }), like), (text) => {

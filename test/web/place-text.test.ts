@@ -19,13 +19,13 @@ test.each([
     "#review&pgn=%5BWhite_%22A%5FB%22%5D%0A%0A1._e4_e5_*&ply=1&board=black",
   ],
   [{ fen: "no_fen & <b>" }, "#fen=no%5Ffen_%26_%3Cb%3E"],
-] as const)("the place %j is written as %s, and read again", (part, fragment) => {
+] as const)("the place %j is written as %s and read back unchanged", (part, fragment) => {
   const place: Place = { ...startPlace, ...part };
   expect(fragmentOfPlace(place)).toBe(fragment);
   expect(placeFromFragment(fragment)).toEqual(place);
 });
 
-test("a place in a link has moves without check signs", () => {
+test("a link contains moves without check signs", () => {
   expect(fragmentOfPlace({ ...startPlace, moves: ["Qh5+", "Qxf7#"], ply: 2 })).toBe("#moves=Qh5_Qxf7");
 });
 
@@ -36,7 +36,7 @@ test.each(["", "#", "#analysis", "#x=y&&=", "#moves=", "#ply=9"])(
   },
 );
 
-test("a link is read if a program has encoded it, or if it was cut", () => {
+test("a link can be read even if a program has encoded or truncated the link", () => {
   expect(placeFromFragment("#fen=8/8%208&moves=e4,e5&ply=x")).toMatchObject({
     fen: "8/8 8",
     moves: ["e4", "e5"],

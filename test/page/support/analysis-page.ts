@@ -2,12 +2,11 @@ import type { Locator, Page } from "playwright-core";
 
 type MouseButton = "left" | "right";
 
-/** The analysis as its user finds it: by what things are called. */
+/** Finds the parts of the analysis by their accessible names. */
 export function analysisOf(page: Page) {
   const board = page.getByRole("grid", { name: "Board" });
   return {
     board,
-    /** A square of the board by its name, whatever stands on it. */
     square: (name: string): Locator => board.locator(`[data-square="${name}"]`),
     fen: page.getByRole("textbox", { name: "FEN" }),
     move: page.getByRole("textbox", { name: "Move" }),
@@ -16,16 +15,12 @@ export function analysisOf(page: Page) {
     score: page.getByRole("meter", { name: "Evaluation" }),
     start: page.getByRole("button", { name: "Analyse", exact: true }),
     stop: page.getByRole("button", { name: "Stop" }),
-    /** Switches the engine on and off. */
     engine: page.getByRole("switch", { name: "Analyse automatically" }),
-    /** How the search is getting on. */
     state: page.locator(".search-state"),
-    /** The announcements for screen readers. */
     heard: page.getByRole("status"),
   };
 }
 
-/** The middle of a square on the screen. */
 async function middleOf(square: Locator): Promise<readonly [x: number, y: number]> {
   const box = await square.boundingBox();
   if (box === null) {
@@ -34,7 +29,7 @@ async function middleOf(square: Locator): Promise<readonly [x: number, y: number
   return [box.x + box.width / 2, box.y + box.height / 2];
 }
 
-/** True if the whole element can be seen without scrolling. */
+/** Returns true if the entire element is visible without scrolling. */
 export async function isInWindow(element: Locator): Promise<boolean> {
   const box = await element.boundingBox();
   const { width = 0, height = 0 } = element.page().viewportSize() ?? {};
@@ -43,7 +38,7 @@ export async function isInWindow(element: Locator): Promise<boolean> {
   );
 }
 
-/** Drags with the mouse, as a hand does: in steps. */
+/** Drags in several mouse movements, as a person does. */
 export async function drag(
   page: Page,
   from: Locator,
@@ -54,23 +49,23 @@ export async function drag(
   await page.mouse.down({ button });
   await page.mouse.move(...(await middleOf(to)), { steps: 4 });
   if (button === "right") {
-    // Chessground looks at the pointer once a frame.
+    // Chessground reads the pointer position once per frame.
     await page.evaluate("new Promise(requestAnimationFrame)");
   }
   await page.mouse.up({ button });
 }
 
-/** Clicks what lies there, through the grid that is for keys. */
+/** Clicks with the mouse, because the grid for keyboards covers the squares for `Locator.click`. */
 export async function clickAt(page: Page, square: Locator, button: MouseButton = "left"): Promise<void> {
   await drag(page, square, square, button);
 }
 
-/** Waits until the page has sent the search that it sends for a new position, if it does: its own timer of 600 ms began earlier. */
+/** Waits longer than the 600 ms after which the page searches a new position. */
 export async function settle(page: Page): Promise<void> {
   await page.evaluate("new Promise((resolve) => setTimeout(resolve, 700))");
 }
 
-/** The bodies of the searches that a page sends from now on. */
+/** Returns the request bodies of all later searches. The array grows with each search. */
 export function searchesOf(page: Page): readonly string[] {
   const searches: string[] = [];
   page.on("request", (request) => {
@@ -81,17 +76,16 @@ export function searchesOf(page: Page): readonly string[] {
   return searches;
 }
 
-/** Returns true if an element has the focus. Without it, keys and screen readers begin at the top again. */
+/** Returns false if the focus is lost. Keyboards and screen readers would then start at the top of the page. */
 export function hasFocus(page: Page): Promise<boolean> {
   return page.evaluate<boolean>("document.activeElement !== document.body");
 }
 
-/** The options of a page that texts are pasted into. */
 export const withClipboard = { context: { permissions: ["clipboard-read", "clipboard-write"] } };
 
-/** Pastes by key, into whatever has the focus. */
+/** Pastes with Ctrl+V into the focused element. */
 export async function paste(page: Page, text: string): Promise<void> {
-  // A text, since what runs in the page has types that tests do not know.
+  // The code is a string, because the types of the browser are unknown in tests.
   await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`);
   await page.keyboard.press("Control+V");
 }

@@ -2,9 +2,9 @@ import { type Browser, type BrowserServer, chromium } from "playwright-core";
 import { findChromium } from "../../support/find-chromium.ts";
 
 /**
- * The Chromium of this machine, without a window.
+ * Starts Chromium without a window.
  *
- * @param keepsPages as people have it: a page that was left is kept as it is, and shown again by the way back
+ * @param keepsPages lets Chromium keep a page in memory and restore it with Back, as it does for users
  */
 export function launchChromium({ keepsPages = false } = {}): Promise<Browser> {
   return chromium.launch({
@@ -13,7 +13,7 @@ export function launchChromium({ keepsPages = false } = {}): Promise<Browser> {
   });
 }
 
-/** The same for other processes, which connect to its WebSocket. */
+/** Starts a Chromium for other processes, which connect to its WebSocket. */
 export function serveChromium(): Promise<BrowserServer> {
   return chromium.launchServer({ ...launchOptions(), host: "127.0.0.1" });
 }

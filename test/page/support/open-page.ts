@@ -16,41 +16,39 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 import { buildPage } from "./build-page.ts";
 import { launchChromium } from "./launch-chromium.ts";
 
-/** The page of a service in a real Chromium, for the tests of a file. */
 export interface UsedPage {
-  /** The address of the service while tests run: `http://127.0.0.1:4711`. */
+  /** The address of the service, such as `http://127.0.0.1:4711`. Available only while tests run. */
   readonly url: string;
   readonly browser: Browser;
   /**
-   * Opens the page as a new user does, without anything kept. It is closed when the test ends, which fails if the page has
-   * complained until then.
+   * Opens the page with an empty storage, and closes the page after the test. The test fails if the browser logged an error or
+   * a warning.
    */
   open(options?: OpenOptions): Promise<Page>;
 }
 
 export interface OpenOptions {
-  /** Behind the address of the service: `#review`. */
+  /** Appended to the address of the service, for example `#review`. */
   readonly address?: string;
-  /** The address of a proxy in front of the service, with a `/` at its end. By default the service itself. */
+  /** The address of a proxy in front of the service, with a final slash. */
   readonly base?: string;
-  /** The window; 1280 by 800 by default. */
+  /** Size of the window; 1280 by 800 by default. */
   readonly size?: { readonly width: number; readonly height: number };
   readonly colours?: "light" | "dark";
   readonly reducedMotion?: boolean;
-  /** More options of the browser context. */
   readonly context?: BrowserContextOptions;
   /** Matches the console errors that the test provokes. Any other error fails the test. */
   readonly provoked?: RegExp;
   /**
-   * True for a tab and browser context of its own. Needed by tests that change the clock, network, speed or media of a tab, or that
-   * need an empty browser cache.
+   * Opens a new tab and browser context. Required by tests that need an empty cache, or that change the clock, network, speed
+   * or media of a tab.
    */
   readonly ownTab?: boolean;
-  /** Called before the page is loaded, to set routes and listeners. */
+  /** Called before the page is loaded, for example to set routes. */
   readonly prepare?: (page: Page) => Promise<void> | void;
 }
 
-/** @param service the one that all files share, unless given. Lanes other than the page's own have none. */
+/** @param service is by default the service of all test files, which exists only in `npm run test:page` */
 export function usePage(service: { readonly url: string } = sharedService): UsedPage {
   let browser: Browser | undefined;
   const tabs = new Map<string, Page>();
@@ -90,7 +88,7 @@ export function usePage(service: { readonly url: string } = sharedService): Used
       }
       const page = used ?? (await (await running().newContext(wanted)).newPage());
       const context = page.context();
-      // On a busy machine, too: only a page that hangs comes to it.
+      // This timeout is long enough for a busy machine.
       context.setDefaultTimeout(120_000);
       const noted = noteComplaints(context);
       onTestFinished(async ({ task }) => {
@@ -122,12 +120,16 @@ const sharedService = {
   },
 };
 
-/** Starts a service in this process for the tests of a file. Its engines answer at once, and search on beyond depth 19. */
+/** Starts a service in this process. Its simulated engines reach depth 19 at once. Deeper searches run until they are stopped. */
 export function useServiceInProcess(env: Readonly<Record<string, string>>): { readonly url: string } {
   return useApp({ KIBITZ_PAGE: "on", ...env }, { engines: createEnginesInProcess() });
 }
 
-/** Starts a service with real engines, in a process of its own, for the tests of a file. @param env settings over those that start quickest. */
+/**
+ * Starts a service with real engines in a new process.
+ *
+ * @param env adds to the settings for a quick start
+ */
 export function useService(env: Readonly<Record<string, string>>): { readonly url: string } {
   let server: Server | undefined;
   const dataDir = useTemporaryFolder();
@@ -144,9 +146,9 @@ export function useService(env: Readonly<Record<string, string>>): { readonly ur
 }
 
 /**
- * Leaves the page. To open it in the same tab takes half the processor time of a new one.
+ * Prepares the tab for the next test. A reused tab takes half the processor time of a new tab.
  *
- * @returns whether the next user finds the tab as if nobody had used it
+ * @returns false if the tab contains stored data or the context has another tab
  */
 async function isAsNew(page: Page): Promise<boolean> {
   const kept = await page.evaluate<number>(
@@ -178,7 +180,7 @@ function contextOptions({
   };
 }
 
-/** Errors of scripts, breaches of the policy, and whatever else a browser writes as an error or a warning. */
+/** Collects script errors, policy violations, and errors and warnings in the console. */
 function noteComplaints(context: BrowserContext) {
   const complaints: string[] = [];
   const noteError = (error: WebError) => void complaints.push(error.error().stack ?? String(error.error()));
@@ -192,7 +194,7 @@ function noteComplaints(context: BrowserContext) {
   return { complaints, stop };
 }
 
-/** Chromium writes every answer that is an error; of calls, the page tells them itself. */
+/** Chromium logs every error response. For calls of the API, the page shows the error. */
 function isRefusedCall(message: ConsoleMessage): boolean {
   return (
     message.text().startsWith("Failed to load resource") &&

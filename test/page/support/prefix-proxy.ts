@@ -3,7 +3,10 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** A proxy before a service, which strips a prefix. Its address, with a `/` at its end; closed when the test ends. */
+/**
+ * Starts a proxy that strips a path prefix. Returns the address of the proxy with a final slash. The proxy is closed after the
+ * test.
+ */
 export async function startPrefixProxy(service: string, prefix: string): Promise<string> {
   const proxy = createServer((asked, answer) => {
     const { method = "GET", headers, url = "" } = asked;

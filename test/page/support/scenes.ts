@@ -1,14 +1,13 @@
 import type { Page } from "playwright-core";
 import { analysisOf } from "./analysis-page.ts";
 
-/** A state of the page, reached as a user reaches it: for pictures, and for tests of what holds in every state. */
+/** A state of the page for screenshots and accessibility tests. */
 export interface Scene {
   readonly name: string;
-  /** The fragment of the page's address. */
   readonly address: string;
-  /** True for a service that allows one request a minute. */
+  /** True if the service must have a limit of one request per minute. */
   readonly isLimited?: boolean;
-  /** Goes from the opened page to the state. */
+  /** Brings the opened page into the state. */
   reach(page: Page): Promise<void>;
 }
 
@@ -24,7 +23,7 @@ const pgn = `[Event "A night at the opera"]
 11. Bxb5+ Nbd7 12. O-O-O Rd8 13. Rxd7 Rxd7 14. Rd1 Qe6 15. Bxd7+ Nxd7 16. Qb8+ Nxb8 17. Rd8# 1-0
 `;
 
-/** The position before the tenth move of that game. */
+/** The position before the tenth move of the game. */
 const opera = "#moves=e4_e5_Nf3_d6_d4_Bg4_dxe5_Bxf3_Qxf3_dxe5_Bc4_Nf6_Qb3_Qe7_Nc3_c6_Bg5_b5";
 
 const startScene: Scene = {
@@ -39,7 +38,7 @@ export const analysisScene: Scene = {
   async reach(page) {
     await page.getByText(/^Depth 10$/).waitFor();
     await page.getByRole("toolbar", { name: /^Line 3/ }).waitFor();
-    await isStill(page);
+    await animationsEnd(page);
   },
 };
 
@@ -59,7 +58,7 @@ const variationsScene: Scene = {
         .waitFor();
     }
     await page.getByText(/^Depth 6$/).waitFor();
-    await isStill(page);
+    await animationsEnd(page);
   },
 };
 
@@ -89,7 +88,7 @@ const rateLimitedScene: Scene = {
   isLimited: true,
   async reach(page) {
     const { move, square } = analysisOf(page);
-    // Another state of the page may have used the request of this minute.
+    // An earlier test may have used the only request of this minute.
     await page
       .getByText(/^Depth 8$/)
       .or(page.getByRole("timer"))
@@ -98,17 +97,17 @@ const rateLimitedScene: Scene = {
     await move.press("Enter");
     await square("b5").and(page.getByLabel("White knight")).waitFor();
     await page.getByRole("timer").waitFor();
-    await isStill(page);
+    await animationsEnd(page);
   },
 };
 
-/** Services other than open ones allow fewer lines without a key. */
+/** Without a key, 10 lines are not allowed. */
 const problemScene: Scene = {
   name: "problem without a key",
   address: `${opera}&multipv=10`,
   async reach(page) {
     await page.getByRole("region", { name: /key|Upgrade needed/ }).waitFor();
-    await isStill(page);
+    await animationsEnd(page);
   },
 };
 
@@ -119,7 +118,7 @@ const apiScene: Scene = {
     await page.getByText(/^Depth 6$/).waitFor();
     await page.getByRole("heading", { name: "API call" }).click();
     await page.getByRole("radio", { name: "curl", exact: true }).waitFor({ state: "attached" });
-    await isStill(page);
+    await animationsEnd(page);
   },
 };
 
@@ -140,7 +139,7 @@ export const reviewScene: Scene = {
     await page.getByRole("link", { name: /^Download/ }).waitFor();
     await page.getByRole("button", { name: "Next mistake" }).click();
     await page.getByRole("button", { name: "Next mistake" }).click();
-    await isStill(page);
+    await animationsEnd(page);
   },
 };
 
@@ -163,7 +162,6 @@ export const scenes: readonly Scene[] = [
   reviewScene,
 ];
 
-/** Waits until nothing moves. */
-async function isStill(page: Page): Promise<void> {
+async function animationsEnd(page: Page): Promise<void> {
   await page.evaluate("Promise.all(document.getAnimations().map(({ finished }) => finished))");
 }

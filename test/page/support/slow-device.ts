@@ -1,15 +1,14 @@
 import type { Page } from "playwright-core";
 
-/** A cheap telephone on Lighthouse's "slow 4G": what some first visitors have. */
+/** A cheap telephone with Lighthouse's "slow 4G" network. */
 const slowDevice = {
-  /** The processor is this many times slower than that of this machine. */
+  /** Factor by which the processor is slower than this machine's processor. */
   cpuSlowdown: 4,
   latencyMs: 150,
   downloadBytesPerS: 1_638_400 / 8,
   uploadBytesPerS: 96_000,
 };
 
-/** Makes Chromium as slow as that for this page. */
 export async function makeSlow(page: Page): Promise<void> {
   const session = await page.context().newCDPSession(page);
   const { cpuSlowdown, latencyMs, downloadBytesPerS, uploadBytesPerS } = slowDevice;

@@ -4,18 +4,14 @@ import { expect, test } from "vitest";
 import type { UsedPage } from "./open-page.ts";
 import { scenes } from "./scenes.ts";
 
-/**
- * Declares the tests of all scenes at a size of the window.
- *
- * @param limited a service that allows one request a minute
- */
+/** @param limited a service that allows one request per minute */
 export function testAccessibility(
   kibitz: UsedPage,
   limited: UsedPage,
   size: { readonly width: number; readonly height: number },
 ): void {
   test.each(scenes)(
-    `axe finds nothing wrong with the page's $name at ${size.width} px, light and dark, and it needs no scrolling sideways`,
+    `the page passes axe in light and dark colours and needs no sideways scrolling at ${size.width} px: $name`,
     async ({ address, reach, isLimited }) => {
       const page = await (isLimited ? limited : kibitz).open({
         address,
@@ -36,7 +32,7 @@ export function testAccessibility(
   );
 }
 
-/** Returns the violations that axe finds, one line each. Evaluate `axe.source` in the page first. */
+/** Returns one line for each violation. The page must have evaluated `axe.source` before. */
 export async function violationsIn(page: Page, options: axe.RunOptions): Promise<readonly string[]> {
   const { violations } = await page.evaluate<axe.AxeResults>(`axe.run(${JSON.stringify(options)})`);
   return violations.flatMap(({ id, nodes }) =>

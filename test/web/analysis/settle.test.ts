@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { settleMsAfter } from "../../../web/src/analysis/settle.ts";
 
-test("a position is asked about after 600 ms, and later after many calls in a minute, so that a minute never has 60", () => {
+test("the page waits 600 ms before a search, and longer after many searches, to stay below 60 searches a minute", () => {
   const calls: number[] = [];
-  // Somebody looks at each position until it is asked about.
+  // Every position stays on the board until the page searches it.
   for (let now = 0; now < 180_000; ) {
     now += settleMsAfter(calls, now);
     calls.push(now);

@@ -15,7 +15,7 @@ test.each([
   expect(readKey(text)).toBe(key);
 });
 
-test("the key field shows no secret part of a key", () => {
+test("the page hides the secret part of a key", () => {
   expect(shownKey("kbz_pL8TOJ6J1kVEqe6U1WlfCKcW2SUAsO30kzkf")).toBe("kbz_••••••••");
   expect(shownKey("abc")).toBe("••••••••");
 });

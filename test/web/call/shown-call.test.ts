@@ -13,7 +13,7 @@ const request = create(AnalysisRequestSchema, { fen: "startpos", nodes: 5n, path
 const show = (method: DescMethod, message: Message, url = "http://localhost:8080") =>
   shownCall({ method, request: message, withKey: false }, url);
 
-test("a call is shown at its route, in the forms of plain JSON and of gRPC", () => {
+test("a shown call has the address and the request for plain JSON and for gRPC", () => {
   expect(show(AnalysisService.method.evaluate, request)).toEqual({
     url: "http://localhost:8080/v1/eval",
     body: { fen: "startpos", nodes: 5, path: "wasm" },
@@ -27,7 +27,7 @@ test("a call is shown at its route, in the forms of plain JSON and of gRPC", () 
   });
 });
 
-test("a stream is shown as a stream", () => {
+test("a shown stream uses server-sent events", () => {
   const review = create(ReviewGameRequestSchema, { moves: ["e4"] });
   expect(show(AnalysisService.method.streamEvaluate, request)).toMatchObject({
     url: "http://localhost:8080/v1/eval/stream",
@@ -44,7 +44,7 @@ test.each([
   ["https://chess.example/kibitz", { host: "chess.example:443", tls: true, prefix: "/kibitz" }],
   ["http://chess.example", { host: "chess.example:80", tls: false, prefix: "" }],
   ["http://[::1]:8080", { host: "[::1]:8080", prefix: "" }],
-])("the shown address of a call is where the page is: %s", (url, shown) => {
+])("a shown call has the address of the page: %s", (url, shown) => {
   expect(show(AnalysisService.method.evaluate, request, url)).toMatchObject({
     url: `${url}/v1/eval`,
     ...shown,
@@ -56,7 +56,7 @@ test("a call without a body is not shown", () => {
   expect(show(listEngines, create(listEngines.input))).toBeUndefined();
 });
 
-test("an answer is shown with every field, and of a stream the event that has come", () => {
+test("a shown response has every field, and a shown message of a stream has only its event", () => {
   const evaluation = create(EvaluateResponseSchema, { id: "1" });
   expect(shownMessage(EvaluateResponseSchema, evaluation)).toMatchObject({
     id: "1",

@@ -18,7 +18,7 @@ const call: ShownCall = {
   message: { fen: "startpos", depth: 12 },
 };
 
-test("a snippet for curl reads as in the documentation", () => {
+test("the curl snippet looks like the curl commands in the documentation", () => {
   expect(snippets.curl.write(call, "")).toBe(
     `curl 'http://localhost:8080/v1/eval' \\
   -H 'Content-Type: application/json' \\
@@ -45,7 +45,7 @@ describe.each(languages)("%s", (language) => {
 test.each(["", "it's", "'", "''", "a'b\"c`d$e\\f!g\nh", "'; rm -rf / #"])(
   "a shell reads a quoted word unchanged: %j",
   (text) => {
-    // Within single quotes a shell reads nothing but the quote; outside of them only \\' stands.
+    // In single quotes, a shell changes no character. A single quote is written as \\' outside the quotes.
     const parts = shellWord(text).split(/'([^']*)'|\\(')/);
     expect(parts.filter((part) => part !== undefined).join("")).toBe(text);
   },
@@ -54,24 +54,24 @@ test.each(["", "it's", "'", "''", "a'b\"c`d$e\\f!g\nh", "'; rm -rf / #"])(
 test.each([
   [{ a: 'é"\\\n\u202e' }, '{"a": "é\\"\\\\\\n\\u202e"}'],
   [["\u{e0041}"], '["\\udb40\\udc41"]'],
-])("JSON in a snippet stays unchanged: %j", (value, text) => {
+])("a snippet contains the request unchanged: %j", (value, text) => {
   expect(jsonText(value)).toBe(text);
   expect(JSON.parse(jsonText(value))).toEqual(value);
 });
 
-test("a snippet for Python has Python's words and escapes", () => {
+test("the Python snippet uses Python's keywords and escapes", () => {
   expect(pythonText([true, false, null, 1.5, { "it's": "\u{e0041}\u202e'\"" }])).toBe(
     `[True, False, None, 1.5, {"it's": "\\U000e0041\\u202e'\\""}]`,
   );
 });
 
-test("a snippet breaks long requests into lines", () => {
+test("a snippet splits a long request into several lines", () => {
   const body = { moves: Array.from({ length: 20 }, () => "Nf3") };
   expect(pythonText(body, "  ")).toMatch(/^\{\n {6}"moves": \[\n {10}"Nf3",\n/);
   expect(jsonText(body, "\t")).toMatch(/^\{\n\t {2}"moves": \[\n\t {4}"Nf3",\n/);
 });
 
-test("a snippet for grpcurl uses TLS if the page does, and says that gRPC has no path", () => {
+test("the grpcurl snippet uses TLS if the page does, and warns that gRPC has no path prefix", () => {
   const behind = { ...call, prefix: "/kibitz", tls: true, host: "chess.example:443" };
   expect(snippets.grpcurl.write(behind, "")).not.toContain("-plaintext");
   expect(snippets.grpcurl.needs(behind)).toContain("gRPC knows no paths such as /kibitz");

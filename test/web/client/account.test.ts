@@ -8,7 +8,7 @@ import { createClientState } from "../../../web/src/client/client.ts";
 
 afterEach(() => void vi.unstubAllGlobals());
 
-/** The client of a page whose service knows the keys `kbz_slow`, which it looks up slowly, and `kbz_quick`. */
+/** Starts a client whose service responds slowly to the key `kbz_slow` and refuses the key `kbz_wrong`. */
 function start() {
   vi.stubGlobal("sessionStorage", { getItem: () => null, setItem: () => {}, removeItem: () => {} });
   const lookedUp: string[] = [];
@@ -55,7 +55,7 @@ function start() {
   return { client, lookedUp, letGo };
 }
 
-test("the limits of the page are those of the keyless plan, and with a key those of its plan", async () => {
+test("without a key the page has the limits of the keyless plan, and with a key the limits of the key's plan", async () => {
   const { client } = start();
   const { account, key } = client;
   await expect.poll(() => account.limits.value?.depthMax).toBe(20);
@@ -63,7 +63,7 @@ test("the limits of the page are those of the keyless plan, and with a key those
   await expect.poll(() => account.limits.value?.depthMax).toBe(30);
 });
 
-test("an older look-up of a key does not replace a newer one", async () => {
+test("an older response about a key does not replace a newer response", async () => {
   const { client, letGo } = start();
   client.key.value = "kbz_slow";
   client.key.value = "kbz_quick";
@@ -73,7 +73,7 @@ test("an older look-up of a key does not replace a newer one", async () => {
   expect(client.account.state.value).toMatchObject({ own: { plan: "kbz_quick" } });
 });
 
-test("a call with an invalid key is refused once, and the page does not look the key up again", async () => {
+test("a request with an invalid key is refused once, and the page does not look the key up again", async () => {
   const { client, lookedUp } = start();
   client.key.value = "kbz_wrong";
   await expect.poll(() => client.account.state.value.kind).toBe("failed");
@@ -82,7 +82,7 @@ test("a call with an invalid key is refused once, and the page does not look the
   expect(lookedUp).toEqual(["kbz_wrong"]);
 });
 
-test("a key that the page creates is used, and kept to be shown", async () => {
+test("a key that the page creates is used for later requests and shown to the user", async () => {
   const { account, key } = start().client;
   await account.create();
   expect([account.created.value, key.value]).toEqual(["kbz_quick", "kbz_quick"]);

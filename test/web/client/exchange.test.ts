@@ -7,7 +7,7 @@ import { aside, createExchanges } from "../../../web/src/client/exchange.ts";
 
 const { lastExchange, record } = createExchanges();
 
-/** Answers with as many states as the depth asks for; beyond 30 it refuses. */
+/** Sends one message for each depth, and refuses depths above 30. */
 const transport = createRouterTransport(
   ({ service }) =>
     service(AnalysisService, {
@@ -36,7 +36,7 @@ const transport = createRouterTransport(
 );
 const analyses = createClient(AnalysisService, transport);
 
-test("the page records a call, its answer and its headers", async () => {
+test("the page records a call with its response and headers", async () => {
   await analyses.evaluate({ fen: "startpos" }, { headers: { Authorization: "Bearer kbz_x" } });
   const { value } = lastExchange;
   expect(value).toMatchObject({
@@ -57,7 +57,7 @@ test("the page records the error of a call", async () => {
   expect(lastExchange.value?.headers?.get("X-Request-Id")).toBe("of the error");
 });
 
-test("the page records a stream as open until its end, with the latest message", async () => {
+test("the page records a stream as open until the stream ends, with the latest message", async () => {
   for await (const { event } of analyses.streamEvaluate({ depth: 3 })) {
     expect(lastExchange.value).toMatchObject({ state: "open", answer: { event }, totalMs: undefined });
   }
@@ -67,10 +67,10 @@ test("the page records a stream as open until its end, with the latest message",
   });
 });
 
-test("the page records a stream that breaks off, with its latest message", async () => {
+test("the page records a broken stream with its latest message", async () => {
   const read = async () => {
     for await (const _ of analyses.streamEvaluate({ depth: 31 })) {
-      // Only the end is of interest.
+      // Only the end of the stream is tested.
     }
   };
   await expect(read()).rejects.toThrow("broken");
@@ -80,7 +80,7 @@ test("the page records a stream that breaks off, with its latest message", async
   });
 });
 
-test("the page records an aborted call as no error", async () => {
+test("the page does not record an aborted call as an error", async () => {
   const controller = new AbortController();
   const read = async () => {
     for await (const _ of analyses.streamEvaluate({ depth: 9 }, { signal: controller.signal })) {
@@ -91,7 +91,7 @@ test("the page records an aborted call as no error", async () => {
   expect(lastExchange.value).toMatchObject({ state: "aborted", error: undefined });
 });
 
-test("an older call does not replace a newer one", async () => {
+test("an older call does not replace a newer call in the record", async () => {
   const older = analyses.streamEvaluate({ depth: 2 })[Symbol.asyncIterator]();
   await older.next();
   await analyses.evaluate({ fen: "newer" });
@@ -100,7 +100,7 @@ test("an older call does not replace a newer one", async () => {
   expect(lastExchange.value).toMatchObject({ request: { fen: "newer" }, state: "done" });
 });
 
-test("the page does not record its own requests", async () => {
+test("the page does not record its background requests", async () => {
   await analyses.evaluate({ fen: "shown" });
   await analyses.getPrice({}, aside);
   expect(lastExchange.value).toMatchObject({ request: { fen: "shown" } });

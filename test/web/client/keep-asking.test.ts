@@ -26,7 +26,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** A service that sends the given messages for each call, and throws the given errors. */
+/** Each item of `answers` contains the messages of one call. An error in the item breaks the call. */
 function service(answers: readonly (readonly (string | Error)[])[]) {
   const controller = new AbortController();
   const waits: Wait[] = [];
@@ -45,17 +45,17 @@ function service(answers: readonly (readonly (string | Error)[])[]) {
   return { messages, waits, controller, calls: () => calls };
 }
 
-/** Seconds until the end of the latest wait. */
+/** Returns the seconds until the latest wait ends. */
 const secondsOf = ({ waits }: { readonly waits: readonly Wait[] }) =>
   ((waits.at(-1)?.endsAt ?? Number.NaN) - performance.now()) / 1000;
 
-test("the page calls once if the stream does not break", async () => {
+test("the page sends one request if the stream does not break", async () => {
   const { messages, calls } = service([["a", "b"]]);
   expect(await messages).toEqual(["a", "b"]);
   expect(calls()).toBe(1);
 });
 
-test("the page calls again if the connection breaks, and gets all messages once more", async () => {
+test("the page repeats the request if the connection breaks, and receives all messages again", async () => {
   const { messages } = service([
     ["a", lost()],
     ["a", "b"],
@@ -64,7 +64,7 @@ test("the page calls again if the connection breaks, and gets all messages once 
   expect(await messages).toEqual(["a", "a", "b"]);
 });
 
-test("the page waits longer with each call that is not answered, up to 15 seconds and a random part", async () => {
+test("the page doubles the wait after each failed request, up to 15 seconds", async () => {
   vi.spyOn(Math, "random").mockReturnValue(0);
   const lossy = service([[lost()]]);
   const seconds: number[] = [];
@@ -76,7 +76,7 @@ test("the page waits longer with each call that is not answered, up to 15 second
   expect(seconds).toEqual([0.5, 1, 2, 4, 8, 15, 15]);
 });
 
-test("pages that the service refused together come back at different times", async () => {
+test("pages that the service refused at the same time retry at different times", async () => {
   const seconds = [0, 0.5, 1].map(async (random) => {
     vi.spyOn(Math, "random").mockReturnValueOnce(random);
     const busy = service([[refusal({ retryable: true, retryAfterMs: 4000 })]]);
@@ -86,7 +86,7 @@ test("pages that the service refused together come back at different times", asy
   expect(await Promise.all(seconds)).toEqual([4, 5, 6]);
 });
 
-test("a hidden tab calls again when it is shown", async () => {
+test("a hidden tab retries only after the user returns to the tab", async () => {
   const { messages, calls } = service([[lost()], ["a"]]);
   page.hidden = true;
   await vi.advanceTimersByTimeAsync(60_000);
@@ -96,7 +96,7 @@ test("a hidden tab calls again when it is shown", async () => {
   expect(await messages).toEqual(["a"]);
 });
 
-test("the page calls again at once if the network is back, or if somebody does not want to wait", async () => {
+test("the page retries at once if the network returns or the user asks for a retry", async () => {
   const { messages, waits } = service([[lost()], [lost()], ["a"]]);
   await vi.advanceTimersByTimeAsync(0);
   dispatchEvent(new Event("online"));
@@ -106,7 +106,7 @@ test("the page calls again at once if the network is back, or if somebody does n
   expect(await messages).toEqual(["a"]);
 });
 
-test("a network that is back does not end a wait that the service has named", async () => {
+test("the return of the network does not shorten a wait that the service requested", async () => {
   const { calls } = service([[refusal({ retryable: true, retryAfterMs: 4000 })]]);
   await vi.advanceTimersByTimeAsync(0);
   dispatchEvent(new Event("online"));
@@ -117,13 +117,13 @@ test("a network that is back does not end a wait that the service has named", as
 test.each([
   ["the service refuses the call for good", refusal({ retryable: false })],
   ["another program answers", new ConnectError("HTTP 404", Code.Unimplemented)],
-])("the page does not call again if %s", async (_, error) => {
+])("the page does not retry if %s", async (_, error) => {
   const { messages, calls } = service([["a", error]]);
   await expect(messages).rejects.toBe(error);
   expect(calls()).toBe(1);
 });
 
-test("an aborted call is not made again", async () => {
+test("an aborted call is not repeated", async () => {
   const { messages, controller, calls } = service([[lost()]]);
   await vi.advanceTimersByTimeAsync(0);
   controller.abort(new Error("left"));

@@ -7,7 +7,7 @@ import { failureOf, problemOf } from "../../../web/src/client/problem.ts";
 
 const outgoing = (value: object) => ({ desc: ProblemSchema, value: create(ProblemSchema, value) });
 
-test("the page reads a problem that the service sends", () => {
+test("the page reads the error document of the service", () => {
   const error = new ConnectError("no", Code.PermissionDenied, undefined, [
     outgoing({ code: "upgrade_needed" }),
   ]);
@@ -36,7 +36,7 @@ test.each([
     { kind: "foreign", said: "HTTP 404" },
   ],
   ["the caller aborts", new DOMException("This operation was aborted", "AbortError"), { kind: "aborted" }],
-])("the page knows the cause of an error: %s", (_, thrown, failure) => {
+])("the page recognises the cause of an error: %s", (_, thrown, failure) => {
   expect(failureOf(thrown)).toEqual(failure);
   expect(failureOf(ConnectError.from(thrown))).toEqual(failure);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { rateLimitsFrom } from "../../../web/src/client/rate-limits.ts";
 
-test("the page reads every rate window with its policy", () => {
+test("the page reads every rate window together with its policy", () => {
   const headers = new Headers({
     "RateLimit-Policy": '"minute";q=60;w=60, "a day";q=1000;w=86400',
     RateLimit: '"minute";r=59;t=42, "a day";r=0;t=3600, "new";r=1;t=2',

@@ -5,13 +5,13 @@ import { pgnOfGame } from "../../../web/src/game/pgn.ts";
 const movesOf = ({ line }: ReturnType<typeof createGameState>) =>
   line.value.slice(1).map(({ move }) => move?.san);
 
-test("a new game begins at the start position, and there is nothing to undo", () => {
+test("a new game begins at the start position and has nothing to undo", () => {
   const game = createGameState();
   expect(game.at.value.position.fen).toBe("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1");
   expect(game.canUndo.value).toBe(false);
 });
 
-test("steps go along the line of the board, and end at its ends", () => {
+test("steps follow the current line and stop at both ends", () => {
   const game = createGameState();
   game.takeFen("startpos", ["e4", "e5", "Nf3"]);
   expect(game.at.value.ply).toBe(3);
@@ -26,7 +26,7 @@ test("steps go along the line of the board, and end at its ends", () => {
   expect(game.at.value.ply).toBe(3);
 });
 
-test("a move from an earlier position keeps the game, and undo takes it back", () => {
+test("a move from an earlier position keeps the later moves, and undo removes the new move", () => {
   const game = createGameState();
   game.takeFen("startpos", ["e4", "e5", "Nf3", "Nc6", "Bc4"]);
   const [, , e5] = game.line.value;
@@ -39,7 +39,7 @@ test("a move from an earlier position keeps the game, and undo takes it back", (
   expect(game.at.value.ply).toBe(2);
 });
 
-test("undo brings back what was removed, what was promoted, and the game before a new one", () => {
+test("undo restores removed moves, the order of variations and the previous game", () => {
   const game = createGameState();
   game.play(["e4"]);
   game.takePgn("1. d4 d5 (1... Nf6) *");
@@ -59,7 +59,7 @@ test("undo brings back what was removed, what was promoted, and the game before 
   expect(movesOf(game)).toEqual(["e4"]);
 });
 
-test("a text that cannot be read leaves the game as it is, and is refused until the next edit", () => {
+test("an invalid text leaves the game unchanged, and is reported until the next edit", () => {
   const game = createGameState();
   game.play(["e4"]);
   game.takeFen("8/8/8 w");
@@ -75,14 +75,14 @@ test("a text that cannot be read leaves the game as it is, and is refused until 
   expect(game.refused.value).toBeUndefined();
 });
 
-test("a game that was taken with an illegal move has the moves before it", () => {
+test("a game with an illegal move contains the moves before the illegal move", () => {
   const game = createGameState();
   game.takeFen("startpos", ["e4", "Ke4"]);
   expect(movesOf(game)).toEqual(["e4"]);
   expect(game.refused.value).toMatchObject({ kind: "moves", violations: [{ index: 1 }] });
 });
 
-test("a reviewed game keeps its text while variations are tried, and a new game has none", () => {
+test("a reviewed game keeps its original text while variations are tried, and a new game has no review text", () => {
   const game = createGameState();
   game.takePgn("1. e4 e5 *");
   game.review("1. e4 e5 *");
@@ -92,7 +92,7 @@ test("a reviewed game keeps its text while variations are tried, and a new game 
   expect(game.reviewed.value).toBeUndefined();
 });
 
-test("a review drops the lines of an earlier one, and keeps those of people and those that are tried later", () => {
+test("a review removes the variations of an earlier review, and keeps the variations of people", () => {
   const game = createGameState();
   const judged = "{ (0.30 → -0.40) Inaccuracy. Nc3 was best. }";
   game.takePgn(`1. e4 e5 2. f3?! ${judged} (2. Nf3 Nc6) (2. Nc3 {my idea}) (2. Nc3 Nf6) Nc6 *`);

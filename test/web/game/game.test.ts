@@ -20,7 +20,7 @@ function gameOf(fen: string, moves: readonly string[] = []) {
   return reading;
 }
 
-/** The tree in the notation of PGN, without move numbers. */
+/** Returns the moves and variations as in a PGN, without move numbers. */
 function written({ start }: Game): string {
   const after = ({ children: [first, ...others] }: GameNode): string =>
     first === undefined
@@ -37,13 +37,13 @@ function written({ start }: Game): string {
 
 const opening = gameOf("startpos", ["e4", "e5", "Nf3", "Nc6"]).game;
 
-test("a game plays moves in UCI and SAN", () => {
+test("a game accepts moves in UCI and SAN", () => {
   const { game, refused } = gameOf("startpos", ["e4", "e7e5", "Nf3"]);
   expect(mainlineOf(game).map(({ move }) => move?.san)).toEqual([undefined, "e4", "e5", "Nf3"]);
   expect(refused).toBeUndefined();
 });
 
-test("a game reads castling rights that only Chess960 explains as Chess960", () => {
+test("castling rights that are valid only in Chess960 make the game Chess960", () => {
   const { game } = gameOf("1rk4r/8/8/8/8/8/8/1RK4R w KQkq - 0 1", ["O-O"]);
   expect(game.start.position).toMatchObject({
     chess960: true,
@@ -51,39 +51,39 @@ test("a game reads castling rights that only Chess960 explains as Chess960", () 
   });
 });
 
-test("a game from a standard position stays standard, and warns that a castling right was removed", () => {
+test("a standard position stays standard, and a removed castling right causes a warning", () => {
   const { game } = gameOf("4k3/8/8/8/8/8/8/4K3 w KQ - 0 1");
   expect(game.start.position.chess960).toBe(false);
   expect(game.warnings.map(({ code }) => code)).toEqual(["castling_rights_removed"]);
 });
 
-test("a game has the moves before the first illegal one, and names that", () => {
+test("a game contains the moves before the first illegal move, and reports the illegal move", () => {
   const { game, refused } = gameOf("startpos", ["e4", "Ke4", "e5"]);
   expect(written(game)).toBe("e4");
   expect(refused).toMatchObject({ index: 1, message: "'Ke4' is not a legal move for Black." });
 });
 
-test("a FEN that is too short is completed", () => {
+test("a FEN with missing fields is refused with a complete FEN as a suggestion", () => {
   expect(gameFromFen("4k3/8/8/8/8/8/8/4K2R w")).toMatchObject({
     kind: "violations",
     suggestedFen: "4k3/8/8/8/8/8/8/4K2R w K - 0 1",
   });
 });
 
-test("a move from an earlier position begins a variation, and the game stays", () => {
+test("a move from an earlier position begins a variation and keeps the main line", () => {
   const { game, at } = play(opening, nodeOf(opening, "e2e4 e7e5"), ["Nc3", "Nf6"]);
   expect(written(game)).toBe("e4 e5 Nf3 (Nc3 Nf6) Nc6");
   expect(at.move?.san).toBe("Nf6");
   expect(at.id).toBe("e2e4 e7e5 b1c3 g8f6");
 });
 
-test("a move that the game has is followed, and changes nothing", () => {
+test("playing an existing move does not change the game", () => {
   const played = play(opening, opening.start, ["e4", "e5"]);
   expect(played.game).toBe(opening);
   expect(played.at).toBe(nodeOf(opening, "e2e4 e7e5"));
 });
 
-test("a promoted variation becomes the main line, one level at each call", () => {
+test("promoting a variation moves the variation up one level at each call", () => {
   const first = play(opening, nodeOf(opening, "e2e4"), ["c5", "Nf3"]).game;
   const { game, at } = play(first, nodeOf(first, "e2e4 c7c5"), ["Nc3"]);
   expect(written(game)).toBe("e4 e5 (c5 Nf3 (Nc3)) Nf3 Nc6");
@@ -94,24 +94,24 @@ test("a promoted variation becomes the main line, one level at each call", () =>
   expect(promote(twice, at)).toBe(twice);
 });
 
-test("a removed move takes all that follows it along, and the start stays", () => {
+test("removing a move also removes all later moves, and the start cannot be removed", () => {
   const { game } = play(opening, nodeOf(opening, "e2e4"), ["c5"]);
   expect(written(remove(game, nodeOf(game, "e2e4 e7e5")))).toBe("e4 c5");
   expect(remove(game, game.start)).toBe(game);
 });
 
-test("the path to a node that is not there ends with its last ancestor", () => {
+test("the path to an unknown node ends at the last known ancestor", () => {
   expect(pathTo(opening, "e2e4 e7e5 g1h3 g8h6").map(({ ply }) => ply)).toEqual([0, 1, 2]);
 });
 
-test("positions of a variation know the repetitions since the last pawn move or capture", () => {
+test("a variation counts repetitions together with the moves before the variation", () => {
   const shuffle = ["Nf3", "Nf6", "Ng1", "Ng8"];
   const { game } = gameOf("startpos", [...shuffle, "Nf3"]);
   const { at } = play(game, nodeOf(game, "g1f3 g8f6 f3g1 f6g8"), ["Nc3", "Nc6", "Nb1", "Nb8"]);
   expect(at.position.drawClaim).toBe("threefold_repetition");
 });
 
-test("a game without a written result has the result of its last position", () => {
+test("a game without a result in its PGN has the result of its last position", () => {
   expect(resultOf(opening)).toBe("*");
   expect(resultOf(gameOf("startpos", ["f3", "e5", "g4", "Qh4"]).game)).toBe("0-1");
 });

@@ -17,7 +17,7 @@ const annotated = `[White "Morphy"]
 { Paris } 1. e4 $1 { BEST BY TEST } { [%clk 0:03:00] } ( { or } 1. d4 d5 ( 1... Nf6 $6 ) 2. c4 ) 1... e5 2. Nf3 1-0
 `;
 
-test("a game from a PGN has its comments, glyphs, variations, clocks and tags, and writes them again", () => {
+test("a PGN keeps its comments, glyphs, variations, clocks and tags when the page reads and writes it", () => {
   const game = gameOf(annotated);
   const e4 = nodeOf(game, "e2e4");
   expect(game.start.comments).toEqual(["Paris"]);
@@ -62,7 +62,7 @@ test.each([
   expect(resultOf(gameOf(pgn))).toBe(result);
 });
 
-test("a variation is cut before an illegal move, with a warning, and the main line stays", () => {
+test("a variation ends before an illegal move, with a warning, and the main line stays complete", () => {
   const game = gameOf("1. e4 e5 (1... c5 2. Ke3 Nc6) 2. Nf3 (2. bc4) (2. -- d5) *");
   expect(mainlineOf(game)).toHaveLength(4);
   expect(nodeOf(game, "e2e4 c7c5").children).toEqual([]);
@@ -72,14 +72,14 @@ test("a variation is cut before an illegal move, with a warning, and the main li
   ]);
 });
 
-test("two variations with the same moves become one with the comments of both", () => {
+test("two variations with the same moves are merged, with the comments of both variations", () => {
   const game = gameOf("1. e4 {a} (1. d4 d5 {b}) (1. d4 {c} d5 {d} 2. c4) *");
   expect(game.start.children).toHaveLength(2);
   expect(nodeOf(game, "d2d4").comments).toEqual(["c"]);
   expect(nodeOf(game, "d2d4 d7d5")).toMatchObject({ comments: ["b", "d"], children: [{ ply: 3 }] });
 });
 
-test("an illegal move of the main line is a fault with its place", () => {
+test("an illegal move in the main line is a violation with its place", () => {
   expect(gameFromPgn("1. e4 e5\n2. Ke3 *")).toMatchObject({
     kind: "violations",
     violations: [{ code: "illegal_move", place: { ply: 3, token: "Ke3", offset: 12, line: 2, column: 4 } }],

@@ -22,6 +22,6 @@ test.each([
   [999_999, "1000 k"],
   [1_250_000n, "1.25 M"],
   [12_345_678_901, "12.3 G"],
-] as const)("the score %s is shortened to %s", (count, text) => {
+] as const)("the number %s is shortened to %s", (count, text) => {
   expect(briefly(count)).toBe(text);
 });

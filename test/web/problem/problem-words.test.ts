@@ -6,7 +6,6 @@ import { PlanLimitsSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts"
 import { type Problem, ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
 import { duration, pageOf, problemWords, suggestionWords } from "../../../web/src/problem/problem-words.ts";
 
-/** The error that carries a problem. */
 const thrown = (value: Problem, headers?: Record<string, string>) =>
   new ConnectError("no", Code.Unknown, headers, [{ desc: ProblemSchema, value }]);
 
@@ -55,14 +54,14 @@ test.each([
     "Review the first 60 moves",
   ],
 ])(
-  "the page says what the plan does not allow, and what it would ask instead: %#",
+  "the page says what the plan does not allow, and a button offers the largest allowed request: %#",
   (problem, title, button) => {
     expect(problemWords(thrown(problem), caller)).toEqual({ title, details: [] });
     expect(suggestionWords(problem, limits)).toBe(button);
   },
 );
 
-test("the page repeats the service's words about a field that it does not know", () => {
+test("the page repeats the service's message about an unknown field", () => {
   const problem = create(ProblemSchema, {
     ...beyondPlan({ "/wit": 3 }),
     title: "Too much",
@@ -81,19 +80,19 @@ test.each([
   ["rate_limited", {}, "Too many requests"],
   ["concurrency_limited", {}, "Two searches are already running from this network"],
   ["quota_exhausted", {}, "The engine time of your plan is used up"],
-])("the page says in few words that the caller has to wait: %s %j", (code, headers, title) => {
+])("a short message says that the caller has to wait: %s %j", (code, headers, title) => {
   const problem = create(ProblemSchema, { code, detail: "Try again in 24 s." });
   expect(problemWords(thrown(problem, headers), caller)).toEqual({ title, details: [] });
 });
 
-test("the page sends a caller who needs a key to the owner, if the service issues none", () => {
+test("the page refers a caller without a key to the owner if the service creates no keys", () => {
   const asking = (nextAction: string) =>
     problemWords(thrown(create(ProblemSchema, { code: "api_key_required", nextAction })), caller)?.details[0];
   expect(asking("contact_operator")).toContain("Ask its owner for one");
   expect(asking("get_api_key")).toBeUndefined();
 });
 
-test("the page says in words that no service answers, and repeats what another program says", () => {
+test("the page reports a service that does not respond, and quotes the response of another program", () => {
   expect(problemWords(new TypeError("Failed to fetch"), caller)?.title).toBe("The service does not answer");
   expect(problemWords(new ConnectError("HTTP 404", Code.Unimplemented), caller)?.details[0]).toContain(
     "HTTP 404",
@@ -101,7 +100,7 @@ test("the page says in words that no service answers, and repeats what another p
   expect(problemWords(new ConnectError("left", Code.Canceled), caller)).toBeUndefined();
 });
 
-test("the button of a corrected FEN has the FEN, and that of a game says where it ends", () => {
+test("the button for a corrected FEN contains the FEN, and the button for a game says where the review ends", () => {
   const suggesting = (pointer: string, suggestedRequest: JsonObject) =>
     suggestionWords(create(ProblemSchema, { errors: [{ pointer }], suggestedRequest }), limits);
   expect(suggesting("/fen", { fen: "startpos" })).toBe("Use startpos");
@@ -109,7 +108,7 @@ test("the button of a corrected FEN has the FEN, and that of a game says where i
   expect(suggesting("/constructor", {})).toBe("Ask what the service suggests");
 });
 
-test("the page lists the violations with the labels of its fields, and names the move that is not legal", () => {
+test("the page lists violations with the labels of its fields, and names an illegal move", () => {
   const errors = [
     { pointer: "/multipv", message: "Too few." },
     { pointer: "/options/skill_level", message: "Too many." },
@@ -130,7 +129,7 @@ test.each([
   "/problems/../x",
   "javascript:alert(1)",
   "",
-])("the page links to no foreign address: %s", (type) => {
+])("the page does not link to the foreign error type %j", (type) => {
   expect(pageOf(create(ProblemSchema, { type }))).toBeUndefined();
 });
 
@@ -140,6 +139,6 @@ test.each([
   [44_001, "45 s"],
   [200_000, "3 min 20 s"],
   [18_120_000, "5 h 2 min"],
-])("the wait of %d ms is shown as %s", (ms, told) => {
-  expect(duration(ms)).toBe(told);
+])("a duration of %d ms is shown as %s", (ms, text) => {
+  expect(duration(ms)).toBe(text);
 });

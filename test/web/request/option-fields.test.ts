@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import example from "../../../docs/examples/engines.json" with { type: "json" };
 import { optionFields } from "../../../web/src/request/option-fields.ts";
 
-test("every option of the engines becomes a field with the schema's title, bounds and default", () => {
+test("every engine option becomes a field with the title, bounds and default of the schema", () => {
   const [engine] = example.answer.engines;
   const field = { minimum: undefined, maximum: undefined, choices: [] };
   expect(optionFields(engine?.options_schema)).toMatchObject([
@@ -13,7 +13,7 @@ test("every option of the engines becomes a field with the schema's title, bound
   ]);
 });
 
-test("option fields know choices and texts, and leave out types without a form", () => {
+test("choices and texts become option fields, and options of unknown types are omitted", () => {
   const properties = {
     style: { enum: ["Solid", "Risky"], default: "Solid", title: "Style" },
     book: { type: "string" },

@@ -56,7 +56,7 @@ test("a request in plain JSON becomes settings", () => {
   expect(settingsFromPlain({ pgn: "1. e4", lines: 2 })).toEqual({ multipv: "2" });
 });
 
-test("unset settings are left to the service", () => {
+test("unset settings are not sent to the service", () => {
   expect(requestFromSettings({}, options)).toEqual({});
   expect(settingsFromPlain({})).toEqual({});
 });
@@ -67,12 +67,15 @@ test.each([
   ["options.skill_level", "21", { options: { skill_level: 21 } }],
   ["options.limited", "maybe", { options: { limited: "maybe" } }],
   ["options.style", "Wild", { options: { style: "Wild" } }],
-])("the page leaves it to the service to refuse the setting %s %s", (name, text, request) => {
-  expect(requestFromSettings({ [name]: text }, options)).toEqual(request);
-});
+])(
+  "the page sends the setting %s with the invalid value %s, so that the service can explain the error",
+  (name, text, request) => {
+    expect(requestFromSettings({ [name]: text }, options)).toEqual(request);
+  },
+);
 
 test.each(["-1", "1.5", "1e1", "4294967296", "many"])(
-  "the page does not send the depth %s, which the field of the request cannot carry",
+  "the page does not send the depth %s, because the request field cannot hold the value",
   (depth) => {
     expect(requestFromSettings({ depth }, options)).toEqual({});
   },
@@ -84,7 +87,7 @@ test("the page does not send options that the engine does not have", () => {
   expect(requestFromSettings(settings, undefined)).toEqual({});
 });
 
-test("the page reads only settings from a stored record", () => {
+test("only known and valid settings are read from a record", () => {
   const record = {
     depth: "12",
     fen: "startpos",

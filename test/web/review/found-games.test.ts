@@ -15,7 +15,7 @@ const twoGames = `[Event "Paris"]\r
 1. e4 e5 2. f4 exf4 *\r
 `;
 
-test("the page finds the games of a text, each with its tags", async () => {
+test("the page finds the games of a text with their tags", async () => {
   const games = await foundGames(twoGames);
   expect(games.map(({ number, tags }) => [number, tags.get("White")])).toEqual([
     [1, "Morphy, Paul"],
@@ -24,29 +24,29 @@ test("the page finds the games of a text, each with its tags", async () => {
   expect(games[1]?.text).toMatch(/^\[Event "London"\]\n/);
 });
 
-test("the page ends lines of a PGN as a text field does, so that places agree", async () => {
+test("the page converts line ends of a PGN as a text field does", async () => {
   const [first] = await foundGames(twoGames);
   expect(first?.text).not.toContain("\r");
 });
 
-test("the page keeps a single game whole, whatever its text", async () => {
+test("a text with a single game stays unchanged, even if the game is invalid", async () => {
   const [game, ...others] = await foundGames("\n1. e4 zzz { no end");
   expect(game?.text).toBe("\n1. e4 zzz { no end");
   expect(others).toEqual([]);
 });
 
-test("the page finds no game in blanks", async () => {
+test("a blank text contains no game", async () => {
   expect(await foundGames(" \n ")).toEqual([]);
 });
 
-test("the page finds games by words of their tags", async () => {
+test("a search finds games by words in their tags", async () => {
   const games = await foundGames(twoGames);
   expect(gamesWith("MORPHY paris", games).map(({ number }) => number)).toEqual([1]);
   expect(gamesWith("", games)).toHaveLength(2);
   expect(gamesWith("morphy london", games)).toEqual([]);
 });
 
-test("the page reads a question mark in a tag as unknown", () => {
+test("a question mark in a tag means an unknown value", () => {
   expect(known(new Map([["White", "?"]]), "White")).toBeUndefined();
   expect(known(new Map([["Date", "????.??.??"]]), "Date")).toBeUndefined();
   expect(known(new Map(), "White")).toBeUndefined();
@@ -62,7 +62,7 @@ test.each([
   expect(fileNameOf(new Map(Object.entries(tags)))).toBe(name);
 });
 
-test("the page can do other work while a large text is split", async () => {
+test("splitting a large text does not block the page", async () => {
   let turns = 0;
   const timer = setInterval(() => turns++, 0);
   const games = await foundGames('[White "A"]\r\n\r\n1. e4 e5 *\r\n\r\n'.repeat(80_000));

@@ -42,7 +42,7 @@ const reviewed = [
   reviewOf(3, GamePhase.MIDDLEGAME, Judgement.BLUNDER),
 ];
 
-test("the course of a game has a point for each reviewed move, with its mark, its words and its value", () => {
+test("the graph of a game has a point for each reviewed move, with its mark, words and value", () => {
   const line = mainlineOf(gameOf("1. f3 e5 2. g4 Qh4# 0-1"));
   const points = courseOf(line, reviewed, 51);
   expect(points.map(({ x, y, mark }) => [x, y, mark])).toEqual([
@@ -56,14 +56,14 @@ test("the course of a game has a point for each reviewed move, with its mark, it
   expect(courseOf(line, reviewed, undefined).map(({ x }) => x)).toEqual([1, 2, 3]);
 });
 
-test("the phases of a game are bands of its course, from the position before their first move", () => {
+test("the graph of a game shows each phase from the position before the phase's first move", () => {
   expect(bandsOf(reviewed)).toEqual([
     { name: "Opening", from: 0, to: 2 },
     { name: "Middlegame", from: 2, to: 3 },
   ]);
 });
 
-test("the nearest judged moves are found before and behind a ply", () => {
+test("the nearest inaccuracy, mistake or blunder is found before and after a ply", () => {
   expect(reviewed.map((move) => judgedOf(move)?.sign)).toEqual(["?!", undefined, "??"]);
   expect(nextJudged(reviewed, 1, "behind")).toBe(3);
   expect(nextJudged(reviewed, 3, "before")).toBe(1);
@@ -92,7 +92,7 @@ test.each([
   expect(remarksOn(move)).toEqual({ comment, labels });
 });
 
-test("the PGN of a review gets the moves that were tried, and stays as it is without them", () => {
+test("tried moves are added to the PGN of a review, and without tried moves the PGN stays unchanged", () => {
   const pgn = "1. f3 { [%eval -0.5] } 1... e5 2. g4 Qh4# 0-1\n";
   const game = gameOf("1. f3 e5 2. g4 Qh4# 0-1");
   expect(reviewedPgn(pgn, game)).toBe(pgn);
@@ -110,7 +110,7 @@ test.each([
   [mate(-1), "mate in 1 for Black"],
   [mate(0), "checkmate"],
   [undefined, undefined],
-])("the score is written as %2$s: %#", (score, words) => {
+])("the score is written in words as %2$s: %#", (score, words) => {
   expect(scoreWords(score)).toBe(words);
 });
 
@@ -118,6 +118,6 @@ test.each([
   [9_450, "0:09.4"],
   [187_000, "3:07"],
   [3_909_000, "1:05:09"],
-])("%i ms on a clock are written as %s", (ms, text) => {
+])("a clock time of %i ms is written as %s", (ms, text) => {
   expect(clockText(ms)).toBe(text);
 });

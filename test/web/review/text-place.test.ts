@@ -8,7 +8,7 @@ test("the page marks the token that the error names", () => {
   expect(text.slice(place.start, place.end)).toBe("Ke3");
 });
 
-test("the page marks the word at the place if the error names another token", () => {
+test("the page marks the word at the error if the error names another token", () => {
   const place = placeOfToken(text, text.indexOf("Ke3"), "Ke…");
   expect(text.slice(place.start, place.end)).toBe("Ke3");
 });
@@ -17,7 +17,7 @@ test("the page marks nothing at the end of the text", () => {
   expect(placeOfToken(text, text.length, "")).toEqual({ start: text.length, end: text.length });
 });
 
-test("the page shows the line of an error in three parts", () => {
+test("the page splits the line of an error into three parts", () => {
   expect(lineAround(text, placeOfToken(text, text.indexOf("Ke3"), "Ke3"))).toEqual({
     before: "2. ",
     marked: "Ke3",
@@ -25,11 +25,11 @@ test("the page shows the line of an error in three parts", () => {
   });
 });
 
-test("the page shows the first line from its beginning", () => {
+test("the page shows the first line of a text from its beginning", () => {
   expect(lineAround("?? e4", { start: 0, end: 2 })).toEqual({ before: "", marked: "??", behind: " e4" });
 });
 
-test("the page cuts a long line to the part near the error", () => {
+test("the page truncates a long line to the part near the error", () => {
   const long = `${"a ".repeat(200)}HERE${" b".repeat(200)}`;
   const { before, marked, behind } = lineAround(long, { start: 400, end: 404 });
   expect(marked).toBe("HERE");
