@@ -1,5 +1,3 @@
-/** One scan counts the parts of a request, and rejects too many before they are decoded. */
-
 import { type DescField, type DescMessage, type DescMethod, ScalarType } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { costOfBytes, errorFromViolations, KibitzError, withCost } from "../errors/errors.ts";
@@ -8,15 +6,14 @@ import { countJson, type JsonCount, membersMax, nestingMax } from "../text/json-
 import { batchMethods, requestMaxBytes } from "./policy.ts";
 import { boundsOfList } from "./rules.ts";
 
-/** The maximum size of one request in a batch: five times the longest useful request. */
+/** The maximum size of one request in a batch. The longest useful request is a fifth of this size. */
 const itemMaxBytes = 32 * 1024;
 
-/** The maximum number of parts of a request: as many as 64 KiB can have. A useful review has about 600. */
+/** The maximum number of keys, values and lists together. 64 KiB cannot have more. A useful review has about 600. */
 const partsMax = requestMaxBytes;
 
 type MessageList = Extract<DescField, { fieldKind: "list"; listKind: "message" }>;
 
-/** Returns the field with the list of requests in the request of a batch. */
 export function listOfBatch({ input }: DescMethod): MessageList {
   const lists = input.fields.filter((field) => field.fieldKind === "list" && field.listKind === "message");
   const [list] = lists;
@@ -28,8 +25,8 @@ export function listOfBatch({ input }: DescMethod): MessageList {
 
 /**
  * Throws a KibitzError for a JSON text that would take long to parse or decode.
- * @param method bounds the items of a batch
- * @param maximum keys, values and lists together
+ * @param method limits each item if the method is a batch
+ * @param maximum limits keys, values and lists together
  */
 export function boundJson(text: string, method?: DescMethod, maximum = partsMax): JsonCount {
   const count = countJson(text);
@@ -49,9 +46,10 @@ export function boundJson(text: string, method?: DescMethod, maximum = partsMax)
 }
 
 /**
- * Throws a KibitzError if the message has too many fields, and `invalid_type` for bytes that protobuf-es would decode otherwise
- * than they are counted here: protobuf-es accepts fields of a wrong wire type, reads past the end of a nested message, and converts
- * each repetition of a `Struct` (22 kB took 5 s).
+ * Throws a KibitzError if the message has too many fields.
+ *
+ * Throws `invalid_type` for bytes that protobuf-es would accept although this scan cannot count them correctly: a field of a
+ * wrong wire type, a nested message that is too short, or a repeated `Struct` (22 kB took 5 s).
  */
 export function boundBinary(bytes: Uint8Array, method: DescMethod): void {
   const list = batchMethods.includes(method) ? listOfBatch(method) : undefined;
@@ -97,13 +95,13 @@ export function boundBinary(bytes: Uint8Array, method: DescMethod): void {
     }
   }
 
-  /** A map's entry is a message of key (1) and value (2) without a descriptor in protobuf-es. */
+  /** protobuf-es has no descriptor for an entry of a map, which is a message with a key (1) and a value (2). */
   function scanEntry(entry: Uint8Array, desc: DescMessage, levels: number): void {
     const reader = new BinaryReader(entry);
     while (reader.pos < reader.len) {
       const [number, wireType] = reader.tag();
       count.parts++;
-      // Keys of maps are strings.
+      // All maps of the API have strings as keys.
       if (number <= 2 && wireType !== WireType.LengthDelimited) {
         throw new Error("an entry of a map has the wrong wire type");
       }
@@ -136,7 +134,7 @@ function fieldsByNumber(desc: DescMessage): ReadonlyMap<number, DescField> {
   return known;
 }
 
-/** The wire types of scalars. Scalars that are not listed here are varints. */
+/** All other scalars are varints. */
 const wireTypes: ReadonlyMap<ScalarType | undefined, WireType> = new Map([
   [ScalarType.STRING, WireType.LengthDelimited],
   [ScalarType.BYTES, WireType.LengthDelimited],

@@ -14,21 +14,21 @@ import { createOutcome, localContext, type RequestContext, type RequestOutcome }
 export interface Call {
   readonly method: DescMethod;
   readonly request: RequestContext;
-  /** Headers and error code of the answer. Handlers write them; the protocol and the log read them. */
+  /** Handlers write the headers and the error code of the response here. The protocol and the log read them. */
   readonly outcome: RequestOutcome;
   readonly account: Account;
-  /** Aborted when nobody waits for the answer: with CallerLeft, or `deadline_exceeded` if the caller's deadline has passed. */
+  /** Aborts with CallerLeft if the client disconnects, and with `deadline_exceeded` if the client's deadline has passed. */
   readonly signal: AbortSignal;
-  /** True if the call came by HTTP GET, so that caches may keep its answer. */
+  /** True for HTTP GET. Caches may then store the response. */
   readonly isGet?: boolean;
-  /** The JSON of batch items that could not be read, by index. The message has empty items in their place. */
+  /** The JSON of invalid items in a batch, by index. `message` has empty items instead. */
   readonly unreadable?: ReadonlyMap<number, string>;
 }
 
-/** A handler begins its work when the answer is first read. The answer of a unary method has one message. */
+/** Does nothing until the first message of the response is read. A unary method yields exactly one message. */
 export type Handler = (request: Message, call: Call) => AsyncIterable<Message>;
 
-/** The handlers of a service. Their answers may omit fields that have their default value. */
+/** A response may omit fields that have their default value. */
 export interface Implementation<S extends DescService = DescService> {
   readonly service: S;
   readonly methods: { readonly [Name in keyof S["method"]]: MethodHandler<S["method"][Name]> };
@@ -43,7 +43,7 @@ type MethodHandler<M extends DescMethod> =
         ? (requests: AsyncIterable<MessageShape<I>>, call: Call) => AsyncIterable<MessageInitShape<O>>
         : never;
 
-/** A call that comes from this process and has no limits. */
+/** Creates a call without limits, for the command line. */
 export function localCall(method: DescMethod, signal?: AbortSignal): Call {
   return { method, ...fromThisProcess(signal) };
 }

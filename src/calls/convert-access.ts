@@ -60,7 +60,7 @@ export function messageFromKey(
   };
 }
 
-/** Returns the plan that a message describes. Omitted numbers are 0, and omitted lists are empty. */
+/** A number that is missing in the message becomes 0. A missing list becomes empty. */
 export function planFromMessage(message: Message): Plan {
   if (!isMessage(message, pb.PlanSchema)) {
     throw new TypeError(`${message.$typeName} is no plan`);

@@ -8,7 +8,7 @@ import type { Catalog, EngineVersion } from "../engine/catalog.ts";
 import type { EngineBuild, EngineOption } from "../engine/engine.ts";
 import { enumValue } from "./convert.ts";
 
-/** @param available returns true if engines of a build can be started */
+/** @param available returns true if engines of this build can be started */
 export function messageFromVersions(
   { versions, latest }: Catalog,
   available: (build: EngineBuild) => boolean,
@@ -49,7 +49,6 @@ function messageFromVersion(
   };
 }
 
-/** Returns the options that callers may set as a JSON Schema. */
 export function schemaOfOptions(options: readonly EngineOption[]): JsonObject {
   const properties = Object.fromEntries(options.map((option) => [option.name, schemaOfOption(option)]));
   return {

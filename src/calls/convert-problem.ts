@@ -3,7 +3,10 @@ import { type Problem, ProblemSchema } from "../../gen/chess/analysis/v1/problem
 import type { KibitzError } from "../errors/errors.ts";
 import { problemFromError } from "../errors/problem.ts";
 
-/** The descriptor of {@link problemMessage}, for the details of RPC errors, which may have any type. */
+/**
+ * The descriptor of the message that {@link problemMessage} returns. RPC errors need it, because their details can have any
+ * type.
+ */
 export const problemDesc = ProblemSchema;
 
 export function problemMessage(error: KibitzError, requestId: string): Problem {

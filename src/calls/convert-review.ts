@@ -19,7 +19,7 @@ import {
 export interface ReviewedGame {
   readonly game: Game;
   readonly review: GameReview;
-  /** The analyses, one for each position of the game, beginning with the start. */
+  /** One analysis for each position of the game, including the start position. */
   readonly analyses: readonly Analysis[];
   readonly pgn: string;
 }
@@ -147,7 +147,7 @@ function playFields({ accuracy, averageCentipawnLoss, inaccuracies, mistakes, bl
   };
 }
 
-/** Returns totals that do not count finished positions, because these need no search. */
+/** Counts only the positions that an engine evaluated. A position in which the game is over needs no engine. */
 export function searchMessage(analyses: readonly Analysis[]): MessageInitShape<typeof pb.ReviewSearchSchema> {
   const evaluated = analyses.filter(({ stopReason }) => stopReason !== "terminal");
   const searched = evaluated.filter(({ cached }) => !cached);

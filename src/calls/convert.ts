@@ -31,12 +31,12 @@ export function requestFromMessage(message: pb.AnalysisRequest): AnalysisRequest
   };
 }
 
-/** The conversion is exact, because no bound in the rules is beyond 2^53. */
+/** The result is exact, because no allowed value exceeds 2^53. */
 export function numberFromLong(value: bigint | undefined): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
 
-/** Throws a RangeError for a number that is no path, which the rules of the proto exclude. */
+/** Throws a RangeError for an unknown number. Validation rejects such a number earlier. */
 export function pathFromMessage(path: pb.Path): AnalysisRequest["path"] {
   switch (path) {
     case pb.Path.UNSPECIFIED:
@@ -47,14 +47,14 @@ export function pathFromMessage(path: pb.Path): AnalysisRequest["path"] {
     case pb.Path.NATIVE:
       return "native";
     default:
-      // This line does not compile if the proto has another path.
+      // This line does not compile if the proto file gets another path.
       throw new RangeError(`no path is ${path satisfies UnknownEnum}`);
   }
 }
 
 type Answer = MessageInitShape<typeof EvaluateResponseSchema>;
 
-/** The message serves as EvaluateResponse and as FindBestMoveResponse, which have the same fields. */
+/** The result can be used as EvaluateResponse and as FindBestMoveResponse, because the fields of both types are the same. */
 export function messageFromAnalysis(analysis: Analysis): Answer {
   const { request, best, ponder } = analysis;
   const { position, build } = request;
@@ -88,7 +88,7 @@ export function messageFromAnalysis(analysis: Analysis): Answer {
   };
 }
 
-/** Returns the part that every instance answers the same, or undefined if nothing is promised. */
+/** Returns the part that is the same in each response to the request. Returns undefined if the search is not deterministic. */
 export function repeatablePart(message: Message): Message | undefined {
   if (!isMessage(message, EvaluateResponseSchema) && !isMessage(message, FindBestMoveResponseSchema)) {
     return message;
@@ -102,7 +102,10 @@ export function repeatablePart(message: Message): Message | undefined {
   return part;
 }
 
-/** Returns the log fields of the search behind an answer, or behind the last message of a stream. Empty for other answers. */
+/**
+ * Returns the log fields about the search, or an empty object if the response has no search.
+ * @param answer a response, or the last message of a stream
+ */
 export function searchFactsOf(answer: unknown): CallFields {
   if (isMessage(answer, StreamEvaluateResponseSchema)) {
     return searchFactsOf(answer.event.value);
@@ -118,7 +121,7 @@ export function searchFactsOf(answer: unknown): CallFields {
     return {};
   }
   const { depth, cached, queueMs, timeMs } = search;
-  // A cached answer has the counters of its original search.
+  // A cached result has the counters of an earlier search.
   return { engine: engine?.id, depth, cached, queueMs, engineMs: cached ? 0 : timeMs };
 }
 
@@ -196,7 +199,7 @@ function messageFromLine(line: AnalysisLine, index: number): MessageInitShape<ty
   return { rank: index + 1, depth, seldepth, score: scoreMessage(score), moves: [...moves], san: [...san] };
 }
 
-/** Converts `server_limit` to STOP_REASON_SERVER_LIMIT. */
+/** Converts a word of the JSON API to the number of an enum: `server_limit` becomes STOP_REASON_SERVER_LIMIT. */
 export function enumValue<E extends Readonly<Record<string, number | string>>>(
   values: E,
   word: Lowercase<keyof E & string>,

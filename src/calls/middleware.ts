@@ -17,7 +17,10 @@ import { inOwnSpan } from "./trace-call.ts";
 
 export type Middleware = (handler: Handler, method: DescMethod) => Handler;
 
-/** Middleware of every method, outermost first. `access/admit-call` has authenticated the caller before the body was read. */
+/**
+ * Returns the middleware of every method, outermost first. Authentication is not included, because it precedes reading the
+ * body.
+ */
 export function apiMiddleware(
   { limits }: Pick<Access, "limits">,
   rules: Rules,
@@ -34,13 +37,13 @@ export function apiMiddleware(
   ];
 }
 
-/** Logs a call when it has ended. A call for which nobody waits any more fails with the abort reason of its signal. */
+/** Writes a log line when the call ends. An aborted call fails with the abort reason of its signal. */
 export function withLog(write: CallLine): Middleware {
   return around(async function* (messages, _, call) {
     const { method, request, outcome, account } = call;
     const startedAt = performance.now();
     let last: Message | undefined;
-    // If the reader stops early, the generator sees neither the end nor an error.
+    // If the client disconnects, this generator neither ends normally nor gets an error.
     let end: { readonly code: string; readonly thrown?: unknown } = { code: "canceled" };
     let isDelivering = false;
     outcome.hasLine = true;
@@ -54,7 +57,7 @@ export function withLog(write: CallLine): Middleware {
       end = { code: "ok" };
     } catch (thrown) {
       const error = withReason(thrown, call);
-      // An error during delivery means that the reader has left.
+      // An error during delivery means that the client has disconnected.
       if (!isDelivering) {
         end = { code: codeOf(error, call), thrown };
         outcome.code ??= end.code;
@@ -73,19 +76,19 @@ export function withLog(write: CallLine): Middleware {
   });
 }
 
-/** If the call was aborted, replaces the AbortError of a Node timer or event by the abort reason. */
+/** Node timers and events throw an AbortError if their signal aborts. Replaces this error by the abort reason of the call. */
 function withReason(thrown: unknown, { signal }: Call): unknown {
   return signal.aborted && thrown instanceof Error && thrown.name === "AbortError" ? signal.reason : thrown;
 }
 
-/** The abort reason of a call for which nobody waits is not an error of the server. */
+/** Returns `canceled` if the client has disconnected, because this is no error of the server. */
 function codeOf(error: unknown, { signal }: Call): string {
   const isOver = signal.aborted && error === signal.reason;
   const hasLeft = error instanceof CallerLeft || (isOver && !(error instanceof KibitzError));
   return hasLeft ? "canceled" : errorFromUnknown(error).code;
 }
 
-/** Adds the nearest request that would be answered, if there is one, to errors. */
+/** Adds a corrected request to an error, if a correction exists. */
 export function withSuggestions(preflight: PreflightMessage): Middleware {
   return (handler, method) => {
     const suggest = createSuggest(method, preflight);
@@ -102,12 +105,12 @@ export function withSuggestions(preflight: PreflightMessage): Middleware {
   };
 }
 
-/** A long batch, or a batch with items that could not be read, gets no suggestion. */
+/** False for a long batch, and for a batch with unreadable items. Such batches get no suggested request. */
 function isShort({ method, outcome, unreadable }: Call): boolean {
   return !batchMethods.includes(method) || (outcome.readBytes <= requestMaxBytes && !unreadable?.size);
 }
 
-/** Counts calls that fail because of their caller, and reports the remaining quota in each answer. */
+/** Counts errors in the caller's error quota, and adds RateLimit headers to each response. */
 function withLimits(limits: Limits): Middleware {
   const limited = around(async function* (messages, _, { account, outcome }) {
     try {
@@ -134,7 +137,7 @@ export function withRules(rules: Rules): Middleware {
   });
 }
 
-/** Gives the answer to a GET a weak ETag over its repeatable part. Without such a part, forbids caching. */
+/** For GET, adds a weak ETag of the repeatable part of the response. If no part is repeatable, forbids caching. */
 export function withEtag(): Middleware {
   return around(async function* (messages, _, { method, isGet, outcome: { answerHeaders } }) {
     for await (const message of messages()) {
@@ -151,7 +154,7 @@ export function withEtag(): Middleware {
   });
 }
 
-/** @param messages calls the wrapped handler */
+/** @param messages runs the wrapped handler */
 type Around = (
   messages: () => AsyncIterable<Message>,
   request: Message,

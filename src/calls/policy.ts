@@ -14,12 +14,11 @@ const counted: ReadonlySet<DescMethod> = new Set<DescMethod>([
   reviewGame,
 ]);
 
-/** Methods whose requests contain a list of requests. */
 export const batchMethods: readonly DescMethod[] = [evaluateBatch];
 
 const long: ReadonlySet<DescMethod> = new Set<DescMethod>([evaluateBatch, reviewGame]);
 
-/** Analyses count against limits, and information about the service does not. */
+/** True for analyses. Other methods only return information about the service. */
 export function isCounted(method: DescMethod): boolean {
   return counted.has(method);
 }
@@ -31,32 +30,32 @@ export function kindOfCall(method: DescMethod): CallKind {
   return isCounted(method) ? "limited" : "call";
 }
 
-/** The maximum request size in plain JSON, both before and after decompression. */
+/** The limit applies to plain JSON before and after decompression. */
 export function readMaxBytesOf(method: DescMethod): number {
   return maxBytesOf.get(method) ?? (isCounted(method) ? requestMaxBytes : smallMaxBytes);
 }
 
-/** The maximum request size over Connect and gRPC. Batches are smaller, because Connect would decode 256 KiB in up to 30 ms. */
+/** The limit for Connect and gRPC. The limit for a batch is lower than in JSON: Connect needs up to 30 ms to decode 256 KiB. */
 export function rpcMaxBytesOf(method: DescMethod): number {
   return batchMethods.includes(method) ? batchMessageMaxBytes : readMaxBytesOf(method);
 }
 
 const batchMessageMaxBytes = 256 * 1024;
 
-/** The maximum size of names, queries and tools' questions. Decoding 64 KiB takes 7 ms. */
+/** The maximum size of a request that needs no engine. Decoding 64 KiB would take 7 ms. */
 const smallMaxBytes = 4 * 1024;
 
-/** The maximum size of an analysis request, unless its method permits more. */
+/** The maximum size of an analysis request, except for batches and reviews. */
 export const requestMaxBytes = 64 * 1024;
 
 const maxBytesOf: ReadonlyMap<DescMethod, number> = new Map<DescMethod, number>([
   // 200 requests of 5 KiB, each with a long game.
   [evaluateBatch, 1024 * 1024],
-  // A PGN may have 256 KiB, and JSON adds escapes to it.
+  // A PGN may have 256 KiB. Escapes make its JSON longer.
   [reviewGame, 512 * 1024],
 ]);
 
-/** The cost of a rejection in the error quota, higher if a game had to be played to find the violation. */
+/** Returns the cost of an error in the caller's error quota. Playing many moves before the error raises the cost. */
 export function costOf(message: Message): number {
   return isMessage(message, evaluate.input)
     ? costOfMoves(message.moves.length + message.searchMoves.length)

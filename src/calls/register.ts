@@ -4,14 +4,14 @@ import type { Middleware } from "./middleware.ts";
 
 export type UnaryHandler = (request: Message, call: Call) => Promise<Message>;
 
-/** The methods of all services with their middleware. A method with no handler, or with no unary answer, throws a TypeError. */
+/** Both methods throw a TypeError if there is no handler. `unary` also throws a TypeError for a streaming method. */
 export interface Calls {
   unary(method: DescMethod): UnaryHandler;
-  /** Returns the handler of any method. The answer of a unary method is a stream of one message. */
+  /** Also accepts unary methods, whose stream has exactly one message. */
   stream(method: DescMethod): Handler;
 }
 
-/** Wraps each method in the middleware, outermost first. All protocols and the command line call the same handlers. */
+/** @param middleware the outermost middleware is first */
 export function createCalls(
   implementations: readonly Implementation[],
   middleware: readonly Middleware[],
@@ -47,7 +47,6 @@ export function createCalls(
 
 type Implemented = (request: Message, call: Call) => Promise<Message> | AsyncIterable<Message>;
 
-/** Fills in the default values of the answers. */
 function completed({ output }: DescMethod, method: Implemented): Handler {
   return async function* (request, call) {
     const answer = method(request, call);
@@ -57,7 +56,7 @@ function completed({ output }: DescMethod, method: Implemented): Handler {
   };
 }
 
-/** Reads the answer to its end, because middleware finishes its work there. */
+/** Reads the stream to its end and returns the last message. Middleware needs the end of the stream for its last steps. */
 export async function onlyOf(messages: AsyncIterable<Message>): Promise<Message> {
   let only: Message | undefined;
   for await (const message of messages) {

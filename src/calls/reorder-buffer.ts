@@ -1,4 +1,6 @@
-/** Returns the values that are due now, and keeps those that came too early. */
+/**
+ * Returns a function that accepts values in any order of their indexes. Each call returns the values that are next in order.
+ */
 export function createReorderBuffer<T>(): (index: number, value: T) => readonly T[] {
   const early = new Map<number, T>();
   let next = 0;

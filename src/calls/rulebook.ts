@@ -12,37 +12,32 @@ export { readPastedFen } from "../chess/pasted-fen.ts";
 export { isPlainMove } from "../chess/written-move.ts";
 export type { MoveName };
 
-/** A start position, and the moves played from it. */
 export interface PlayedMoves {
   /** A FEN, or `startpos`. */
   readonly fen: string;
-  /** The moves in UCI or SAN. */
   readonly moves: readonly string[];
 }
 
 export interface MovesOfPgn extends PlayedMoves {
-  /** Warnings about corrections of the PGN. */
+  /** About corrections of the PGN. */
   readonly warnings: readonly string[];
 }
 
-/** A position according to the rules of chess, without an engine. */
 export interface PlayedPosition
   extends Pick<Position, "fen" | "turn" | "chess960" | "terminal" | "drawClaim"> {
-  /** The moves that led to the position. */
   readonly played: readonly MoveName[];
-  /** The legal moves in the alphabetical order of their SAN. */
   readonly legal: readonly MoveName[];
   readonly check: boolean;
-  /** Warnings about the position, and about corrections of the FEN. */
+  /** About the position, and about corrections of the FEN. */
   readonly warnings: readonly string[];
 }
 
 type Counted = Pick<Call, "account" | "outcome">;
 
 interface RulebookOptions {
-  /** Starts tasks in time slices, because a long game takes tens of milliseconds. */
+  /** Starts a task that pauses regularly, because a long game would block the event loop for tens of milliseconds. */
   readonly beginWork: BeginWork;
-  /** Counts a request, or rejects it if the window of its caller is used up. */
+  /** `admitRules` counts a request. `refuseUsedUp` only throws if a window of the caller is used up. */
   readonly gate: {
     admitRules(counted: Counted): Promise<void>;
     refuseUsedUp(account: Account): Promise<void>;
@@ -54,8 +49,9 @@ export type Rulebook = ReturnType<typeof createRulebook>;
 export function createRulebook({ beginWork, gate }: RulebookOptions) {
   return {
     /**
-     * Plays moves. With `counted`, they are one request of its caller, which is rejected unplayed if the window is used up.
-     * @throws KibitzError for the fields `fen` and `moves`; the errors of the caller's limits
+     * Plays moves.
+     * @param counted the call to count as one request. If a window of its caller is used up, no move is played
+     * @throws KibitzError about `fen`, about `moves`, or about the caller's limits
      */
     async play({ fen, moves }: PlayedMoves, check?: () => void, counted?: Counted): Promise<PlayedPosition> {
       await (counted && gate.refuseUsedUp(counted.account));
@@ -70,9 +66,9 @@ export function createRulebook({ beginWork, gate }: RulebookOptions) {
       }
     },
     /**
-     * Returns the first `ply` moves, or all, of one game in PGN. `counted` is a call that is counted later: if the window of its
-     * caller is used up, nothing is read.
-     * @throws KibitzError for the fields `pgn` and `ply`; the errors of the caller's limits
+     * Returns the first `ply` moves of a game in PGN. Returns all moves if `ply` is undefined.
+     * @param counted a call that is counted later. If a window of its caller is used up, the PGN is not read
+     * @throws KibitzError about `pgn`, about `ply`, or about the caller's limits
      */
     async readGame(
       pgn: string,
@@ -109,7 +105,7 @@ function playedPosition({ start, moves, last }: PlayedGame, legal: readonly Move
     warnings: [
       ...new Set(
         warnings
-          // If moves were played, the position has a history.
+          // "No history" is wrong if the request has moves.
           .filter(({ code }) => code !== "no_history" || moves.length === 0)
           .map(({ message }) => message),
       ),

@@ -8,7 +8,7 @@ import { wordsOfEnum } from "./plain/enum-words.ts";
 
 type Members = Readonly<Record<string | number, unknown>>;
 
-/** Returns the violations of the proto's rules, after those of the JSON (`found`). None is reported twice. */
+/** Returns the violations of JSON (`found`) and then the violations of the proto's rules. Reports each value only once. */
 export type Rules = (
   message: Message,
   desc: DescMessage,
@@ -33,7 +33,7 @@ export function createRules(): Rules {
   };
 }
 
-/** The most items of a list that are validated. protovalidate reports each invalid item: for 32,000 it held the thread for 60 ms. */
+/** Only this number of items in a list is validated. protovalidate reports every invalid item: 32,000 items took 60 ms. */
 const checkedItemsMax = 1000;
 
 function withoutExcess(message: Message, { fields }: DescMessage): Message {
@@ -64,7 +64,7 @@ function violationFromRule(violation: RuleViolation, message: Message): Violatio
     };
   }
   const { moves = [] } = message as Message & { readonly moves?: readonly string[] };
-  // A FEN that is too long is not parsed later, so it is corrected here.
+  // A FEN that is too long is never parsed. Find the correction here.
   const instead =
     field?.name === "fen" && ruleId === "string.max_len" ? readPastedFen(String(value), moves) : undefined;
   const text = `${name} ${complaintOf(violation, field, value)}.`;
@@ -72,7 +72,7 @@ function violationFromRule(violation: RuleViolation, message: Message): Violatio
 }
 
 function codeOf(field: DescField | undefined, ruleId: string): Violation["code"] {
-  // These have their own codes: they are no numbers out of range.
+  // These fields have their own codes instead of `out_of_range`.
   if (field?.name === "fen") {
     return "invalid_fen";
   }
@@ -85,11 +85,11 @@ function complaintOf(
   field: DescField | undefined,
   value: unknown,
 ): string {
-  // protovalidate names the limit only in the text of a violation.
+  // protovalidate has the limit only in the text of a violation.
   const limit = /\d+/.exec(message)?.[0] ?? "";
   switch (ruleId) {
     case "required":
-      // The proto cannot distinguish missing from empty.
+      // Protobuf has no difference between a missing string and an empty string.
       return "is required: it is missing or empty";
     case "string.min_len":
       return value === "" ? "must not be empty" : `must have at least ${limit} characters`;
@@ -123,7 +123,7 @@ function wordsOfPattern(field: DescField | undefined): string {
   return patterns.get(pattern) ?? `must match ${pattern}`;
 }
 
-/** The key of one step in the message, and its key in JSON. */
+/** `local` is the key in the message object. `name` is the key in JSON. */
 function stepOf(segment: RuleViolation["field"][number]): {
   readonly local: string | number;
   readonly name: string | number;
@@ -138,13 +138,16 @@ function stepOf(segment: RuleViolation["field"][number]): {
   }
 }
 
-/** The smallest and the largest allowed value of an integer field, as a fragment of a JSON Schema. */
+/** The bounds of an integer field, as part of a JSON Schema. */
 export interface IntegerBounds {
   readonly minimum: number;
   readonly maximum: number;
 }
 
-/** Returns a field's bounds by its buf.validate rule and its type. For a list, they are the bounds of its items. */
+/**
+ * Returns the bounds of a field by its buf.validate rule. If the rule has no bound, returns the bound of the type. If the field
+ * is a list, returns the bounds of each item.
+ */
 export function boundsOfField(field: DescField, ofType: IntegerBounds): IntegerBounds {
   const { type } = getOption(field, fieldRules);
   const rules = (type.case === "repeated" ? type.value.items?.type : type)?.value;
@@ -157,10 +160,10 @@ export function boundsOfField(field: DescField, ofType: IntegerBounds): IntegerB
   };
 }
 
-/** Returns the numbers of items that the field's rule allows in a list. */
+/** Returns the minimum and the maximum length of a list. */
 export function boundsOfList(field: DescField): IntegerBounds {
   const { type } = getOption(field, fieldRules);
   const { minItems = 0n, maxItems } = type.case === "repeated" ? type.value : {};
-  // Absent and zero are the same: a list that may have no items needs no rule.
+  // 0 means that the rule has no maximum: the API has no list that must be empty.
   return { minimum: Number(minItems), maximum: maxItems ? Number(maxItems) : Number.MAX_SAFE_INTEGER };
 }

@@ -5,7 +5,7 @@ import { keysOfPointer } from "../text/json-pointer.ts";
 import { holdsKey, type Plain } from "../text/plain-text.ts";
 import { createMessageReader, type MessageReading } from "./plain/read-message.ts";
 
-/** Validates a request of a method, or an item of its batch, as a call is validated before it is counted. */
+/** Validates a request, or one item of a batch, without running it. Throws if the request would be rejected. */
 export type PreflightMessage = (message: Message, method: DescMethod, account: Account) => Promise<unknown>;
 
 type Suggest = (error: KibitzError, sent: Plain, account: Account) => Promise<KibitzError>;
@@ -24,8 +24,10 @@ export function createSuggest(
 }
 
 /**
- * Adds the nearest request that would be answered. It corrects keys, spelt values, ranges, long lists, FENs and moves, and ends a
- * game before its illegal move. Nothing is suggested unless every violation can be corrected and `preflight` accepts the result.
+ * Adds a corrected request to an error. Corrects names of fields, spelled values, numbers out of range, long lists, FENs and
+ * moves, and ends a game before its illegal move.
+ *
+ * Adds nothing if a violation cannot be corrected, or if `preflight` rejects the corrected request.
  */
 export async function withSuggestion(
   error: KibitzError,
@@ -49,14 +51,13 @@ export async function withSuggestion(
     violations,
     suggestedRequest,
     ...(upgrade && { upgrade }),
-    // A key is better than the suggested request.
+    // For the client, getting a key is better than sending the suggested request.
     ...(nextAction === "get_api_key" && { nextAction }),
     cause: error,
   });
   return withCost(suggesting, cost);
 }
 
-/** Returns a corrected copy, or undefined if any violation cannot be corrected. */
 function fix(sent: Plain, violations: readonly Violation[]): Plain | undefined {
   if (violations.length === 0) {
     return undefined;
@@ -66,14 +67,14 @@ function fix(sent: Plain, violations: readonly Violation[]): Plain | undefined {
   const corrected = misspelt.map(
     ({ pointer, meant = "" }) => `${pointer.slice(0, pointer.lastIndexOf("/"))}/${meant}`,
   );
-  // The copy now has the field whose key was misspelt.
+  // The correction of a misspelled name adds a field that was reported as missing.
   const others = violations.filter(
     ({ pointer, meant }) => meant === undefined && !corrected.includes(pointer),
   );
   const isFixed =
     misspelt.every((violation) => rename(copy, violation)) &&
     others.every((violation) => set(copy, violation));
-  // The suggestion repeats the request, so a request that contains an API key gets none.
+  // Do not repeat an API key, which may be anywhere in the request.
   return isFixed && !holdsKey(JSON.stringify(copy)) ? copy : undefined;
 }
 
@@ -100,7 +101,10 @@ function set(request: unknown, { pointer, allowed, instead }: Violation): boolea
   return nearest !== undefined;
 }
 
-/** Returns the object or list that contains the value of a pointer, and the last key. The request itself has no key. */
+/**
+ * Returns the object or list that contains the value, and the last step of the pointer. `key` is undefined for the empty
+ * pointer.
+ */
 function placeOf(
   request: unknown,
   pointer: string,
@@ -131,7 +135,6 @@ function nearestTo(value: unknown, allowed: Violation["allowed"] & {}): unknown 
     : undefined;
 }
 
-/** Returns undefined if the text spells neither a number nor a boolean. */
 function valueFromText(text: string): number | boolean | undefined {
   const spelt = text.trim().toLowerCase();
   if (spelt === "true" || spelt === "false") {

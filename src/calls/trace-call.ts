@@ -4,8 +4,8 @@ import { beginSpan, withSpan } from "../tracing/spans.ts";
 import type { Handler } from "./call.ts";
 
 /**
- * Runs a call in the span of its request, which is not active in the connection's events. An agent's request may make several
- * calls, so each gets its own span below it.
+ * Activates the span of the request, because events of the connection have no active span. A request of an agent may contain
+ * several calls, so each call gets a span below the span of the request.
  */
 export function inOwnSpan(handler: Handler): Handler {
   return (request, call) => {
@@ -19,7 +19,7 @@ export function inOwnSpan(handler: Handler): Handler {
   };
 }
 
-/** Enters the span for each message, because the work is done while the answer is read. */
+/** Activates the span while a message is read, because a handler runs only during reading. */
 function inSpan(span: Span | undefined, messages: AsyncIterable<Message>): AsyncIterable<Message> {
   return {
     [Symbol.asyncIterator]() {

@@ -1,24 +1,23 @@
 import type { Chess } from "chessops/chess";
 import { normalFen, repetitionKey } from "./moves.ts";
 
-/** The moves of a game since its last capture or pawn move: no earlier position can be repeated. */
+/** The part of a game that matters for repetitions: a capture or pawn move makes all earlier positions impossible. */
 export interface History {
-  /** The FEN, in normal form, after the last capture or pawn move, or at the start of the game. */
+  /** The FEN after the last capture or pawn move, or at the start of the game. In normal form. */
   readonly root: string;
-  /** The moves in UCI from `root`. */
+  /** The moves after `root`, in UCI. */
   readonly moves: readonly string[];
-  /** The number of times that the position on the board has occurred since `root`, this time included. */
+  /** How often the current position has occurred since `root`. At least 1, because the current occurrence is included. */
   readonly occurrences: number;
 }
 
-/** Tracks the {@link History} of a game that begins with the position on the board. */
+/** @param chess the board at the start of the game; add each move after it was played on this board */
 export function trackHistory(chess: Chess, chess960: boolean) {
   let seen = new Map([[repetitionKey(chess), 1]]);
   const history = {
     root: normalFen(chess, chess960),
     moves: [] as string[],
     occurrences: 1,
-    /** Adds a move that has been played on the board. */
     add(uci: string): void {
       history.moves.push(uci);
       if (chess.halfmoves === 0) {

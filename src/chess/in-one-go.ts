@@ -1,4 +1,4 @@
-/** Runs a generator without its breaks: for short work, or for a process that serves no other requests. */
+/** Runs a generator to its end without pauses. Use this only for short tasks, or if no other request waits. */
 export function inOneGo<T>(slices: Generator<void, T>): T {
   let slice = slices.next();
   while (!slice.done) {

@@ -4,7 +4,6 @@ import { SquareSet } from "chessops/squareSet";
 import { type LegalMove, uciFromMove } from "./moves.ts";
 import type { Position } from "./position.ts";
 
-/** Returns all legal moves; none after mate or stalemate. */
 export function legalMovesOf(chess: Chess): readonly LegalMove[] {
   const moves: LegalMove[] = [];
   for (const [from, targets] of chess.allDests()) {
@@ -19,18 +18,18 @@ export function legalMovesOf(chess: Chess): readonly LegalMove[] {
 
 const promotions = ["queen", "rook", "bishop", "knight"] as const;
 
-/** Returns all legal moves in UCI, as an engine expects them: castling is e1g1 in standard chess and e1h1 in Chess960. */
+/** Returns all legal moves in UCI. Castling is e1g1 in standard chess and e1h1 in Chess960, as engines expect. */
 export function legalUcisOf({ board, chess960 }: Position): readonly string[] {
   return legalMovesOf(board).map((move) => uciFromMove(board, move, chess960));
 }
 
 export interface MoveName {
   readonly san: string;
-  /** The move in UCI: castling is e1g1 in standard chess, and e1h1 (king takes rook) in Chess960. */
+  /** Castling is e1g1 in standard chess, and e1h1 (king takes rook) in Chess960. */
   readonly uci: string;
 }
 
-/** Returns all legal moves in SAN and UCI, in the alphabetical order of SAN. */
+/** Returns all legal moves in the alphabetical order of their SAN. */
 export function nameLegalMoves({ board, chess960 }: Position): readonly MoveName[] {
   return legalMovesOf(board)
     .map((move) => ({ san: makeSan(board, move), uci: uciFromMove(board, move, chess960) }))

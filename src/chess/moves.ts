@@ -9,8 +9,8 @@ import type { Position, PositionViolation } from "./position.ts";
 import { plainForm, readingsOfSpelling, readWrittenMove } from "./written-move.ts";
 
 /**
- * @param index the index of the move, from 0
- * @param why the reason, in the words of {@link whyNotPlayed}
+ * @param index the index of the move in the request; the first move has the index 0
+ * @param why the result of {@link whyNotPlayed}
  * @param fen the position before the move
  */
 export function violationOfMove(text: string, index: number, why: string, fen: string): PositionViolation {
@@ -19,8 +19,8 @@ export function violationOfMove(text: string, index: number, why: string, fen: s
 }
 
 /**
- * @param place the place of the text in the request, such as `search_moves[2]`
- * @returns the moves that the text may mean, in UCI
+ * @param place the path to the text in the request, such as `search_moves[2]`
+ * @returns an error message, and the legal moves in UCI that the text may mean
  */
 export function explainMove(
   chess: Chess,
@@ -33,11 +33,11 @@ export function explainMove(
   return { message, meant };
 }
 
-/** Matches a move that may be legal but is written in another notation: with a number, blank, glyph or figurine. */
+/** Matches a text that may be a legal move with a number, a blank, a glyph such as `!?`, or a figurine such as `♘`. */
 const writtenOtherwise = /^\d+\.|\s|[!?]$|[^\0-~]/;
 const howWritten = ": each move is written by itself, in SAN (Nf3) or UCI (g1f3), without number or glyph";
 
-/** Returns the reason as the rest of a sentence that begins with the text. */
+/** Returns the end of a sentence that begins with the text, such as "is not a legal move for White". */
 export function whyNotPlayed(chess: Chess, text: string, chess960: boolean): string {
   const mover = chess.turn === "white" ? "White" : "Black";
   const [meant, ...others] = meaningsOf(chess, text);
@@ -57,22 +57,24 @@ function sentenceOf(text: string, why: string, place: string, fen: string): stri
   return `${quote(text)} ${why} (${place}, in the position ${fen}).`;
 }
 
-/** A legal move. Castling is the king's move to the square of its rook, in standard chess too. */
+/** Castling is a king's move to the square of its rook. This is also true in standard chess. */
 export type LegalMove = NormalMove;
 
-/** Returns the legal move that a text in UCI or SAN names; undefined if it names none, or may name two. */
+/** Returns the legal move that a text in UCI or SAN names. Returns undefined if there is no such move or more than one. */
 export function moveFromText(chess: Chess, text: string): LegalMove | undefined {
   const written = text.trim();
   const move = moveFromUci(chess, written) ?? moveFromSan(chess, written);
-  // `bc4` may mean a pawn or a bishop.
+  // `bc4` may be a move of a pawn or of a bishop.
   return move && bishopOrPawn.test(written) && moveFromSan(chess, `B${written.slice(1)}`) ? undefined : move;
 }
 
 const bishopOrPawn = /^b[a-h][1-8][+#]?$/;
 
 /**
- * Returns the only legal move that a text can mean, such as Nf3 for `nf3`, `NF3`, `1.Nf3!` and `♘f3`. Never reads a text in UCI
- * as a bishop's move, nor `Bc4` as a pawn's.
+ * Returns the legal move that a text probably means, such as Nf3 for `nf3`, `NF3`, `1.Nf3!` and `♘f3`. Returns undefined if
+ * several moves are possible.
+ *
+ * A text in UCI is never read as a bishop's move. `Bc4` is never read as a pawn's move.
  */
 export function meaningOf(chess: Chess, text: string): Meaning | undefined {
   const move = moveFromText(chess, text);
@@ -83,7 +85,7 @@ export function meaningOf(chess: Chess, text: string): Meaning | undefined {
   return another ? undefined : meant;
 }
 
-/** Reads a move in UCI. Castling may be written e1g1 or e1h1 in every variant. */
+/** Accepts castling as e1g1 and as e1h1 in every variant. */
 function moveFromUci(chess: Chess, text: string): LegalMove | undefined {
   if (!/^([a-h][1-8]){2}[qrbnQRBN]?$/.test(text)) {
     return undefined;
@@ -96,30 +98,30 @@ function moveFromUci(chess: Chess, text: string): LegalMove | undefined {
     return chess.isLegal(move) ? move : undefined;
   }
 
-  // Do not use isLegal() of chessops, which takes any king's move of two squares, like f1d1 in Chess960, for castling.
+  // Do not use isLegal() of chessops here: it accepts every king's move of two squares as castling, such as f1d1 in Chess960.
   const to = rookOfCastling(chess, move.from, move.to) ?? move.to;
   const legal = move.promotion === undefined && chess.dests(move.from).has(to);
   return legal ? { from: move.from, to } : undefined;
 }
 
-/** Reads SAN, with or without check signs. Castling may be written with letters or zeros. */
+/** Check signs are optional. Castling is accepted with letters (`O-O`) and with zeros (`0-0`). */
 function moveFromSan(chess: Chess, text: string): LegalMove | undefined {
   const san = /^0-0(-0)?[+#]?$/.test(text) ? text.replaceAll("0", "O") : text;
   const move = parseSan(chess, san);
   if (move === undefined || isDrop(move)) {
     return undefined;
   }
-  // If the king stands beside its rook on h1, chessops would take Kh1 for castling.
+  // If the king stands beside its rook on h1, chessops reads Kh1 as castling.
   return isCastling(chess, move) === san.startsWith("O") ? move : undefined;
 }
 
 interface Meaning {
   readonly move: LegalMove;
-  /** The move, spelled so that {@link moveFromText} reads it. */
+  /** A spelling that {@link moveFromText} accepts. */
   readonly spelling: string;
 }
 
-/** Returns the legal moves that a text may mean: several, if it does not say which of two knights moves. */
+/** Returns all legal moves that a text may mean. For example, `Nd2` may mean two moves if two knights can move to d2. */
 function meaningsOf(chess: Chess, text: string): readonly Meaning[] {
   const meanings = readingsOf(chess, text).flatMap((reading): readonly Meaning[] => {
     const move = moveFromUci(chess, reading) ?? moveFromSan(chess, reading);
@@ -128,7 +130,7 @@ function meaningsOf(chess: Chess, text: string): readonly Meaning[] {
   return [...new Map(meanings.map((one) => [makeUci(one.move), one])).values()];
 }
 
-/** Returns the moves that SAN may mean if it does not say which piece moves, each spelled with its square of origin. */
+/** Returns each move that an incomplete SAN may mean, spelled with its square of origin: `Nb1d2` for `Nd2`. */
 function fullyWritten(chess: Chess, text: string): readonly Meaning[] {
   const [, role, file = "", rank = "", target] =
     /^([NBRQ])([a-h])?([1-8])?[-x]?([a-h][1-8])[+#]?$/.exec(text) ?? [];
@@ -141,17 +143,17 @@ function fullyWritten(chess: Chess, text: string): readonly Meaning[] {
   });
 }
 
-/** The longest text that is read as a move, in characters, such as `123...Qa1xb2=Q++ e.p.!?`. */
+/** The maximum number of characters of a move. Long example: `123...Qa1xb2=Q++ e.p.!?`. */
 const longestMove = 40;
-/** A `P` in front of a square is the letter of a pawn. */
+/** Matches a move number. Also matches a `P` before a square, which is the letter of a pawn. */
 const moveNumber = /^(?:(\d{1,4})(\.{1,3}|…)\s*)?P?/i;
 const behindMove = /^(?:\s*e\.?p\.?)?\s*[!?]{0,2}[.,;]?$/i;
 
-/** Returns the spellings of a text in SAN or UCI, such as `O-O` for `0-0`. */
+/** Returns possible spellings of a text in SAN or UCI, such as `O-O` for `0-0`. */
 function readingsOf({ turn, fullmoves }: Chess, text: string): readonly string[] {
   const plain = plainForm(text.trim().slice(0, longestMove + 1));
   const [before = "", number, dots] = moveNumber.exec(plain) ?? [];
-  // `1.` announces a move of White, and `1...` a move of Black.
+  // `1.` precedes a move of White, and `1...` precedes a move of Black.
   const isNext =
     number === undefined || (Number(number) === fullmoves && (dots === ".") === (turn === "white"));
   const written = readWrittenMove(plain.slice(before.length));
@@ -164,7 +166,7 @@ function isCastling(chess: Chess, move: LegalMove): boolean {
   return chess.board[chess.turn].has(move.to);
 }
 
-/** In UCI, castling is e1g1 in standard chess and e1h1 in Chess960. */
+/** Returns the king's square after castling in standard chess, and the rook's square in Chess960, as UCI requires. */
 function targetSquare(chess: Chess, move: LegalMove, chess960: boolean): Square {
   if (chess960 || !isCastling(chess, move)) {
     return move.to;
@@ -177,7 +179,10 @@ export function uciFromMove(chess: Chess, move: LegalMove, chess960: boolean): s
   return makeUci({ ...move, to: targetSquare(chess, move, chess960) });
 }
 
-/** Returns the rook's square if a king's move, such as e1g1, means castling. A king's move of one square never does. */
+/**
+ * Returns the square of the rook if a king's move such as e1g1 means castling. A king's move of one square never means
+ * castling.
+ */
 function rookOfCastling(chess: Chess, from: Square, to: Square): Square | undefined {
   if (Math.abs(to - from) < 2) {
     return undefined;
@@ -187,15 +192,16 @@ function rookOfCastling(chess: Chess, from: Square, to: Square): Square | undefi
 }
 
 /**
- * Writes a FEN in normal form: six fields, with an en passant square only if a capture there is legal. Castling rights are `KQkq`
- * in standard chess and file letters (Shredder-FEN) in Chess960, so that a client can send the FEN back without the variant.
+ * Writes a FEN with six fields. The en passant square is included only if a capture on this square is legal. Castling rights
+ * are `KQkq` in standard chess. In Chess960 they are file letters (Shredder-FEN), which show the variant if the client sends
+ * the FEN back.
  */
 export function normalFen(chess: Chess, chess960: boolean): string {
   const castling = chess960 ? shredderCastling(chess) : castlingOfStandard(chess);
   return `${placementFields(chess, castling)} ${clockOf(chess.halfmoves)} ${clockOf(chess.fullmoves)}`;
 }
 
-/** The key of a repetition: board, side to move, castling rights and legal en passant square. */
+/** Two positions with the same key count as a repetition. The key has no move counters. */
 export function repetitionKey(chess: Chess): string {
   return placementFields(chess, castlingOfStandard(chess));
 }
@@ -205,7 +211,7 @@ function clockOf(moves: number): number {
 }
 
 function placementFields(chess: Chess, castling: string): string {
-  // `epSquare` is set after every double step; toSetup() checks whether a capture is legal.
+  // `epSquare` is set after each double step of a pawn. Only toSetup() checks if a capture is legal.
   const square = chess.epSquare === undefined ? undefined : chess.toSetup().epSquare;
   const enPassant = square === undefined ? "-" : makeSquare(square);
   return `${makeBoardFen(chess.board)} ${chess.turn === "white" ? "w" : "b"} ${castling} ${enPassant}`;
@@ -228,7 +234,7 @@ function shredderCastling(chess: Chess): string {
 type PromotionPiece = "queen" | "rook" | "bishop" | "knight";
 
 export interface MoveDescription {
-  /** The move in UCI. Castling is e1g1 in standard chess, and e1h1 (king takes rook) in Chess960, also in `from` and `to`. */
+  /** Castling is e1g1 in standard chess, and e1h1 (king takes rook) in Chess960. `from` and `to` name the same squares. */
   readonly uci: string;
   readonly san: string;
   readonly from: string;
@@ -237,7 +243,7 @@ export interface MoveDescription {
   readonly capture: boolean;
   readonly check: boolean;
   readonly castling: "kingside" | "queenside" | undefined;
-  /** The FEN after the move, in the same normal form as `Position.fen`. */
+  /** In normal form. */
   readonly fenAfter: string;
 }
 
@@ -250,7 +256,7 @@ export function describeMove(position: Position, uci: string): MoveDescription |
   return describeVariation(position, [uci], 1).first[0];
 }
 
-/** Describes an engine's ponder move. Undefined if either move is not legal. */
+/** Describes the move that an engine expects after its best move. Returns undefined if one of the two moves is not legal. */
 export function describeReply(
   position: Position,
   uci: string,
@@ -260,9 +266,8 @@ export function describeReply(
 }
 
 /**
- * Writes a line up to its first move that is not legal.
- *
- * @param inFull the number of moves, from the start of the line, that `first` describes
+ * Converts moves until the first illegal move.
+ * @param inFull `first` describes this number of moves from the beginning
  */
 export function describeVariation(
   position: Position,

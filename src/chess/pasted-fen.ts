@@ -2,28 +2,31 @@ import type { SuggestedPosition } from "./position.ts";
 import { maxFenCharacters } from "./read-fen.ts";
 import { plainDashes } from "./written-move.ts";
 
-/** The longest text, in characters, in which Kibitz looks for a FEN. The moves of a game may follow the FEN. */
+/** No FEN is searched in a longer text. The text may contain the moves of a game after the FEN. */
 const pastedMaxCharacters = 4000;
 
-/** Characters that are often pasted with a FEN, also Markdown, and full stops or commas behind it. */
+/** Characters that are often copied together with a FEN, such as quotation marks and Markdown. */
 const mark = "\\s\"'`“”„‟«»‹›‘’‚*{}()<>[\\]\\\\.,";
 const withoutMarks = new RegExp(`[^${mark}](?:[\\s\\S]*[^${mark}])?`);
-/** Matches words before a FEN: `position fen`, `FEN:`, `"fen":`, and the tag `[FEN "`, also after a tag SetUp. */
+/** Matches words before a FEN, such as `position fen`, `FEN:`, `"fen":` and `[FEN "`. A tag `[SetUp "1"]` may precede them. */
 const before = new RegExp(
   `^(?:setup\\b[^\\]]{0,9}\\][\\s[]*)?(?:(?:position[\\s:]*)?(?:fen|epd)\\b|position\\b|setboard\\b)[${mark}:=]*`,
   "i",
 );
-/** Matches an address that names moves, which lead to another position, or a variant with other rules. */
+/** Matches a web address with moves: the page shows the position after the moves, and not the position of the FEN. */
+/** Matches a web address of another variant. */
 const otherPosition = /[?&](?:move\w*|pgn|play)=./i;
 const otherRules =
   /[?&]variant=(?!(?:standard|fromPosition)?(?:&|$))|\/variants?\/|atomic|antichess|crazyhouse|horde|king.?of.?the.?hill|racing.?kings|three.?check|chess.?960/i;
 const plainFen = /^(?:[1-8kqrbnp]{1,8}\/){7}[1-8kqrbnp]{1,8}(?: [\w-]+){0,5}$/i;
 
 /**
- * Finds the FEN, and the moves behind it, in a text like `position fen …`, `[FEN "…"]`, or the address of a page with a position.
+ * Finds the FEN in a text such as `position fen …` or `[FEN "…"]`, or in the web address of a page with a position. Also finds
+ * the moves after the FEN.
  *
- * @param moves the moves of the request. If the text has moves too, nothing is found, because both may not be of one game
- * @returns undefined if the text is only a FEN with a few blanks, or does not certainly contain one
+ * @param moves the moves of the request. If they and the text both have moves, nothing is found, because they may belong to
+ *   different games
+ * @returns undefined if the text is already a FEN, or if the FEN is not certain
  */
 export function readPastedFen(
   text: string,
@@ -48,14 +51,14 @@ export function readPastedFen(
 
 function alone(text: string): string {
   let left = text;
-  // Words and marks may alternate a few times: **FEN:** `…`.
+  // Words and marks may alternate several times, as in **FEN:** `…`.
   for (let round = 0; round < 4; round++) {
     left = (withoutMarks.exec(left)?.[0] ?? "").replace(before, "");
   }
   return left;
 }
 
-/** Returns undefined if the text is not the address of a web page that shows a position of standard chess. */
+/** Returns undefined if the text is no web address, or if the page does not show a position of standard chess. */
 function fenOfAddress(text: string): string | undefined {
   const [, path = "", query = ""] =
     /^(?:https?:\/\/)?(?:[\w-]+\.)+[a-z]{2,6}(\/[^\s?#]*)(\?[^\s#]*)?(?:#\S*)?$/i.exec(text) ?? [];

@@ -10,29 +10,28 @@ import {
 import type { Position } from "./position.ts";
 import { positionFromBoard } from "./validate-position.ts";
 
-/** The longest game in plies. This limits the searches of a review, and the moves of a request. */
+/** The maximum number of plies in a game. Limits the number of searches for a review. */
 export const pliesMax = 600;
 
 export interface PlayedGame {
   readonly start: Position;
   readonly moves: readonly MoveDescription[];
-  /** The position after the last of `moves`. */
   readonly last: Position;
-  /** The reason in the words of {@link whyNotPlayed}; undefined if all moves were played. */
+  /** The result of {@link whyNotPlayed} for the first illegal move; undefined if all moves were played. */
   readonly refused: string | undefined;
 }
 
 export type OnPosition = (position: Position) => void;
 
-/** The number of moves in one time slice, about a millisecond. */
+/** Playing this number of moves takes about a millisecond. */
 const movesAtOnce = 20;
 
 /**
- * Plays moves up to the first one that is not legal, and yields after each time slice. Moves after a draw by the rules are
- * accepted, because older games have them.
+ * Plays moves until the first illegal move. Yields after each time slice. Accepts moves after a draw by the rules, because
+ * older games have such moves.
  *
  * @param start a position without moves
- * @param onPosition receives the position after each move; if it is absent, only the last one is made
+ * @param onPosition called with the position after each move
  */
 export function* playGame(
   start: Position,
@@ -48,7 +47,7 @@ export function* playGame(
 
   function currentPosition(): Position {
     const position = positionFromBoard(chess.clone(), history, chess960);
-    // This copies at most 149 moves: after 150 moves without a capture or pawn move, the game is over.
+    // At most 149 moves are copied: after 150 moves without a capture or pawn move, the game is over.
     return position.terminal
       ? { ...position, root: position.fen, moves: [] }
       : { ...position, moves: history.moves.slice() };

@@ -2,23 +2,23 @@ import type { Chess } from "chessops/chess";
 
 export type Color = "white" | "black";
 
-/** A valid position, ready for an engine. */
+/** A valid position. An engine can search it. */
 export interface Position {
-  /** The FEN after `moves`, in normal form with six fields. */
+  /** In normal form. `moves` have been played. */
   readonly fen: string;
-  /** The FEN after the last capture or pawn move, or at the start. Equals `fen` if there are no moves. */
+  /** The FEN after the last capture or pawn move, or at the start of the game. Equal to `fen` if `moves` is empty. */
   readonly root: string;
-  /** The moves from `root` to `fen` in UCI. Castling is e1g1 in standard chess and e1h1 in Chess960, as engines expect. */
+  /** The moves from `root` to `fen`, in UCI. Castling is e1g1 in standard chess and e1h1 in Chess960, as engines expect. */
   readonly moves: readonly string[];
   readonly turn: Color;
   readonly chess960: boolean;
   readonly legalMoveCount: number;
-  /** The end of the game by the rules of chess; no engine decides this. */
+  /** Decided by the rules of chess without an engine. Undefined if the game is not over. */
   readonly terminal: Terminal | undefined;
-  /** The draw that the side to move can claim. Undefined if the game is over. */
+  /** The draw that the side to move can claim. Undefined if there is no such draw, or if the game is over. */
   readonly drawClaim: DrawClaim | undefined;
   readonly warnings: readonly Warning[];
-  /** Clone the board before you play a move on it. */
+  /** Never play a move on this board: clone the board first. */
   readonly board: Chess;
 }
 
@@ -31,7 +31,6 @@ export type TerminalReason =
 
 export interface Terminal {
   readonly reason: TerminalReason;
-  /** The winner; undefined after a draw. */
   readonly winner: Color | undefined;
   readonly result: "1-0" | "0-1" | "1/2-1/2";
 }
@@ -55,27 +54,25 @@ export interface Warning {
 export interface PositionViolation {
   readonly code: "invalid_fen" | "illegal_position" | "illegal_move";
   readonly field: "fen" | "moves";
-  /** The index of a move, from 0; set only if `field` is `moves`. */
   readonly index?: number;
   readonly message: string;
-  /** The offset of `token` in the FEN as it was sent, in UTF-16 units. Set if `field` is `fen`. */
+  /** The distance of `token` from the beginning of the client's FEN, in UTF-16 units. Set if `field` is `fen`. */
   readonly offset?: number;
-  /** The wrong part of the FEN; empty at the end of a FEN that is too short. */
+  /** The invalid part of the FEN. Empty if the FEN is too short. */
   readonly token?: string;
 }
 
 export interface PositionInput {
-  /** The FEN, X-FEN or Shredder-FEN as the client wrote it. */
+  /** A FEN, X-FEN or Shredder-FEN, as the client wrote it. */
   readonly fen: string;
-  /** The moves are in UCI or SAN. */
   readonly moves: readonly string[];
-  /** True for Chess960. A Shredder-FEN is read as Chess960 even if this is false. */
+  /** If false, a Shredder-FEN is nevertheless read as Chess960. */
   readonly chess960: boolean;
 }
 
 export type SuggestedPosition = Partial<Pick<PositionInput, "fen" | "moves">>;
 
-/** Violations are in the order of the input. The position is valid with the fields of `suggested`. */
+/** Violations have the order of the input. With the fields of `suggested`, the input is valid. */
 export type Validation =
   | { readonly kind: "position"; readonly position: Position }
   | {

@@ -9,7 +9,7 @@ import type { Warning } from "./position.ts";
 
 export interface FenPart {
   readonly text: string;
-  /** The offset in the FEN as it was sent, in UTF-16 units. */
+  /** The distance from the beginning of the client's FEN, in UTF-16 units. */
   readonly offset: number;
 }
 
@@ -19,8 +19,10 @@ export interface FenProblem {
 }
 
 /**
- * A FEN that was read, before the rules of chess are applied. `completed` is the FEN with its missing fields filled in, without
- * EPD operations and without an impossible en passant square; it may still be invalid.
+ * The result of parsing a FEN. The rules of chess are not checked here.
+ *
+ * `completed` is a corrected FEN: missing fields are added, and EPD operations and an impossible en passant square are removed.
+ * This FEN may nevertheless be invalid.
  */
 type FenReading =
   | {
@@ -33,7 +35,6 @@ type FenReading =
     }
   | { kind: "problems"; problems: readonly FenProblem[]; completed: string | undefined };
 
-/** Reads FEN, X-FEN and Shredder-FEN strictly. Reports all problems, in the order of the fields. */
 export function readFen(text: string, askedForChess960: boolean): FenReading {
   const split = splitFen(text);
   if (split.kind === "problem") {
@@ -99,7 +100,7 @@ function problemIn(part: FenPart, message: string | undefined): FenProblem | und
   return message === undefined ? undefined : { message, part };
 }
 
-/** Kings and rooks on their home squares count as unmoved if the FEN has no castling field. */
+/** Returns the castling rights for a FEN without a castling field: kings and rooks on their home squares have not moved. */
 function castlingAtHome(board: Board): string {
   const reading = readCastling("KQkq", board, false);
   const removed = reading.kind === "castling" ? reading.removed : "KQkq";
@@ -160,7 +161,9 @@ function warningOfClocks(fieldCount: number, fullmoves: string): Warning | undef
 
 type BoardReading = { kind: "board"; board: Board } | { kind: "problems"; problems: readonly FenProblem[] };
 
-/** Checks the text before chessops reads it: chessops also accepts "44" for eight empty squares, and "~" for promoted pieces. */
+/**
+ * Validates the text first, because chessops is less strict: it accepts "44" for eight empty squares, and "~" after a piece.
+ */
 function readBoard(placement: FenPart): BoardReading {
   const problems = problemsOfBoard(placement);
   return problems.length > 0
@@ -186,7 +189,7 @@ function problemsOfBoard(placement: FenPart): readonly FenProblem[] {
   });
 }
 
-/** The message of the problem is the rest of a sentence that begins with the rank. */
+/** The message is the end of a sentence that begins with the rank. */
 function problemOfRank(part: FenPart): FenProblem | undefined {
   const { text: rank, offset } = part;
   const unexpected = /[^1-8KQRBNPkqrbnp]/.exec(rank);
@@ -209,7 +212,7 @@ function problemOfRank(part: FenPart): FenProblem | undefined {
   return undefined;
 }
 
-/** `rooks` are the squares of the rooks that may castle, and `removed` the letters of rights that do not exist. */
+/** `rooks`: the squares of rooks that may castle. `removed`: letters of impossible castling rights. */
 type CastlingReading =
   | { kind: "castling"; rooks: SquareSet; removed: string }
   | { kind: "problem"; problem: string };
@@ -220,12 +223,11 @@ interface Right {
   readonly rook: Square;
 }
 
-/** True for letters of rooks' files (Shredder-FEN), which exist in Chess960 only. */
+/** True for Shredder-FEN, in which a letter names the file of a rook. Such a FEN is always Chess960. */
 function namesRookFiles(castling: string): boolean {
   return /[A-Ha-h]/.test(castling);
 }
 
-/** Checks only the text of a castling field, not the board. */
 function messageOfCastlingText(text: string): string | undefined {
   if (text === "-") {
     return undefined;
@@ -240,8 +242,11 @@ function messageOfCastlingText(text: string): string | undefined {
 }
 
 /**
- * In standard chess, the king must stand on the e-file and the rook in the corner. In Chess960, a file letter names the rook, `K`
- * and `Q` mean the outermost rook on that side (X-FEN), and a king on the a- or h-file has no rights, as in Stockfish.
+ * In standard chess, a castling right requires the king on the e-file and the rook in the corner.
+ *
+ * In Chess960:
+ * - A file letter names the rook. `K` and `Q` mean the outermost rook on their side (X-FEN).
+ * - A king on the a-file or h-file has no castling rights, as in Stockfish.
  */
 function readCastling(text: string, board: Board, chess960: boolean): CastlingReading {
   const rights: Right[] = [];
@@ -285,28 +290,26 @@ function rookOnFile(file: string, rooks: SquareSet, color: Color): Square | unde
   return square !== undefined && rooks.has(square) ? square : undefined;
 }
 
-/** The longest FEN, in characters; a meaningful one has about 90 at most. */
+/** The maximum number of characters. A useful FEN has at most about 90. */
 export const maxFenCharacters = 128;
 
-/** `end` is the empty part behind the last field. */
 type FenSplit =
   | { kind: "fields"; fields: readonly FenPart[]; end: FenPart }
   | { kind: "problem"; problem: FenProblem; completed: string | undefined };
 
-/** The FEN of the standard start position, which UCI calls `startpos`. */
 export const standardStart = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/** Matches the four fields of an EPD, and the clocks behind them. */
+/** Matches the four fields of an EPD (a FEN with operations), and two move counters if there are any. */
 const positionOfEpd = /^((?:[^ ;]+ +){3}[^ ;]+)( +\d+ +\d+(?![^ ;]))? */;
 const clockOfEpd = /(?:^| )(?:\d|(?:hmvc|fmvn)(?: |$))/;
 
-/** If the FEN cannot be split, its problem is the only one that is reported. */
+/** Reports at most one problem: if the FEN cannot be split into fields, its fields are not validated. */
 function splitFen(text: string): FenSplit {
   if (text.length > maxFenCharacters) {
     const message = `The FEN has ${text.length} characters; the maximum is ${maxFenCharacters}.`;
     return splitProblem(message, maxFenCharacters, text.length);
   }
-  // Remove ASCII blanks only: \s also matches Unicode blanks. A line break between fields would make two lines for an engine.
+  // \s also matches blanks beyond ASCII, which must be reported. A line break would end the line that is sent to the engine.
   const trimmed = text.replace(/[ \t\n\v\f\r]+$/, "");
   const start = trimmed.search(/[^ \t\n\v\f\r]/);
   if (start < 0) {

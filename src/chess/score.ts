@@ -1,9 +1,8 @@
 import type { Color, Terminal, TerminalReason } from "./position.ts";
 
-/** `lower`: the true score is this or better for the side in whose view it is given; `upper`: this or worse. */
+/** `lower`: the true score may be better for the side of the score. `upper`: the true score may be worse for this side. */
 export type Bound = "exact" | "lower" | "upper";
 
-/** The chances of a win, a draw and a loss, per mille. They sum to 1000. */
 export interface Wdl {
   readonly win: number;
   readonly draw: number;
@@ -11,23 +10,23 @@ export interface Wdl {
 }
 
 /**
- * Centipawns, or a forced mate in moves, not plies: negative if the side in whose view it is given is mated, and 0 after mate.
+ * `cp`: centipawns. `mate`: moves (not plies) until mate; negative if the side of the score is mated; 0 if the game has ended
+ * by mate.
  */
 export type ScoreValue =
   | { readonly kind: "cp"; readonly cp: number }
   | { readonly kind: "mate"; readonly mate: number };
 
-/** Engines report scores in the view of the side to move; answers give them in White's view. */
+/** An engine reports the score of the side to move. Responses contain the score of White. */
 export interface Score {
   readonly value: ScoreValue;
   readonly bound: Bound;
-  /** The chances are undefined if the engine does not report them. */
   readonly wdl: Wdl | undefined;
 }
 
 const swappedBound = { exact: "exact", lower: "upper", upper: "lower" } as const;
 
-/** Converts a score from the view of the side to move to White's view, and back. */
+/** Converts a score of the side to move to a score of White. The reverse conversion is the same. */
 export function scoreForWhite(score: Score, turn: Color): Score {
   if (turn === "white") {
     return score;
@@ -44,8 +43,9 @@ export function scoreForWhite(score: Score, turn: Color): Score {
 }
 
 /**
- * Returns White's winning chances, 0 to 100 with one decimal, for a score in White's view. If the game is over by mate (`mate` is
- * 0), `winner` is required.
+ * Returns White's winning chances from 0 to 100, with one decimal.
+ * @param score in White's view
+ * @param winner required if the game has ended by mate
  */
 export function winPercent(score: Score, winner?: Color): number {
   const { value } = score;
@@ -61,17 +61,16 @@ export function winPercent(score: Score, winner?: Color): number {
   return winner === "white" ? 100 : 0;
 }
 
-/** Converts centipawns to chances from −1 (lost) to 1 (won), by the model of Lichess: https://lichess.org/page/accuracy. */
+/** Returns the chances from −1 (lost) to 1 (won), by the formula of Lichess: https://lichess.org/page/accuracy. */
 export function winningChances(cp: number): number {
   return 2 / (1 + Math.exp(-0.00368208 * cp)) - 1;
 }
 
-/** Returns winning chances from 0 to 100. */
 export function winPercentOfCp(cp: number): number {
   return 50 + 50 * winningChances(cp);
 }
 
-/** Returns mate 0 with a certain win for the winner, or 0 centipawns for every draw, in White's view. */
+/** Returns the score in White's view: mate 0 with a certain win, or 0 centipawns for a draw. */
 export function scoreOfTerminal(terminal: Terminal): Score & { readonly bound: "exact"; readonly wdl: Wdl } {
   if (terminal.winner === undefined) {
     return { value: { kind: "cp", cp: 0 }, bound: "exact", wdl: { win: 0, draw: 1000, loss: 0 } };
@@ -84,21 +83,24 @@ export function scoreOfTerminal(terminal: Terminal): Score & { readonly bound: "
   };
 }
 
-/** A unary minus would turn 0 into -0. */
+/** Does not return -0, unlike a unary minus. */
 function opposite(number: number): number {
   return 0 - number;
 }
 
 interface SummaryInput {
-  /** The score in White's view. */
+  /** In White's view. */
   readonly score: Score;
-  /** The best move in SAN; undefined if the game is over. */
+  /** Undefined if the game is over. */
   readonly bestMoveSan: string | undefined;
   readonly terminal: Terminal | undefined;
   readonly turn: Color;
 }
 
-/** The least leads, in centipawns, of these words. Stockfish scales its scores so that a lead of 100 wins half of the games. */
+/**
+ * A lead of at least this number of centipawns is called "slightly better". Stockfish wins half of the games with a lead of
+ * 100.
+ */
 const slightlyBetterCp = 25;
 const betterCp = 100;
 const winningCp = 300;
@@ -112,7 +114,6 @@ const draws: Record<Exclude<TerminalReason, "checkmate">, string> = {
   fivefold_repetition: "fivefold repetition",
 };
 
-/** Summarizes a score in one or two sentences, for people and language models. */
 export function summarize(input: SummaryInput): string {
   const { score, bestMoveSan, terminal, turn } = input;
   if (terminal) {
@@ -122,7 +123,7 @@ export function summarize(input: SummaryInput): string {
   if (bestMoveSan === undefined) {
     return sentence;
   }
-  // After "White mates in 3", a reader would take a best move of Black for a move of White.
+  // If the next words were Black's best move, a reader of "White mates in 3" would expect a move of White.
   const whose = ahead !== undefined && ahead !== turn ? ` for ${names[turn]}` : "";
   return `${sentence} Best move${whose}: ${bestMoveSan}.`;
 }

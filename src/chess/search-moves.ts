@@ -4,28 +4,27 @@ import { explainMove, meaningOf, moveFromText, uciFromMove } from "./moves.ts";
 import type { Position } from "./position.ts";
 
 type SearchMovesReading =
-  /** The moves in UCI, as an engine expects them for the variant, each once and in alphabetical order. */
+  /** In UCI, without duplicates and in alphabetical order. Castling is written as engines expect in the variant. */
   | { readonly kind: "moves"; readonly ucis: readonly string[] }
   | {
       readonly kind: "violations";
       readonly violations: readonly SearchMoveViolation[];
-      /** The spelling of all texts; set if each can mean only one legal move. */
+      /** A correct spelling of each text. Set if each text can mean only one legal move. */
       readonly spelled?: readonly string[];
     };
 
 interface SearchMoveViolation {
-  /** The index of the text, from 0. */
   readonly index: number;
   readonly message: string;
-  /** The moves in UCI that the text may mean, or all legal moves if it means none. */
+  /** The moves in UCI that the text may mean. If the text means no legal move, all legal moves. */
   readonly legal: readonly string[];
 }
 
 /**
- * Reads moves in UCI or SAN. The order is fixed, because Stockfish 19 searches moves in the order in which they are named, and
- * another order can give another result.
+ * Reads moves in UCI or SAN. Returns them in alphabetical order: Stockfish 19 searches moves in the given order, so another
+ * order could change the result.
  *
- * @param first the index of the first text in the request, for messages
+ * @param first the index of the first text in the request, for error messages
  */
 export function readSearchMoves(position: Position, texts: readonly string[], first = 0): SearchMovesReading {
   const { board, chess960 } = position;

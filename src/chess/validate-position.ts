@@ -25,15 +25,15 @@ import { type FenPart, type FenProblem, maxFenCharacters, readFen } from "./read
 
 export { maxFenCharacters, standardStart } from "./read-fen.ts";
 
-/** The number of moves in one time slice, a quarter of a millisecond, two milliseconds at worst. */
+/** Playing this number of moves takes a quarter of a millisecond on average, and two milliseconds at most. */
 export const movesAtOnce = 50;
 
-/** Only this module makes a `Position`, so no other code needs to check one. */
+/** All `Position` objects are created in this module, so other modules can rely on their validity. */
 export function validatePosition(input: PositionInput): Validation {
   return inOneGo(validatePositionInSlices(input));
 }
 
-/** Validates as {@link validatePosition} does, and yields after each time slice. */
+/** Does the same as {@link validatePosition}, but yields after each time slice. */
 export function* validatePositionInSlices(input: PositionInput): Generator<void, Validation> {
   const reading = readFen(input.fen, input.chess960);
   if (reading.kind === "problems") {
@@ -87,7 +87,7 @@ function violationOf(chess: Chess, text: string, index: number, chess960: boolea
   return violationOfMove(text, index, whyNotPlayed(chess, text, chess960), normalFen(chess, chess960));
 }
 
-/** Names the first part of a text that does not belong to its FEN. Undefined if the strict reader has a better message. */
+/** Reports the first part of the text that does not belong to the FEN. Returns undefined if another message is more helpful. */
 function problemOfPasted(text: string, fen: string): FenProblem | undefined {
   const written = text.trim();
   if (text.length > maxFenCharacters || /[^ -~]/.test(written) || written.startsWith(`${fen} moves`)) {
@@ -104,7 +104,7 @@ function problemOfPasted(text: string, fen: string): FenProblem | undefined {
   };
 }
 
-/** The position keeps the board, so pass a board on which no more moves are played. */
+/** The returned position contains the board, so do not play another move on it. */
 export function positionFromBoard(
   chess: Chess,
   { root, moves, occurrences }: History,
@@ -138,7 +138,7 @@ function refusal(code: "invalid_fen" | "illegal_position", problems: readonly Fe
 
 function warningsOfClock(halfmoves: number, moveCount: number): Warning[] {
   const warnings: Warning[] = [];
-  // A position cannot be repeated in fewer than four plies.
+  // A position cannot occur again in fewer than four plies.
   if (halfmoves >= 4 && moveCount === 0) {
     const message =
       "Repetitions cannot be seen in a FEN; send the moves since the last capture or pawn move to count them.";
@@ -162,8 +162,8 @@ interface SetupFields {
 }
 
 /**
- * Rejects positions that no engine searches: a king is missing or can be captured, a pawn stands on rank 1 or 8, or promotion
- * cannot explain the material. Accepts other positions that no game can reach, such as impossible checks.
+ * Rejects a position that engines cannot search: a king is missing or can be captured, a pawn is on rank 1 or 8, or a side has
+ * more pieces than promotions allow. Accepts other impossible positions, such as impossible checks.
  */
 function validateSetup(setup: Setup, fields: SetupFields): SetupValidation {
   const { board, epSquare } = setup;
@@ -227,7 +227,7 @@ function problemsOfSide(board: Board, color: Color, placement: FenPart): FenProb
     report(`${side} has ${pawns} pawns; a side never has more than 8.`);
   }
 
-  // Count by kind of piece, as Stockfish does: it searches two bishops on one colour, even beside eight pawns.
+  // Count each kind of piece, as Stockfish does. Two bishops on squares of one colour are accepted, even beside eight pawns.
   const promoted =
     Math.max(count("queen") - 1, 0) +
     Math.max(count("rook") - 2, 0) +
@@ -251,9 +251,9 @@ function problemOfCheck(board: Board, turn: Color, fields: SetupFields): FenProb
   return { message, part: fields.turn };
 }
 
-/** Returns the part of a FEN that is the letter of the piece on an occupied square. */
+/** Returns the letter of a piece in the first field of a FEN. The square must be occupied. */
 function pieceOn(square: Square, { text, offset }: FenPart): FenPart {
-  // A FEN lists the squares from a8 to h1.
+  // A FEN describes the squares from a8 to h1.
   let squaresBefore = (7 - squareRank(square)) * 8 + squareFile(square);
   let index = 0;
   for (; squaresBefore > 0 || text[index] === "/"; index++) {
@@ -274,15 +274,18 @@ interface Outcome {
   readonly drawClaim: DrawClaim | undefined;
 }
 
-/** The plies without a capture or pawn move after which a draw may be claimed (FIDE 9.3), and the game is drawn (9.6.2). */
+/**
+ * After 100 plies without a capture or pawn move, a player may claim a draw (FIDE 9.3). After 150 plies, the game is drawn
+ * (9.6.2).
+ */
 const claimablePlies = 100;
 const drawnPlies = 150;
 
-/** The occurrences of a position after which a draw may be claimed (FIDE 9.2), and the game is drawn (9.6.1). */
+/** A player may claim a draw when a position occurs 3 times (FIDE 9.2). The game is drawn when it occurs 5 times (9.6.1). */
 const claimableOccurrences = 3;
 const drawnOccurrences = 5;
 
-/** @param occurrences the number of times that the position has occurred, this time included */
+/** @param occurrences how often the position has occurred, at least 1 */
 function findOutcome(chess: Chess, occurrences: number): Outcome {
   const legalMoveCount = legalMovesOf(chess).length;
   const terminal = terminalOf(chess, legalMoveCount, occurrences);

@@ -1,24 +1,30 @@
-/** A move as people write it, without regard to a position. */
+/** A move as people write it. The move is read without a position. */
 interface WrittenMove {
-  /** The move in SAN or UCI. A `b` at its beginning is a pawn or a bishop. */
+  /** In SAN or UCI. If the first letter is `b`, the move may be a pawn's or a bishop's. */
   readonly spelling: string;
-  /** True if the text has pieces in lower case, squares in upper case, or castling without a dash. */
+  /** True if the text has piece letters in lower case, squares in upper case, or castling without a dash. */
   readonly isCorrected: boolean;
-  /** The number of characters of the text that were read. */
+  /** The number of characters that belong to the move. */
   readonly length: number;
 }
 
 const castling = "[Oo0]-[Oo0](?:-[Oo0])?|[Oo0]{2,3}(?![Oo0-])";
-/** A promotion, with or without `=`. A result may follow (`e8Q1-0`), but no letter or digit, because `a1b2` is a move in UCI. */
+/**
+ * Matches a promotion with or without `=`. A game result may follow (`e8Q1-0`). A letter or digit must not follow, because
+ * `a1b2` is a move in UCI.
+ */
 const promotion = "(?:[a-h][1-8]?[-x:]?)?[a-h][18](?:[=/]?[NBRQnbrq]|\\([NBRQnbrq]\\))(?!(?!1[-/:])[a-z1-8])";
 const otherMove = "[KQRBNkqrbn]?[a-h]?[1-8]?[-x:]?[a-h][1-8]";
-/** A `+` in front of `-`, `/` or `=` belongs to a glyph. */
+/** A `+` before `-`, `/` or `=` is not a check sign: it belongs to a glyph such as `+-`. */
 const checks = "(?:[+#]+(?![-/=]))?";
 const move = new RegExp(`^(?:(${castling})|(${promotion}|${otherMove}))(${checks})(?:e\\.?p\\.?)?`);
-/** Matches squares in upper case. A pawn captures with an `x` here, because `DE5` may be a move of the queen in German. */
+/** Matches squares in upper case. A pawn's capture needs an `x`: in German, `DE5` may be a queen's move. */
 const inCapitals = /^(?![AC-H][A-H])[KQRBNkqrn]?[A-H1-8Xx:-]*[A-H][1-8]/;
 
-/** Reads the move at the beginning of a text in plain form (see {@link plainForm}). */
+/**
+ * Reads the move at the beginning of a text.
+ * @param text the result of {@link plainForm}
+ */
 export function readWrittenMove(text: string): WrittenMove | undefined {
   const isCapital = inCapitals.test(text);
   const [whole, castled, written = "", signs = ""] = move.exec(isCapital ? text.toLowerCase() : text) ?? [];
@@ -36,12 +42,12 @@ export function readWrittenMove(text: string): WrittenMove | undefined {
   return { spelling, isCorrected, length };
 }
 
-/** True for a move that is spelled correctly and cannot be a pawn's as well as a bishop's. */
+/** True for a correctly spelled move that is not both a possible pawn's move and a possible bishop's move. */
 export function isPlainMove(text: string): boolean {
   return readWrittenMove(text)?.spelling === text && readingsOfSpelling(text).length === 1;
 }
 
-/** Returns the ways to read a spelling: `bc4` may be a move of a pawn or of a bishop, but `b1c3` is UCI. */
+/** Returns both readings of `bc4`, which may be a move of a pawn or of a bishop. `b1c3` has only one reading, as UCI. */
 export function readingsOfSpelling(spelling: string): readonly string[] {
   return spelling.startsWith("b") && !isUci(spelling) ? [spelling, `B${spelling.slice(1)}`] : [spelling];
 }
@@ -60,7 +66,7 @@ function sanOf(written: string, isCapital: boolean): string {
 
 const figurines = "♔♕♖♗♘♚♛♜♝♞";
 
-/** Replaces figurines by letters, and all kinds of dashes and colons by those of PGN. */
+/** Replaces figurines such as `♘` by letters. Replaces special dashes, colons and multiplication signs by `-`, `:` and `x`. */
 export function plainForm(text: string): string {
   if (!/[^!-~]/.test(text)) {
     return text;

@@ -1,5 +1,3 @@
-/** All errors that callers can get. `problem.ts` and `protocols/connect/errors.ts` convert them for the protocols. */
-
 /** The client's next step after an error, for programs that cannot read the English message. */
 export type NextAction =
   | "fix_request"
@@ -25,7 +23,7 @@ type RpcCode =
   | "unavailable"
   | "unauthenticated";
 
-/** The RPC code and next action of most errors with the same HTTP status. */
+/** The values that most errors with the same HTTP status have in common. */
 interface Consequences {
   readonly rpc: RpcCode;
   readonly nextAction: NextAction;
@@ -54,11 +52,11 @@ const consequences = {
 interface ErrorKind extends Consequences {
   readonly status: keyof typeof consequences;
   readonly title: string;
-  /** Meaning of the error and how to fix it, for the page behind the problem's `type` URL. */
+  /** Explains the error and its correction on the page of the problem's `type` URL. */
   readonly about: string;
 }
 
-/** An entry names only what differs from the {@link consequences} of the status. The default title is the code in words. */
+/** Overrides the {@link consequences} of the status. The default title is the code in words. */
 type Entry = Pick<ErrorKind, "status" | "about"> & Partial<ErrorKind>;
 
 const catalog = {
@@ -243,18 +241,21 @@ const catalog = {
   },
 } as const satisfies Record<string, Entry>;
 
-/** A stable error code: `code` of a problem document and, in upper case, `reason` of an ErrorInfo. */
+/** Clients see this code as `code` in a problem document, and in upper case as `reason` in an ErrorInfo. */
 export type ErrorCode = keyof typeof catalog;
 
 export const errorCodes = Object.keys(catalog) as readonly ErrorCode[];
 
-/** `wrong`: the request is invalid or exceeds the plan. `early`: the caller must wait. `other`: an invalid key or a failure. */
+/**
+ * `wrong`: the request is invalid or exceeds the plan. `early`: the client must wait. `other`: an invalid key, or a server
+ * failure.
+ */
 export function refusalKind(code: ErrorCode): "wrong" | "early" | "other" {
   const { status } = errorKind(code);
   if (status === 429) {
     return "early";
   }
-  // The status 501 is a mistake of the client: an unknown method or transfer coding.
+  // 501 is also a mistake of the client: an unknown method or an unknown transfer coding.
   const isMistake = code === "unimplemented" || (status >= 400 && status < 500 && status !== 401);
   return isMistake ? "wrong" : "other";
 }

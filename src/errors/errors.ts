@@ -1,58 +1,53 @@
 import { withoutKeys } from "../text/plain-text.ts";
 import { type ErrorCode, errorKind, type NextAction } from "./catalog.ts";
 
-/** A part of a request that is invalid. */
 export interface Violation {
-  /** JSON Pointer (RFC 6901) to the invalid value, or to the place where a missing field belongs. */
+  /** JSON Pointer (RFC 6901) to the invalid value. If a field is missing, the pointer that the field would have. */
   readonly pointer: string;
   /** `over_plan_limit` occurs only in `upgrade_needed` errors. */
   readonly code: ErrorCode | "over_plan_limit";
   readonly message: string;
-  /** The allowed values, as a JSON Schema fragment. */
   readonly allowed?: Readonly<Record<string, unknown>>;
   readonly place?: Place;
-  /** Replacements for fields of the request that fix the violation, for the suggested request. */
+  /** New values of fields in the request that correct the violation. */
   readonly instead?: Readonly<Record<string, unknown>>;
-  /** The known key that an unknown key probably stands for. */
+  /** The known field name that is most similar to an unknown name. */
   readonly meant?: string;
 }
 
-/** A place in a FEN, in a list of moves or in the text of a game. */
+/** A part of a FEN, of a list of moves, or of the text of a game. */
 interface Place {
-  /** The text at this place: at most 64 characters, empty at the end of the text. */
+  /** The text at this place, at most 64 characters. Empty at the end of the text. */
   readonly token: string;
-  /** Number of the wrong or missing move in the main line of a game, from 1. */
+  /** The number of the wrong or missing half-move in the main line. The first half-move of the game is 1. */
   readonly ply?: number;
-  /** Offset from the beginning of a FEN or PGN, in UTF-16 units. */
+  /** The distance from the beginning of a FEN or PGN, in UTF-16 units. */
   readonly offset?: number;
-  /** Line in a PGN, from 1. */
+  /** The line of a PGN. The first line is 1. */
   readonly line?: number;
-  /** Column in a PGN, from 1, in UTF-16 units. */
+  /** The column of a PGN in UTF-16 units. The first column is 1. */
   readonly column?: number;
-  /** Number of the game, from 1, if the file has several. */
+  /** The number of the game if the PGN has several games. The first game is 1. */
   readonly game?: number;
-  /** FEN of the position before an illegal move. */
+  /** The FEN of the position before an illegal move. */
   readonly fen?: string;
 }
 
-/** The maximum number of violations that one error reports. */
 export const violationsMax = 20;
 
 interface KibitzErrorOptions {
   readonly violations?: readonly Violation[];
-  /** Replaces the next action of the catalog. */
   readonly nextAction?: NextAction;
   readonly retryAfterMs?: number;
-  /** A similar request, as plain JSON, that would be answered. */
   readonly suggestedRequest?: Readonly<Record<string, unknown>>;
   readonly upgrade?: { readonly plan: string; readonly url: string };
-  /** The plan and its exceeded limit, such as `keyless/minute`. */
+  /** The plan and the name of its exceeded limit, such as `keyless/minute`. */
   readonly quota?: string;
-  /** The underlying error, only for the log. */
+  /** The underlying error. Appears only in the log. */
   readonly cause?: unknown;
 }
 
-/** The only error thrown on purpose. Every other thrown value becomes `internal`. */
+/** All intended errors have this class. Any other thrown value is reported as `internal`. */
 export class KibitzError extends Error {
   readonly code: ErrorCode;
   readonly violations: readonly Violation[];
@@ -61,11 +56,11 @@ export class KibitzError extends Error {
   readonly suggestedRequest: Readonly<Record<string, unknown>> | undefined;
   readonly upgrade: { readonly plan: string; readonly url: string } | undefined;
   readonly quota: string | undefined;
-  /** The number of times that this error counts in the caller's error quota. */
+  /** The number of units that this error adds to the caller's error quota. */
   cost: number;
 
   constructor(code: ErrorCode, detail: string, options: KibitzErrorOptions = {}) {
-    // Capturing a stack trace is slower than most checks, and an internal error has that of its cause.
+    // Capturing a stack trace is slower than most validations. An internal error has the stack trace of its cause.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(withoutKeys(detail), options.cause === undefined ? {} : { cause: options.cause });
@@ -88,30 +83,33 @@ export class KibitzError extends Error {
   }
 }
 
-/** The maximum cost of one error: a few expensive errors must not use up the error quota. */
+/** The maximum cost of one error. A few expensive errors must not use up the error quota. */
 const costMax = 20;
 
-/** Raises the cost of an error that took as much work as `cost` cheap checks. Returns the same error. */
+/**
+ * Raises the cost of an error, and returns the same error.
+ * @param cost 1 for the work of a simple validation
+ */
 export function withCost(error: KibitzError, cost: number): KibitzError {
   error.cost = Math.min(Math.max(error.cost, Math.floor(cost)), costMax);
   return error;
 }
 
-/** The bytes that cost one unit if they were read in vain. */
+/** Reading this number of bytes adds 1 to the cost of an error. */
 const bytesForOne = 8 * 1024;
 
 export function costOfBytes(count: number): number {
   return Math.min(Math.floor(1 + count / bytesForOne), costMax);
 }
 
-/** The moves that cost one unit if they were played in vain. */
+/** Playing this number of moves adds 1 to the cost of an error. */
 const movesForOne = 50;
 
 export function costOfMoves(count: number): number {
   return 1 + count / movesForOne;
 }
 
-/** Creates an error with the code of the first violation. Throws a TypeError if there is none. */
+/** The error has the code of the first violation. Throws a TypeError if the list is empty. */
 export function errorFromViolations(
   violations: readonly Violation[],
   options: Omit<KibitzErrorOptions, "violations"> = {},
@@ -121,20 +119,19 @@ export function errorFromViolations(
     throw new TypeError("errorFromViolations needs a violation that has an error of its own");
   }
   const others = violations.length - 1;
-  // Validation stops at this number, so there may be more.
+  // Validation stops at this number of violations, although the request may have more.
   const count = violations.length < violationsMax ? `are ${others}` : `are at least ${violationsMax - 1}`;
   const more = others === 0 ? "" : others === 1 ? " There is 1 more fault." : ` There ${count} more faults.`;
   return new KibitzError(first.code, `${first.message}${more}`, { ...options, violations });
 }
 
-/** Throws a KibitzError if there are any violations. */
 export function refuseViolations(violations: readonly Violation[]): void {
   if (violations.length > 0) {
     throw errorFromViolations(violations);
   }
 }
 
-/** Returns a KibitzError as it is. Any other value becomes the cause of an `internal` error. */
+/** Returns a KibitzError unchanged. Any other value becomes the cause of an `internal` error. */
 export function errorFromUnknown(thrown: unknown): KibitzError {
   return thrown instanceof KibitzError
     ? thrown

@@ -2,7 +2,7 @@ import { uuidv7 } from "../request/context.ts";
 import { errorKind } from "./catalog.ts";
 import type { KibitzError, Violation } from "./errors.ts";
 
-/** An error in the form of RFC 9457. A field without a value is `null`. */
+/** An error in the format of RFC 9457. A field without a value is `null`. */
 export interface Problem {
   readonly type: string;
   readonly title: string;
@@ -21,20 +21,20 @@ export interface Problem {
 
 interface ProblemViolation extends Pick<Violation, "pointer" | "code" | "message"> {
   readonly allowed: Violation["allowed"] | null;
-  /** Number of the wrong or missing half-move, if the violation is in a game. */
+  /** The number of the wrong or missing half-move. Null if the violation is not in a game. */
   readonly ply: number | null;
-  /** Text at the place of the violation, if the violation is in a game or a FEN. */
+  /** The text at the violation. Null if the violation is not in a game or FEN. */
   readonly token: string | null;
-  /** Offset of the violation in UTF-16 units, if the violation is in a FEN or in the text of a game. */
+  /** The distance from the beginning of the FEN or PGN, in UTF-16 units. */
   readonly offset: number | null;
-  /** Line of the violation, from 1, if the violation is in the text of a game. */
+  /** The line of the PGN. The first line is 1. */
   readonly line: number | null;
   readonly column: number | null;
 }
 
 export const problemMediaType = "application/problem+json";
 
-/** Path of the page that explains an error code. */
+/** Returns the path of the page that explains an error. */
 export function problemTypeOf(code: string): string {
   return `/problems/${code.replaceAll("_", "-")}`;
 }
@@ -72,7 +72,7 @@ function problemViolation({ pointer, code, message, allowed, place }: Violation)
   };
 }
 
-/** The headers of an error in every protocol: Retry-After and WWW-Authenticate. */
+/** Returns headers that errors of all protocols have: Retry-After and WWW-Authenticate. */
 export function headersFromError(error: KibitzError): readonly (readonly [string, string])[] {
   const headers: (readonly [string, string])[] = [];
   if (error.retryAfterMs !== undefined) {

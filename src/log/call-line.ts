@@ -7,11 +7,9 @@ import type { Log, LogFields } from "./log.ts";
 
 interface CallEnd {
   readonly code: string;
-  /** Start of the call, as `performance.now()`. */
+  /** By `performance.now()`. */
   readonly startedAt: number;
-  /** End of the call, as `performance.now()`. Default: now. */
   readonly endedAt?: number | undefined;
-  /** The address under which the caller is counted. */
   readonly address: string;
   readonly fields: CallFields;
 }
@@ -21,7 +19,9 @@ export type CallFields = Pick<
   "method" | "request" | "key" | "limit" | "engine" | "depth" | "cached" | "queueMs" | "engineMs" | "err"
 >;
 
-/** Logs, counts and traces a request, once, even if it was rejected before it became a call. */
+/**
+ * Logs, counts and traces a request. Call this once for each request, even if the request is rejected before its body is read.
+ */
 export type CallLine = (request: RequestContext, end: CallEnd) => void;
 
 export function createCallLine(
@@ -48,14 +48,14 @@ export function createCallLine(
     };
     log[code === "internal" ? "error" : level](line, "call");
     const { method, request, limit } = fields;
-    // A request rejected before it became a call has a path, and its `method` is the HTTP method.
+    // If `request` is set, no RPC method was found, and `method` is the HTTP method.
     const called = request === undefined ? method : undefined;
     meter?.call({ protocol, method: called, code, limit, seconds: exactMs / 1000, traceparent });
     traceCallEnd(context, end);
   };
 }
 
-/** Logs and counts requests rejected before they became calls. Call the returned function after every answer. */
+/** Logs and counts requests that are rejected before their handler runs. Call the returned function after each response. */
 export function createRefusalLog(
   write: CallLine,
   addressOf: (request: RequestContext) => string,
@@ -76,8 +76,10 @@ type AddressForm = "none" | "truncated" | "hashed" | "full";
 const dayMs = 86_400_000;
 
 /**
- * Returns a function that shows an address. `truncated` shows its network: 203.0.113.0/24 or 2001:db8:7::/48. `hashed`
- * distinguishes callers for a day: its secret changes every day and never leaves the process.
+ * Returns a function that shortens or hides an address.
+ *
+ * - `truncated`: the network, such as 203.0.113.0/24 or 2001:db8:7::/48
+ * - `hashed`: the same hash for a caller during one day. The secret of the hash changes daily and is never stored.
  */
 export function createAddressShower(
   form: AddressForm,

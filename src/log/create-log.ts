@@ -8,7 +8,7 @@ interface Host {
   once(event: "exit", listener: () => void): unknown;
 }
 
-/** Creates a log of JSON lines, or of readable lines on a terminal. */
+/** Writes readable lines to a terminal, and JSON lines to everything else. */
 export async function createLog(
   level: LevelWithSilent,
   stream: { readonly fd: number; readonly isTTY?: boolean } = process.stdout,
@@ -24,19 +24,19 @@ export async function createLog(
   return stream.isTTY ? logToTerminal(stream.fd, options) : logToFile(stream.fd, options, host);
 }
 
-/** The maximum number of bytes that wait for a slow reader or full disk. Beyond it, new lines are dropped. */
+/** Bytes of log lines that wait for a slow reader or a full disk. If this maximum is reached, new lines are dropped. */
 const waitingMaxBytes = 4_000_000;
-/** The maximum number of retries, 100 ms apart, if the pipe is full. */
+/** Retries while the pipe is full, 100 ms apart. */
 const retriesMax = 10;
-/** Milliseconds before a retry after another error, such as a full disk. */
+/** Milliseconds before a retry after any other error, such as a full disk. */
 const retryMs = 1000;
 
-/** Logs in the background, because a slow reader of the log must not slow the answers down. */
+/** Writes in the background: a slow reader of the log must not delay responses. */
 function logToFile(fd: number, options: LoggerOptions, host: Host): Log {
   let lost = 0;
   let retries = 0;
   let timer: NodeJS.Timeout | undefined;
-  // `pino.destination` uses an older version, which blocks the end of the process if the disk is full.
+  // `pino.destination` uses an older sonic-boom. With a full disk, that version keeps the process from ending.
   const file = new sonic.SonicBoom({
     fd,
     maxLength: waitingMaxBytes,
@@ -67,14 +67,14 @@ function logToFile(fd: number, options: LoggerOptions, host: Host): Log {
     try {
       file.flushSync();
     } catch {
-      // The process ends even if the disk is full or the pipe closed.
+      // The process must end even if the disk is full or the pipe is closed.
     }
   });
   return log;
 }
 
 async function logToTerminal(fd: number, options: LoggerOptions): Promise<Log> {
-  // Loaded only on a terminal: a server in a container has none.
+  // Load this only for a terminal. A server in a container does not need it.
   const { default: pretty } = await import("pino-pretty");
   const hooks: LoggerOptions["hooks"] = {
     logMethod(line, write) {
@@ -86,7 +86,7 @@ async function logToTerminal(fd: number, options: LoggerOptions): Promise<Log> {
   return pino({ ...options, hooks }, lines);
 }
 
-/** Shows a call on a terminal: `Evaluate (json): ok, 593 ms, stockfish-19 depth 14`. */
+/** Formats a call for a terminal: `Evaluate (json): ok, 593 ms, stockfish-19 depth 14`. */
 function callText({
   protocol,
   method,
@@ -109,12 +109,15 @@ function callText({
   return `${method} ${request ?? `(${protocol})`}: ${details.join(", ")}`;
 }
 
-/** Drops fields that may not be logged, in case a caller passes them against the types. */
+/** Removes unknown fields. The types forbid such fields, but types are not checked at run time. */
 function listed(fields: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => logFields.has(name)));
 }
 
-/** Drops the properties that libraries attach to errors, such as headers, metadata and requests. */
+/**
+ * Keeps only known properties of an error. Libraries attach others to errors, such as headers and requests, which must not be
+ * logged.
+ */
 function described(thrown: unknown): unknown {
   if (!(thrown instanceof Error)) {
     return String(thrown);

@@ -8,64 +8,57 @@ interface FieldTypes {
 }
 
 /**
- * The only fields of a log line, so that no headers, bodies or credentials are logged. A client's text appears only as a
- * shortened path and as validated positions.
+ * A log line has no other fields. This prevents headers, bodies and credentials in the log. The only texts of clients are
+ * shortened paths and validated positions.
  */
 const fieldTypes = {
   requestId: "string",
-  /** Ids of the trace and the span, under the names that log collectors expect. */
+  /** Log collectors find the trace of a line by the names `trace_id` and `span_id`. */
   trace_id: "string",
   span_id: "string",
   protocol: "string",
-  /** Name of an RPC, or the HTTP method of a request. */
+  /** The name of an RPC method. If no RPC method was found, the HTTP method. */
   method: "string",
-  /** Path of a request without its query, shortened. */
+  /** The path without its query, shortened. */
   request: "string",
-  /** Public id of the caller's key. */
   key: "string",
-  /** The caller's address, in the form that `KIBITZ_LOG_ADDRESSES` sets. */
   address: "string",
   ms: "number",
   count: "number",
-  /** Result of a call: `ok`, `canceled` or a code of the error catalog. */
+  /** `ok`, `canceled` or an error code. */
   code: "string",
-  /** The plan and the limit that rejected the call, such as `keyless/minute`. */
+  /** The plan and the name of its exceeded limit, such as `keyless/minute`. */
   limit: "string",
   depth: "number",
   cached: "boolean",
   queueMs: "number",
   engineMs: "number",
-  /** Index of an item in a batch. */
   index: "number",
-  /** Id of an engine version. */
   engine: "string",
-  /** The way in which the engine runs: `native` or `wasm`. */
+  /** How the engine runs: `native` or `wasm`. */
   path: "string",
-  /** Kind of failure of an engine. */
   kind: "string",
   attempt: "number",
   fen: "string",
   file: "string",
-  /** A failure outside of the service, such as in the operating system, in Redis or in a file. */
+  /** The cause of a failure outside of this service, such as in Redis or in a file. */
   error: "string",
-  /** An error of the service itself. */
+  /** An error inside this service. */
   err: "thrown",
-  /** Address of a proxy that is not trusted. */
   proxy: "string",
-  /** User of the engines' sandbox, and the protections that it has and lacks. */
   user: "string",
+  /** The active protections of the engines' sandbox. */
   holds: "strings",
+  /** The missing protections of the engines' sandbox. */
   lacks: "strings",
-  /** The settings without secrets. */
   settings: "record",
   url: "string",
   startMs: "number",
-  /** Ids of the engine versions, default first. */
+  /** The default engine is first. */
   engines: "strings",
-  /** The number of searches that can run at a time. */
+  /** The number of searches that can run at the same time. */
   slots: "number",
   access: "string",
-  /** The parts of the service that do not work. */
   degraded: "strings",
 } as const satisfies Readonly<Record<string, keyof FieldTypes>>;
 

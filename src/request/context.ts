@@ -7,51 +7,61 @@ import { holdsKey } from "../text/plain-text.ts";
 
 export type Protocol = "json" | "mcp" | "connect" | "grpc" | "grpc-web" | "cli";
 
-/** Facts about a request from its headers and connection, made once by the listener. {@link RequestOutcome} has what changes. */
+/**
+ * Values of a request that are known when its headers arrive. They never change: {@link RequestOutcome} has the values that
+ * change.
+ */
 export interface RequestContext {
-  /** The X-Request-Id header if it is well formed, otherwise a new id. Every answer, error and log line has this id. */
+  /**
+   * The X-Request-Id header, or a new id if the header is missing or malformed. Responses, errors and log lines contain this
+   * id.
+   */
   readonly id: string;
-  /** The request's span as a `traceparent` header (W3C Trace Context): in the client's trace, or in one that Kibitz records. */
+  /**
+   * Identifies the request's span in the format of W3C Trace Context. Belongs to the client's trace, or to a trace that Kibitz
+   * started.
+   */
   readonly traceparent: string | undefined;
-  /** The span of the request; undefined if this service does not record it. */
   readonly span: RequestSpan | undefined;
   readonly protocol: Protocol;
-  /** The path as sent, without the query. Empty if the call comes from this process. */
+  /** The path without its query. Empty for requests from the command line. */
   readonly path: string;
-  /** The peer's address. Kept because a closed socket no longer has it. */
+  /** The address of the connection. Stored here, because a closed socket has no address. */
   readonly address: string;
-  /** The X-Forwarded-For header. Do not trust it: any client can send it. */
+  /** The X-Forwarded-For header. Any client can send this header, so do not trust it. */
   readonly forwardedFor: string | undefined;
   readonly authorization: string | undefined;
-  /** True if the request has an X-API-Key header, in which clients of other services send their key. */
+  /** True if the client sent an X-API-Key header, which Kibitz does not accept. */
   readonly hasXApiKey: boolean;
 }
 
-/** The recorded span of a request, from its headers to the end of its answer and log line. */
+/** The span of a request. It ends when both the response and the log line are complete. */
 export interface RequestSpan {
   readonly traceparent: string;
   readonly span: Span;
-  /** Call this when the request's log line is written. */
   logged(end: TracedEnd): void;
-  /** Call this when the answer has ended, with no status if none was sent. `hasLine`: a log line is written, perhaps later. */
+  /**
+   * Call this when the response has ended.
+   * @param status undefined if no status was sent
+   * @param hasLine true if a log line was written or will be written
+   */
   answered(status: number | undefined, hasLine: boolean): void;
 }
 
 export interface TracedEnd {
   readonly code: string;
-  /** Start of the request, as `performance.now()`. */
+  /** By `performance.now()`. */
   readonly startedAt: number;
   readonly fields: {
-    /** Name of the RPC, or the HTTP method if the request was rejected before it became a call. */
+    /** The name of the RPC method. If no RPC method was found, the HTTP method. */
     readonly method?: string | undefined;
-    /** Path of the request, if it was rejected before it became a call. */
     readonly request?: string | undefined;
     readonly depth?: number | undefined;
     readonly cached?: boolean | undefined;
   };
 }
 
-/** Begins the span of a request. Returns undefined if its trace is not recorded. */
+/** Returns undefined if the trace of the request is not recorded. */
 export type BeginSpan = (
   request: Pick<RawRequest, "method" | "headers">,
   about: Pick<RequestContext, "protocol" | "path">,
@@ -74,7 +84,7 @@ interface Identified {
   [outcomeKey]?: RequestOutcome;
 }
 
-/** Makes the context of a request for {@link contextOf}. Only the listener calls this: a second call would give another id. */
+/** Creates the context that {@link contextOf} returns. Call this once for each request, because each call creates a new id. */
 export function identifyRequest(
   request: RawRequest,
   isRpcPath: (path: string) => boolean,
@@ -98,7 +108,7 @@ export function identifyRequest(
   return context;
 }
 
-/** Throws a TypeError if the listener has not identified the request. */
+/** Throws a TypeError if {@link identifyRequest} was not called for the request. */
 export function contextOf(request: object): RequestContext {
   const context = (request as Identified)[contextKey];
   if (context === undefined) {
@@ -121,17 +131,17 @@ export function localContext(): RequestContext {
   };
 }
 
-/** Media types that only RPC clients send. Errors repeat the media type, so the pattern is strict. */
+/** Matches media types that only RPC clients send. The pattern is strict, because error responses contain the media type. */
 export const rpcType = /^application\/(grpc(-web(-text)?)?(\+[\w.-]{1,32})?|proto|connect\+[\w.-]{1,32})$/;
 
-/** Returns the media type without parameters, in lower case (RFC 9110 section 8.3.1). */
+/** Returns the media type in lower case and without parameters (RFC 9110 section 8.3.1). */
 export function mediaTypeOf(headers: IncomingHttpHeaders): string {
   return headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
 /**
- * Returns the protocol of a request. For a service, the content type decides, and GET is always Connect. Other paths are JSON,
- * except for a POST with a content type that only RPC clients send.
+ * On the path of an RPC service, the content type determines the protocol, and GET is always Connect. On any other path, the
+ * protocol is JSON, except for a POST with a content type of RPC clients.
  */
 function protocolOf({ method, headers }: RawRequest, isOfService: boolean): Protocol {
   const type = mediaTypeOf(headers);
@@ -146,7 +156,10 @@ function protocolOf({ method, headers }: RawRequest, isOfService: boolean): Prot
 
 const wellFormedId = /^[\w.:-]{1,64}$/;
 
-/** Returns the client's request id, or a new one if it is malformed or contains an API key, because ids are logged. */
+/**
+ * Returns a new id if the client's id is malformed or contains an API key. Request ids are logged, so they must not contain
+ * keys.
+ */
 export function requestIdFrom(header: unknown): string {
   return typeof header === "string" && wellFormedId.test(header) && !holdsKey(header) ? header : uuidv7();
 }
@@ -155,20 +168,19 @@ const traceparentPattern =
   /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 
 interface TracePlace {
-  /** Ids of the trace and the span: 32 and 16 hexadecimal digits. */
   readonly traceId: string;
   readonly spanId: string;
-  /** True if the sender records the trace. The header defines no other flag. */
+  /** True if the sender records the trace. */
   readonly sampled: boolean;
 }
 
-/** Reads a `traceparent` header (W3C Trace Context). An invalid header counts as absent. */
+/** Reads a `traceparent` header (W3C Trace Context). Returns undefined if the header is missing or invalid. */
 export function tracePlaceOf(header: string | readonly string[] | undefined): TracePlace | undefined {
   if (header === undefined) {
     return undefined;
   }
   const [, version, traceId, spanId, flags, more] = traceparentPattern.exec(String(header)) ?? [];
-  // Later versions may add fields.
+  // Later versions of the header may have more fields.
   if (traceId === undefined || spanId === undefined || (version === "00" && more !== undefined)) {
     return undefined;
   }
@@ -179,7 +191,7 @@ export function traceparentOf({ traceId, spanId, sampled }: TracePlace): string 
   return `00-${traceId}-${spanId}-0${Number(sampled)}`;
 }
 
-/** Returns the `traceparent` of a new span below the given one, or undefined if that is missing or invalid. */
+/** Returns the `traceparent` of a new child span. Returns undefined if the header is missing or invalid. */
 export function spanBelow(traceparent: string | readonly string[] | undefined): string | undefined {
   const place = tracePlaceOf(traceparent);
   return place && traceparentOf({ ...place, spanId: randomBytes(8).toString("hex") });
@@ -211,25 +223,27 @@ function addressOf({ socket }: Pick<RawRequest, "socket">): string {
 }
 
 export interface RequestOutcome {
-  /** Headers to add to the answer. The names are in lower case. */
+  /** Headers of the response. Their names are in lower case. */
   readonly answerHeaders: Map<string, string>;
-  /** Code of the error with which the request was rejected. */
   code: string | undefined;
-  /** The plan and the limit that rejected the request, such as `keyless/minute`. */
+  /** The plan and the name of its exceeded limit, such as `keyless/minute`. */
   limit: string | undefined;
-  /** True if the call is logged elsewhere, or must not be logged. */
+  /** True if other code writes the log line, or if no log line must be written. */
   hasLine: boolean;
-  /** Bytes of the body that have been read, after decompression if it is decompressed before it is decoded. */
+  /**
+   * Bytes of the body that have been read. Compressed bodies count after decompression if they are decompressed before
+   * decoding.
+   */
   readBytes: number;
-  /** Requests of a batch that are not counted yet, although the RateLimit fields already subtract them. */
+  /** Requests of a batch that are not counted yet. The RateLimit headers already subtract them. */
   uncounted: number;
-  /** Callbacks that release the resources of the call; undefined after its end. See {@link releaseAtEnd}. */
+  /** Functions that {@link endCall} calls when the call ends. Undefined after the end of the call. */
   held: (() => void)[] | undefined;
-  /** The time when the last byte was written, as `performance.now()`, if the connection then stays open for a while. */
+  /** By `performance.now()`. Set if the connection stays open for a while after the last byte of the response. */
   answeredAt: number | undefined;
 }
 
-/** `answerHeaders` are in every answer to the request. */
+/** @param answerHeaders headers of every response to the request */
 export function createOutcome(answerHeaders?: readonly (readonly [string, string])[]): RequestOutcome {
   return {
     answerHeaders: new Map(answerHeaders),
@@ -243,7 +257,7 @@ export function createOutcome(answerHeaders?: readonly (readonly [string, string
   };
 }
 
-/** Calls `release` when the call ends, or at once if it has ended. */
+/** Calls `release` when the call ends. If the call has already ended, calls `release` at once. */
 export function releaseAtEnd({ held }: RequestOutcome, release: () => void): void {
   if (held) {
     held.push(release);
@@ -252,7 +266,7 @@ export function releaseAtEnd({ held }: RequestOutcome, release: () => void): voi
   }
 }
 
-/** Releases the resources of a call whose answer is written or whose client has disconnected. */
+/** Call this when the response is written or the client has disconnected. */
 export function endCall(outcome: RequestOutcome): void {
   const { held = [] } = outcome;
   outcome.held = undefined;
@@ -267,14 +281,17 @@ export class CallerLeft extends Error {
   }
 }
 
-/** @throws CallerLeft if the call has ended, because nobody needs the result of further work */
+/**
+ * Call this before more work is done for a call.
+ * @throws CallerLeft if the call has ended
+ */
 export function refuseLeft({ held }: RequestOutcome): void {
   if (held === undefined) {
     throw new CallerLeft();
   }
 }
 
-/** Every call for the same request returns the same object. */
+/** Returns the same object each time it is called for a request. */
 export function outcomeOf(request: object): RequestOutcome {
   const identified: Identified = request;
   const known = identified[outcomeKey];
@@ -287,5 +304,5 @@ export function outcomeOf(request: object): RequestOutcome {
   return outcome;
 }
 
-/** UUIDs of version 7, which sort by time. Node has a function for them from version 26.1 on. */
+/** UUIDs of version 7 have the order of their creation times. Node has this function since version 26.1. */
 export const uuidv7: () => string = "randomUUIDv7" in crypto ? () => crypto.randomUUIDv7() : () => v7();

@@ -1,6 +1,6 @@
 import type { DescEnum } from "@bufbuild/protobuf";
 
-/** Maps an enum's values to their words: `auto` for `PATH_AUTO`. 0 has no word, because it means unset and is `null`. */
+/** Maps each value of an enum to its word in JSON: PATH_AUTO to `auto`. The value 0 has no word, because it means "not set". */
 export function wordsOfEnum(desc: DescEnum): ReadonlyMap<number, string> {
   const prefix = desc.sharedPrefix ?? "";
   return new Map(

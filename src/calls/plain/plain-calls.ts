@@ -6,7 +6,7 @@ import type { Calls } from "../register.ts";
 import { createPlainReader, type PlainReaderOptions } from "./read-plain.ts";
 import { createPlainWriter } from "./write-message.ts";
 
-/** Calls in plain JSON as in `/v1`, but without HTTP. All methods reject with KibitzErrors. */
+/** Accepts and returns the same JSON as `/v1`, but without HTTP. All methods reject with KibitzErrors. */
 export type PlainCalls = ReturnType<typeof createPlainCalls>;
 
 export function createPlainCalls({ calls, ...options }: PlainReaderOptions & { readonly calls: Calls }) {
@@ -20,14 +20,14 @@ export function createPlainCalls({ calls, ...options }: PlainReaderOptions & { r
     codecs.set(method, codec);
     return codec;
   };
-  /** @param context the part that all these calls have in common */
+  /** @param context the values that all these calls have in common */
   return (context: Omit<Call, "method">) => ({
     async once(method: DescMethod, request: Plain): Promise<unknown> {
       const { read, write } = codecOf(method);
       const message = await read(request, context.account);
       return write(await calls.unary(method)(message, { ...context, method }));
     },
-    /** Yields messages as parsed JSON. A field of a oneof that is not set is null. */
+    /** Yields JSON values. A field of a oneof that is not set is null. */
     async *stream(method: DescMethod, request: Plain): AsyncGenerator<unknown> {
       const { read, write } = codecOf(method);
       const message = await read(request, context.account);
@@ -35,7 +35,7 @@ export function createPlainCalls({ calls, ...options }: PlainReaderOptions & { r
         yield write(answer);
       }
     },
-    /** Checks only the fields of a request. */
+    /** Validates the fields of a request. Does not run the request. */
     async check(method: DescMethod, request: Plain): Promise<void> {
       const message = await codecOf(method).read(request, context.account);
       refuseViolations(options.violationsOf(message, method.input));

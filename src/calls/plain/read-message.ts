@@ -17,16 +17,16 @@ import { boundsOfField } from "../rules.ts";
 import { wordsOfEnum } from "./enum-words.ts";
 
 export interface MessageReading {
-  /** The message without its invalid fields. An invalid item of a list is empty. */
+  /** The message without its invalid fields. An invalid item of a list becomes an empty item. */
   readonly message: Message;
-  /** The violations in the order of the JSON. Reading ends after about 20. */
+  /** In the order of the JSON. Reading stops after about 20 violations. */
   readonly violations: readonly Violation[];
 }
 
 /**
- * Reads plain JSON: only field names of the proto and JSON's own types. `null` means absent, if the field can be absent. The
- * middleware checks the rules of the fields, for every protocol.
- * @throws Error for kinds of fields that no request of the API has, such as maps, oneofs and signed integers
+ * Reads JSON strictly: only the field names of the proto file, and no conversion between JSON types. `null` means that an
+ * optional field is not set. The rules of the fields are not checked here.
+ * @throws Error if the message type has a map, a oneof or a signed integer, which requests of the API do not need
  */
 export function createMessageReader(desc: DescMessage): (json: unknown) => MessageReading {
   const read = createObjectReader("The request", desc);
@@ -37,7 +37,7 @@ export function createMessageReader(desc: DescMessage): (json: unknown) => Messa
   };
 }
 
-/** Converts a JSON value to the value of a field, or to undefined if it is invalid. */
+/** Returns the value of a field. If `json` is invalid, adds a violation and returns undefined. */
 type ReadValue = (json: unknown, violations: Violation[]) => unknown;
 
 function createObjectReader(name: string, desc: DescMessage): ReadValue {
@@ -101,7 +101,7 @@ function createListReader(
     const items: unknown[] = [];
     for (let index = 0; index < json.length && violations.length < violationsMax; index++) {
       const before = violations.length;
-      // An invalid item keeps its place, for the index in other errors.
+      // Add an empty item instead of an invalid item, so that the indexes in other errors are correct.
       items.push(readItem(json[index], violations) ?? emptyItem(field));
       prefixViolations(violations, before, index);
     }
@@ -120,7 +120,7 @@ function emptyItem(field: DescField & { fieldKind: "list" }): unknown {
   }
 }
 
-/** Reads the value of a field, or one item of a list. `name` begins the error messages. */
+/** @param name the beginning of error messages, such as "`depth`" or "Each item of `moves`" */
 function createValueReader(name: string, field: DescField): ReadValue {
   if (field.enum) {
     return createWordReader(name, field.enum);
@@ -143,7 +143,7 @@ function createValueReader(name: string, field: DescField): ReadValue {
     case ScalarType.UINT32:
       return createIntegerReader(name, field, 2 ** 32 - 1);
     case ScalarType.UINT64: {
-      // JSON.parse has rounded larger numbers.
+      // JSON.parse rounds larger numbers.
       const readInteger = createIntegerReader(name, field, Number.MAX_SAFE_INTEGER);
       return (json, violations) => {
         const value = readInteger(json, violations);
@@ -184,7 +184,9 @@ function createWordReader(name: string, desc: DescEnum): ReadValue {
   };
 }
 
-/** Rejects only numbers that the type cannot hold; the middleware checks the field's rule, whose bounds the error shows. */
+/**
+ * Rejects only a number that the type of the field cannot contain. The error nevertheless names the bounds of the field's rule.
+ */
 function createIntegerReader(name: string, field: DescField, maximum: number): ReadValue {
   const allowed = boundsOfField(field, { minimum: 0, maximum });
   const must = `${name} must be an integer from ${allowed.minimum} to ${allowed.maximum}`;
@@ -199,7 +201,7 @@ function createIntegerReader(name: string, field: DescField, maximum: number): R
   };
 }
 
-/** Reads a google.protobuf.Struct, which is any JSON object, unchanged. */
+/** Reads a google.protobuf.Struct: any JSON object. */
 function createStructReader(name: string): ReadValue {
   const must = `${name} must be an object`;
   return (json, violations) => {
@@ -212,7 +214,7 @@ function createStructReader(name: string): ReadValue {
   };
 }
 
-/** Reports JSON values that protobuf lacks: numbers beyond the range of a double, and text that is not Unicode. */
+/** Reports JSON values that protobuf cannot contain: numbers beyond the range of a double, and strings that are not Unicode. */
 function checkPortable(json: unknown, name: string, violations: Violation[]): void {
   if (typeof json === "number" && !Number.isFinite(json)) {
     refuse(violations, "out_of_range", `A number in ${name} must be finite`, json);
@@ -239,8 +241,8 @@ function notSupported(field: DescField): Error {
 }
 
 /**
- * Reports an invalid value: "`depth` must be an integer from 1 to 30, not true.". The pointer is relative to the value: readers
- * around it add their steps with {@link prefixViolations}, so that valid requests create no pointers.
+ * Reports an invalid value: "`depth` must be an integer from 1 to 30, not true.". The pointer of the violation is empty at
+ * first. {@link prefixViolations} adds the path to the value, so that valid requests need no pointers.
  */
 function refuse(
   violations: Violation[],
@@ -257,12 +259,15 @@ function refuse(
   });
 }
 
-/** Reports half of a surrogate pair. JSON can contain it as `"\ud800"`, but the UTF-8 of protobuf cannot. */
+/** Reports an unpaired surrogate. JSON can contain one as `"\ud800"`, but protobuf strings are UTF-8, which cannot. */
 function refuseHalfPair(violations: Violation[], name: string): undefined {
   violations.push({ pointer: "", code: "invalid_type", message: `${name} contains an unpaired surrogate.` });
 }
 
-/** Adds a step at the beginning of the pointers of all violations from index `from` on. */
+/**
+ * Adds a step to the beginning of each violation's pointer.
+ * @param from the index of the first violation that is changed
+ */
 function prefixViolations(violations: Violation[], from: number, key: string | number): void {
   for (const [index, violation] of violations.entries()) {
     if (index >= from) {
@@ -271,7 +276,10 @@ function prefixViolations(violations: Violation[], from: number, key: string | n
   }
 }
 
-/** Returns the violation of an unknown key, relative to its object, with the field that was probably meant. */
+/**
+ * The violation also names the known field with the most similar name. The pointer is relative to the object with the unknown
+ * key.
+ */
 export function unknownFieldViolation(key: string, names: readonly string[]): Violation {
   const known = `the fields are ${names.map((name) => `\`${name}\``).join(", ")}.`;
   const hint = names.length > 0 ? `: ${didYouMean(key, names, known)}` : ".";

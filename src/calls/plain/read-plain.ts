@@ -7,13 +7,16 @@ import { createSuggest, type PreflightMessage } from "../suggest.ts";
 import { createMessageReader } from "./read-message.ts";
 
 export interface PlainReaderOptions {
-  /** Reports all violations of an unreadable request. The middleware checks every other one. */
+  /** Adds the violations of the proto's rules to the violations of an unreadable request. */
   readonly violationsOf: Rules;
-  /** Prevents the suggestion of a request that would be rejected too. */
+  /** Throws if a suggested request would also be rejected. Such a request is not suggested. */
   readonly preflight: PreflightMessage;
 }
 
-/** Rejects with a KibitzError of all violations, with a suggested request if `suggests` is true. */
+/**
+ * Rejects with one KibitzError for all violations.
+ * @param suggests if true, the error may contain a corrected request
+ */
 type ReadPlain = (
   sent: Readonly<Record<string, unknown>>,
   account: Account,

@@ -20,14 +20,14 @@ export function createMessageWriter(desc: DescMessage): (message: Message) => st
   return (message) => JSON.stringify(write(message));
 }
 
-/** Writes requests as clients send them: only the fields that are set. */
+/** Omits fields that are not set, as clients do. */
 export function createRequestWriter(desc: DescMessage): (message: Message) => JsonObject {
   return createWriter(desc, true);
 }
 
 /**
- * Writes every field under its proto name in the order of the proto, and `null` for an unset field. 64-bit integers become
- * numbers, exact up to 2^53: enough for the counters of a search. Throws an Error for types that the API does not use.
+ * Writes all fields in the order of the proto file. A field that is not set becomes `null`. 64-bit integers become numbers,
+ * which are exact up to 2^53. Throws an Error for field types that the API does not use.
  */
 export function createPlainWriter(desc: DescMessage): (message: Message) => JsonObject {
   return createWriter(desc, false);
@@ -62,7 +62,7 @@ function createFieldWriter(field: DescField, onlySet: boolean): Write {
     case "list":
       return (items) => (items as readonly unknown[]).map((item) => write(item));
     case "map":
-      // `Object.fromEntries` creates own properties, even for `__proto__`.
+      // Unlike an assignment, `Object.fromEntries` can create a property with the name `__proto__`.
       return (map) =>
         Object.fromEntries(Object.entries(map as Members).map(([key, item]) => [key, write(item)]));
     default:
