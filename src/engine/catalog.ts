@@ -1,20 +1,20 @@
 import type { EngineBuild, EnginePath } from "./engine.ts";
 
-/** Resolves the fields `engine` and `path` of a request to a build that discovery found. */
+/** Finds the build for the fields `engine` and `path` of a request. */
 export interface Catalog {
-  /** All versions, grouped by family, newest first. The family of `latest` comes first. */
+  /** All versions, newest first within each family. The family of `latest` comes first. */
   readonly versions: readonly EngineVersion[];
-  /** The version that `latest` means on the path `auto`. */
+  /** The version for requests with the engine `latest` and the path `auto`. */
   readonly latest: EngineVersion;
   resolve(engine: string, path: EnginePath | "auto"): Resolution;
 }
 
-/** A version of an engine with one network, which has at most one build for each path. */
+/** A version of an engine with a particular network. A version has at most one build for each path. */
 export interface EngineVersion {
   readonly id: string;
-  /** The build that the path `auto` means. */
+  /** The build for requests with the path `auto`. */
   readonly defaultBuild: EngineBuild;
-  /** True if all builds of the version are deprecated, which means that a later release removes its id. */
+  /** True if all builds of the version are deprecated. A later release will remove the version. */
   readonly deprecated: boolean;
   readonly builds: readonly EngineBuild[];
 }
@@ -22,15 +22,17 @@ export interface EngineVersion {
 type Resolution =
   | { readonly kind: "build"; readonly build: EngineBuild }
   | { readonly kind: "unknown_engine" }
-  /** The list `runnable` is empty if the request names `latest`, and no engine runs on the path. */
+  /** `runnable` is empty if the request names `latest` and no engine can run on the requested path. */
   | { readonly kind: "path_unavailable"; readonly runnable: readonly EnginePath[] };
 
 /**
- * `auto` depends on the deployment, not on load: it means the native build, unless the version also has a WebAssembly build that
- * is a different engine.
- * `latest` means the newest stable Stockfish, or else that of the first family by name that has a stable version; on a path which
- * this family cannot run, it means another family. `defaultEngine` is the id that it means instead.
- * Throws if there is no build, or no build has the id `defaultEngine`.
+ * Decides which builds the names `auto` and `latest` mean:
+ * - The path `auto` means the native build. If the native build was modified, `auto` means the WebAssembly build.
+ * - The engine `latest` means `defaultEngine`. If `defaultEngine` is undefined, `latest` means the newest stable Stockfish.
+ *   Without a stable Stockfish, `latest` means the newest stable version of another family.
+ * - If this engine cannot run on the requested path, `latest` means the newest engine that can run on this path.
+ *
+ * Throws if there is no build, or if no build has the id `defaultEngine`.
  */
 export function createCatalog(builds: readonly EngineBuild[], defaultEngine: string | undefined): Catalog {
   const found = versionsFrom(builds);
@@ -53,7 +55,7 @@ export function createCatalog(builds: readonly EngineBuild[], defaultEngine: str
     latest,
     resolve(engine, path) {
       if (engine === "latest") {
-        // Find the operator's choice if the path can run it, and else the newest version that the path can run.
+        // Try the default engine first, and then the other versions, newest first.
         const build = [latest, ...newest]
           .map((version) => buildOf(version, path))
           .find((found) => found !== undefined);
@@ -86,7 +88,10 @@ function versionsFrom(builds: readonly EngineBuild[]): readonly EngineVersion[] 
   });
 }
 
-/** The family `first` comes first, then those with a stable version, then others, by name; each is sorted newest first. */
+/**
+ * Sorts the versions of each family newest first. The family `first` is the first group. Families with a stable version follow,
+ * and then all other families. Both kinds of families are sorted by name.
+ */
 function orderFamilies(
   versions: readonly EngineVersion[],
   first: string,
@@ -101,17 +106,20 @@ function orderFamilies(
     .map(([, family]) => family.toSorted((a, b) => compareBuilds(b.defaultBuild, a.defaultBuild)));
 }
 
-/** Compares the nodes of the self-test, which vary with several threads. If they differ, the native build was modified. */
+/**
+ * Compares the number of nodes in the self-test. A different number means that the native build was modified. With several
+ * threads, the number varies and is not compared.
+ */
 function areAlike(native: EngineBuild, wasm: EngineBuild): boolean {
   return native.settings.threads > 1 || native.selfTestNodes === wasm.selfTestNodes;
 }
 
-/** A lite network is not stable, because it is used only if a request names it. */
+/** Versions with a lite network are excluded, because a request must name such a version explicitly. */
 function isStable({ defaultBuild, deprecated }: EngineVersion): boolean {
   return isRelease(defaultBuild.version) && defaultBuild.net === "full" && !deprecated;
 }
 
-/** Sorts older before newer, lite networks before full ones, and then by id, so that the order is fixed. */
+/** Sorts older versions first, then lite networks before full networks, then by id. */
 function compareBuilds(a: EngineBuild, b: EngineBuild): number {
   return (
     compareVersions(a.version, b.version) ||
@@ -125,7 +133,10 @@ function isRelease(version: string): boolean {
   return /^v?\d{1,16}(\.\d{1,16})*$/.test(version);
 }
 
-/** Sorts releases by number: 15.10 after 15.2, 15 equal to 15.0. Other versions come first, by text: a date follows `dev-`. */
+/**
+ * Compares releases by number: 15.10 is newer than 15.2, and 15 equals 15.0. Development builds are older than every release,
+ * and are compared as text.
+ */
 function compareVersions(a: string, b: string): number {
   if (isRelease(a) && isRelease(b)) {
     return byNumber.compare(shortest(a), shortest(b));

@@ -1,16 +1,15 @@
 import type { Position } from "../chess/position.ts";
 import type { Score } from "../chess/score.ts";
 
-/** The engine port, which a backend implements. It does not depend on UCI. */
+/** The interface that every engine backend implements. This file does not depend on UCI. */
 
 export type EnginePath = "wasm" | "native";
 
-/** The size of an engine's neural network. */
 export type Net = "full" | "lite";
 
-/** Id, path and SHA-256 identify an engine build. */
+/** `id`, `path` and `sha256` together identify a build of an engine. */
 export interface EngineBuild {
-  /** The id names version and network: `stockfish-19`, `stockfish-19-lite`. */
+  /** Contains the version and the network, such as `stockfish-19` or `stockfish-19-lite`. */
   readonly id: string;
   readonly name: string;
   readonly author: string;
@@ -18,26 +17,32 @@ export interface EngineBuild {
   readonly family: string;
   readonly version: string;
   readonly net: Net;
-  /** An SPDX expression, if the licence is known. */
+  /** An SPDX expression. Undefined if the licence is unknown. */
   readonly license: string | undefined;
-  /** The day since which this build is deprecated, such as 2026-11-22. */
   readonly deprecatedSince: string | undefined;
   readonly options: readonly EngineOption[];
   readonly settings: EngineSettings;
-  /** True if equal searches of the self-test gave equal answers. Only answers of such a build are cached. */
+  /** True if two equal searches of the self-test gave equal answers. Only answers of reproducible builds are cached. */
   readonly reproducible: boolean;
-  /** The nodes that the self-test visits, if reproducible: equal in builds of a version and network that are the same engine. */
+  /**
+   * The number of nodes in the self-test. Undefined if the build is not reproducible. Builds of the same engine have the same
+   * number.
+   */
   readonly selfTestNodes: number | undefined;
   readonly file: string;
-  /** SHA-256 in lower-case hex: of the tested file if the engine is native, or of the pinned module if it is WebAssembly. */
+  /** In lower-case hexadecimal. The digest of the executable file for a native engine, or of the WebAssembly module. */
   readonly sha256: string;
-  /** Throws `no_start` if files have changed since discovery. Compares the content only if sizes or times differ. */
+  /**
+   * Throws `no_start` if the engine files have changed since discovery. Reads the content only if a size or a time has changed.
+   */
   assertUnchanged(): Promise<void>;
-  /** Throws `no_start` if a WebAssembly engine's files do not have their pinned content. The first call reads all of them. */
+  /**
+   * Throws `no_start` if the files of a WebAssembly engine do not match their pinned digests. The first call reads all files.
+   */
   assertGenuine(): Promise<void>;
 }
 
-/** An option that clients may set, as the engine declares it. */
+/** An engine option that clients may set, with the default and the range that the engine reports. */
 export type EngineOption = {
   /** The name of the option in JSON, such as `skill_level`. */
   readonly name: string;
@@ -54,56 +59,54 @@ export interface EngineInfo {
   readonly options: readonly EngineOption[];
 }
 
-/** Values by the options' JSON names, validated against the options that the engine declares. */
+/** The values of engine options, by their names in JSON. The values are already validated. */
 export type OptionValues = Readonly<Record<string, number | boolean>>;
 
-/** A search to run. All limits apply; the first one that is reached ends the search. */
+/** A search to run. The first limit that is reached ends the search. */
 export interface SearchJob {
   readonly position: Position;
   /** The depth limit in plies, at least 1. */
   readonly depth: number | undefined;
-  /** The limit of visited positions, at least 1. Engines visit a few more. */
+  /** The largest number of visited positions, at least 1. Engines exceed this number slightly. */
   readonly nodes: number | undefined;
-  /** The time limit, at least 1. */
   readonly movetimeMs: number;
-  /** The number of lines, at least 1. If fewer moves may be searched, the search reports one line for each of them. */
+  /** The number of principal variations, at least 1. If fewer moves may be searched, there is one variation for each move. */
   readonly multipv: number;
-  /** The moves to search, each once, in UCI as the variant writes it. If empty, all legal moves are searched. */
+  /** The moves to search, in the UCI notation of the variant, without duplicates. If empty, all legal moves are searched. */
   readonly searchMoves: readonly string[];
   readonly options: OptionValues;
 }
 
-/** A principal variation as an engine reports it, in the view of the side to move. */
+/** A principal variation that an engine reported, in the view of the side to move. */
 export interface EngineLine {
   readonly depth: number;
   readonly seldepth: number;
   readonly score: Score;
-  /** The moves in UCI, as the variant writes it. */
+  /** The moves in the UCI notation of the variant. */
   readonly moves: readonly string[];
 }
 
-/** The state of a search: its newest iteration that is complete for every line. */
+/** The state of a search after its newest complete iteration. */
 export interface Snapshot {
   readonly depth: number;
-  /** True if at least one iteration is complete. If false, there is one line, the last one that the engine printed. */
+  /** True if at least one iteration is complete. If false, `lines` contains only the newest variation for the best move. */
   readonly complete: boolean;
-  /** The lines of the search, best first; at least one. */
+  /** The principal variations, best first. Never empty. */
   readonly lines: readonly EngineLine[];
   readonly counters: SearchCounters;
 }
 
-/** The engine's counters of the whole search so far. */
 export interface SearchCounters {
   readonly nodes: number;
   readonly nps: number;
-  /** The time of the search by the engine's clock. */
+  /** Milliseconds since the start of the search, by the engine's clock. */
   readonly timeMs: number;
-  /** The filled part of the hash table, per mille. */
+  /** The fill level of the hash table, per mille. */
   readonly hashfull: number;
   readonly tbhits: number;
 }
 
-/** An event of a search. A search has any number of `progress` events, then exactly one `done`. */
+/** A search has any number of `progress` events, followed by one `done` event. */
 export type SearchEvent = SearchProgress | SearchDone;
 
 export interface SearchProgress {
@@ -111,40 +114,45 @@ export interface SearchProgress {
   readonly snapshot: Snapshot;
 }
 
-/** Runs while the engine's output is being read, so it must be quick and must not throw. */
+/** Called while the engine's output is being read. The callback must be quick and must not throw. */
 export type OnProgress = (progress: SearchProgress) => void;
 
 export interface SearchDone {
   readonly kind: "done";
   readonly snapshot: Snapshot;
-  /** The engine's best move in UCI. It can differ from the first move of the first line if time ended the search. */
+  /**
+   * The best move in UCI notation. If time ended the search, this move can differ from the first move of the best variation.
+   */
   readonly bestMove: string;
-  /** The reply that the engine expects, in UCI. */
+  /** The expected reply to the best move, in UCI notation. */
   readonly ponder: string | undefined;
   /**
-   * The limit that ended the search. `depth`: the requested depth, or the greatest depth of engines, is complete for every line.
-   * `nodes`: time cannot have ended the search. `stop`: the service ended the search before its time.
+   * The event that ended the search:
+   * - `depth`: the requested depth or the largest depth of the engine is complete.
+   * - `nodes`: the node limit was reached before the time limit.
+   * - `time`: the time limit was reached.
+   * - `stop`: the service ended the search early.
    */
   readonly endedBy: "depth" | "nodes" | "time" | "stop";
 }
 
-/** The reason why an engine failed, or why a search got no engine. */
+/** The reason why an engine failed, or why a search was not started. */
 export type FailureKind =
-  /** The engine could not be started, or it ended before the search began. */
+  /** The engine could not be started, or ended before the search began. */
   | "no_start"
-  /** The engine's process crashed, or closed its pipe. */
+  /** The engine's process crashed, or closed its output. */
   | "exited"
-  /** Another process killed the engine, or the kernel did because memory was short. */
+  /** Another process or the kernel killed the engine, for example because memory was short. */
   | "killed"
-  /** The engine printed more than the output limit, and was killed. */
+  /** The engine printed too much output, and was killed. */
   | "flooded"
   /** The engine rejected the position or broke the protocol, and was killed. */
   | "protocol_error"
   /** The engine did not answer `isready` during or after a search, and was killed. */
   | "unresponsive"
-  /** The engine gave no answer in time. If it did not stop on request either, it was killed. */
+  /** The engine had no result at the end of its time. If the engine also ignored `stop`, the engine was killed. */
   | "overtime"
-  /** The search was not run, because two engines failed on the same position a moment ago. */
+  /** The search was not started, because this position recently made two engines fail. */
   | "quarantined";
 
 interface FailureOptions extends ErrorOptions {
@@ -152,12 +160,14 @@ interface FailureOptions extends ErrorOptions {
   readonly blamesPosition?: boolean;
 }
 
-/** The error of an engine's session, which has then ended, unless the engine was only stopped before its first line. */
+/** Thrown when an engine fails. The failure ends the session, except if the engine was only stopped before its first line. */
 export class EngineFailure extends Error {
   readonly kind: FailureKind;
-  /** The time after which an engine may be ready, if known. */
+  /** Milliseconds until a retry may succeed. Undefined if unknown. */
   readonly retryAfterMs: number | undefined;
-  /** True if the position may break another engine, too. Slow machines and kills from outside do not blame the position. */
+  /**
+   * True if the position may make another engine fail, too. False for a slow machine, and if another process killed the engine.
+   */
   readonly blamesPosition: boolean;
 
   constructor(kind: FailureKind, message: string, options: FailureOptions = {}) {
@@ -169,45 +179,43 @@ export class EngineFailure extends Error {
   }
 }
 
-/** After each search, an engine is `cleaning`: its options are reset and its hash table is cleared. */
+/** `cleaning`: after each search, the engine's options are reset and its hash table is cleared. */
 export type EngineState = "greeting" | "idle" | "searching" | "cleaning" | "ended";
 
-/** A running engine, which serves one search at a time. */
+/** A running engine. An engine runs only one search at a time. */
 export interface EngineSession extends AsyncDisposable {
   readonly info: EngineInfo;
   readonly state: EngineState;
   readonly alive: boolean;
-  /** Returns the resident memory, if the system reports it. */
+  /** The resident memory of the engine. Undefined if the operating system does not report the memory. */
   memoryBytes(): number | undefined;
-  /** Resolves when the engine is gone: with its failure, or with undefined if the session was closed. */
+  /** Resolves when the engine has ended: with the failure, or with undefined if the session was closed. */
   readonly exited: Promise<EngineFailure | undefined>;
   /**
-   * Settles when the engine can take the next search or is gone; the engine is cleaned after the caller has the answer. If
-   * `signal` is aborted, the engine is stopped, and killed if it has not stopped within 400 ms. Throws an EngineFailure if the
-   * engine fails or is killed, and the reason of `signal` if it stops.
+   * Resolves as soon as the result is known. The engine is cleaned afterwards. If `signal` is aborted, the engine is stopped.
+   * An engine that does not stop within 400 ms is killed.
+   * @throws EngineFailure if the engine fails or is killed; the reason of `signal` if the engine stops in time
    */
   search(job: SearchJob, signal: AbortSignal, onProgress?: OnProgress): Promise<SearchDone>;
-  /** Ends the running search, if any, as if its time were over: its caller gets the result so far. */
+  /** Ends a running search as if its time were over. The caller receives the result so far. */
   cutShort(): void;
 }
 
-/** A backend, which runs engines on one path. Each folder under `backends/` implements one. */
+/** Runs the engines of one path. Each folder in `backends/` contains a backend. */
 export interface EngineBackend {
   readonly path: EnginePath;
-  /** Leaves out a build that cannot run, and logs the reason. */
+  /** Omits a build that cannot run, and logs the reason. */
   discover(signal: AbortSignal): Promise<readonly EngineBuild[]>;
-  /** Throws an EngineFailure of the kind `no_start`. */
+  /** @throws EngineFailure of the kind `no_start` */
   start(build: EngineBuild, signal: AbortSignal): Promise<EngineSession>;
 }
 
-/** The operator's settings for every engine. */
 export interface EngineSettings {
-  /** The size of each engine's hash table, in MiB. */
   readonly hashMb: number;
   readonly threads: number;
 }
 
-/** Waits for a promise that ignores `signal`. Throws the reason of `signal` if aborted; the promise's result is then lost. */
+/** Waits for a promise that does not support `signal`. If `signal` is aborted, throws its reason and ignores the promise. */
 export async function beforeAbort<Value>(awaited: Promise<Value>, signal: AbortSignal): Promise<Value> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();

@@ -8,28 +8,27 @@ import { createSearchWithRetry, type SearchWithRetry } from "./search-with-retry
 export interface Engines extends AsyncDisposable {
   readonly catalog: Catalog;
   readonly search: SearchWithRetry;
-  /** True if engines of the build can be started. This may change: a missing file may be back later. */
+  /** True if engines of the build can be started. The value can change, for example when a missing file is restored. */
   available(build: EngineBuild): boolean;
   readonly changes: EventEmitter<EngineEvents>;
-  /** Ends all running searches as if their time were over: their callers get the results so far. */
+  /** Ends all running searches as if their time were over. Each caller receives the result so far. */
   cutShort(): void;
   status(): readonly EngineStatus[];
 }
 
 export interface EnginesOptions {
   readonly backends: readonly EngineBackend[];
-  /** The id that `latest` means; if undefined, the newest stable version. */
+  /** The engine id that `latest` means. If undefined, `latest` means the newest stable version. */
   readonly defaultEngine: string | undefined;
-  /** The memory limit for all engines together. */
   readonly memoryMaxBytes: number;
   readonly log: Log;
-  /** The engine to keep warm; if undefined, the default engine. */
+  /** The engine that is started in advance. If undefined, the default engine is started in advance. */
   readonly asked?: { readonly engine: string; readonly path: EnginePath | "auto" } | undefined;
-  /** A callback that runs while the warm engine loads in its own process, so that this process can do other work. */
+  /** Called when the process of the first engine has started but the engine is still loading. */
   readonly onStarted?: (() => void) | undefined;
 }
 
-/** Finds the engines, and keeps an engine of the requested build running, so that searches do not wait for a start. */
+/** Finds the engines, and starts one engine in advance, so that the first search need not wait for a start. */
 export async function startEngines(options: EnginesOptions, signal: AbortSignal): Promise<Engines> {
   const { backends, defaultEngine, log, onStarted = () => {} } = options;
   const { engine, path } = options.asked ?? { engine: "latest", path: "auto" };
@@ -39,7 +38,7 @@ export async function startEngines(options: EnginesOptions, signal: AbortSignal)
   const resolution = catalog.resolve(engine, path);
   const pool = createPool(options);
   try {
-    // If there is no such build, start no other engine instead: the client's search reports the error.
+    // If the requested build does not exist, start no engine: the client's search will report the error.
     if (resolution.kind === "build") {
       const warmed = pool.keepWarm(resolution.build, signal);
       onStarted();

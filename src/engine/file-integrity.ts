@@ -5,13 +5,16 @@ import { type EngineBuild, EngineFailure } from "./engine.ts";
 
 export type FileIntegrity = Pick<EngineBuild, "sha256" | "assertUnchanged" | "assertGenuine">;
 
-/** Known digests of a build's files: SHA-256 in lower-case hex. */
+/** The expected SHA-256 digests of a build's files, in lower-case hexadecimal. */
 export interface Pin {
   readonly digested: string;
   readonly alongside: string;
 }
 
-/** The digest covers `digested`; `alongside` are files such as a loader. If there is no pin, the present content is right. */
+/**
+ * Returns the digest of the files `digested`. `alongside` contains further files, such as a loader. Without a pin, the present
+ * content of all files is assumed to be correct.
+ */
 export async function fingerprintFiles(
   digested: readonly string[],
   alongside: readonly string[] = [],
@@ -25,7 +28,7 @@ export async function fingerprintFiles(
     const found = await digests();
     return found.digested === known.digested && found.alongside === known.alongside;
   }
-  // Pinned files are read at the first start, not at discovery: the full network has 99 MB.
+  // Do not read pinned files before the first start, because the full network has 99 MB.
   let genuine = pin === undefined;
 
   return {
@@ -33,7 +36,7 @@ export async function fingerprintFiles(
     async assertUnchanged() {
       const now = statsOf(files);
       if (now !== stats) {
-        // Compare the content, because the same package may have been installed again.
+        // Compare the content, because a reinstalled package has new times but the same content.
         if (!(await isKnown())) {
           throw new EngineFailure(
             "no_start",
@@ -55,7 +58,7 @@ export async function fingerprintFiles(
   };
 }
 
-/** Returns the identities, sizes and times of change of files as a text, which changes if a file is replaced. */
+/** Returns inodes, sizes and times of files as a text. The text changes if a file is replaced. */
 export function statsOf(files: readonly string[]): string {
   try {
     return files
@@ -67,7 +70,7 @@ export function statsOf(files: readonly string[]): string {
   }
 }
 
-/** Returns the SHA-256 of the content of files, one after the other, in lower-case hex. */
+/** Returns the SHA-256 of the concatenated files in lower-case hexadecimal. */
 export async function digestOf(paths: readonly string[]): Promise<string> {
   const hash = createHash("sha256");
   // Use one buffer for all chunks, because reading 99 MB as a stream would leave the process with more memory.

@@ -14,11 +14,11 @@ import {
 export type EnginePool = ReturnType<typeof createPool>;
 
 export interface EngineEvents {
-  /** Emitted when the engines of a build become unavailable, or available again. */
+  /** Emitted when a build becomes unavailable, or becomes available again. */
   change: [EngineBuild];
-  /** Emitted when an engine was started. The number is the time of the start in seconds. */
+  /** Emitted when an engine has started. The number is the duration of the start in seconds. */
   started: [EngineBuild, number];
-  /** Emitted when an engine failed, or could not be started. */
+  /** Emitted when an engine failed or could not be started. */
   lost: [EngineBuild, FailureKind];
 }
 
@@ -33,46 +33,46 @@ export interface EngineStatus {
 
 interface EnginePoolOptions {
   readonly backends: readonly EngineBackend[];
-  /** The memory limit for all engines together. Busy engines are never ended to save memory. */
+  /** The memory limit for all engines together. Only idle engines are closed to save memory. */
   readonly memoryMaxBytes: number;
   readonly log: Log;
 }
 
-/** The number of failed starts in a row after which a build is unavailable. */
+/** After this number of failed starts in a row, a build is unavailable. */
 const failuresMax = 3;
 
-/** The pause is 0.1 s after a failed start, four times as long after each further failure in a row, and at most 30 s. */
+/** 0.1 s after the first failed start, four times longer after each further failure in a row, at most 30 s. */
 const pauseMs = (failures: number) => Math.min(30_000, 100 * 4 ** (failures - 1));
 
-/** Memory measured after a search of Stockfish 19 in WebAssembly with 16 MiB of hash; a native engine takes less. */
+/** Measured after a search of Stockfish 19 in WebAssembly with 16 MiB of hash. Native engines need less memory. */
 const typicalBytes = { full: 490e6, lite: 130e6 } as const;
 
 interface Entry {
   readonly build: EngineBuild;
   state: EngineActivity;
-  /** The session is undefined until the engine has started. */
+  /** Undefined until the engine has started. */
   session: EngineSession | undefined;
   readonly abort: AbortController;
 }
 
 interface BuildState {
-  /** Callers that wait for an engine, the longest waiting first. */
+  /** Callers that wait for an engine. The first caller has waited longest. */
   readonly waiters: PromiseWithResolvers<EngineSession>[];
-  /** Failed starts in a row. Engines that are started together and fail count once. */
+  /** The number of failed starts in a row. Several failures at the same time increase the number by one. */
   failures: number;
-  /** The pause after a failed start, in which no engine of the build is started. */
+  /** The timer of the pause after a failed start. During the pause, no engine of the build is started. */
   pause: NodeJS.Timeout | undefined;
 }
 
 export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions) {
-  /** An entry moves to the end when its engine becomes idle, so the longest idle engine comes first. */
+  /** The engine that has been idle longest comes first: an entry moves to the end when its engine becomes idle. */
   const entries = new Set<Entry>();
-  /** Each promise resolves when an engine that was started is gone. */
+  /** Each promise resolves when a started engine has ended. */
   const lives = new Set<Promise<void>>();
   const builds = new Map<EngineBuild, BuildState>();
   const changes = new EventEmitter<EngineEvents>();
   let warm: EngineBuild | undefined;
-  /** The error for callers after the pool was closed; undefined while it is open. */
+  /** The error for callers after the pool was closed. Undefined while the pool is open. */
   let closed: KibitzError | undefined;
 
   function stateOf(build: EngineBuild): BuildState {
@@ -81,24 +81,27 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     return state;
   }
 
-  /** True unless three starts in a row have failed. If they have, the pool keeps trying until a start succeeds. */
+  /** False after three failed starts in a row, until a start succeeds. */
   const isAvailable = (build: EngineBuild) => stateOf(build).failures < failuresMax;
   const entriesIn = (...states: readonly EngineActivity[]) =>
     [...entries].filter(({ state }) => states.includes(state));
   const entriesOf = (build: EngineBuild, state?: EngineActivity) =>
     [...entries].filter((one) => one.build === build && one.state === (state ?? one.state));
 
-  /** Starts an engine for each waiting caller, for the warm build, and to try an unavailable build, which callers avoid. */
+  /**
+   * Starts engines for waiting callers and for the warm build. Also starts an engine of an unavailable build, to test whether
+   * the build is available again.
+   */
   function startMissing(build: EngineBuild): void {
     const { waiters, pause } = stateOf(build);
     if (closed || pause) {
       return;
     }
     const needsOne =
-      entriesOf(build).length === 0 && (!isAvailable(build) || (build === warm && hasRoomFor(build)));
+      entriesOf(build).length === 0 && (!isAvailable(build) || (build === warm && fitsIntoMemory(build)));
     const missing = Math.max(waiters.length, Number(needsOne)) - entriesOf(build, "starting").length;
     for (let count = 0; count < missing; count++) {
-      makeRoomFor(build);
+      freeMemoryFor(build);
       const entry: Entry = { build, state: "starting", session: undefined, abort: new AbortController() };
       entries.add(entry);
       const life = live(entry).finally(() => lives.delete(life));
@@ -139,7 +142,8 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
         onStartFailed(build, error);
       }
     }
-    // Replenish later: if an engine died in a search, that search starts the next engine, and its trace shows that start.
+    // Start replacements later: if an engine failed during a search, the retry of this search must start the next engine. The
+    // trace of the search then contains that start.
     setImmediate(replenish);
   }
 
@@ -158,7 +162,9 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     beginSpan("engine start", { startTime: begunAt, attributes })?.end();
   }
 
-  /** Pauses starts of the build. Its callers wait until it is unavailable: one failed start says little about the next. */
+  /**
+   * Pauses starts of the build. Callers continue to wait until the build is unavailable, because the next start may succeed.
+   */
   function onStartFailed(build: EngineBuild, error: unknown): void {
     const { id: engine, path } = build;
     const state = stateOf(build);
@@ -215,20 +221,23 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     return session?.memoryBytes() ?? expectedBytes(build);
   }
 
-  /** Expects a new engine to take as much memory as the largest running engine of the build. */
+  /** Assumes that a new engine needs as much memory as the largest running engine of the build. */
   function expectedBytes(build: EngineBuild): number {
     const running = entriesOf(build).map(({ session }) => session?.memoryBytes() ?? 0);
     return Math.max(0, ...running) || typicalBytes[build.net];
   }
 
-  /** True if an engine of the build fits into memory after all idle engines are closed. A single engine always fits. */
-  function hasRoomFor(build: EngineBuild): boolean {
+  /** True if a new engine fits into memory after all idle engines are closed. One engine is always allowed. */
+  function fitsIntoMemory(build: EngineBuild): boolean {
     const inUse = entriesIn("starting", "busy");
     return inUse.length === 0 || sum(inUse.map(bytesOf)) + expectedBytes(build) <= memoryMaxBytes;
   }
 
-  /** Closes idle engines until a new one fits into memory: the longest idle first, engines of the warm build last. */
-  function makeRoomFor(build: EngineBuild): void {
+  /**
+   * Closes idle engines until a new engine fits into memory. Engines that have been idle longest are closed first, and engines
+   * of the warm build last.
+   */
+  function freeMemoryFor(build: EngineBuild): void {
     let bytes = sum([...entries].map(bytesOf)) + expectedBytes(build);
     const isWarm = ({ build }: Entry) => Number(build === warm);
     for (const entry of entriesIn("idle").toSorted((a, b) => isWarm(a) - isWarm(b))) {
@@ -241,16 +250,16 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
   }
 
   /**
-   * Returns an idle engine of the build, or a new one. If a caller gives up while an engine starts, the next caller gets that
-   * engine, so a build never has more engines than it once had callers at the same time. Throws `no_start` if several starts
-   * fail.
+   * Returns an idle engine of the build, or starts an engine. If the caller gives up during the start, the next caller gets
+   * this engine.
+   * @throws EngineFailure of the kind `no_start` if several starts fail
    */
   async function acquire(build: EngineBuild, signal: AbortSignal): Promise<EngineSession> {
     if (closed) {
       throw closed;
     }
     signal.throwIfAborted();
-    // Take the engine that has been idle longest, because its cleaning is over.
+    // Prefer the engine that has been idle longest, because its cleaning has certainly ended.
     const idle = entriesOf(build, "idle").find(({ session }) => session?.alive);
     if (idle?.session) {
       idle.state = "busy";
@@ -271,7 +280,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
       if (waiters.includes(waiter)) {
         waiters.splice(waiters.indexOf(waiter), 1);
       } else {
-        // The caller may have been given an engine in the moment in which it gave up.
+        // Release the engine if the caller received an engine and gave up at the same time.
         waiter.promise.then(release, () => {});
       }
       throw error;
@@ -291,7 +300,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     available: isAvailable,
     acquire,
     release,
-    /** Keeps an engine of the build running from now on, if memory allows. Resolves when there is one. */
+    /** From now on, keeps an engine of the build running if memory allows. Resolves when an engine is running. */
     async keepWarm(build: EngineBuild, signal: AbortSignal): Promise<void> {
       warm = build;
       release(await acquire(build, signal));
@@ -325,7 +334,10 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
   };
 }
 
-/** Checks WebAssembly content while the engine loads, to save time: a wrong one runs in its sandbox, but answers no search. */
+/**
+ * Checks the content of WebAssembly files while the engine loads, to save time. A wrong file runs only in the sandbox, and no
+ * search uses it.
+ */
 async function startUnchanged(
   backend: EngineBackend,
   build: EngineBuild,

@@ -10,7 +10,10 @@ import {
 } from "./engine.ts";
 import type { EnginePool } from "./pool.ts";
 
-/** Retries once, on another engine. Settles when no engine is busy with the search: half a second after a disconnect at most. */
+/**
+ * Retries a failed search once on another engine. Settles when no engine runs the search any more, at most half a second after
+ * an abort.
+ */
 export type SearchWithRetry = (
   build: EngineBuild,
   job: SearchJob,
@@ -19,25 +22,27 @@ export type SearchWithRetry = (
   onEngine?: OnEngine,
 ) => Promise<SearchDone>;
 
-/** Called when a search gets an engine, and when it has none any more: the wait for an engine is not engine time. */
-type OnEngine = (isHeld: boolean) => void;
+/** Called with `true` when the search receives an engine, and with `false` when the search has returned the engine. */
+type OnEngine = (hasEngine: boolean) => void;
 
 const attemptsMax = 2;
 
-/** The failures that a position may cause before it is quarantined. */
+/** After this number of failures, a position is quarantined. */
 const strikesMax = 2;
 
 /**
- * The second attempt has the whole time of the search, so that a failure costs the client time but not depth. After `overtime`,
- * there is none, because the client has already waited as long as promised. Progress may start again at a lower depth. A position
- * is quarantined for `refuseMs`.
+ * Details:
+ * - The second attempt has the full time of the search, so that a failure does not reduce the depth.
+ * - After `overtime`, no second attempt is made, because the client has already waited for the promised time.
+ * - In the second attempt, progress may begin again at a lower depth.
+ * - `refuseMs` is the duration of a quarantine.
  */
 export function createSearchWithRetry(pool: EnginePool, log: Log, refuseMs = 60_000): SearchWithRetry {
   const strikes = new LRUCache<string, number>({ max: 10_000, ttl: refuseMs });
 
   return async (build, job, signal, onProgress, onEngine = () => {}) => {
     const { id: engine, path } = build;
-    // Leave out the limits and the moves to search, or a client could crash an engine with each variation of them.
+    // Do not include limits and searched moves. Otherwise a client could crash an engine with each variation of them.
     const key = `${engine} ${path} ${build.file} ${job.position.fen}`;
     for (let attempt = 1; ; attempt++) {
       if ((strikes.get(key) ?? 0) >= strikesMax) {

@@ -3,15 +3,15 @@ import type { Position } from "../chess/position.ts";
 import { validatePosition } from "../chess/validate-position.ts";
 import type { EngineSession, SearchDone } from "./engine.ts";
 
-// The first position has a mate in two that every Stockfish sees by depth 14; the second is a middlegame with many branches.
+// Every Stockfish finds the mate in two of the first position by depth 14. The second position is a middlegame with many moves.
 const mateInTwo = "7k/8/8/8/8/8/R7/1R4K1 w - - 0 1";
 const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq - 0 6";
 
 type Tested = Pick<EngineSession, "search">;
 
 /**
- * Throws if the engine does not find a mate in two. Returns the nodes of two equal searches; undefined if they differ, or if the
- * engine has several threads, because then any two searches may differ.
+ * Throws if the engine does not find a mate in two. Returns the number of nodes of a search that gave the same result twice.
+ * Returns undefined if the results differ, or if the engine has several threads.
  */
 export async function selfTest(
   session: Tested,
@@ -29,7 +29,7 @@ export async function selfTest(
   return isReproducible ? first.snapshot.counters.nodes : undefined;
 }
 
-/** Leaves out the fields that depend on the clock. */
+/** Omits the fields that depend on the clock. */
 function resultOf({ bestMove, ponder, endedBy, snapshot }: SearchDone) {
   return { bestMove, ponder, endedBy, lines: snapshot.lines, nodes: snapshot.counters.nodes };
 }

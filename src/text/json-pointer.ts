@@ -1,19 +1,19 @@
-/** JSON Pointers (RFC 6901), which name the place of a violation in a request. */
+/** Functions for JSON Pointers (RFC 6901), which name the invalid field of a request. */
 
-/** The maximum number of characters of a client's key that a pointer repeats. */
+/** A longer key of a client is shortened in the pointer. */
 const keyMaxCharacters = 64;
 
-/** Returns one step of a pointer, with its slash. A long key is cut, like all repeated text of a client. */
+/** Returns one step of a pointer, including its slash. Shortens a long key. */
 export function pointerStep(key: string | number): string {
   if (typeof key === "number") {
     return `/${key}`;
   }
-  // The cut may go through a surrogate pair.
+  // Call `toWellFormed`, because the end of the shortened key may be half of a surrogate pair.
   const short = key.length > keyMaxCharacters ? `${key.slice(0, keyMaxCharacters - 1).toWellFormed()}…` : key;
   return `/${short.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
-/** The keys of a pointer, outermost first. */
+/** Returns the keys of a pointer, outermost first. */
 export function keysOfPointer(pointer: string): string[] {
   return pointer
     .split("/")
@@ -25,7 +25,7 @@ export function isAtOrBelow(pointer: string, ancestor: string): boolean {
   return pointer === ancestor || pointer.startsWith(`${ancestor}/`);
 }
 
-/** Converts a pointer to the notation of google.rpc.BadRequest: `moves[3]` for `/moves/3`. */
+/** Converts a pointer to the notation of google.rpc.BadRequest: `/moves/3` becomes `moves[3]`. */
 export function fieldPathOf(pointer: string): string {
   return keysOfPointer(pointer).reduce(
     (path, key) => (/^\d+$/.test(key) ? `${path}[${key}]` : path ? `${path}.${key}` : key),

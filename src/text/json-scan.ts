@@ -1,30 +1,33 @@
 export const nestingMax = 32;
 
-/** The maximum number of members in a request. Useful requests have a few dozen, and Connect decodes 7000 (64 KiB) in 6 ms. */
+/**
+ * The maximum number of object members in a request. Normal requests have a few dozen. Connect decodes 7000 members (64 KiB) in
+ * 6 ms.
+ */
 export const membersMax = 1000;
 
-/** Predicts, before a JSON text is parsed, how long that takes. */
+/** The size of a JSON text. These numbers predict how long the parser will need. */
 export interface JsonCount {
   /** The deepest nesting of arrays and objects. */
   readonly levels: number;
   /** The number of commas, colons and opening brackets. */
   readonly parts: number;
-  /** The number of members of all objects. */
+  /** The number of object members in the text. */
   readonly members: number;
-  /** The number of elements of all arrays directly in the outermost object. */
+  /** The number of elements in all arrays that are direct members of the outermost object. */
   readonly items: number;
-  /** The length of the longest of the `items`. */
+  /** The number of characters in the longest of the `items`. */
   readonly itemLength: number;
-  /** The number of members of the item that has the most. */
+  /** The largest number of object members in one of the `items`. */
   readonly itemMembers: number;
 }
 
-/** Counts the parts of a text in one scan. The text need not be valid JSON. */
+/** Reads the text once. The text need not be valid JSON. */
 export function countJson(text: string): JsonCount {
   let [levels, parts, members, items, itemLength, itemMembers] = [0, 0, 0, 0, 0, 0];
   let depth = 0;
   let isInList = false;
-  /** The start of the current item, and the members before it. */
+  /** The index at which the current item starts, and the number of members before this item. */
   let [itemAt, membersBefore] = [0, 0];
 
   function endItem(end: number): void {

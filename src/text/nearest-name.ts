@@ -1,7 +1,7 @@
-/** The longest text to compare with names. Longer text is not a typing error, and comparing it would take long. */
+/** Longer text is not compared with names: such text is not a typing error, and the comparison would be slow. */
 const guessMaxCharacters = 32;
 
-/** Returns the most similar known name if it is at most two typing errors away. Ignores case and separators. */
+/** Returns the most similar name with at most two typing errors. Ignores upper and lower case and separators. */
 export function nearestName(written: string, names: readonly string[]): string | undefined {
   if (written.length > guessMaxCharacters) {
     return undefined;
@@ -15,8 +15,8 @@ export function nearestName(written: string, names: readonly string[]): string |
 }
 
 /**
- * Returns the end of a message about an unknown name: "did you mean …?", or `otherwise` if no name is similar.
- * @param show writes a name in the notation of the reader
+ * Returns the end of an error message about an unknown name: "did you mean …?", or `otherwise` if no name is similar.
+ * @param show formats a name for the reader
  */
 export function didYouMean(
   written: string,
@@ -28,12 +28,15 @@ export function didYouMean(
   return meant === undefined ? otherwise : `did you mean ${show(meant)}?`;
 }
 
-/** Makes `movetimeMs`, `MoveTime-MS` and `movetime_ms` the same name. */
+/** Converts `movetimeMs`, `MoveTime-MS` and `movetime_ms` to the same name. */
 function withoutCase(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, "");
 }
 
-/** The Damerau-Levenshtein distance (optimal string alignment), which counts swaps: the most frequent typing error. */
+/**
+ * The Damerau-Levenshtein distance (optimal string alignment). A swap of two letters is one step, because swaps are frequent
+ * typing errors.
+ */
 function editDistance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];
   const at = (row: number, column: number) => rows[row]?.[column] ?? 0;

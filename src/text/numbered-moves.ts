@@ -1,4 +1,4 @@
-/** Numbers moves: `24... Kb6 25. b4 Qxf4`. `fen` is the position before the first move. */
+/** Adds move numbers: `24... Kb6 25. b4 Qxf4`. `fen` is the position before the first move. */
 export function numbered(fen: string, sans: readonly string[]): string {
   const [, turn, , , , number] = fen.split(" ");
   const first = 2 * Number(number) + (turn === "b" ? 1 : 0);

@@ -1,9 +1,9 @@
-/** Functions that make a client's text safe to show: they remove API keys and control characters. */
+/** Functions that remove API keys and control characters from a client's text, so that the text is safe to print. */
 
-/** A pattern for API keys, even if they are cut or mistyped. See `access/keys.ts`. */
+/** Also matches an API key that is incomplete or contains a typing error. */
 const keys = /kbz_[0-9A-Za-z]{12,}/g;
 
-/** Removes API keys, because clients put them into any field and header. */
+/** Removes API keys, because clients may put an API key into any field or header. */
 export function withoutKeys(text: string): string {
   return text.includes("kbz_") ? text.replace(keys, "kbz_…") : text;
 }
@@ -12,7 +12,10 @@ export function holdsKey(text: string): boolean {
   return withoutKeys(text) !== text;
 }
 
-/** C0, DEL and C1 controls (U+009B alone begins an escape sequence), line ends of some viewers, and changes of direction. */
+/**
+ * Control characters, line separators, and characters that change the direction of text. U+009B alone begins a terminal escape
+ * sequence.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for them
 const controls = /[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
@@ -22,7 +25,7 @@ export function withoutControls(text: string): string {
 
 const maxQuotedCharacters = 64;
 
-/** Returns a client's text for a message: at most 64 characters, without API keys and control characters. */
+/** Prepares a client's text for a message: at most 64 characters, without API keys and control characters. */
 export function echo(text: string): string {
   const plain = withoutKeys(text);
   const short = plain.length > maxQuotedCharacters ? `${plain.slice(0, maxQuotedCharacters - 1)}…` : plain;
@@ -35,7 +38,7 @@ export function isJsonObject(json: unknown): json is Plain {
   return typeof json === "object" && json !== null && !Array.isArray(json);
 }
 
-/** Describes an unexpected JSON value for a message: `"deep"`, `an array`. */
+/** Describes an unexpected JSON value for an error message: `"deep"`, `an array`. */
 export function nameOfJson(json: unknown): string {
   if (typeof json === "string") {
     return `"${echo(json)}"`;
@@ -44,13 +47,13 @@ export function nameOfJson(json: unknown): string {
     return "an array";
   }
   if (typeof json === "number" && Math.abs(json) > Number.MAX_SAFE_INTEGER) {
-    // JSON.parse has rounded the number, so its digits would differ from those that the client sent.
+    // Do not print the number: JSON.parse has rounded it, so its digits would differ from the digits that the client sent.
     return json > 0 ? "a number that large" : "a number that far below zero";
   }
   return typeof json === "object" && json !== null ? "an object" : String(json);
 }
 
-/** Quotes a client's text for a message: at most 64 characters, with "?" for all but printable ASCII. */
+/** Quotes at most 64 characters of a client's text. Replaces every character that is not printable ASCII with `?`. */
 export function quote(text: string): string {
   return `'${text.slice(0, maxQuotedCharacters).replace(/[^ -~]/g, "?")}'`;
 }
@@ -69,8 +72,8 @@ export function durationText(seconds: number): string {
 }
 
 /**
- * Escapes only `%` and non-printable characters for `grpc-message`. Connect escapes a URI component, which shows as `%3A` in
- * clients that use decodeURI, such as grpc-js, and throws at half a surrogate pair.
+ * Escapes `%` and non-printable characters for the header `grpc-message`. Connect's own function also escapes `:`, which some
+ * clients show as `%3A`. That function also throws at half of a surrogate pair.
  */
 export function grpcMessage(text: string): string {
   return text.toWellFormed().replace(/[^ -$&-~]+/gu, encodeURIComponent);

@@ -1,16 +1,19 @@
 import { type ELDHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
 
-/** Await this before each step of a task. Rejects with the error of the task's check. */
+/** Await this function before each step of a long task. Rejects if the task's `check` throws. */
 export type Turn = () => Promise<void>;
 
-/** Begins a task of many steps. `check` runs before each time slice, and throws to end the task. */
+/** Starts a task of many steps. `check` runs before each time slice. If `check` throws, the task ends. */
 export type BeginWork = (check?: () => void) => Turn;
 
-/** Time slice of one task in milliseconds. Steps are short, so a task holds the thread for less than 3 ms. */
+/** The time slice of a task in milliseconds. A slice can last up to 3 ms, because the last step is not interrupted. */
 const sliceMs = 1;
 
-/** Shares the thread between tasks of many steps, one time slice a turn of the event loop, so that none blocks the requests. */
+/**
+ * Divides long tasks into time slices, so that requests are processed between two slices. In each iteration of the event loop,
+ * only one task gets a slice.
+ */
 export function createTimeSlicer(now: () => number = () => performance.now()): BeginWork {
   let lastSlice: Promise<void> = Promise.resolve();
 
@@ -23,7 +26,7 @@ export function createTimeSlicer(now: () => number = () => performance.now()): B
     let lastTurn: Promise<void> = Promise.resolve();
     let endsAt = Number.NEGATIVE_INFINITY;
 
-    // The step before may use up the slice, so wait until it has begun.
+    // Wait until the previous step has begun, because that step may use up the time slice.
     async function begin(): Promise<void> {
       if (now() >= endsAt) {
         await nextSlice();
@@ -50,19 +53,22 @@ export async function inTurns<T>(pieces: Generator<void, T>, turn: Turn): Promis
 }
 
 export interface EventLoopLag extends Disposable {
-  /** True if the event loop was late in every sample of the last second. Starts the measurement, so call it for every request. */
+  /** True if every sample of the last second showed a delay. Starts the measurement, so call this for every request. */
   isLasting(): boolean;
 }
 
-/** Milliseconds between Node's samples of the delay, included in each sample: an idle event loop shows 20 ms. */
+/** The interval of Node's delay samples in milliseconds. Each sample includes the interval: an idle event loop shows 20 ms. */
 const sampleMs = 20;
-/** Overload limit in milliseconds: if even the smallest sample exceeds it, the queue was never short (as in CoDel, RFC 8289). */
+/**
+ * Overload limit in milliseconds. If even the smallest sample exceeds the limit, the queue was never short. See CoDel, RFC
+ * 8289.
+ */
 const lateMs = sampleMs + 50;
 const evaluateMs = 1000;
-/** The minimum number of samples: with fewer, a few long pauses of the garbage collector or machine look like overload. */
+/** With fewer samples, a few long pauses of the garbage collector or the machine would look like overload. */
 const samplesMin = 5;
 
-/** Measures only while requests arrive, because the timer wakes the process fifty times a second. */
+/** Measures only while requests arrive, because the timer wakes the process fifty times per second. */
 export function createEventLoopLag(
   delays: ELDHistogram = monitorEventLoopDelay({ resolution: sampleMs }),
 ): EventLoopLag {

@@ -4,8 +4,9 @@ import { basename, join } from "node:path";
 import { digestOf } from "../file-integrity.ts";
 
 /**
- * Copies files to where every user may read them. The digest in the folder's name lets later starts use the same copies. Throws
- * if the copies cannot be made, or if another user could have changed them.
+ * Copies files to a folder that every user can read. Later starts reuse the copies, because the folder name contains a digest
+ * of the files.
+ * @throws Error if the copies cannot be made, or if another user could have changed them
  */
 export async function copyOnce(files: readonly string[], cache: string): Promise<readonly string[]> {
   await createOwnFolder(cache);
@@ -21,10 +22,10 @@ export async function copyOnce(files: readonly string[], cache: string): Promise
   return copies;
 }
 
-/** Creates a folder to which only the server's user can write, so that no other user can have made its content. */
+/** Creates a folder. Throws if another user can write to the folder, and could therefore have changed its content. */
 async function createOwnFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
-  // Check even a new folder: if others can write to the parent folder, they may have created a folder or a link of this name.
+  // Check even a new folder: a user who can write to the parent folder may have created a folder or a link with this name.
   const found = await lstat(folder);
   if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o022) !== 0) {
     throw new Error(`${folder} is not a folder that only the server's user can write to; delete it`);
@@ -32,7 +33,7 @@ async function createOwnFolder(folder: string): Promise<void> {
   await chmod(folder, 0o755);
 }
 
-/** The folder appears with all of its files at once, because two servers may start at the same time. */
+/** Copies into a temporary folder and renames this folder at the end, because two servers may start at the same time. */
 async function copyInto(folder: string, files: readonly string[], cache: string): Promise<void> {
   const unfinished = await mkdtemp(join(cache, "unfinished-"));
   try {
@@ -45,7 +46,7 @@ async function copyInto(folder: string, files: readonly string[], cache: string)
     await rename(unfinished, folder);
   } catch (error) {
     await rm(unfinished, { recursive: true });
-    // Another server may have made the folder meanwhile.
+    // Ignore the error if another server has created the folder in the meantime.
     if (!existsSync(folder)) {
       throw error;
     }

@@ -6,13 +6,16 @@ export interface EngineUser {
   readonly gid: number;
 }
 
-/** Engines cannot run as the chosen user. The message says what to do. */
+/** Thrown if engines cannot run as the chosen user. The message explains how to correct the setup. */
 export class EngineUserUnusable extends Error {}
 
-/** Linux gives these ids to an unknown user, which owns no files. */
+/** The usual ids on Linux of the user `nobody`, who owns no files. */
 const nobody: EngineUser = { name: "nobody", uid: 65_534, gid: 65_534 };
 
-/** Returns a user that is never root; undefined means the server's own. If no name is set, root runs engines as `nobody`. */
+/**
+ * Returns the user for the engines, who is never root. Undefined means the same user as the server. If no name is set and the
+ * server runs as root, engines run as `nobody`.
+ */
 export function chooseEngineUser(name: string | undefined): EngineUser | undefined {
   const isRoot = process.getuid?.() === 0;
   if (name === undefined) {
@@ -32,7 +35,7 @@ export function chooseEngineUser(name: string | undefined): EngineUser | undefin
 }
 
 function findUser(name: string): EngineUser | undefined {
-  // A minimal container image may have no file of users.
+  // A minimal container image may have no file /etc/passwd.
   const users = existsSync("/etc/passwd") ? readFileSync("/etc/passwd", "utf8").split("\n") : [];
   const row = users.map((line) => line.split(":")).find(([first]) => first === name);
   return row && { name, uid: Number(row[2]), gid: Number(row[3]) };

@@ -1,6 +1,6 @@
 import type { EngineUser } from "./engine-user.ts";
 
-/** The protections of a sandbox, by their names in the log. */
+/** The names of the protections, as they appear in the log. */
 export const guards = [
   "user",
   "keys",
@@ -13,33 +13,40 @@ export const guards = [
 
 /**
  * A protection of a sandbox:
- * - `user`: the engine runs as another user than the server. It can neither signal the server nor read the server's files.
+ * - `user`: the engine runs as a different user than the server. Therefore the engine can send no signals to the server, and
+ *   can read no files of the server.
  * - `keys`: the engine cannot enter the folder of the key database.
  * - `network`: the engine has no network.
- * - `writes`: the engine cannot write to files. It can still delete, truncate and map files that its user owns.
- * - `privileges`: the engine cannot gain privileges by any program that it executes.
- * - `limits`: open files and memory of each process are limited, and there are no core dumps.
- * - `ends with the server`: the kernel kills the engine when the server is killed, unless the engine has disabled that. A process
- *   that the engine has started is not killed; it ends when it reads the end of its input.
+ * - `writes`: the engine cannot write to files. However, the engine can delete, truncate and map files that its user owns.
+ * - `privileges`: the programs that the engine executes cannot gain privileges.
+ * - `limits`: the open files and the memory of each process are limited, and core dumps are disabled.
+ * - `ends with the server`: the kernel kills the engine when the server is killed. The engine can disable this protection.
+ *   Child processes of the engine are not killed, but end when their input ends.
  */
 export type Guard = (typeof guards)[number];
 
-/** A program that sets up protections for its own process, and then executes the rest of the command line in it. */
+/** A program that restricts its own process, and then executes the rest of the command line. */
 export interface Link {
   readonly guards: readonly Guard[];
-  /** The program and its arguments, before the rest of the command line. The engine may write to `memoryMaxMb` MiB. */
+  /**
+   * The program and its arguments, which precede the rest of the command line. `memoryMaxMb` is the engine's memory limit in
+   * MiB.
+   */
   readonly command: (memoryMaxMb: number) => readonly string[];
 }
 
 /** WebAssembly engines open about 30 files. */
 const openFilesMax = 256;
 
-/** A shell script that mounts an empty file system over a folder, and then executes the rest of the command line. */
+/** Mounts an empty file system over a folder, and then executes the rest of the command line. */
 const hideScript = 'mount -t tmpfs -o size=4k,mode=0 none "$1" && shift && exec "$@"';
 
-/** Lists programs of util-linux, the outermost first. If `user` is set, root starts the chain, which switches to that user. */
+/**
+ * Returns programs of util-linux, the outermost first. If `user` is set, root starts the chain of programs, and the last
+ * program changes to `user`.
+ */
 export function linksFor(user: EngineUser | undefined, hidden: string | undefined): readonly Link[] {
-  // If the server is not root, a user namespace has the rights that the other namespaces need.
+  // If the server does not run as root, a user namespace gives the rights that the other namespaces need.
   const asRoot = user ? [] : ["--user", "--map-current-user", "--keep-caps"];
   const hide = hidden === undefined ? [] : ["sh", "-c", hideScript, "sh", hidden];
   const become = user
@@ -59,11 +66,11 @@ export function linksFor(user: EngineUser | undefined, hidden: string | undefine
         "--",
       ],
     },
-    // With SCHED_BATCH, an engine that wakes up does not preempt the server, so the server keeps answering.
+    // With SCHED_BATCH, a waking engine does not interrupt the server, so that the server continues to answer.
     fixed([], ["chrt", "-b", "0"]),
     fixed(
       ["privileges", "ends with the server"],
-      // This drops the inheritable capabilities, which include all that --keep-caps kept.
+      // Drop the inheritable capabilities, which include all capabilities from --keep-caps.
       ["setpriv", ...become, "--inh-caps=-all", "--no-new-privs", "--pdeathsig", "KILL", "--"],
     ),
   ];

@@ -8,32 +8,32 @@ import { chooseEngineUser, type EngineUser, EngineUserUnusable } from "./engine-
 import { type Guard, guards, type Link, linksFor } from "./links.ts";
 
 /**
- * Keeps engines from doing anything but analysis: they are C++ programs that trust their input, and clients choose the positions.
- * A chain of Linux programs (util-linux) starts each engine; a missing or forbidden program is left out.
+ * Restricts engines to analysis, because engines are C++ programs that process positions of unknown clients. A chain of Linux
+ * programs (util-linux) starts each engine. A program that is missing or not permitted is omitted.
  */
 export interface Sandbox {
   wrap(command: EngineCommand, settings: EngineSettings): EngineCommand;
-  /** The Node binary that runs WebAssembly engines. The engines' user can read it. */
+  /** The Node binary for WebAssembly engines. The engines' user can read this file. */
   readonly node: string;
-  /** Returns paths at which the engines' user can read these files: the same paths, or copies in one folder. */
+  /** Returns paths that the engines' user can read: the paths of `files`, or the paths of copies in one folder. */
   ensureReadable(files: readonly string[]): Promise<readonly string[]>;
-  /** The user is undefined if engines run as the server's own user, which is then not root. */
+  /** Undefined if engines run as the same user as the server. The engines' user is never root. */
   readonly user: EngineUser | undefined;
-  /** The protections that work on this machine. */
   readonly holds: readonly Guard[];
-  /** The missing protections. A server that is not root cannot have `user`, so that one is not reported as missing. */
+  /**
+   * The protections that do not work on this machine. `user` is never listed if the server does not run as root, because only
+   * root can change the user.
+   */
   readonly lacks: readonly Guard[];
 }
 
 interface SandboxOptions {
   readonly userName: string | undefined;
-  /** The folder that engines must not enter. */
   readonly hide: string;
-  /** The folder for copies of files that the engines' user cannot read. It is not under `hide`. */
+  /** The folder for copies of files that the engines' user cannot read. Must be outside of `hide`. */
   readonly cache?: string;
 }
 
-/** A sandbox that protects nothing, for tests and measurements. */
 export const noSandbox: Sandbox = {
   wrap: (command) => command,
   node: process.execPath,
@@ -43,7 +43,10 @@ export const noSandbox: Sandbox = {
   lacks: guards,
 };
 
-/** The memory limit without the hash table, and for each thread. Only a runaway engine reaches three times the usual need. */
+/**
+ * The memory limit of an engine without its hash table, and the addition for each thread. The limit is three times the usual
+ * need.
+ */
 const baseMb = 1536;
 const threadMb = 64;
 
@@ -84,7 +87,7 @@ export async function createSandbox({
   if (user) {
     held.add("user");
   }
-  // If the folder does not exist yet, the protection cannot be tested.
+  // If the folder does not exist yet, its protection cannot be tested.
   if (hidden ? await succeeds('! test -x "$1"', hidden) : user || held.has("network")) {
     held.add("keys");
   }
@@ -101,7 +104,7 @@ export async function createSandbox({
 
 interface Chain {
   readonly links: readonly Link[];
-  /** The user that Node uses to start the chain, if not the server's own. */
+  /** The user as which Node starts the chain. Undefined means the user of the server. */
   readonly runAs: EngineUser | undefined;
 }
 
@@ -110,7 +113,7 @@ async function buildChain(user: EngineUser | undefined, hidden: string | undefin
   if (user === undefined || links.some((link) => link.guards.includes("privileges"))) {
     return { links, runAs: undefined };
   }
-  // If setpriv does not work, Node starts the chain as the engines' user. The other programs work without root's rights, too.
+  // If setpriv does not work, Node starts the chain as the engines' user. The other programs do not need root.
   if (!(await run({ ...shell(":"), runAs: user }))) {
     throw new EngineUserUnusable(
       `this server is root, but cannot run engines as ${user.name} here (it may not change users); start it as another user than root`,
@@ -119,7 +122,7 @@ async function buildChain(user: EngineUser | undefined, hidden: string | undefin
   return { links: await workingLinks(linksFor(undefined, hidden), user), runAs: user };
 }
 
-/** Tries each program by itself, because an installed program may be forbidden. */
+/** Tests each program separately, because an installed program may be forbidden. */
 async function workingLinks(links: readonly Link[], runAs?: EngineUser): Promise<readonly Link[]> {
   const works = await Promise.all(
     links.map((link) => run(through({ links: [link], runAs }, shell(":"), baseMb))),

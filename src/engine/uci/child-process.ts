@@ -7,7 +7,7 @@ import type { ProcessEnd, UciTransport } from "./transport.ts";
 export interface EngineCommand {
   readonly file: string;
   readonly args: readonly string[];
-  /** The user that runs the program, if not the user of this process. */
+  /** The user who runs the program. Undefined means the user of this process. */
   readonly runAs?: UserIds | undefined;
 }
 
@@ -16,18 +16,19 @@ interface UserIds {
   readonly gid: number;
 }
 
-/** A line of UCI has some thousand characters at most; an engine that prints more is broken. */
+/** A valid UCI line has at most a few thousand characters. */
 const lineMaxChars = 65_536;
 
-/** If the file cannot be run, `read` rejects. Throws `no_start` if the system has no memory for the process. */
+/** If the file cannot be executed, `read` rejects. Throws `no_start` if the system cannot create a process. */
 export function createChildProcess(command: EngineCommand): UciTransport {
   const child = spawnEngine(command);
   let failure: Error | undefined;
   const ended = new Promise<ProcessEnd>((resolve) => {
     child.once("exit", (_code, signal) => {
-      // Kill the children of a script, which keep its pipes open, at once: while one lives, no other process gets the group's id.
+      // Kill the children of a script at once, because they keep its pipes open. As long as a child lives, no other process
+      // gets the id of the group.
       if (killGroup(child)) {
-        // The input of the children ended with the script, so the rest of their output is incomplete.
+        // The rest of the children's output is incomplete, because their input ended with the script.
         child.stdout?.destroy();
       }
       resolve(signal && !crashSignals.has(signal) ? "outside" : "itself");
@@ -37,7 +38,7 @@ export function createChildProcess(command: EngineCommand): UciTransport {
       resolve("itself");
     });
   });
-  // Ignore failed writes to an engine that is gone, because the end of its output reports that.
+  // Ignore failed writes to an engine that has ended, because the end of its output is also reported.
   child.stdin?.on("error", () => {});
 
   return {
@@ -60,7 +61,7 @@ export function createChildProcess(command: EngineCommand): UciTransport {
   };
 }
 
-/** A crash causes these signals; every other signal comes from outside. */
+/** Signals that mean a crash. Any other signal was sent by another process or the kernel. */
 const crashSignals: ReadonlySet<NodeJS.Signals> = new Set([
   "SIGABRT",
   "SIGBUS",
@@ -71,7 +72,7 @@ const crashSignals: ReadonlySet<NodeJS.Signals> = new Set([
   "SIGTRAP",
 ]);
 
-/** If no file descriptors are left, Node returns a process without pipes, and emits the error later. */
+/** If no file descriptors are available, Node returns a process without pipes, and emits the error later. */
 type EngineProcess = ChildProcess & {
   readonly stdin: Writable | undefined;
   readonly stdout: Readable | undefined;
@@ -80,9 +81,9 @@ type EngineProcess = ChildProcess & {
 function spawnEngine({ file, args, runAs }: EngineCommand): EngineProcess {
   try {
     return spawn(file, args, {
-      // An engine must not see the environment of the server, which may have secrets.
+      // Hide the server's environment, which may contain secrets.
       env: {},
-      // Run in its own process group, so that Ctrl-C on the terminal reaches only the server, which then ends its engines.
+      // Use a separate process group, so that Ctrl-C on the terminal reaches only the server. The server then ends its engines.
       detached: true,
       stdio: ["pipe", "pipe", "ignore"],
       ...(runAs && { uid: runAs.uid, gid: runAs.gid }),
@@ -96,17 +97,17 @@ function isRunning({ exitCode, signalCode }: EngineProcess): boolean {
   return exitCode === null && signalCode === null;
 }
 
-/** Kills the whole group, because the engine may be a script that starts the real one. Returns false if there was no process. */
+/** Kills the process group, because the engine may be the child of a script. Returns false if no process was killed. */
 function killGroup(child: EngineProcess): boolean {
   try {
     return child.pid !== undefined && process.kill(-child.pid, "SIGKILL");
   } catch {
-    // The group is gone, or the system has no process groups (Windows).
+    // The process group has ended, or the system has no process groups (Windows).
     return child.kill("SIGKILL");
   }
 }
 
-/** Reads the lines of a stream by events, because async iteration would double the cost of a shallow search. */
+/** Uses events, because async iteration would double the cost of a shallow search. */
 function readLines(stdout: Readable, receive: (line: string) => void): Promise<void> {
   const over = Promise.withResolvers<void>();
   let rest = "";
@@ -121,7 +122,7 @@ function readLines(stdout: Readable, receive: (line: string) => void): Promise<v
     try {
       lines.forEach(receive);
     } catch (error) {
-      // If this handler threw, the error would end this process instead of the engine.
+      // Catch the error, because an error in an event handler would end this process.
       stdout.destroy(error instanceof Error ? error : new Error(String(error)));
     }
   });
@@ -130,10 +131,13 @@ function readLines(stdout: Readable, receive: (line: string) => void): Promise<v
   return over.promise;
 }
 
-/** Linux counts processor time in ticks of 10 ms on every machine. */
+/** Linux reports processor time in units of 10 ms. */
 const tickMs = 10;
 
-/** User and system time: fields 14 and 15 of proc_pid_stat(5), counted from the end of the name, which may contain spaces. */
+/**
+ * Adds user time and system time: fields 14 and 15 of /proc/PID/stat. Counts fields from the end of the process name, because
+ * the name may contain spaces.
+ */
 function processorMs(pid: number): number | undefined {
   const stat = readProc(pid, "stat");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -141,7 +145,7 @@ function processorMs(pid: number): number | undefined {
   return Number.isFinite(ticks) ? ticks * tickMs : undefined;
 }
 
-/** Memory pages have 4 KiB on every machine that runs these engines. Shared memory counts for each process. */
+/** The page size on all machines that run these engines. Memory that processes share is counted for each process. */
 const pageBytes = 4096;
 
 function residentBytes(pid: number): number | undefined {
@@ -149,9 +153,9 @@ function residentBytes(pid: number): number | undefined {
   return Number.isFinite(pages) ? pages * pageBytes : undefined;
 }
 
-/** Includes descendants, because an engine may be the child of a script. Undefined if the process itself is gone. */
+/** Includes child processes, because the engine may be the child of a script. Returns undefined if the process has ended. */
 function sumOfTree(pid: number, measure: (pid: number) => number | undefined): number | undefined {
-  // This lists the children of the main thread, from which shells and engines start processes.
+  // The file lists the children of the main thread, because shells and engines start processes from the main thread.
   const children = readProc(pid, `task/${pid}/children`).split(" ").filter(Boolean).map(Number);
   const own = measure(pid);
   return own === undefined
@@ -159,7 +163,7 @@ function sumOfTree(pid: number, measure: (pid: number) => number | undefined): n
     : children.reduce((sum, child) => sum + (sumOfTree(child, measure) ?? 0), own);
 }
 
-/** Returns an empty text if the process is gone, or the system has no such file. */
+/** Returns an empty text if the process has ended, or if the system has no /proc. */
 function readProc(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, "latin1");

@@ -9,8 +9,10 @@ export interface UciOption {
 }
 
 /**
- * Clients may set these engine options only: strings and paths can read and write files (`Debug Log File`, `EvalFile`,
- * `SyzygyPath`), `nodestime` changes the meaning of time, and `Hash` and `Threads` are fixed at the start.
+ * The engine options that clients may set. All other options are unsafe or unsuitable:
+ * - Strings and paths can read and write files (`Debug Log File`, `EvalFile`, `SyzygyPath`).
+ * - `nodestime` changes the meaning of time.
+ * - `Hash` and `Threads` are fixed at the start of the engine.
  */
 const callersOptions: ReadonlyMap<string, { readonly name: string; readonly type: "spin" | "check" }> =
   new Map([
@@ -20,19 +22,19 @@ const callersOptions: ReadonlyMap<string, { readonly name: string; readonly type
     ["UCI_Chess960", { name: "uci_chess960", type: "check" }],
   ]);
 
-/** Reads a whole number; undefined for any other text. */
+/** Returns undefined if the word is not an integer of at most 15 digits. */
 export function integerOf(word: string | undefined): number | undefined {
-  // `+ 0` makes -0 a plain 0.
+  // Add 0, because -0 + 0 is 0.
   return word !== undefined && /^-?\d{1,15}$/.test(word) ? Number(word) + 0 : undefined;
 }
 
-/** Reads a whole number that fits into the 32-bit fields of an answer; undefined for any other text. */
+/** Returns undefined if the word is not an integer, or if the integer does not fit into 32 bits. */
 export function int32Of(word: string | undefined): number | undefined {
   const value = integerOf(word);
   return value === undefined || Math.abs(value) >= 2 ** 31 ? undefined : value;
 }
 
-/** Parses `option name Skill Level type spin default 20 min 0 max 20`. Names and defaults may contain spaces. */
+/** Parses a line such as `option name Skill Level type spin default 20 min 0 max 20`. Names and defaults may contain spaces. */
 export function parseOption(words: readonly string[]): UciOption | undefined {
   const parts = new Map<string, string[]>();
   let part: string[] | undefined;
@@ -76,7 +78,6 @@ function readOption(option: UciOption): Declared | undefined {
     : { kind: "integer", default: value, minimum: min, maximum: max };
 }
 
-/** Returns the values for a search as UCI writes them, by the engine's own names. */
 export function valuesOfSearch(
   known: readonly EngineOption[],
   { position, multipv, options }: SearchJob,
@@ -88,9 +89,9 @@ export function valuesOfSearch(
 }
 
 export interface OptionState {
-  /** Returns `setoption` lines for values that change. Leaves out options that the engine does not declare. */
+  /** Returns a `setoption` line for each value that changes. Ignores options that the engine does not have. */
   set(values: Iterable<readonly [name: string, value: string]>): readonly string[];
-  /** Returns the `setoption` lines that set each changed option to its default, because options survive `ucinewgame`. */
+  /** Returns `setoption` lines that restore the defaults, because `ucinewgame` does not reset options. */
   reset(): readonly string[];
 }
 

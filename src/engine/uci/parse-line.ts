@@ -1,7 +1,7 @@
 import type { Bound, ScoreValue, Wdl } from "../../chess/score.ts";
 import { int32Of, integerOf, parseOption, type UciOption } from "./options.ts";
 
-/** An engine leaves out values that it does not count. */
+/** A field is missing if the engine did not print the value. */
 export interface UciInfo {
   readonly depth?: number;
   readonly seldepth?: number;
@@ -13,9 +13,9 @@ export interface UciInfo {
   readonly nps?: number;
   readonly hashfull?: number;
   readonly tbhits?: number;
-  /** The time of the search in milliseconds. */
+  /** Milliseconds since the start of the search. */
   readonly time?: number;
-  /** The move of the position that the engine begins to search at this depth. */
+  /** The move of the searched position that the engine begins to search at this depth. */
   readonly currmove?: string;
   readonly pv: readonly string[];
 }
@@ -32,10 +32,10 @@ export type UciLine =
 
 const other: UciLine = { kind: "other" };
 
-/** Parses a line that an engine printed. Never throws: a line that is not UCI is `other`, and a bad field is skipped. */
+/** Never throws: an unknown line becomes `other`, and an invalid field is skipped. */
 export function parseLine(line: string): UciLine {
   const text = line.trim();
-  // Do not split these lines into words: every third line of a shallow search is an `info string`.
+  // Do not split this line into words, to save time: every third line of a shallow search is an `info string`.
   if (/^info\s+string\b/.test(text)) {
     return parseInfoString(text);
   }
@@ -68,12 +68,12 @@ export function parseLine(line: string): UciLine {
 
 const movePattern = /^[a-h][1-8][a-h][1-8][qrbn]?$/;
 
-/** Returns undefined for `bestmove (none)`, which Stockfish prints for mate and stalemate, but also for rejected positions. */
+/** Returns undefined for `(none)`, which Stockfish prints for mate, stalemate and rejected positions. */
 function moveOf(word: string | undefined): string | undefined {
   return word !== undefined && movePattern.test(word) ? word : undefined;
 }
 
-/** If Stockfish 19 rejects a position, it prints `CRITICAL ERROR`, drops the rest of its input, and never answers. */
+/** Stockfish 19 prints `CRITICAL ERROR` if it rejects a position. After this line, Stockfish ignores all further input. */
 function parseInfoString(text: string): UciLine {
   return text.includes("CRITICAL ERROR") ? { kind: "critical", reason: text.slice(0, 500) } : other;
 }
@@ -81,7 +81,7 @@ function parseInfoString(text: string): UciLine {
 function parseInfo(words: readonly string[]): UciLine {
   const info: { -readonly [K in keyof UciInfo]: UciInfo[K] } = { bound: "exact", pv: [] };
   let at = 1;
-  /** Takes the next word only if it is a value. If a value is missing, the next field is still read. */
+  /** Reads the next word as a value. If the next word is not a value, the loop reads this word as a field. */
   const take = <T>(read: (word: string | undefined) => T | undefined): T | undefined => {
     const value = read(words[at + 1]);
     if (value !== undefined) {

@@ -5,42 +5,44 @@ import { createSnapshotFold } from "./snapshot-fold.ts";
 import type { UciTransport } from "./transport.ts";
 import { createDeadline, type Deadline, type WatchTimes, watchSilence } from "./watch.ts";
 
-/** A search on one engine, from `go` to `bestmove`. */
 export interface UciSearch {
-  /** Settles when the engine has ended the search or is gone. Rejects with the reason of `signal` if the caller has given up. */
+  /** Settles when the search has ended or the engine has ended. Rejects with the reason of `signal` if `signal` was aborted. */
   readonly answer: Promise<SearchDone>;
   receive(line: UciLine): void;
-  /** Stops the engine as if the time of the search were over, but not before its first line. */
+  /** Stops the engine as if the time were over. If the engine has not printed a line yet, first waits for a line. */
   cutShort(): void;
   fail(failure: EngineFailure): void;
 }
 
 interface SearchOptions {
   readonly job: SearchJob;
-  /** The `setoption` lines, which are sent before the position. */
   readonly optionLines: readonly string[];
   readonly times: WatchTimes;
   readonly signal: AbortSignal;
   readonly onProgress: OnProgress | undefined;
-  /** Called after `bestmove`: no more output of this search can come. */
+  /** Called after `bestmove`, when no further output of this search can follow. */
   readonly onEnd: () => void;
-  /** Kills the engine. It must then call `fail`. */
+  /** Kills the engine. The implementation must call `fail`. */
   readonly kill: (failure: EngineFailure) => void;
 }
 
-/** The greatest depth that Stockfish searches, in plies. It reaches this depth in milliseconds if a mate or a draw is near. */
+/** The largest depth of Stockfish in plies. Near a mate or a draw, Stockfish reaches this depth within milliseconds. */
 const deepest = 245;
 
-/** If an engine runs for this share of `stopMs` after `stop`, it ignores `stop`; if for less, the machine is slow. */
+/**
+ * After `stop`, an engine that uses the processor for this fraction of `stopMs` is ignoring `stop`. If the engine uses less,
+ * the machine is slow.
+ */
 const overtimeShare = 0.25;
 
 /**
- * Watches a search, and kills an engine that
- * - rejects the position, or answers without a move, without a line or with an illegal move,
- * - is silent and does not answer `isready`, which an engine must answer even during a search,
- * - does not end in time after `stop`, which ends a search at its limit, if it is cut short, or if the caller has given up.
+ * Kills the engine if the engine
+ * - rejects the position,
+ * - answers without a line, without a move or with an illegal move,
+ * - is silent and does not answer `isready`,
+ * - does not end in time after `stop`.
  *
- * If the time limit passes before the first line, the search gets a little more time, because an answer needs a score.
+ * If the time limit passes before the first line, the search gets slightly more time, because an answer needs a score.
  */
 export function startSearch(
   transport: UciTransport,
@@ -51,15 +53,15 @@ export function startSearch(
   const fold = createSnapshotFold({ lineCount: Math.min(job.multipv, moveCount), nodes, movetimeMs });
   const answer = Promise.withResolvers<SearchDone>();
   const startedAt = performance.now();
-  /** The reason why the engine is stopped although a caller still waits; undefined while the search may go on. */
-  let because: "limit" | "cut short" | undefined;
-  /** The deadline for the end of the search after `stop`; undefined until `stop` is sent. */
+  /** The reason to stop the engine although the caller still waits for the result. Undefined while the search may continue. */
+  let stopReason: "limit" | "cut short" | undefined;
+  /** The deadline for `bestmove` after `stop`. Undefined until `stop` was sent. */
   let stopping: Deadline | undefined;
   const silence = watchSilence(transport, times, (silentMs) =>
     kill(new EngineFailure("unresponsive", `no sign of life for ${silentMs} ms while searching`)),
   );
   let limit = createDeadline(movetimeMs + times.lateMs, () => {
-    because ??= "limit";
+    stopReason ??= "limit";
     if (fold.final()) {
       stop();
     } else {
@@ -95,10 +97,10 @@ export function startSearch(
     kill(new EngineFailure("protocol_error", message));
   }
 
-  /** Moves are checked once, because an engine prints the same few moves many times. */
+  /** Moves that were already validated, because an engine prints the same moves many times. */
   const checked = new Set<string>();
 
-  /** True if the search may report all of these moves. Kills the engine otherwise. */
+  /** Returns false and kills the engine if a move is illegal, or if `searchMoves` does not contain the move. */
   function areAllowed(moves: readonly string[]): boolean {
     for (const move of moves) {
       const isNamed = searchMoves.length === 0 || searchMoves.includes(move);
@@ -116,29 +118,29 @@ export function startSearch(
     if (complete && depth >= (job.depth ?? deepest)) {
       return "depth";
     }
-    if (because === "cut short") {
+    if (stopReason === "cut short") {
       return "stop";
     }
-    // Let the clock decide, because Stockfish 19 does not print the last count of nodes if its move loses. The engine's clock
-    // started later than this one, so if time is left here, time has not ended the search.
-    const isInTime = because === undefined && performance.now() - startedAt < movetimeMs;
+    // Compare times instead of nodes, because Stockfish 19 does not print the last number of nodes if its move loses. The
+    // engine's clock started later than this clock. If time remains on this clock, the time limit has not ended the search.
+    const isInTime = stopReason === undefined && performance.now() - startedAt < movetimeMs;
     return nodes !== undefined && isInTime ? "nodes" : "time";
   }
 
-  /** Settles `answer`. Returns false if the engine was killed because of its answer. */
+  /** Settles `answer`. Returns false if the engine was killed because of an invalid answer. */
   function accept(bestMove: string | undefined, ponder: string | undefined): boolean {
     if (signal.aborted) {
-      // Accept any answer: the engine may have been stopped before it had a move.
+      // Accept any answer, because the engine may have been stopped before it had found a move.
       answer.reject(signal.reason);
       return true;
     }
     const snapshot = fold.final();
-    if (bestMove === undefined || !(snapshot || because)) {
+    if (bestMove === undefined || !(snapshot || stopReason)) {
       killForProtocolError(`bestmove ${bestMove ?? "(none)"} after ${snapshot ? "a line" : "no line"}`);
       return false;
     }
     if (!snapshot) {
-      // Do not kill the engine: the machine was slow, and the engine can serve other searches.
+      // Do not kill the engine: the machine was slow, but the engine can run other searches.
       answer.reject(new EngineFailure("overtime", "stopped before its first line"));
       return true;
     }
@@ -152,7 +154,7 @@ export function startSearch(
   return {
     answer: answer.promise,
     cutShort() {
-      because = "cut short";
+      stopReason = "cut short";
       fold.close();
       if (fold.final()) {
         stop();
@@ -176,7 +178,7 @@ export function startSearch(
         if (snapshot && !signal.aborted && areAllowed(firstMovesOf(snapshot))) {
           onProgress?.({ kind: "progress", snapshot });
         }
-        if (because && fold.final()) {
+        if (stopReason && fold.final()) {
           stop();
         }
       }
@@ -189,7 +191,7 @@ function positionLine({ position }: SearchJob): string {
   return `position fen ${position.root}${moves}`;
 }
 
-/** Returns the `go` line. `searchmoves` comes last, because engines read everything after it as moves. */
+/** `searchmoves` is last, because engines read all words after `searchmoves` as moves. */
 function goLine({ depth, nodes, movetimeMs, searchMoves }: SearchJob): string {
   const plies = depth === undefined ? "" : ` depth ${depth}`;
   const visits = nodes === undefined ? "" : ` nodes ${nodes}`;

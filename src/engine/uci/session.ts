@@ -32,10 +32,13 @@ import { createDeadline, createFloodMeter, type Deadline, type WatchTimes } from
  *     every state ──the engine fails, its pipe ends, or the session is closed──▶ ended
  */
 type SessionState =
-  /** The engine introduces itself until its `uciok`; `options` are the options that it has declared. */
+  /** `options` contains the options that the engine has declared. `isIntroduced` is true after `uciok`. */
   | { readonly kind: "greeting"; readonly options: UciOption[]; isIntroduced: boolean }
   | { readonly kind: "idle" }
-  /** `isClean` is false until the `readyok` of the cleaning before this search; no earlier line belongs to this search. */
+  /**
+   * `isClean` is false until the engine has answered the `isready` of the previous cleaning. Earlier lines do not belong to
+   * this search.
+   */
   | { readonly kind: "searching"; readonly search: UciSearch; isClean: boolean }
   | { readonly kind: "cleaning"; readonly deadline: Deadline }
   | { readonly kind: "ended" };
@@ -50,7 +53,7 @@ class UciSession implements EngineSession {
   readonly #flood = createFloodMeter();
   #state: SessionState = { kind: "greeting", options: [], isIntroduced: false };
   #info: EngineInfo = { name: "", author: "", options: [] };
-  /** Searches set these options, and cleaning resets them. */
+  /** The options that searches change and the cleaning resets. */
   #options: OptionState = createOptionState([]);
 
   constructor(settings: EngineSettings, transport: UciTransport, times: WatchTimes) {
@@ -58,7 +61,7 @@ class UciSession implements EngineSession {
     this.#transport = transport;
     this.#times = times;
     this.exited = this.#exit.promise;
-    // Ignore the rejection here, because a session may be closed before anything waits for its greeting.
+    // Ignore the rejection here, because the session may be closed before a caller waits for the greeting.
     this.#ready.promise.catch(() => {});
     void this.#read();
   }
@@ -79,7 +82,7 @@ class UciSession implements EngineSession {
     return this.#transport.memoryBytes();
   }
 
-  /** Reads the engine's name and options, and sets the operator's options. Call this once. */
+  /** Reads the engine's name and options, and applies the operator's settings. Call this once. */
   async greet(): Promise<void> {
     const { startMs } = this.#times;
     const deadline = createDeadline(startMs, () => {
@@ -97,12 +100,12 @@ class UciSession implements EngineSession {
     signal.throwIfAborted();
     const state = this.#state;
     if (state.kind === "ended") {
-      // The engine failed before this search began, so the search can be retried on another engine.
+      // Report `no_start`: the engine failed before this search began, so the search can be retried on another engine.
       const cause = await this.exited;
       throw new EngineFailure("no_start", "the engine was gone before the search began", { cause });
     }
     if (state.kind === "cleaning") {
-      // Send the search before the cleaning is over, which saves a shallow search a fifth of its time.
+      // Send the search before the cleaning has ended. This saves a fifth of the time of a shallow search.
       state.deadline.clear();
     } else if (state.kind !== "idle") {
       throw new Error(`a search on an engine that is ${state.kind}`);
@@ -154,7 +157,7 @@ class UciSession implements EngineSession {
     }
   }
 
-  /** Resets the options and the hash table, so that no search affects the next one. */
+  /** Resets the options and the hash table, so that a search cannot affect the next search. */
   #clean(): void {
     const { unresponsiveMs } = this.#times;
     const deadline = createDeadline(unresponsiveMs, () => {
@@ -190,7 +193,7 @@ class UciSession implements EngineSession {
     } else if (state.kind === "searching" && state.isClean) {
       state.search.receive(line);
     } else if (line.kind === "bestmove") {
-      // End the engine, because the next search must not get this answer.
+      // End the engine, because the next search must not receive this answer.
       void this.#end(new EngineFailure("protocol_error", "a bestmove without a search"));
     } else if (line.kind === "readyok" && state.kind === "searching") {
       state.isClean = true;
@@ -200,7 +203,7 @@ class UciSession implements EngineSession {
     }
   }
 
-  /** Kills the engine once, and rejects the greeting or the search. The cause is undefined if the session was closed. */
+  /** Kills the engine once, and rejects the greeting or the search. `cause` is undefined if the session was closed. */
   async #end(cause: EngineFailure | undefined | Promise<EngineFailure>): Promise<void> {
     const state = this.#state;
     if (state.kind !== "ended") {
@@ -211,7 +214,7 @@ class UciSession implements EngineSession {
       if (state.kind === "greeting") {
         this.#ready.reject(reason);
       } else if (state.kind === "searching") {
-        // The engine was still being cleaned, so this search did not break it and can be retried on another engine.
+        // If the engine was still being cleaned, this search did not cause the failure, and can be retried on another engine.
         state.search.fail(
           state.isClean ? reason : new EngineFailure("no_start", reason.message, { cause: reason }),
         );
@@ -225,10 +228,10 @@ class UciSession implements EngineSession {
   }
 }
 
-/** The time from the end of the pipe to the end of the process. */
+/** The longest wait for the end of the process after the end of its pipe. */
 const exitDelayMs = 200;
 
-/** Waits a moment, because the system reports the end of the process after the end of the pipe. */
+/** Waits briefly, because the system reports the end of a process after the end of its pipe. */
 async function failureOfExit({ ended }: UciTransport): Promise<EngineFailure> {
   const unknown = Promise.withResolvers<ProcessEnd>();
   const deadline = createDeadline(exitDelayMs, () => unknown.resolve("itself"));
@@ -239,7 +242,7 @@ async function failureOfExit({ ended }: UciTransport): Promise<EngineFailure> {
     : new EngineFailure("exited", "the engine closed its pipe");
 }
 
-/** Waits until the engine is ready. Throws `no_start`, or the reason of `signal`; the engine is then gone. */
+/** Waits until the engine is ready. If this fails, kills the engine and throws `no_start` or the reason of `signal`. */
 export async function createUciSession(
   settings: EngineSettings,
   transport: UciTransport,

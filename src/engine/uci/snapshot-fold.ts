@@ -1,13 +1,13 @@
 import type { EngineLine, SearchCounters, Snapshot } from "../engine.ts";
 import type { UciInfo } from "./parse-line.ts";
 
-/** Collects the `info` lines of one search into states that are complete for every line. */
+/** Collects the `info` lines of one search into snapshots. A snapshot contains all lines of one iteration. */
 interface SnapshotFold {
-  /** Returns the new state if the line completes one. */
+  /** Returns the new snapshot if the line completes an iteration. */
   add(info: UciInfo): Snapshot | undefined;
-  /** Called when the search is cut short: no iteration that is printed afterwards counts as complete. */
+  /** Called when the search is ended early. Iterations that are printed later are not complete. */
   close(): void;
-  /** The newest complete iteration, or else the newest first line, with the counters of the whole search. */
+  /** Returns the newest complete iteration. If no iteration is complete, returns the newest line for the best move. */
   final(): Snapshot | undefined;
 }
 
@@ -18,28 +18,31 @@ interface FoldLimits {
 }
 
 /**
- * An iteration is complete when the engine has printed all of its lines, with exact scores, before the time is up. If a score is
- * a bound, the engine searches the same depth again.
- *
- * If time ends an iteration, Stockfish prints it once more under its full depth, with lines that it did not search and PVs of one
- * move. Such lines carry a time at or after the limit. Stockfish does the same at the node limit, which it notices up to a
- * thousandth late: an iteration at that limit is complete only if a deeper one begins.
- *
- * In a long search, Stockfish prints all lines after each line that it has searched, so a line may have the new depth and an
- * exact score because it was the best for a while. It then also prints each move that it begins to search: if such a move follows
- * at the same depth, the iteration was not complete.
+ * Decides which iterations are complete. An iteration is complete when the engine has printed all of its lines, with exact
+ * scores, before the time limit. Stockfish has these peculiarities:
+ * - After a score that is only a bound, the engine searches the same depth again.
+ * - If the time limit ends an iteration, Stockfish prints the unfinished iteration as if it were finished. The time in these
+ *   lines is at or after the limit.
+ * - Stockfish does the same at the node limit, which Stockfish exceeds by up to 0.1 percent. Therefore an iteration at the node
+ *   limit is complete only if a deeper iteration follows.
+ * - In a long search, Stockfish prints all lines whenever one line is finished. Therefore a line may have the new depth too
+ *   early. In a long search, Stockfish also prints each move that it begins to search. If such a move follows at the same
+ *   depth, the iteration was not complete.
  */
 export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
   const nodesMax = limits.nodes ?? Number.POSITIVE_INFINITY;
   let iteration: EngineLine[] = [];
-  /** An iteration that may be complete: the next line, or the end of the search, shows whether it is. */
+  /** An iteration that may be complete. The next line or the end of the search decides. */
   let pending: { readonly whole: Snapshot; readonly ifLast: boolean; readonly reported: boolean } | undefined;
   let complete: Snapshot | undefined;
   let lastFirstLine: EngineLine | undefined;
   let counters = noCounters;
   let [printsMoves, closed] = [false, false];
 
-  /** Called when an iteration of this depth begins or goes on. Returns the pending iteration if that proves it complete. */
+  /**
+   * Called for each depth that the engine prints. A deeper depth proves that the pending iteration is complete. In this case,
+   * returns the pending iteration.
+   */
   function reach(depth: number): Snapshot | undefined {
     const before = pending;
     pending = undefined;
@@ -103,7 +106,7 @@ export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
 
 const noCounters: SearchCounters = { nodes: 0, nps: 0, timeMs: 0, hashfull: 0, tbhits: 0 };
 
-/** Stockfish prints more in a later stage: version 15 after three seconds, version 19 after ten million nodes. */
+/** Stockfish prints more lines in a long search: version 15 after three seconds, version 19 after ten million nodes. */
 function stageOf({ nodes, timeMs } = noCounters): number {
   return Number(nodes > 10_000_000) + Number(timeMs > 3000);
 }

@@ -1,17 +1,17 @@
-/** The cause of the end of a process: the process itself, or a signal from outside. */
+/** `outside` means that another process or the kernel killed the process. */
 export type ProcessEnd = "itself" | "outside";
 
 export interface UciTransport {
-  /** Sends lines in one write, because each write wakes the engine. Does nothing if the engine is gone. */
+  /** Sends all lines in one write, because each write wakes the engine. Does nothing if the engine has ended. */
   send(...lines: readonly string[]): void;
-  /** Calls `receive` with each line, but never during `send`, until the pipe ends. Call this once. Throws if the pipe breaks. */
+  /** Calls `receive` for each line until the pipe ends, but never during `send`. Call this once. Throws if the pipe breaks. */
   read(receive: (line: string) => void): Promise<void>;
-  /** Resolves when the engine is gone. */
+  /** Resolves when the engine has ended. */
   kill(): Promise<void>;
-  /** Resolves when the process has ended, which may be some time after the end of its pipe. */
+  /** Resolves when the process has ended, possibly some time after the end of its pipe. */
   readonly ended: Promise<ProcessEnd>;
-  /** Returns the resident memory of the engine, if the system reports it. */
+  /** The resident memory of the engine. Undefined if the operating system does not report the memory. */
   memoryBytes(): number | undefined;
-  /** Returns the processor time that the engine has used, if the system reports it. */
+  /** The processor time that the engine has used. Undefined if the operating system does not report the time. */
   processorMs(): number | undefined;
 }

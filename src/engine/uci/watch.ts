@@ -4,7 +4,7 @@ export interface Deadline {
   clear(): void;
 }
 
-/** Reads pending input before `missed`: if this process was paused, Node runs timers before it reads pipes. */
+/** Lets Node read pending input before `missed` is called. After a pause of the process, Node would run the timer first. */
 export function createDeadline(ms: number, missed: () => void): Deadline {
   let lastLook: NodeJS.Immediate | undefined;
   const timer = setTimeout(() => {
@@ -23,14 +23,14 @@ interface SilenceWatch {
   end(): void;
 }
 
-/** Sends `isready` to a silent engine, because an engine must answer it even while it searches. */
+/** Sends `isready` to a silent engine, because an engine must answer `isready` even during a search. */
 export function watchSilence(
   transport: UciTransport,
   { silenceMs, unresponsiveMs }: WatchTimes,
   onUnresponsive: (silentMs: number) => void,
 ): SilenceWatch {
   let heardAt = performance.now();
-  /** The deadline of the answer to `isready`; undefined if the engine owes no answer. */
+  /** The deadline for the answer to `isready`. Undefined if no answer is pending. */
   let probe: Deadline | undefined;
   const listen = setInterval(() => {
     if (probe === undefined && performance.now() - heardAt >= silenceMs) {
@@ -52,17 +52,17 @@ export function watchSilence(
 }
 
 export interface WatchTimes {
-  /** The time from the start of the process to `readyok`. The full network takes 1 s, and several seconds under load. */
+  /** The time from the start of the process to `readyok`. The full network needs 1 s, and several seconds on a busy machine. */
   readonly startMs: number;
-  /** The length of the silence in a search after which `isready` is sent. */
+  /** After this time without output during a search, `isready` is sent. */
   readonly silenceMs: number;
-  /** The time from `isready` to `readyok`. WebAssembly engines read their input every 46 ms in a search. */
+  /** The time limit for `readyok` after `isready`. During a search, WebAssembly engines read their input every 46 ms. */
   readonly unresponsiveMs: number;
-  /** The time from the limit of a search to `stop`. */
+  /** The time between the time limit of a search and `stop`. */
   readonly lateMs: number;
   /**
-   * The time from `stop` to `bestmove`, and the extra time for a first line after the limit. Clients are promised an answer or an
-   * error within 1500 ms after the limit; `lateMs` and twice `stopMs` are 1000 ms of that.
+   * The time limit for `bestmove` after `stop`, and the additional time for a first line after the time limit. Clients are
+   * promised an answer or an error within 1500 ms after the time limit. `lateMs` and twice `stopMs` use 1000 ms of these.
    */
   readonly stopMs: number;
 }
@@ -76,15 +76,15 @@ export const defaultWatchTimes: WatchTimes = {
 };
 
 /**
- * The output limit counts from the start of a search. Ten lines of 30 plies at 30 depths are 0.1 million characters; if a mate is
- * near, ten lines at 245 depths are 0.4 million within milliseconds.
+ * The output limit since the start of a search, in characters. A valid search with ten lines at 245 depths prints 0.4 million
+ * characters within milliseconds.
  */
 const burstChars = 1_000_000;
 const charsPerSecond = 250_000;
 
-/** Counts also an idle engine, because the thread that reads its output serves all clients. */
+/** The output of an idle engine is also counted, because the thread that reads the output serves all clients. */
 interface FloodMeter {
-  /** Counts a line. Returns true if it exceeds the output limit. */
+  /** Adds the length of a line. Returns true if the output limit is exceeded. */
   floods(line: string): boolean;
   reset(): void;
 }
@@ -95,7 +95,7 @@ export function createFloodMeter(now: () => number = () => performance.now()): F
   return {
     floods(line) {
       chars += line.length + 1;
-      // Read the clock only if the burst is exceeded, because engines print thousands of lines.
+      // Read the clock only after the first million characters, because engines print thousands of lines.
       return chars > burstChars && chars > burstChars + ((now() - since) / 1000) * charsPerSecond;
     },
     reset() {

@@ -8,10 +8,13 @@ import { createUciSession } from "../../uci/session.ts";
 import type { WatchTimes } from "../../uci/watch.ts";
 import { findExecutables, type NativeSearch } from "./find-executables.ts";
 
-/** A native engine greets within a tenth of a second, and a file that is not an engine must not delay the start for long. */
+/** Native engines introduce themselves within 0.1 s. A file that is not an engine must not delay the start for long. */
 const greetingMaxMs = 5000;
 
-/** Finds the native binaries that speak UCI and pass the self-test. Their ids come from the names that they report. */
+/**
+ * Finds the native binaries that support UCI and pass the self-test. The id of a build comes from the name that the binary
+ * reports.
+ */
 export async function discoverNative(
   where: NativeSearch,
   settings: EngineSettings,
@@ -30,7 +33,7 @@ export async function discoverNative(
   const builds = new Map<string, EngineBuild>();
   for (const build of found.flat()) {
     const { id, sha256 } = build;
-    // Leave out copies of an engine.
+    // Skip a copy of an engine that was already found.
     if (!builds.has(sha256)) {
       const taken = builds.values().some((other) => other.id === id);
       builds.set(sha256, taken ? { ...build, id: `${id}-${sha256.slice(0, 8)}` } : build);
@@ -61,7 +64,7 @@ async function identify(
       throw new Error("it reports no name");
     }
     const selfTestNodes = await selfTest(session, settings.threads, signal);
-    // Make sure that the digest is that of the tested file.
+    // Make sure that the file was not replaced after its digest was computed.
     await integrity.assertUnchanged();
     const reproducible = selfTestNodes !== undefined;
     if (!reproducible && settings.threads === 1) {
@@ -71,7 +74,7 @@ async function identify(
         "equal searches of this engine differ: its answers are not deterministic",
       );
     }
-    // A native build is never deprecated: the operator decides how long it stays on this machine.
+    // A native build is never deprecated: the operator decides how long the build stays on this machine.
     const deprecatedSince = undefined;
     const found = { ...session.info, ...identity, file, ...integrity };
     return [{ ...found, path: "native", settings, reproducible, selfTestNodes, deprecatedSince }];
@@ -90,7 +93,9 @@ interface NativeIdentity {
   readonly license: string | undefined;
 }
 
-/** Keeps the whole version of a development build (`stockfish-dev-20260110-3a1b2c4d`), so two of them never share an id. */
+/**
+ * Keeps the complete version of a development build, such as `dev-20260110-3a1b2c4d`, so that two builds have different ids.
+ */
 export function identityFromName(name: string): NativeIdentity | undefined {
   const words = name
     .toLowerCase()

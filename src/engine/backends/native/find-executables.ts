@@ -2,13 +2,12 @@ import { access, constants, realpath, stat } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 
 export interface NativeSearch {
-  /** The binaries that the operator named; if set, discovery looks nowhere else. */
+  /** The binaries from KIBITZ_NATIVE_ENGINES. If set, no folder is searched. */
   readonly files: readonly string[] | undefined;
-  /** The value of the environment variable PATH. */
   readonly searchPath: string;
 }
 
-/** Folders besides those on the PATH: Debian installs engines to /usr/games, Homebrew to the last two. */
+/** Searched in addition to PATH: Debian installs engines in /usr/games, and Homebrew in the last two folders. */
 const usualFolders = [
   "/usr/games",
   "/usr/local/bin",
@@ -17,13 +16,16 @@ const usualFolders = [
   "/home/linuxbrew/.linuxbrew/bin",
 ];
 
-/** Lists native engines, each once, with links resolved. Calls `onUnusable` for a file of the operator that cannot be run. */
+/**
+ * Returns each native engine once, with symbolic links resolved. Calls `onUnusable` for a file of the operator that cannot be
+ * executed.
+ */
 export async function findExecutables(
   { files, searchPath }: NativeSearch,
   onUnusable: (file: string, error: unknown) => void,
 ): Promise<readonly string[]> {
   const folders = [...searchPath.split(delimiter), ...usualFolders].filter(Boolean);
-  // Skip the folders of npm, which puts the loader of the WebAssembly build on the PATH of every script, under the same name.
+  // Skip the folders of npm: they contain a file `stockfish`, which is the loader of the WebAssembly build.
   const searched = folders.filter((folder) => !folder.includes("node_modules"));
   const names = files ?? searched.map((folder) => join(folder, "stockfish"));
   const real = await Promise.all(

@@ -5,16 +5,16 @@ export type WasmBuild = Omit<
   EngineBuild,
   "path" | "settings" | "reproducible" | "file" | "deprecatedSince" | keyof FileIntegrity
 > & {
-  /** The day of the release that announced the end of this build. Clients are promised that the row stays for 90 more days. */
+  /** The date of the release that deprecated this build. The build stays available for at least 90 days after this date. */
   readonly deprecatedSince?: `${number}-${number}-${number}`;
-  /** The npm package. `loader` is a path in it, and the WebAssembly module is beside the loader, as `.wasm`. */
+  /** The npm package. `loader` is the path of the loader in the package. The `.wasm` module is in the same folder. */
   readonly package: string;
   readonly loader: string;
-  /** The digests of the module and of the loader. No other files run under this id. */
+  /** The digests of the module and the loader. Other files are never run under the id of this build. */
   readonly pin: Pin;
 };
 
-/** The fields that all builds share. A test compares author and options with those that the engines report. */
+/** The fields that are equal in all builds. A test compares author and options with the values that the engines report. */
 const stockfish = {
   family: "stockfish",
   license: "GPL-3.0-or-later",
@@ -28,9 +28,11 @@ const stockfish = {
 } as const;
 
 /**
- * The builds, newest first. All are single-threaded: a multi-threaded build needs 33 ms for every new game, and two engines with
- * one thread each do twice the work of one with two.
- * Older versions are installed by an alias: `npm install stockfish-18@npm:stockfish@18.0.8`.
+ * The builds, newest first. All builds are single-threaded:
+ * - A multi-threaded build needs 33 ms for each new game.
+ * - Two engines with one thread each do twice as much work as one engine with two threads.
+ *
+ * To install an older version: `npm install stockfish-18@npm:stockfish@18.0.8`.
  */
 export const wasmBuilds: readonly WasmBuild[] = [
   {

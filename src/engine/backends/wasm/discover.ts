@@ -8,7 +8,10 @@ import { type WasmBuild, wasmBuilds } from "./builds.ts";
 
 const require = createRequire(import.meta.url);
 
-/** With a hash of 2047 MiB, Stockfish 19 never prints `readyok`; 4096 MiB is 0 in its 32-bit addresses, so answers change. */
+/**
+ * With 2047 MiB, Stockfish 19 in WebAssembly never becomes ready. 4096 MiB overflows to 0 in 32 bits, which changes the
+ * answers.
+ */
 const hashMaxMb = 1024;
 
 /** Finds the builds whose npm package is installed. Throws EngineUserUnusable if the engines' user cannot read the files. */
@@ -32,10 +35,10 @@ export async function discoverWasm(
   return found.flat();
 }
 
-/** Returns the loader, then its modules; undefined if the package is not installed. */
+/** Returns the loader, followed by its WebAssembly modules. Returns undefined if the package is not installed. */
 export async function installedFiles(name: string, loader: string): Promise<readonly string[] | undefined> {
   try {
-    // Resolve links, because Node's permission model refuses them, and npm may install by links.
+    // Resolve symbolic links: npm may install packages as links, which Node's permission model rejects.
     const file = await realpath(join(dirname(require.resolve(`${name}/package.json`)), loader));
     const modules = await modulesOf(file);
     return modules.length === 0 ? undefined : [file, ...modules];
@@ -44,7 +47,7 @@ export async function installedFiles(name: string, loader: string): Promise<read
   }
 }
 
-/** The module of Stockfish 17.1 is in parts: `-part-0.wasm` and so on. */
+/** The module of Stockfish 17.1 consists of several files: `-part-0.wasm`, `-part-1.wasm` and so on. */
 async function modulesOf(loader: string): Promise<readonly string[]> {
   const folder = dirname(loader);
   const name = basename(loader, ".js");

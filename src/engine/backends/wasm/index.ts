@@ -19,7 +19,10 @@ export function createWasmBackend(
   };
 }
 
-/** Runs in a Node process, because only a process can be killed if its search does not stop. It may read its folder only. */
+/**
+ * Runs the engine in a Node process, because a search that does not stop can be ended only by killing its process. The process
+ * may read only the engine's folder.
+ */
 export function commandOfWasm(
   { file, settings }: Pick<EngineBuild, "file" | "settings">,
   sandbox: Sandbox,
