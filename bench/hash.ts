@@ -1,6 +1,6 @@
 /**
- * Measures the speed of an engine with hash tables of several sizes, and sends `ucinewgame` before each search.
- * All sizes alternate on the same positions, so that other load on the machine slows all of them. ADR 22 uses the results.
+ * Measures the speed of an engine with hash tables of several sizes, and sends `ucinewgame` before each search. Searches each
+ * position with all sizes, so that other load on the machine slows all sizes. ADR 22 uses the results.
  *
  *     node bench/hash.ts [native] [wasm]
  */
@@ -15,7 +15,6 @@ import { newPositions } from "./service/questions.ts";
 /** In MiB. */
 const sizes = [4, 8, 16];
 
-/** The number of positions for each depth. */
 const positionsOf: Readonly<Record<number, number>> = { 8: 200, 14: 120, 20: 40 };
 
 const engines: Readonly<Record<string, () => Promise<BenchEngine>>> = {

@@ -1,6 +1,7 @@
 /**
- * Measures the time to review a game of 80 plies. First compares Kibitz with the same number of bare engines, which get
- * `ucinewgame` before each position. Then reviews the game again with cached and with stored answers.
+ * Measures the time to review a game of 80 plies.
+ * - First compares Kibitz with bare engines, as many as there are slots. The engines get `ucinewgame` before each position.
+ * - Then reviews the game again with cached answers and with stored answers.
  *
  *     node bench/review.ts [rounds, default 5] [slots, default 2] [depth, default 12]
  */

@@ -7,7 +7,6 @@ export interface VitalSigns {
   /** The resident memory of all child processes, in MiB. */
   readonly enginesMib: number;
   readonly descriptors: number;
-  /** The number of child processes. */
   readonly processes: number;
 }
 

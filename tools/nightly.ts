@@ -14,9 +14,7 @@ import { describeRun, writeMeasured } from "../bench/measured.ts";
 import type { TestResult } from "../test/support/lane.ts";
 
 interface Step {
-  /** A shell command, which runs in the root folder of the checkout. */
   readonly command: string;
-  /** A short description of the promise that the step tests. */
   readonly guards: string;
   readonly programs?: readonly string[];
   readonly asRoot?: true;

@@ -1,6 +1,6 @@
 /**
- * Writes `gen/openings.json`, which names the opening of a position, from `third_party/chess-openings/`. `npm run generate`
- * runs this.
+ * Writes `gen/openings.json`, which maps positions to the names of openings, from `third_party/chess-openings/`. `npm run
+ * generate` runs this.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { inOneGo } from "../src/chess/in-one-go.ts";

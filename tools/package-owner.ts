@@ -4,7 +4,6 @@ import { styleText } from "node:util";
 import manifest from "../package.json" with { type: "json" };
 import { recordResult } from "../test/support/lane.ts";
 
-/** The output of `npm view --json`: the newest package.json, or an error. */
 interface Viewed {
   readonly mcpName?: string;
   readonly version?: string;

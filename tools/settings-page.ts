@@ -1,6 +1,7 @@
 /**
  * Updates the table in `docs/settings.md` from `src/wiring/settings.ts`. `npm run update` runs this. Two parts of the table are
- * written by hand and stay: the sentences after the first sentence of a cell, and defaults that depend on the machine.
+ * written by hand, so they stay unchanged: the sentences after the first sentence of a cell, and defaults that depend on the
+ * machine.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { describeSettings } from "../src/wiring/config.ts";

@@ -4,12 +4,12 @@ import { oldMessage, send } from "../test/protocols/mcp/messages.ts";
 import { compactJson } from "../test/support/compact-json.ts";
 import { withoutChance } from "../test/support/without-chance.ts";
 
-/** This file reads and updates the responses of the service that documents show. */
+/** Reads and updates the responses of the service in README.md and in `docs/`. */
 const root = new URL("../", import.meta.url);
 export const documents = ["README.md", "docs/api.md", "docs/agents.md"] as const;
 export const examples = readdirSync(new URL("docs/examples/", root)).map((file) => `docs/examples/${file}`);
 
-/** Settings for reproducible answers. Most readers have no native Stockfish, so no document shows one. */
+/** The settings with which the examples are made: no native engine, because most readers have none, and no cache. */
 export const plainSettings = {
   KIBITZ_NATIVE_ENGINES: "none",
   KIBITZ_DEFAULT_ENGINE: "stockfish-19",
@@ -65,7 +65,7 @@ async function answerTo(command: string, url: string): Promise<Readonly<Record<s
   return (await answer.json()) as Record<string, unknown>;
 }
 
-/** Supports only single quotes, and a backslash at the end of a line. */
+/** Splits a curl command into its parts. The command may contain only single quotes, and a backslash at the end of a line. */
 export function partsOf(command: string) {
   const { pathname = "", search = "" } = new URL(
     `http://${/(localhost:8080\S*)/.exec(command)?.[1]?.replaceAll("'", "")}`,
@@ -78,9 +78,7 @@ export function partsOf(command: string) {
 export interface RecordedExample {
   readonly summary: string;
   readonly method: string;
-  /** The method and path of the request, such as `GET /price?depth=20`. */
   readonly call: string;
-  /** True if the request contains an API key. */
   readonly with_key?: true;
   readonly headers?: Readonly<Record<string, string>>;
   readonly request?: object;

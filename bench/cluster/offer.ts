@@ -6,12 +6,10 @@ import { nextQuestion } from "../../test/cluster/traffic.ts";
 import { createRandom } from "../../test/support/random.ts";
 
 export interface Answered {
-  /** The HTTP status. 0 if there was no response. */
   readonly status: number;
   readonly tookMs: number;
   /** The time in milliseconds until the response, minus the time of the search. */
   readonly waitedMs: number;
-  /** The time of the response, as `performance.now()`. */
   readonly endedAt: number;
 }
 

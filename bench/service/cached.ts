@@ -20,8 +20,10 @@ const callers = 8;
 const perSecond = 2000;
 
 /**
- * Measures requests whose answer is cached, as fast as possible (JSON and gRPC) and at a fixed rate (JSON). Compares Kibitz
- * with a key, Kibitz without limits, and a `node:http` server that parses the request and sends the same response.
+ * Measures requests whose answer is cached, as fast as possible (JSON and gRPC) and at a fixed rate (JSON). Compares:
+ * - Kibitz with a key
+ * - Kibitz without limits
+ * - a `node:http` server that parses the request and sends the same response
  */
 export async function measureCached(
   { rounds, warmSeconds, seconds, beside }: BenchOptions,
@@ -105,7 +107,6 @@ export async function askedTwice(
   return answer;
 }
 
-/** Measures a gRPC request whose answer is already cached. */
 async function grpcLoad(
   url: string,
   headers: Readonly<Record<string, string>>,

@@ -21,7 +21,6 @@ export const hashMb = settings.hashMb.default();
 export interface BenchEngine {
   readonly path: EnginePath;
   readonly id: string;
-  /** The name that the engine reports in response to `uci`. */
   readonly name: string;
   readonly sha256: string;
   readonly command: EngineCommand;

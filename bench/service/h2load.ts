@@ -16,7 +16,6 @@ export interface H2Load {
   /** The number of connections. A connection has one request in flight. */
   readonly callers: number;
   readonly seconds: number;
-  /** The path of the log that h2load writes. */
   readonly timesFile: string;
 }
 
@@ -67,7 +66,6 @@ async function loadBy(load: H2Load, more: readonly string[]): Promise<Loaded> {
   };
 }
 
-/** @throws Error if a request failed or a response has another size */
 function readH2load(stdout: string, answerBytes: number): number {
   const [, done, succeeded, failed, errored, timedOut] =
     /(\d+) done, (\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout/.exec(stdout)?.map(Number) ?? [];

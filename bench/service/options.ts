@@ -4,7 +4,6 @@ import type { Peer } from "./peer.ts";
 import { kibitz } from "./peers/kibitz.ts";
 import { least, pythonChess } from "./peers/programs.ts";
 
-/** The compared services. Tables have the same order. */
 export const peers = { least, kibitz, python: pythonChess } satisfies Readonly<Record<string, Peer>>;
 
 type PeerWord = keyof typeof peers;

@@ -12,7 +12,6 @@ export interface Load {
 
 export interface PeerSettings {
   readonly engine: BenchEngine;
-  /** The maximum number of searches at a time. */
   readonly slots: number;
   /** The command of a Python in which chess, FastAPI and uvicorn are installed. */
   readonly python: string;
@@ -22,17 +21,15 @@ export interface PeerSettings {
 /** A service that is compared with Kibitz. */
 export interface Peer {
   readonly name: string;
-  /** A short description, which is shown after the name. */
   readonly about: string;
   /** True if the engine's hash table is not cleared between requests. Answers then depend on earlier requests. */
   readonly keepsHash: boolean;
-  /** Returns the reason why this service cannot run on this machine. Undefined if it can run. */
+  /** Returns the reason why this service cannot run on this machine, if there is a reason. */
   lack?(settings: PeerSettings): Promise<string | undefined>;
   start(settings: PeerSettings): Promise<StartedPeer>;
 }
 
 export interface StartedPeer {
-  /** The process id of the server. */
   readonly pid: number;
   /** Returns the best move in UCI notation. */
   bestMoveOf(fen: string, depth: number): Promise<string>;

@@ -41,7 +41,6 @@ export function mostPerSecond(depth: number): number {
   return depth < 4 ? 8000 : depth < 10 ? 2500 : 600;
 }
 
-/** Creates files of requests with new positions. */
 export interface QuestionBook {
   /** Writes `count` request bodies, one per line. No earlier file contains the same positions. Returns the path. */
   write(count: number, bodyOf: (nextFen: () => string) => object): string;

@@ -116,7 +116,7 @@ async function compareMoves(running: readonly Running[], depth: number, book: Qu
 
 /** From this depth on, a search takes some tenths of a second. */
 const deep = 12;
-/** The minimum duration of a measurement of deep searches, for each caller, so that each caller gets some answers. */
+/** Deep searches are measured for at least this number of seconds per caller, so that each caller gets some answers. */
 const deepSecondsPerCaller = 0.5;
 const deepSecondsMin = 10;
 

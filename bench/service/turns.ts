@@ -5,14 +5,12 @@ import type { Turn } from "./statistics.ts";
 
 export interface Runner {
   readonly name: string;
-  /** The process id of the server, whose processor time and memory are measured. */
   readonly pid: number;
   load(round: number): Promise<Loaded>;
 }
 
 export interface Measured {
   readonly name: string;
-  /** One measurement for each round. */
   readonly turns: readonly Turn[];
 }
 

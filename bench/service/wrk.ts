@@ -7,7 +7,6 @@ import type { Load } from "./peer.ts";
 const run = promisify(execFile);
 const script = fileURLToPath(new URL("questions.lua", import.meta.url));
 
-/** A caller is a connection with one request in flight. */
 interface WrkLoad extends Load {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -9,7 +9,10 @@ const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
  */
 const operationBuckets = [0.0005, 0.002, 0.01, 0.1];
 
-/** `docs/metrics.md` is generated from these texts. The values of a label come from a short fixed list, never from clients. */
+/**
+ * `docs/metrics.md` is generated from the texts in this function. The values of labels come from short fixed lists, never from
+ * clients.
+ */
 export function createFamilies(registry: Registry<OpenMetricsContentType>) {
   const registers = [registry];
 

@@ -5,7 +5,7 @@ export interface Meter {
   /** Call this when a request was answered or rejected, or its client has disconnected. */
   call(call: EndedCall): void;
   search(search: EndedSearch): void;
-  /** Counts a search for a cached answer. `found` is undefined if the answer was not cached. */
+  /** Counts a look-up of an answer in the caches. `found` is undefined if no cache has the answer. */
   lookUp(found: CacheTier | undefined): void;
   /** Counts a Redis operation that has ended, or that was not sent because Redis is down. */
   redisOperation(operation: RedisOperation): void;

@@ -27,7 +27,9 @@ interface QueueStatus {
   readonly slots: number;
   readonly running: number;
   readonly waiting: number;
-  /** The number of searches since the start that got a slot. `refused` counts the searches that were rejected. */
+  /**
+   * The number of searches that got a slot since the process started. `refused` is the number of searches that were rejected.
+   */
   readonly admitted: number;
   readonly refused: number;
   /** The expected time in milliseconds that a new search waits in the queue. */
@@ -38,7 +40,6 @@ interface EngineStatus {
   readonly build: MeteredEngine;
   readonly available: boolean;
   readonly states: readonly string[];
-  /** The total memory of all running engines of this build. */
   readonly memoryBytes: number;
 }
 
@@ -74,7 +75,7 @@ function createRegistry() {
   return { registry, families: createFamilies(registry) };
 }
 
-/** Converts OpenMetrics to the text format 0.0.4, which has other names of counters, and no exemplars. */
+/** Converts OpenMetrics to the text format 0.0.4, in which counters have other names and exemplars do not exist. */
 function textFromOpenMetrics(openMetrics: string): string {
   const counters = new Set([...openMetrics.matchAll(/^# TYPE (\S+) counter$/gm)].map(([, name]) => name));
   return openMetrics
@@ -100,7 +101,6 @@ export interface DescribedFamily {
   readonly help: string;
 }
 
-/** Returns all metrics, in the order in which they are printed. */
 export function describeMetrics(): readonly DescribedFamily[] {
   const { registry } = createRegistry();
   collectMetricsOfNode(registry);
@@ -159,14 +159,14 @@ function createMeter(families: Families): Meter {
   };
 }
 
-/** Returns the trace and span of a request as an exemplar. Returns nothing if the trace is not recorded. */
+/** Returns the trace and span of a request as an exemplar, or an empty object if the trace is not recorded. */
 function exemplarOf({ traceparent }: EndedCall): { readonly exemplarLabels?: object } {
   const [, trace_id, span_id, flags] = traceparent?.split("-") ?? [];
   const isSampled = (Number.parseInt(flags ?? "0", 16) & 1) === 1;
   return isSampled ? { exemplarLabels: { trace_id, span_id } } : {};
 }
 
-/** Sets a counter to totals since the start that another module has counted. */
+/** Sets a counter to totals that another module has counted since the process started. */
 function setTotals<L extends string>(family: Counter<L>, label: L, totals: Readonly<Record<string, number>>) {
   family.reset();
   for (const [value, total] of Object.entries(totals)) {

@@ -32,11 +32,11 @@ type Admissible = Pick<Call, "account" | "outcome">;
 
 interface AdmissionOptions {
   /**
-   * If the caller has too many searches in flight, the request waits until one of them ends or this signal is aborted. If this
-   * is undefined, the request is rejected.
+   * If the caller has too many searches in flight, the request waits for the end of a search or the abort of this signal. If
+   * undefined, the request is rejected.
    */
   readonly waiting?: AbortSignal | undefined;
-  /** The number of requests by which this request raises the use of the caller's rate limits. Default: 1. */
+  /** The rate limits count this number of requests. Default: 1. */
   readonly requests?: number;
   /** Called after the request was counted, and before its RateLimit header fields are set. */
   readonly counted?: () => void;
@@ -68,8 +68,8 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
   return {
     admit,
     /**
-     * Admits a review together with its first search. A review raises the use of rate limits by several requests. Disposing of
-     * the result charges the engine time of the first search.
+     * Admits a review together with its first search. The rate limits count a review as several requests. Disposing of the
+     * result charges the engine time of the first search.
      * @param positions number of positions to evaluate
      */
     async admitReview(first: ValidatedRequest, positions: number, call: Admissible) {
@@ -95,7 +95,7 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
         [Symbol.dispose]: () => review[Symbol.dispose](),
       };
     },
-    /** Admits a request that needs no engine. The request uses one request of the caller's rate limits. */
+    /** Admits a request that needs no engine. The rate limits count it as one request. */
     async admitRules({ account, outcome }: Admissible): Promise<void> {
       // Do not count the request as a search in flight, because it needs no engine.
       const decision = await limits.enter({ ...account, plan: withoutConcurrent(account.plan) }, noTime);
@@ -149,14 +149,14 @@ const { reviewGame } = GameService.method;
 type RequestMessage = MessageShape<typeof single.input>;
 type ReviewMessage = MessageShape<typeof reviewGame.input>;
 
-/** Rejecting a batch costs 1, and 1 more for each this number of items. */
+/** Rejecting a batch of n items costs 1 + n / 10 of the error quota. */
 const itemsForOne = 10;
 
 interface PreflightOptions {
   readonly access: Access;
   readonly engines: KnownEngines;
   readonly rules: Rules;
-  /** Divides the reading of a long game into time slices, because it takes tens of milliseconds. */
+  /** Divides the reading of a long game into time slices, because reading may take tens of milliseconds. */
   readonly beginWork: BeginWork;
 }
 
@@ -175,8 +175,8 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
   }
 
   /**
-   * Requires that the message satisfies the rules of the proto. Validates the position, engine, path and options, and then the
-   * plan.
+   * The message must already satisfy the validation rules of the proto. Validates the position, engine, path and options, and
+   * then the plan.
    */
   async function request(message: RequestMessage, account: Account): Promise<ValidatedRequest> {
     // Check the error quota again and again: while a long game is read, other calls of the same caller may use it up.
@@ -191,15 +191,17 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
   }
 
   /**
-   * Accepts a message that breaks the rules of the proto, such as an item of a batch.
-   * @param found the violations that decoding of the JSON has found
+   * The message may break the validation rules of the proto, like an item of a batch.
+   * @param found violations that were found while the JSON was decoded
    */
   async function item(message: RequestMessage, account: Account, found?: readonly Violation[]) {
     refuseViolations(rules(message, single.input, found));
     return request(message, account);
   }
 
-  /** Requires that the message satisfies the rules of the proto. Validates the game, engine and path, and then the plan. */
+  /**
+   * The message must already satisfy the validation rules of the proto. Validates the game, engine and path, and then the plan.
+   */
   async function review(message: ReviewMessage, account: Account): Promise<ValidatedReview> {
     const turn = beginWork(() => access.limits.errorQuota.check(account));
     const validated = await validateReview(message, searchOfReview(message), engines, turn);
@@ -212,7 +214,6 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
     refuseExcess((one) => excessOfBatch(items, one), plan, 1 + items / itemsForOne);
   }
 
-  /** Validates a request of the given method, or one item of a batch request. */
   async function message(sent: Message, method: DescMethod, account: Account): Promise<void> {
     if (isMessage(sent, single.input)) {
       await item(sent, account);

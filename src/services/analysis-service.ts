@@ -16,7 +16,7 @@ export interface AnalysisServiceOptions extends BatchOptions {
 
 type Methods = Implementation<typeof AnalysisService>["methods"];
 
-/** Converts messages to domain values and back. The service has no rules of its own. */
+/** Only converts between messages and domain values. All rules are in other modules. */
 export function createAnalysisService(
   options: AnalysisServiceOptions,
 ): Implementation<typeof AnalysisService> {

@@ -19,8 +19,8 @@ export interface SearchingOptions {
 }
 
 /**
- * Returns a flow of the fair queue for one batch or review, so that its many searches count as one competitor of other
- * requests.
+ * Returns a separate flow for each batch or review. The fair queue alternates between flows, so that a single request of the
+ * same caller does not wait for the end of the batch.
  */
 export function flowOf({ account, request }: Call): string {
   return `${account.subject}#${request.id}`;
@@ -64,10 +64,7 @@ export async function* runConcurrently<T>(
   }
 }
 
-/**
- * The limits of the pause before a retry, in milliseconds. They are needed because `retryAfterMs` of an error may be 0 or very
- * long.
- */
+/** Limits of the pause before a retry, in milliseconds. The `retryAfterMs` of an error may be 0 or very long. */
 const pauseMinMs = 100;
 const pauseMaxMs = 1000;
 

@@ -22,11 +22,10 @@ export type ReviewStep =
 export interface ReviewOptions {
   readonly analyzer: Analyzer;
   readonly openings: Openings;
-  /** The flow of the review in the fair queue. */
   readonly flow: string;
   /** The maximum number of searches in flight. With one more than the engine slots, all slots stay busy. */
   readonly searchesAtOnce: number;
-  /** Yields the thread to other work. Without it, a review whose positions are all cached would block the thread. */
+  /** Yields the thread to other work. A review whose positions are all cached would otherwise block the thread. */
   readonly turn: Turn;
   /** Admits a search. Disposing of the result charges the engine time. If undefined, searches are not counted. */
   readonly admit?: (
@@ -36,8 +35,8 @@ export interface ReviewOptions {
 }
 
 /**
- * Runs several searches at a time. Retries an `overloaded` search while other searches make progress, but never the first
- * search.
+ * Runs several searches at a time. Retries an `overloaded` search while other searches make progress. The first search is not
+ * retried.
  * @throws KibitzError `shutting_down` if the server stops during a search; the abort reason of `signal`
  */
 export async function* reviewGame(

@@ -3,7 +3,6 @@
  */
 export interface AnswerCache<T> {
   get(key: string): T | undefined;
-  /** Caches the value if there is enough memory. */
   set(key: string, value: T): void;
 }
 
@@ -35,7 +34,6 @@ interface HeldClaim<T> extends Disposable {
   publish(answer: T): void;
 }
 
-/** Another node holds the claim, and runs the search. */
 interface TakenClaim<T> extends Disposable {
   readonly kind: "taken";
   /** Resolves with undefined if the other node's claim ends without an answer, or if `signal` is aborted. */
@@ -93,7 +91,10 @@ export interface IssueTerms {
   readonly keptMax: number;
   /** Keys that may be deleted to store a new key. */
   readonly ended: EndedKeys;
-  /** If the same address sends the same idempotency key again in the window, it gets the same key record with a new secret. */
+  /**
+   * If the same address sends the same idempotency key again in the window, the response contains the same key record with a
+   * new secret.
+   */
   readonly idempotencyKey: string | undefined;
 }
 
@@ -119,13 +120,13 @@ export type Issued =
 export interface KeyStore {
   /**
    * Stores a new key atomically, if the terms allow it.
-   * - A key that was created more than a window later does not count: a wrong clock has created it.
+   * - A stored key does not count if its creation time is more than a window later, because a wrong clock has set this time.
    * - A revoked key counts in its window, but is never renewed.
    */
   create(record: KeyRecord, terms?: IssueTerms): Promise<Issued>;
   findByHash(hash: string): Promise<KeyRecord | undefined>;
   findById(id: string): Promise<KeyRecord | undefined>;
-  /** Resolves with all keys, including revoked keys. The oldest key is the first. */
+  /** Resolves with all keys, including revoked keys, oldest first. */
   list(): Promise<readonly KeyRecord[]>;
   /** Resolves with false if the key does not exist. The time of an earlier revocation stays. */
   revoke(id: string, at: number): Promise<boolean>;
@@ -162,7 +163,6 @@ export interface UsageStore {
 
 /** A window begins with its first use. */
 export interface LimitWindow {
-  /** The plan and the name of the rate, as one text. */
   readonly rate: string;
   readonly subject: string;
   readonly windowMs: number;
@@ -223,7 +223,6 @@ export interface LimitStore {
   enter(request: AdmissionRequest): Promise<AdmissionAnswer>;
   /** Resolves when the subject may have fewer than `max` searches in flight. Another request may be admitted first. */
   placeFree(subject: string, max: number, signal: AbortSignal): Promise<void>;
-  /** Resolves with the new use of the window. */
   addRefusals(window: LimitWindow, count: number): Promise<WindowUse>;
   usesOf(windows: readonly LimitWindow[]): Promise<readonly WindowUse[]>;
 }

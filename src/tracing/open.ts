@@ -26,7 +26,7 @@ interface TracingOptions {
   readonly settings: TracingSettings;
   readonly version: string;
   readonly log: Pick<Log, "info" | "warn">;
-  /** The default exports with OTLP, configured by OTEL_* environment variables. */
+  /** By default, spans are exported with OTLP, as the OTEL_* environment variables configure. */
   readonly exporter?: SpanExporter;
   /** The maximum time in milliseconds to send the last spans when the process stops. */
   readonly flushMaxMs?: number;

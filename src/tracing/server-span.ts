@@ -20,7 +20,9 @@ import {
 } from "../request/context.ts";
 import { activeSpan, beginSpan, failSpan, tracer } from "./spans.ts";
 
-/** The names from OpenTelemetry's conventions. Spans of plain JSON and MCP are HTTP spans, without such a name. */
+/**
+ * The RPC systems as OpenTelemetry's conventions name them. Plain JSON and MCP are missing, because their spans are HTTP spans.
+ */
 const rpcSystems: Partial<Record<Protocol, string>> = {
   grpc: "grpc",
   "grpc-web": "grpc",
@@ -43,7 +45,7 @@ const verbs: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "DELET
 export interface TracedPaths {
   /** True for the path of an API method or of MCP. Spans contain no other paths, because clients can invent them. */
   isCall(path: string): boolean;
-  /** True if requests for this path get no span, such as health probes. */
+  /** True if requests for this path, such as health probes, get no span. */
   isLeftOut(path: string): boolean;
 }
 
@@ -93,7 +95,6 @@ class ServerSpan implements RequestSpan {
   readonly span: Span;
   readonly #method: string;
   readonly #protocol: Protocol;
-  /** The path of an API method or of MCP. Undefined for all other paths. */
   readonly #path: string | undefined;
   #logged: TracedEnd | undefined;
   #isAnswered = false;

@@ -3,7 +3,7 @@ export interface TracingSettings {
   readonly sampler: SamplerName;
   /** The fraction of traces that the sampler `traceidratio` records, between 0 and 1. */
   readonly ratio: number;
-  /** In milliseconds. Undefined means the default of the SDK, as for the two sizes, which are numbers of spans. */
+  /** In milliseconds. If undefined, the SDK uses its default. The sizes below are numbers of spans. */
   readonly scheduledDelayMillis: number | undefined;
   readonly maxQueueSize: number | undefined;
   readonly maxExportBatchSize: number | undefined;

@@ -25,7 +25,6 @@ export function beginSpan(name: string, options?: SpanOptions): Span | undefined
   return activeSpan() && tracer().startSpan(name, options);
 }
 
-/** Runs `work` with the given span as its active span. */
 export function withSpan<T>(span: Span | undefined, work: () => T): T {
   return context.with(span ? trace.setSpan(ROOT_CONTEXT, span) : ROOT_CONTEXT, work);
 }

@@ -43,12 +43,12 @@ export interface OpenedStores {
 interface OpenAccessOptions {
   /** The stores that all nodes share. If undefined, this node opens its own database. */
   readonly node?: OpenedStores | undefined;
-  /** Reports if the database is unavailable. */
   readonly degraded?: Degraded | undefined;
 }
 
 /**
- * The time after the start before ended keys are first deleted. Until then, a clock that was wrong at boot is usually correct.
+ * Ended keys are first deleted after this time, in milliseconds, because the clock may be wrong just after the machine has
+ * booted.
  */
 const pruneAfterMs = 3_600_000;
 
@@ -101,7 +101,7 @@ export async function openAccess(
       await access.prune();
     }
   }
-  /** The running `keepUp`. Only one runs at a time, because each may wait for a lock. */
+  /** Resolves when the current run of `keepUp` ends. There is only one run at a time, because a run may wait for a lock. */
   let keeping: Promise<void> | undefined;
   const timer = setInterval(() => {
     keeping ??= keepUp()
@@ -128,7 +128,6 @@ export async function openAccess(
   });
 }
 
-/** @throws ConfigError if the data folder cannot be used */
 function openOwn(
   config: Config,
   log: Log,
@@ -221,9 +220,7 @@ function openData({ dataDir }: Config, options?: DatabaseOptions): Database {
   }
 }
 
-/**
- * Nothing is limited if the setting `access` is `open`. Trusted proxies are not limited, because they connect for many clients.
- */
+/** If KIBITZ_ACCESS is `open`, nothing is limited. Trusted proxies are never limited, because they connect for many clients. */
 export function connectionLimits(
   config: Config,
 ): Required<Pick<ListenerOptions, "callerOf" | "connectionsPerAddress">> {

@@ -40,7 +40,7 @@ import { openStore } from "./store.ts";
 
 const appTimes = {
   ...accessTimes,
-  /** The time in milliseconds that a stop waits for calls in flight before it ends their searches. */
+  /** When the server stops, it ends searches that are still in flight after this time, in milliseconds. */
   drainMs: 15_000,
 } as const;
 
@@ -60,9 +60,7 @@ export interface AppOptions extends Partial<AppTimes> {
 const answerMaxMs = 5000;
 
 export interface App {
-  /** The URL of the server, such as `http://127.0.0.1:8080`. */
   readonly url: string;
-  /** The parts that are degraded, such as `store`. */
   degraded(): readonly string[];
   /** Rejects new calls, waits for calls in flight, and then closes everything. */
   stop(): Promise<void>;
@@ -81,7 +79,7 @@ export async function startApp(
 ): Promise<App> {
   const { drainMs, ...storeTimes } = { ...appTimes, ...times };
   /**
-   * Everything to close after the last call or after a failed start, in reverse order. Closing continues if one part throws.
+   * Closes everything after the last call or after a failed start, in reverse order. Continues even if closing a part throws.
    */
   const open = new AsyncDisposableStack();
   open.use(lag);

@@ -3,13 +3,15 @@ import type { StoreWatch } from "../storage/ports.ts";
 
 type SetDegraded = (isDegraded: boolean) => void;
 
-/** The parts of the service that can be degraded. The service then continues, but does less than it is configured to do. */
+/**
+ * Lists the parts of the service that can fail. If a part is degraded, the service continues, but does less than it is
+ * configured to do.
+ */
 export interface Degraded {
   /** Registers a part, which is not degraded at first. Returns a function that changes its state. */
   part(name: string): SetDegraded;
   /** Maps the name of each registered part to true if the part is degraded. */
   parts(): Readonly<Record<string, boolean>>;
-  /** Returns the names of the degraded parts, which `GET /readyz` shows. */
   names(): readonly string[];
 }
 

@@ -36,7 +36,7 @@ export function loadPlans({ plansFile }: Pick<Config, "plansFile">): readonly Pl
   return reading.plans;
 }
 
-/** Larger than any file of plans. The limit protects the memory against endless files. */
+/** The maximum size of the file. Reading an endless file, such as a device, would fill the memory. */
 const plansMaxBytes = 1_000_000;
 
 function readText(file: string): string {

@@ -118,8 +118,8 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
 }
 
 /**
- * Serves health checks and reflection without authentication, so that a monitor with a revoked key still works. These calls are
- * not counted. They are logged at `debug`, because load balancers send them every second.
+ * Serves gRPC health checks and reflection without authentication, so that a monitor with a revoked key still works. These
+ * calls are not counted. They are logged at `debug`, because load balancers send them every second.
  */
 export function createHealthAndReflection(
   state: Parameters<typeof createToolImplementations>[0],

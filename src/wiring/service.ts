@@ -32,12 +32,10 @@ export interface Service {
   readonly rulebook: Rulebook;
   /** Divides long tasks into time slices, so that the thread can do other work between them. */
   readonly beginWork: BeginWork;
-  /** All methods of the API, including their middleware. */
   readonly calls: Calls;
 }
 
 export interface ServiceOptions {
-  /** Stores answers across restarts. */
   readonly store?: AnswerStore<SearchResult> | undefined;
   readonly shared?: Omit<SharingOptions, "cache"> | undefined;
   /** Writes the log line of each call. By default, the settings decide how addresses are logged. */

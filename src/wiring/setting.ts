@@ -2,7 +2,6 @@ import { isIP } from "node:net";
 
 interface Row<T> {
   readonly key: string;
-  /** The description, which `kibitz serve --help` shows. */
   readonly about: string;
   readonly read: Reader<T>;
   /** If true, the value is never shown in messages or logs. */

@@ -1,6 +1,6 @@
 /**
- * Starts three nodes, Redis and HAProxy on this machine, for trying out. Environment variables such as KIBITZ_SLOTS apply to
- * each node. Callers are not limited, except if KIBITZ_ACCESS is set.
+ * Starts three nodes, Redis and HAProxy on this machine. Environment variables such as KIBITZ_SLOTS apply to each node. The
+ * nodes do not limit callers unless KIBITZ_ACCESS is set.
  *
  *     npm run cluster [-- --port 8080]
  */

@@ -8,7 +8,6 @@ export interface HaproxyOptions {
   /** For example `127.0.0.1:8081`. */
   readonly nodes: readonly [string, string, string];
   readonly bind: string;
-  /** The default is the configuration file in `deploy/haproxy/`. */
   readonly config?: string;
   readonly socket?: string;
   readonly onLine?: (line: string) => void;

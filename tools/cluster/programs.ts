@@ -11,7 +11,6 @@ export interface Program extends AsyncDisposable {
 }
 
 export interface ProgramOptions {
-  /** Environment variables, in addition to those of this process. */
   readonly env?: NodeJS.ProcessEnv;
   readonly onLine?: (line: string) => void;
   /** Resolves with true if the program is ready. Called repeatedly until then. */

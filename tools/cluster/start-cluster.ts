@@ -9,7 +9,6 @@ import type { Program } from "./programs.ts";
 
 /** Three nodes with Redis and HAProxy, which run as processes on this machine. */
 export interface Cluster extends AsyncDisposable {
-  /** The URL of HAProxy, such as `http://127.0.0.1:8080`. */
   readonly url: string;
   readonly nodes: readonly ClusterNode[];
   readonly balancer: Program;
@@ -32,7 +31,6 @@ export interface ClusterNode {
 }
 
 export interface ClusterOptions {
-  /** Environment variables for all nodes. */
   readonly env?: NodeJS.ProcessEnv;
   /** The port of HAProxy. The default is a free port. */
   readonly port?: number;

@@ -61,7 +61,6 @@ function settingsOfNpm(folder: string): readonly string[] {
 }
 
 export interface Layer {
-  /** The instruction in the Dockerfile that has created the layer. */
   readonly madeBy: string;
   readonly bytes: number;
   /** The SHA-256 of the layer as an uncompressed tar file. */
@@ -93,7 +92,6 @@ export function layersOf({ podman }: Containers, tag: string): readonly Layer[] 
   }));
 }
 
-/** Returns the user, command, environment and health check of an image. */
 export function configOf({ podman }: Containers, tag: string): unknown {
   return JSON.parse(podman("inspect", "--format", "{{json .Config}}", tag));
 }

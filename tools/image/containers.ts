@@ -19,7 +19,6 @@ interface Failed {
 /** Matches Podman's warning that health checks do not run without systemd. `tryContainer` runs the health check itself. */
 const noTimer = /systemd connection/;
 
-/** Uses the runtime runc, which works for root on most machines. */
 export function openContainers(): Containers {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-image-"));
   const config = join(folder, "containers.conf");

@@ -8,7 +8,6 @@ const readyMaxMs = 30_000;
 const name = "kibitz-tried";
 
 export interface TriedImage {
-  /** The time in milliseconds from the start of the container until `GET /readyz` succeeds. */
   readonly readyMs: number;
   /** The id and path of each engine that has found the best move. */
   readonly engines: readonly string[];

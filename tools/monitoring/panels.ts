@@ -2,7 +2,6 @@ export interface Panel {
   readonly title: string;
   /** Explains the panel to an operator who does not know Kibitz. */
   readonly about: string;
-  /** A unit from Grafana's list of units. */
   readonly unit: "short" | "reqps" | "s" | "percentunit" | "bytes" | "ops";
   /** Maps the name of each curve to its Prometheus query. Grafana replaces `{{label}}` in a name by the value of the label. */
   readonly lines: Readonly<Record<string, string>>;
@@ -11,7 +10,6 @@ export interface Panel {
 /** Selects the node that was chosen in the dashboard, or all nodes. */
 const node = 'job="kibitz", instance=~"$instance"';
 
-/** Returns a Prometheus query for a rate per second. */
 const rate = (name: string, labels = "") =>
   `rate(${name}{${node}${labels && `, ${labels}`}}[$__rate_interval])`;
 

@@ -11,13 +11,15 @@ import { schemaOfProblem } from "./schema-of-problem.ts";
 import { createSchemas } from "./schemas.ts";
 
 export interface DocumentOptions {
-  /** These descriptors need comments, so they must come from the plugin of `buf generate`, not from generated code. */
+  /**
+   * The descriptors must contain comments. Only the plugin of `buf generate` gets such descriptors; those in generated code
+   * have none.
+   */
   readonly services: readonly DescService[];
   readonly version: string;
   readonly examples: readonly Example[];
 }
 
-/** Creates the OpenAPI document with all routes that the proto files declare. */
 export function documentOf({ services, version, examples: recorded }: DocumentOptions): Json {
   const schemas = createSchemas();
   const examples = createExamples(recorded);

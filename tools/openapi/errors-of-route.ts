@@ -1,7 +1,10 @@
 import type { ErrorCode } from "../../src/errors/catalog.ts";
 import type { Route } from "../../src/protocols/json/routes.ts";
 
-/** This list is written by hand, because many modules report errors. Tests compare the list with a running service. */
+/**
+ * Returns the errors that a route can respond with. The lists are written by hand, and tests compare them with a running
+ * service.
+ */
 export function errorsOfRoute(route: Route): readonly ErrorCode[] {
   const { method, body } = route;
   return [
@@ -39,7 +42,7 @@ const inBodies: readonly ErrorCode[] = [
   "unsupported_media_type",
 ];
 
-/** Errors of calls that use up rate limits. */
+/** Errors of calls that count towards the rate limits. */
 const counted: readonly ErrorCode[] = ["api_key_required", "upgrade_needed"];
 
 /**
@@ -72,7 +75,7 @@ const byMethod: Readonly<Record<string, readonly ErrorCode[]>> = {
   RevokeKey: ["api_key_required"],
 };
 
-/** True if a call uses up rate limits. The responses then have rate limit headers. */
+/** True if calls of the route count towards the rate limits. The responses then have rate limit headers. */
 export function isCounted({ method }: Pick<Route, "method">): boolean {
   return byMethod[method.name]?.includes("upgrade_needed") ?? false;
 }

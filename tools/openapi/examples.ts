@@ -9,14 +9,12 @@ export interface Example {
   readonly name: string;
   readonly summary: string;
   readonly method: string;
-  /** Undefined if the request has no body. */
   readonly request?: Json;
   readonly status: number;
   readonly answer: unknown;
 }
 
 export interface Examples {
-  /** Returns the example requests that succeed. */
   ofRequests(route: Route): Json;
   ofAnswers(method: DescMethod): Json;
   ofProblems(route: Route, codes: readonly ErrorCode[]): Json;

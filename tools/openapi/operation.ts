@@ -121,7 +121,7 @@ function contentOf(route: Route, { routes, schemas, examples, problem }: Operati
 }
 
 /**
- * Returns the schema of one event. OpenAPI 3.1 has no schema for a stream of events.
+ * Returns the schema of one event, because OpenAPI 3.1 cannot describe a stream of events.
  * @param nameOfAnswer name of the last event, if it contains the complete response
  */
 function events(method: DescMethod, schemas: Schemas, problem: Json, nameOfAnswer?: string): Json {

@@ -1,4 +1,3 @@
-/** The introduction of the OpenAPI document, as CommonMark. */
 export const overview = `Send a position, and a real Stockfish answers with an evaluation or a best move.
 
 The same calls are available over gRPC, gRPC-Web and Connect on this port; this document is generated from their proto.

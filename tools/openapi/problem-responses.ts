@@ -13,7 +13,6 @@ export interface ProblemParts {
   readonly responses: ResponseComponents;
 }
 
-/** Returns a response for each HTTP status. A response lists the error codes with this status. */
 export function problemResponses(route: Route, parts: ProblemParts): Json {
   const byStatus = Map.groupBy(errorsOfRoute(route), (code) => errorKind(code).status);
   const entries = [...byStatus].map(([status, codes]) => {

@@ -7,14 +7,14 @@ import {
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Json } from "./json.ts";
 
-/** Returns the buf.validate rules of a field. The rules of a list field concern the list. */
+/** Returns the buf.validate rules of a field. For a list, returns the rules of the list, and not those of its items. */
 export function rulesOfField(field: DescField): FieldRules {
   return getOption(field, fieldOption);
 }
 
 /** @throws Error if JSON Schema has no keyword for a rule, because the document must not leave out a rule */
 export function keywordsFromRules(rules: FieldRules, field: DescField): Json {
-  checkAllSaid(rules);
+  checkAllSupported(rules);
   const { type, required } = rules;
   // Add `minLength`, because proto3 treats a required empty text as missing.
   const filled =
@@ -63,7 +63,7 @@ function keywordsFromString({ minLen, maxLen, maxBytes, pattern, in: words, well
 const bounds = ["gt", "gte", "lt", "lte"];
 
 /** The buf.validate rules that `keywordsFromRules` supports, by type of the field. */
-const said: Readonly<Record<string, readonly string[]>> = {
+const supported: Readonly<Record<string, readonly string[]>> = {
   string: ["min_len", "max_len", "max_bytes", "pattern", "in", "uuid"],
   repeated: ["min_items", "max_items", "items"],
   enum: ["defined_only", "in"],
@@ -75,14 +75,14 @@ const said: Readonly<Record<string, readonly string[]>> = {
   double: bounds,
 };
 
-function checkAllSaid({ type, ...rules }: FieldRules): void {
+function checkAllSupported({ type, ...rules }: FieldRules): void {
   const kind = FieldRulesSchema.fields.find(({ localName }) => localName === type.case);
   const ofKind = kind?.message?.fields ?? [];
-  const unsaid = [
+  const unsupported = [
     ...FieldRulesSchema.fields.filter(({ oneof, name }) => !oneof && !["required", "ignore"].includes(name)),
-    ...ofKind.filter(({ name }) => !said[kind?.name ?? ""]?.includes(name)),
+    ...ofKind.filter(({ name }) => !supported[kind?.name ?? ""]?.includes(name)),
   ].find((rule) => isFieldSet((ofKind.includes(rule) ? type.value : { type, ...rules }) as Message, rule));
-  if (unsaid) {
-    throw new Error(`no keyword of JSON Schema is known for the rule ${unsaid}`);
+  if (unsupported) {
+    throw new Error(`no keyword of JSON Schema is known for the rule ${unsupported}`);
   }
 }

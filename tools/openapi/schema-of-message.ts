@@ -29,7 +29,7 @@ function isNeeded(field: DescField): boolean {
   return rules.required || (rules.type.case === "repeated" && rules.type.value.minItems > 0n);
 }
 
-/** Does not set `default`: generated clients would then reject a request without the field. */
+/** Leaves out the keyword `default`, because generated clients would then reject a request without the field. */
 function requestProperty(field: DescField, refer: Refer): Json {
   const value = schemaOfValue(field, refer);
   // A scalar field without `optional` must not be null, because proto3 cannot represent its absence.
@@ -85,7 +85,7 @@ function descriptionOf(desc: DescMessage): string {
   return [commentOf(desc), ...choices].join("\n\n");
 }
 
-/** Returns a schema with lower-case words, and a description of each word. */
+/** Returns a schema that lists the values as lower-case words, with a description of each word. */
 export function schemaOfEnum(desc: DescEnum): Json {
   const words = wordsOfEnum(desc);
   const meanings = desc.values

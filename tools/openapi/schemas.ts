@@ -5,7 +5,6 @@ import { schemaOfAnswer, schemaOfEnum, schemaOfRequest } from "./schema-of-messa
 
 /** Creates a schema when a type is first referenced. */
 export interface Schemas {
-  /** Returns a reference to a type in a request. */
   readonly inRequest: Refer;
   /**
    * Returns a reference to a type in a response. An enum in a response may be any text, because newer services may add words.

@@ -42,7 +42,6 @@ export const kibitz: Peer = {
   start: (settings) => startKibitz(settings),
 };
 
-/** Runs another checkout of Kibitz, to show the effect of a change. */
 export function kibitzBeside(checkout: string): Peer {
   return {
     ...kibitz,

@@ -32,7 +32,6 @@ export const pythonChess: Peer = {
   start: (settings) => startService(settings.python, "python_chess.py", settings),
 };
 
-/** Resolves when the service has answered a first request. */
 async function startService(
   interpreter: string,
   program: string,

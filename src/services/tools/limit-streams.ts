@@ -10,12 +10,14 @@ interface StreamLimits {
 
 type Method<Q, A> = (request: Q, call: Call) => AsyncIterable<A>;
 
-/** Rejects a new stream with `overloaded` while too many streams are open. Rate limits do not apply to these methods. */
+/**
+ * Rejects a new stream with `overloaded` while too many streams are open. Used for methods without rate limits, such as health
+ * checks.
+ */
 export function limitStreams<Q, A>(
   { inAll, perAddress, addressOf }: StreamLimits,
   method: Method<Q, A>,
 ): Method<Q, A> {
-  /** The client addresses, one for each open stream. */
   const open: string[] = [];
   return async function* (request, call) {
     const address = addressOf(call.request);

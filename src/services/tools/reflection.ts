@@ -30,7 +30,7 @@ export interface ReflectionOptions {
   readonly lifeMs?: number;
 }
 
-/** Shorter than the time after which the server closes a connection with an unfinished request. */
+/** The default duration of a stream. It must be shorter than the timeout of an incomplete request. */
 const defaultLifeMs = 10_000;
 
 /**
@@ -142,7 +142,6 @@ function filesOf(wanted: readonly DescFile[], found = new Set<DescFile>()): Read
   return found;
 }
 
-/** Returns the full name of the type, and the full names of its members. */
 function namesIn(type: Type): readonly string[] {
   const { typeName } = type;
   switch (type.kind) {

@@ -13,7 +13,7 @@ interface MemoryCacheOptions {
 const bytesPerCharacter = 14;
 /** The memory of an entry in addition to its key and value. */
 const entryBytes = 256;
-/** A value that would fill more than this part of the cache is not cached. */
+/** The maximum size of a cached value, as a fraction of the cache size. */
 const entryMaxShare = 1 / 16;
 
 /** Evicts the least recently used values first. */

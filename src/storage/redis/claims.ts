@@ -19,7 +19,6 @@ const answerMs = 10_000;
 
 interface RedisClaimsOptions<T> {
   readonly format: ValueFormat<T>;
-  /** Shorter times for tests. */
   readonly times?: Partial<{ readonly [Time in keyof typeof claimTimes]: number }>;
 }
 

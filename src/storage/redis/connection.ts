@@ -11,11 +11,14 @@ import { textsOf } from "./replies.ts";
 const redisTimes = {
   /** The timeout of a command. It is shorter than the promised half second, because timers may fire late. */
   operationMaxMs: 450,
-  /** The timeout of a connection attempt. The replies about the password and database have the same timeout again. */
+  /** The timeout of a connection attempt, and then of the login. */
   connectMaxMs: 1000,
-  /** The timeout of commands that only save time, such as cache reads. Waiting longer would cost more time than they save. */
+  /**
+   * The timeout of brief commands, which only save time, such as cache reads. A longer wait would cost more time than they
+   * save.
+   */
   briefMaxMs: 100,
-  /** After such a command has failed, no other is sent for this time, so that a slow Redis delays only one of them. */
+  /** After a brief command has failed, no brief command is sent for this time. So a slow Redis delays few requests. */
   briefRestMs: 1000,
   heartbeatMs: 1000,
   /** The pause before the second attempt to connect. The pause doubles with each attempt. */
@@ -23,7 +26,6 @@ const redisTimes = {
   retryMaxMs: 500,
 } as const;
 
-/** The timeouts and intervals, which tests shorten. */
 export type RedisTimes = { readonly [Time in keyof typeof redisTimes]: number };
 
 interface RedisOptions {
@@ -52,7 +54,6 @@ interface RedisChanges {
 }
 
 export interface RedisScript {
-  /** The name of the script in metrics and traces, such as `find_key_by_hash`. */
   readonly name: string;
   readonly source: string;
   readonly sha1: string;
@@ -149,7 +150,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     }
   }
 
-  /** Replaces the client by a new client, which looks up the host name again. */
+  /** Replaces the client by a new client, which looks up the host name of Redis again. */
   function connect(): void {
     const replaced = client;
     const fresh = newClient(url, allTimes);
@@ -365,7 +366,9 @@ function newClient(url: string, { connectMaxMs, retryMinMs, retryMaxMs }: RedisT
   });
 }
 
-/** Rejects with a Timeout. `setImmediate` lets a reply win that arrived in time while the thread was busy. */
+/**
+ * Rejects with a Timeout after `maxMs`. A reply that arrived in time is accepted even if the thread was too busy to read it.
+ */
 async function bounded<T>(reply: Promise<T>, maxMs: number): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => setImmediate(() => reject(new Timeout(maxMs))), maxMs);

@@ -58,7 +58,7 @@ local function forgetEnded(revokedBefore, unusedSince, max)
 end
 `;
 
-/** The number of ended keys that are deleted at a time when the store is full. */
+/** If the store is full, this number of revoked or unused keys is deleted in one step. */
 const roomFor = 20;
 
 /** Argument: JSON with the record and the terms. Returns a `kind` of `Issued`, or `taken` if the id or hash already exists. */

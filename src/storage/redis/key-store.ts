@@ -17,7 +17,7 @@ import {
 } from "./key-scripts.ts";
 import { listOf, textsOf } from "./replies.ts";
 
-/** The beginning of the names of all Redis keys of API keys. */
+/** The prefix of all Redis keys that store API keys. */
 const name = "keys:";
 
 /** The maximum number of API keys for one run of a script. A run blocks Redis for about a millisecond. */
@@ -122,8 +122,8 @@ function tooMany([of, oldest]: readonly unknown[], terms: IssueTerms | undefined
 }
 
 /**
- * Reads the reply of HGETALL, which is an object, or of a script, which is a list of names and values. Undefined if the reply
- * is empty.
+ * Reads a record from the reply of a command, which is an object, or of a script, which is a list of names and values. Returns
+ * undefined if the reply is empty.
  */
 function recordFrom(reply: unknown): KeyRecord | undefined {
   const texts = (Array.isArray(reply) ? reply : Object.entries(reply ?? {}).flat()).map(String);

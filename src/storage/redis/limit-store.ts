@@ -23,7 +23,7 @@ import { listOf, textsOf } from "./replies.ts";
 /** The time after which a search stops counting as in flight if its node does not renew it. */
 const defaultHeldMs = 8000;
 
-/** The number of renewals in the time after which a search stops counting. */
+/** A search in flight is renewed this many times before it would stop counting. */
 const renewals = 4;
 
 /** The interval at which a waiting request tries again to be admitted. */

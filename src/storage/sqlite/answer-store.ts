@@ -138,7 +138,6 @@ export function openSqliteAnswerStore<T>(
   };
 }
 
-/** The functions throw SQLite's errors. */
 interface AnswerFile {
   readonly database: DatabaseSync;
   readonly inode: number | undefined;

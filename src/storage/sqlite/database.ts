@@ -46,7 +46,7 @@ export function databaseFile(folder: string): string {
   return resolve(folder, "kibitz.db");
 }
 
-/** The default of the longest wait for another process's lock, in milliseconds. */
+/** The default of the maximum time in milliseconds to wait while another process has locked the database. */
 export const defaultBusyMaxMs = 5000;
 
 /** The pause between attempts while another process has locked the database. SQLite's own wait would block the thread. */
@@ -64,7 +64,6 @@ class NewerDatabase extends Error {}
 
 export interface DatabaseOptions {
   readonly watch?: StoreWatch;
-  /** The longest wait for another process's lock, in milliseconds. */
   readonly busyMaxMs?: number;
 }
 

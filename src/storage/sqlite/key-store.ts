@@ -1,7 +1,7 @@
 import type { EndedKeys, Issued, IssueTerms, KeyRecord, KeyStore } from "../ports.ts";
 import type { Database } from "./database.ts";
 
-/** The number of ended keys that are deleted at a time when the store is full. */
+/** If the store is full, this number of revoked or unused keys is deleted in one step. */
 const endedAtOnce = 20;
 
 export function createSqliteKeyStore(database: Database): KeyStore {
