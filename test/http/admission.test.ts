@@ -14,7 +14,7 @@ const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 type Limits = NonNullable<ListenerOptions["limits"]>;
 type Client = Awaited<ReturnType<typeof open>>;
 
-/** A listener with a call that is not answered. */
+/** Starts a server that leaves requests to `/busy` unanswered. */
 async function start(limits: Limits, more: Partial<ListenerOptions> = {}) {
   const busy: NodeResponse[] = [];
   const handler: RequestHandler = (req, res) => {
@@ -32,7 +32,7 @@ async function start(limits: Limits, more: Partial<ListenerOptions> = {}) {
     client.socket.write(bytes);
     return client;
   };
-  /** A connection with a call under way. */
+  /** Opens a connection with an unanswered request. */
   const work = async (from: string) => {
     const before = busy.length;
     const client = await enter(from, get("/busy"));
@@ -42,7 +42,7 @@ async function start(limits: Limits, more: Partial<ListenerOptions> = {}) {
   return { ...started, busy, enter, work };
 }
 
-/** Asks on a connection that is there. */
+/** Sends a request over an open connection, and returns the response. */
 async function ask({ socket, received }: Client, path = "/healthz"): Promise<string> {
   const before = received().length;
   socket.write(get(path));
@@ -61,7 +61,6 @@ function http2From(base: string, from: string): ClientHttp2Session {
 
 const isOpen = ({ socket }: Client) => !socket.closed && !socket.readableEnded;
 
-/** Expects that these connections are answered. */
 async function expectAnswered(clients: readonly Client[]): Promise<void> {
   for (const client of clients) {
     expect(await ask(client)).toContain("200 OK");
@@ -69,7 +68,7 @@ async function expectAnswered(clients: readonly Client[]): Promise<void> {
 }
 
 describe("connections", () => {
-  test("an address that holds as many connections as it may has more of them closed unread, and other addresses have none closed", async () => {
+  test("connections beyond the limit of an address are closed without an answer, and other addresses can still connect", async () => {
     const { enter, warnings } = await start({}, { connectionsPerAddress: 3 });
     const own = [await enter("127.0.0.2"), await enter("127.0.0.2"), await enter("127.0.0.2")];
     for (let count = 0; count < 3; count++) {
@@ -87,7 +86,7 @@ describe("connections", () => {
     ["answered", get("/healthz")],
     ["in the middle of the HTTP/2 preface", "PRI * HTTP/2.0\r\n"],
     ["silent over HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"],
-  ])("a connection that is %s counts for its address until it closes", async (_, bytes) => {
+  ])("a connection that is %s counts towards the limit of its address until it closes", async (_, bytes) => {
     const { enter } = await start({}, { connectionsPerAddress: 1 });
     for (let round = 0; round < 3; round++) {
       const first = await enter("127.0.0.2");
@@ -102,14 +101,14 @@ describe("connections", () => {
     }
   });
 
-  test("connections are counted by the name that callerOf gives an address", async () => {
+  test("addresses for which callerOf returns the same name share one connection limit", async () => {
     const { enter } = await start({}, { connectionsPerAddress: 1, callerOf: () => "one network" });
     const first = await enter("127.0.0.2");
     await (await enter("127.0.0.3")).closed;
     await expectAnswered([first]);
   });
 
-  test("if all connections are taken, more are closed until one of them ends", async () => {
+  test("if the server has as many connections as allowed, new ones are closed until an open one ends", async () => {
     const { enter, work, busy, warnings } = await start({ connectionsMax: 3 });
     const working = await work("127.0.0.2");
     const silent = [await enter("127.0.0.3"), await enter("127.0.0.4")];
@@ -126,7 +125,7 @@ describe("connections", () => {
 });
 
 describe("calls under way", () => {
-  /** Begins calls over HTTP/2, and notes the codes that they end with. */
+  /** Starts calls over HTTP/2, and records the codes with which their streams are closed. */
   function beginnerOf(base: string) {
     const codes: number[] = [];
     const begin = (from: string, calls: number, headers = {}, path = "/busy") => {
@@ -141,7 +140,7 @@ describe("calls under way", () => {
     return { begin, codes };
   }
 
-  test("a stream that is refused harms nothing if its client disconnects, in the middle of a body or at once", async () => {
+  test("the server keeps running when clients disconnect while their HTTP/2 streams are being refused", async () => {
     const { base, busy } = await start({}, { callsPerCaller: () => 1 });
     const { begin } = beginnerOf(base);
     begin("127.0.0.2", 1);
@@ -156,11 +155,11 @@ describe("calls under way", () => {
       client.destroy();
       await once(client, "close");
     }
-    // An error without a listener would have ended the process.
+    // An unhandled error event would have ended the process.
     expect((await fetch(`${base}/healthz`)).status).toBe(200);
   });
 
-  test("calls in flight are bounded for a caller, over all its connections and both protocols", async () => {
+  test("the limit of concurrent calls of a caller covers all its connections over HTTP/1.1 and HTTP/2", async () => {
     const { base, busy, enter, work, warnings } = await start({}, { callsPerCaller: () => 3 });
     const { begin, codes } = beginnerOf(base);
     begin("127.0.0.2", 2);
@@ -185,14 +184,13 @@ describe("calls under way", () => {
     expect(warnings).toEqual([expect.stringContaining("KIBITZ_CONNECTIONS_PER_ADDRESS")]);
   });
 
-  test("calls in flight are given back by HEAD requests that are cancelled over HTTP/2, at any time", async () => {
+  test("cancelled HEAD requests over HTTP/2 no longer count towards the limit of concurrent calls", async () => {
     const { base, busy } = await start({}, { callsPerCaller: () => 3 });
     const { begin, codes } = beginnerOf(base);
     const client = http2From(base, "127.0.0.2");
     client.on("error", () => {});
     const head = () => client.request({ ":method": "HEAD", ":path": "/busy" }).on("error", () => {});
     for (let count = 0; count < 3; count++) {
-      // One packet has the headers and the reset.
       head().close(8);
     }
     const underWay = [head(), head(), head()];
@@ -207,7 +205,7 @@ describe("calls under way", () => {
     expect(codes).toEqual([]);
   });
 
-  test("calls in flight are bounded in all, and probes are answered beside them", async () => {
+  test("calls beyond the server's limit of concurrent calls are refused, but health probes are answered", async () => {
     const { base, busy, enter, warnings } = await start({ callsMax: 2 });
     const { begin, codes } = beginnerOf(base);
     begin("127.0.0.2", 2);
@@ -220,7 +218,7 @@ describe("calls under way", () => {
     expect(warnings).toEqual(["as many calls are under way as the service takes: more are refused"]);
   });
 
-  test("a client that begins more calls than allowed and goes on loses its connection", async () => {
+  test("the connection of a client that keeps starting calls beyond the limit is closed", async () => {
     const { base, busy } = await start({ streamsRefusedMax: 5 }, { callsPerCaller: () => 1 });
     const { begin, codes } = beginnerOf(base);
     const patient = begin("127.0.0.2", 6);
@@ -229,14 +227,14 @@ describe("calls under way", () => {
     const goaway = once(patient, "goaway");
     patient.request({ ":path": "/busy" }).on("error", () => {});
     expect((await goaway)[0]).toBe(0);
-    // The call that it has under way is answered first.
+    // The server first answers the call that is already running.
     busy[0]?.end("done");
     await once(patient, "close");
   });
 });
 
 describe("pipelined requests over HTTP/1.1", () => {
-  test("pipelined requests over HTTP/1.1 are begun one after the other", async () => {
+  test("pipelined requests over HTTP/1.1 are handled one after another", async () => {
     const { enter, busy } = await start({});
     const client = await enter("127.0.0.2", get("/busy").repeat(3) + get("/healthz"));
     for (const count of [1, 2, 3]) {
@@ -248,7 +246,7 @@ describe("pipelined requests over HTTP/1.1", () => {
     await expect.poll(client.received).toMatch(/answer 1[\s\S]*answer 2[\s\S]*answer 3[\s\S]*"ok"/);
   });
 
-  test("pipelined requests that are sent in pieces, with bodies, are read correctly", async () => {
+  test("pipelined requests with bodies are read correctly if they arrive in pieces", async () => {
     const { port } = await startListener([
       (req, res) => {
         let text = "";
@@ -275,7 +273,7 @@ describe("pipelined requests over HTTP/1.1", () => {
   test.each([
     ["closes", (socket: Socket) => socket.end()],
     ["resets", (socket: Socket) => socket.resetAndDestroy()],
-  ])("pipelined requests do not hide a caller who %s the connection", async (_, leave) => {
+  ])("a caller who %s the connection is detected even if pipelined requests wait", async (_, leave) => {
     const { enter, busy } = await start({});
     const { socket } = await enter("127.0.0.2", get("/busy") + get("/healthz").repeat(5));
     await expect.poll(() => busy.length).toBe(1);
@@ -287,7 +285,7 @@ describe("pipelined requests over HTTP/1.1", () => {
   });
 
   test.each([20, 5000])(
-    "if %i pipelined requests arrive behind a call, more than may wait, the connection ends after the answer to the call",
+    "if more pipelined requests wait than allowed, the connection closes after the current answer; number of requests: %i",
     async (count) => {
       const { enter, busy } = await start({ requestsWaitingMax: 3 });
       const client = await enter("127.0.0.2", get("/busy") + get("/healthz").repeat(count));
@@ -301,7 +299,7 @@ describe("pipelined requests over HTTP/1.1", () => {
     },
   );
 
-  test("a pipelined request behind the last answer of a connection is not begun", async () => {
+  test("a pipelined request after a request with the header Connection: close is not handled", async () => {
     const { enter, busy } = await start({});
     const last = "GET /busy HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     const client = await enter("127.0.0.2", get("/busy") + last + get("/busy"));

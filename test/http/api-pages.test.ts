@@ -10,12 +10,12 @@ const tools = async () => [{ name: "look", description: "Look at a position." }]
 const start = (plans: readonly object[] | undefined = shownPlans(builtInPlans)) =>
   startListener([createApiPages({ plans: () => plans, tools })]);
 
-/** Unlike fetch, sends the path as it is. */
+/** Sends a path without normalizing it, unlike fetch. */
 async function raw(base: string, path: string) {
   return http2Get(base, { ":path": path });
 }
 
-test("GET /openapi.json is JSON that clients ask for again and get only if it has changed", async () => {
+test("GET /openapi.json has an ETag, and gets 304 if the document has not changed", async () => {
   const { base } = await start();
   const first = await fetch(`${base}/openapi.json`);
   const tag = first.headers.get("etag") ?? "";
@@ -34,14 +34,14 @@ test("GET /openapi.json is JSON that clients ask for again and get only if it ha
   expect(other.status).toBe(200);
 });
 
-test("the OpenAPI document has the version of the package and the plans in force", async () => {
+test("the OpenAPI document contains the version of the package and the current plans", async () => {
   const { base } = await start();
   const document = await (await fetch(`${base}/openapi.json`)).json();
   const { version } = JSON.parse(readFileSync("package.json", "utf8"));
   expect(document).toMatchObject({ info: { version }, "x-kibitz-plans": shownPlans(builtInPlans) });
 });
 
-test("GET /openapi.json is 503 until the plans are loaded", async () => {
+test("GET /openapi.json gets 503 until the plans are loaded", async () => {
   let plans: readonly object[] | undefined;
   const { base } = await startListener([createApiPages({ plans: () => plans, tools })]);
   const early = await fetch(`${base}/openapi.json`);
@@ -51,7 +51,7 @@ test("GET /openapi.json is 503 until the plans are loaded", async () => {
   expect((await fetch(`${base}/openapi.json`)).status).toBe(200);
 });
 
-test("GET /docs is a page that may load nothing from other servers", async () => {
+test("the security policy of GET /docs forbids loading anything from other servers", async () => {
   const { base } = await start();
   for (const path of ["/docs", "/docs/", "/docs?x=1"]) {
     const page = await fetch(base + path);
@@ -64,7 +64,7 @@ test("GET /docs is a page that may load nothing from other servers", async () =>
   }
 });
 
-test("every file that GET /docs names exists, over HTTP/1.1 and HTTP/2", async () => {
+test("every file that the page GET /docs links to exists, over HTTP/1.1 and HTTP/2", async () => {
   const { base } = await start();
   const filesOf = async (path: string) => {
     const html = await (await fetch(base + path)).text();
@@ -93,13 +93,13 @@ test.each([
   "/docs//swagger-ui.css",
   "/docs/__proto__",
   "/docs/\\..\\package.json",
-])("what is not a file of GET /docs is 404: %s", async (path) => {
+])("GET %s gets 404, because no such file belongs to the page /docs", async (path) => {
   const { base } = await start();
   const answer = await raw(base, path);
   expect([answer.status, JSON.parse(answer.body).code]).toEqual([404, "not_found"]);
 });
 
-test("the pages of the API leave other paths to other handlers", async () => {
+test("requests to paths outside the API pages are passed to the next handler", async () => {
   const { base } = await start();
   for (const path of ["/docsx", "/openapi.jsonx", "/openapi.json/", "/doc"]) {
     expect((await fetch(base + path)).status).toBe(404);
@@ -107,14 +107,14 @@ test("the pages of the API leave other paths to other handlers", async () => {
   expect((await fetch(`${base}/healthz`)).status).toBe(200);
 });
 
-test("GET /favicon.ico is the icon of /docs", async () => {
+test("GET /favicon.ico returns the icon of the page /docs", async () => {
   const { base } = await start();
   const icon = await fetch(`${base}/favicon.ico`);
   expect([icon.status, icon.headers.get("content-type")]).toEqual([200, "image/png"]);
   expect(await icon.bytes()).toEqual(await (await fetch(`${base}/docs/favicon-32x32.png`)).bytes());
 });
 
-test("GET /llms.txt lists the tools, and every call with its summary in the OpenAPI document", async () => {
+test("GET /llms.txt lists the MCP tools, and every call with its summary from the OpenAPI document", async () => {
   const { base } = await start();
   const answer = await fetch(`${base}/llms.txt`);
   const text = await answer.text();
@@ -136,14 +136,14 @@ test("GET /llms.txt lists the tools, and every call with its summary in the Open
   expect(text.match(/^- `[A-Z]+ \//gm)).toHaveLength(first.flatMap(([, verbs]) => Object.keys(verbs)).length);
 });
 
-test("GET /llms.txt links only to pages of this server", async () => {
+test("GET /llms.txt contains links only to pages of this server", async () => {
   const { base } = await start();
   const text = await (await fetch(`${base}/llms.txt`)).text();
   const links = [...text.matchAll(/\]\((\/[^)]+)\)/g)].map(([, path]) => path);
   expect(links).toEqual(["/openapi.json", "/docs", "/problems", "/engines"]);
 });
 
-test("a page that cannot be read is 500 and logged, and the next request reads it again", async () => {
+test("a page whose file cannot be read gets 500 and is logged, and the next request tries to read the file again", async () => {
   const cause = new Error("no tools");
   const failing = vi.fn(tools).mockRejectedValueOnce(cause);
   const { base, errors } = await startListener([createApiPages({ plans: () => undefined, tools: failing })]);

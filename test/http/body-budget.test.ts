@@ -13,7 +13,7 @@ import {
 import { open, problemOf } from "./exchange.ts";
 import { startListener } from "./start-listener.ts";
 
-/** A service that reads bodies within a budget. */
+/** Starts a server that reads bodies within a memory budget. */
 async function start(options: BodyBudgetOptions) {
   const budget = createBodyBudget(options);
   const { port } = await startListener([
@@ -32,7 +32,7 @@ async function start(options: BodyBudgetOptions) {
       return true;
     },
   ]);
-  /** Sends a part of a body, and waits until it is read. */
+  /** Sends the first bytes of a body, and waits until the server has read them. */
   return async (from: string, bytes: number, { length = bytes, forwardedFor = from, wait = false } = {}) => {
     const client = await open(port, from);
     onTestFinished(() => void client.socket.destroy());
@@ -47,7 +47,7 @@ async function start(options: BodyBudgetOptions) {
 
 const limits = { maxBytes: 100_000, maxBytesPerAddress: 40_000, freeBytes: 1000 };
 
-test("an address that sends slowly has its share of the memory for bodies, and other addresses have theirs", async () => {
+test("an address whose bodies fill its memory limit is refused, and other addresses are not", async () => {
   const send = await start(limits);
   const slow = await send("127.0.0.2", 41_000, { length: 50_000 });
   const more = problemOf(await (await send("127.0.0.2", 2000)).closed);
@@ -59,7 +59,7 @@ test("an address that sends slowly has its share of the memory for bodies, and o
   await expect.poll(async () => (await send("127.0.0.2", 41_000)).closed).toContain("read");
 });
 
-test("all addresses together share the memory for bodies", async () => {
+test("the bodies of all addresses together are limited in memory", async () => {
   const send = await start(limits);
   for (const from of ["127.0.0.2", "127.0.0.3"]) {
     await send(from, 41_000, { length: 50_000 });
@@ -69,14 +69,14 @@ test("all addresses together share the memory for bodies", async () => {
   expect(await (await send("127.0.0.4", 1000)).closed).toContain("read");
 });
 
-test("the memory for bodies is counted by the caller's name for an address", async () => {
+test("the memory limit for bodies applies to the address in X-Forwarded-For if the service reads it", async () => {
   const send = await start({ ...limits, addressOf: ({ forwardedFor }) => forwardedFor ?? "" });
   await send("127.0.0.2", 41_000, { length: 50_000, forwardedFor: "192.0.2.1" });
   expect(await (await send("127.0.0.2", 41_000, { forwardedFor: "192.0.2.2" })).closed).toContain("read");
   expect(await (await send("127.0.0.3", 41_000, { forwardedFor: "192.0.2.1" })).closed).toContain("503");
 });
 
-test("a body counts until its call ends, also when all of it has come", async () => {
+test("a completely received body counts towards the memory limit until its call ends", async () => {
   const send = await start(limits);
   const waiting = await send("127.0.0.2", 41_000, { wait: true });
   expect(await (await send("127.0.0.2", 2000)).closed).toContain("503");
@@ -91,7 +91,7 @@ describe("inflating", () => {
     return { outcome, count: () => {} };
   };
 
-  test("four bodies are inflated at a time, and the others wait in their order", async () => {
+  test("at most four bodies are decompressed at the same time, and the others wait in order", async () => {
     const { inflate } = createBodyBudget();
     const begun: number[] = [];
     const gates = Array.from({ length: 7 }, () => Promise.withResolvers<Buffer>());
@@ -118,7 +118,7 @@ describe("inflating", () => {
     expect(begun).toEqual([0, 1, 2, 3, 4, 5, 6]);
   });
 
-  test("nothing is inflated for a caller who has left", async () => {
+  test("a body is not decompressed if its caller has disconnected", async () => {
     const { inflate } = createBodyBudget();
     const gate = Promise.withResolvers<Buffer>();
     const running = Array.from({ length: 4 }, () => inflate(packed, () => gate.promise, anyCall()));
@@ -133,7 +133,7 @@ describe("inflating", () => {
     await Promise.all(running);
   });
 
-  test("an inflated body counts by its inflated size, until the call ends", async () => {
+  test("a decompressed body counts towards the memory limit with its decompressed size until the call ends", async () => {
     const { inflate, countOf } = createBodyBudget({ freeBytes: 0, maxBytesPerAddress: 100 });
     const call = () => {
       const outcome = createOutcome();
@@ -151,7 +151,7 @@ describe("inflating", () => {
   });
 });
 
-/** All that waits for no timer is done. */
+/** Waits until all pending promises have settled. */
 async function settled() {
   await new Promise((resolve) => setImmediate(resolve));
 }

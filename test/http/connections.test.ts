@@ -11,13 +11,12 @@ import { createEnginesInProcess } from "../support/engines-in-process.ts";
 import { useApp } from "../support/running-app.ts";
 import { open, problemOf } from "./exchange.ts";
 
-/** Nothing here asks an engine. */
 const useService = (env: Readonly<Record<string, string>>) =>
   useApp(env, { engines: createEnginesInProcess() });
 
 const get = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
 
-/** The other end of a service: connections from loopback addresses of one's choice. */
+/** Returns functions that connect to a service from a given loopback address. */
 function callersOf(app: { readonly url: string }) {
   const port = () => Number(new URL(app.url).port);
   const enter = async (from: string, bytes: string) => {
@@ -37,14 +36,14 @@ function callersOf(app: { readonly url: string }) {
   return {
     enter,
     enterHttp2,
-    /** A connection that has a call under way for as long as it likes. */
+    /** Opens a connection with an endless health watch. */
     async watch(from: string) {
       const client = enterHttp2(from);
       const call = health(client, "Watch");
       await once(call, "data");
       return client;
     },
-    /** The whole answer to a request, on a connection of its own. */
+    /** Sends a request over a new connection, and returns the complete response. */
     async ask(from: string, path: string) {
       const { closed } = await enter(from, get(path, "Connection: close\r\n"));
       return closed;
@@ -52,7 +51,6 @@ function callersOf(app: { readonly url: string }) {
   };
 }
 
-/** Calls gRPC's health check about the server. */
 function health(
   client: ClientHttp2Session,
   method: "Check" | "Watch",
@@ -77,7 +75,7 @@ describe("an address with as many connections as KIBITZ_CONNECTIONS_PER_ADDRESS,
   });
   const { watch, ask } = callersOf(app);
 
-  test("a trusted proxy may have more connections than one address", async () => {
+  test("a trusted proxy may open more connections than the limit for one address", async () => {
     const watching = [await watch("127.0.0.9"), await watch("127.0.0.9"), await watch("127.0.0.9")];
     expect(await ask("127.0.0.9", "/price")).toContain("200 OK");
     expect(watching.every(({ closed }) => !closed)).toBe(true);
@@ -92,10 +90,10 @@ describe("a caller with as many calls under way as its address may have", () => 
   });
   const { enter, enterHttp2 } = callersOf(app);
 
-  test("a caller with too many calls under way is refused; probes, other callers of its proxy and the proxy are answered", async () => {
+  test("a caller with too many concurrent calls is refused, but its health probes and other callers of the same proxy are answered", async () => {
     const from = (address: string) => ({ "x-forwarded-for": address });
     const proxy = enterHttp2("127.0.0.9");
-    // The largest plan allows four calls at a time, which is more than one connection.
+    // The largest plan allows four concurrent calls.
     const watching = Array.from({ length: 4 }, () => health(proxy, "Watch", from("2001:db8::1")));
     await Promise.all(watching.map((call) => once(call, "data")));
     const ask = async (path: string, more: string) =>
@@ -122,7 +120,7 @@ describe.each([
 ])("%s", (_, env) => {
   const { watch, ask } = callersOf(useService(env));
 
-  test("an address may have any number of connections where nothing bounds them", async () => {
+  test("connections are not limited in open mode, or if the limit is set to 0", async () => {
     const watching = [await watch("127.0.0.2"), await watch("127.0.0.2"), await watch("127.0.0.2")];
     expect(await ask("127.0.0.2", "/price")).toContain("200 OK");
     expect(watching.every(({ closed }) => !closed)).toBe(true);
@@ -133,7 +131,7 @@ describe("watchers of health", () => {
   const app = useService({ KIBITZ_ACCESS: "public", KIBITZ_TRUST_PROXY: "127.0.0.9" });
   const { enterHttp2 } = callersOf(app);
 
-  test("a hundred watchers of health of one address are admitted, by any proxy, and Check is always answered", async () => {
+  test("an address may have a hundred open health watches; one more is refused, and Check is still answered", async () => {
     const from = (address: string) => ({ "x-forwarded-for": address });
     const proxy = enterHttp2("127.0.0.9");
     const watching = Array.from({ length: 100 }, () => health(proxy, "Watch", from("192.0.2.1")));

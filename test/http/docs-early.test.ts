@@ -20,7 +20,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-test("the OpenAPI document and its page are there while engines start", async () => {
+test("the OpenAPI document and the page /docs are available while engines start", async () => {
   const port = await freePort();
   const config = loadConfig({ KIBITZ_PORT: String(port), KIBITZ_DATA_DIR: dataDir });
   const opening = Promise.withResolvers<Engines>();

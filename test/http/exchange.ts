@@ -3,9 +3,8 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Opens a connection that collects what it is sent.
- *
- * @param from which loopback address it comes from: all of 127.0.0.0/8 are this machine's
+ * Opens a connection that collects what the server sends.
+ * @param from the loopback address of the client; every address in 127.0.0.0/8 belongs to this machine
  */
 export async function open(
   port: number,
@@ -15,21 +14,20 @@ export async function open(
   const chunks: Uint8Array[] = [];
   const received = () => Buffer.concat(chunks).toString("latin1");
   socket.on("data", (chunk: Buffer) => chunks.push(chunk));
-  // A reset shows in what was received.
   socket.on("error", () => {});
   const closed = once(socket, "close").then(received);
   await once(socket, "connect");
   return { socket, received, closed };
 }
 
-/** Sends bytes, and waits until the server closes the connection. */
+/** Sends bytes, and returns everything that the server sends until it closes the connection. */
 export async function exchange(port: number, bytes: string | Buffer): Promise<string> {
   const { socket, closed } = await open(port);
   socket.write(bytes);
   return closed;
 }
 
-/** Sends bytes one by one, each in a packet of its own. */
+/** Sends each byte in its own packet. */
 export async function dribble(socket: Socket, bytes: string | Buffer): Promise<void> {
   socket.setNoDelay(true);
   for (const byte of Buffer.from(bytes)) {
@@ -38,7 +36,7 @@ export async function dribble(socket: Socket, bytes: string | Buffer): Promise<v
   }
 }
 
-/** The status line's number of an HTTP/1.1 answer, and its body as JSON. */
+/** Returns the status, the problem code and the headers of an HTTP/1.1 response. */
 export function problemOf(answer: string): { status: number; code: string; head: string } {
   const [head = "", body = ""] = answer.split("\r\n\r\n", 2);
   return { status: Number(head.split(" ")[1]), code: JSON.parse(body).code, head };

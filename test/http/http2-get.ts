@@ -1,6 +1,6 @@
 import { connect, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 
-/** One request over HTTP/2, on a connection of its own. */
+/** Sends one request over a new HTTP/2 connection. */
 export async function http2Get(
   base: string,
   headers: OutgoingHttpHeaders,

@@ -17,6 +17,6 @@ test.each([undefined, "", '"b"', "a", 'W/"a', '"A"', '"*"'])(
   },
 );
 
-test("If-None-Match never matches an answer without an ETag", () => {
+test("If-None-Match never matches a response without an ETag", () => {
   expect(isNotModified(asking("*"), undefined)).toBe(false);
 });

@@ -8,7 +8,7 @@ import { startListener } from "./start-listener.ts";
 
 const silenceTimeoutMs = 400;
 
-/** Answers after three times as long as a connection may be silent; at `/kept` it says meanwhile that it is at work. */
+/** Responds after three times the silence timeout. For `/kept`, the handler asks the server to keep the connection open. */
 const late: RequestHandler = (req, res) => {
   const working = setInterval(() => req.url === "/kept" && keepOpen(res), 50);
   void sleep(3 * silenceTimeoutMs).then(() => {
@@ -40,7 +40,7 @@ test.each([
   ["HTTP/1.1", overHttp1],
   ["HTTP/2", overHttp2],
 ])(
-  "a connection over %s is kept open for an answer that takes long, where its server says so",
+  "a silent connection over %s stays open during a long call only if the handler asks for it",
   async (_, ask) => {
     const { base } = await startListener([late], { silenceTimeoutMs });
     expect(await Promise.all([ask(base, "/kept"), ask(base, "/silent")])).toEqual([true, false]);

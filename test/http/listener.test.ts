@@ -14,7 +14,7 @@ import { plainListener, startListener } from "./start-listener.ts";
 const get = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
 const last = "Connection: close\r\n";
 
-/** A handler that takes every request, and leaves the answer to a test. */
+/** Creates a handler that passes every response object to the test, which answers the request. */
 const answerWith =
   (take: (res: ServerResponse) => void): RequestHandler =>
   (_, res) => {
@@ -23,7 +23,7 @@ const answerWith =
   };
 
 describe("one port", () => {
-  test("one port speaks HTTP/1.1 and HTTP/2", async () => {
+  test("the same port accepts HTTP/1.1 and HTTP/2", async () => {
     const { base } = await startListener();
     expect(await (await fetch(`${base}/healthz`)).json()).toEqual({ status: "ok" });
     expect(await http2Get(base, { ":path": "/healthz" })).toMatchObject({
@@ -32,14 +32,14 @@ describe("one port", () => {
     });
   });
 
-  test("the port understands HTTP/1.1 that arrives byte by byte", async () => {
+  test("the server reads HTTP/1.1 requests that arrive byte by byte", async () => {
     const { port } = await startListener();
     const { socket, closed } = await open(port);
     await dribble(socket, get("/healthz", last));
     expect(await closed).toMatch(/^HTTP\/1.1 200 OK/);
   });
 
-  test("the port understands methods that begin like the HTTP/2 preface", async () => {
+  test("the server does not mistake methods that begin with P for the HTTP/2 preface", async () => {
     const { port } = await startListener();
     for (const method of ["POST", "PUT", "PROPFIND"]) {
       const answer = await exchange(port, `${method} /healthz HTTP/1.1\r\nHost: x\r\n${last}\r\n`);
@@ -47,10 +47,10 @@ describe("one port", () => {
     }
   });
 
-  test("the port understands HTTP/2 that arrives byte by byte", async () => {
+  test("the server reads HTTP/2 requests that arrive byte by byte", async () => {
     const { port } = await startListener();
     const { socket, received } = await open(port);
-    // Preface, empty SETTINGS, HEADERS for GET http: /healthz of x in HPACK.
+    // The HTTP/2 preface, an empty SETTINGS frame, and a HEADERS frame of `GET /healthz` for the host x.
     const path = Buffer.concat([Buffer.of(0x04, 8), Buffer.from("/healthz")]);
     const block = Buffer.concat([Buffer.of(0x82, 0x86), path, Buffer.of(0x01, 1, 0x78)]);
     await dribble(
@@ -66,7 +66,7 @@ describe("one port", () => {
     socket.destroy();
   });
 
-  test("the port answers 17 pipelined requests in their order, on one connection", async () => {
+  test("the server answers 17 pipelined requests in order on one connection", async () => {
     const { port } = await startListener();
     const answer = await exchange(
       port,
@@ -79,7 +79,7 @@ describe("one port", () => {
     expect(answer.match(/Connection: close/g)).toHaveLength(1);
   });
 
-  test("a CONNECT behind a request is not answered, because that would be taken for the answer to the request", async () => {
+  test("a pipelined CONNECT request is not answered", async () => {
     const answering = Promise.withResolvers<ServerResponse>();
     const { port } = await startListener([answerWith(answering.resolve)]);
     const answer = exchange(port, `${get("/slow")}CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n`);
@@ -87,7 +87,7 @@ describe("one port", () => {
     expect((await answer).match(/HTTP\/1.1 \d+/g)).toEqual(["HTTP/1.1 200"]);
   });
 
-  test("a client that pipelines too much and never closes its end delays no stop", async () => {
+  test("a client that pipelines too many requests and never closes its connection does not delay the stop of the server", async () => {
     const answering = Promise.withResolvers<ServerResponse>();
     const { listener, port } = await startListener([answerWith(answering.resolve)]);
     const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
@@ -102,7 +102,7 @@ describe("one port", () => {
     await listener.stop();
   });
 
-  test("the port keeps a connection for the next request, also after a refusal", async () => {
+  test("the server keeps a connection open for the next request, even after a refusal", async () => {
     const { port } = await startListener();
     const { socket, received } = await open(port);
     socket.write("POST /nope HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody");
@@ -113,11 +113,11 @@ describe("one port", () => {
   });
 
   test.each(["the first", "a later"])(
-    "the port reads only as much of %s request's body as the handler asks for",
+    "the server stops reading the body of %s request while the handler does not read",
     async (which) => {
       const usual = getDefaultHighWaterMark(false);
       onTestFinished(() => setDefaultHighWaterMark(false, usual));
-      // `main.ts` sets the same: less than a first packet.
+      // The same value as in `main.ts`. It is smaller than the first packet.
       setDefaultHighWaterMark(false, 16 * 1024);
       const held = Promise.withResolvers<NodeRequest>();
       const hold: RequestHandler = (req) => {
@@ -143,7 +143,7 @@ describe("one port", () => {
     },
   );
 
-  test("a listener reports its port, and rejects if it gets none", async () => {
+  test("listening resolves with the port, and rejects if the port is in use", async () => {
     const { port } = await startListener();
     const second = createListener(plainListener);
     await expect(second.listen("127.0.0.1", port)).rejects.toThrow("EADDRINUSE");
@@ -152,7 +152,7 @@ describe("one port", () => {
 });
 
 describe("a handler", () => {
-  test("a handler gets only requests that earlier handlers left", async () => {
+  test("a handler gets only requests that earlier handlers did not answer", async () => {
     const { base } = await startListener([
       (req, res) => req.url === "/mine" && Boolean(res.end("first")),
       (_req, res) => Boolean(res.end("second")),
@@ -161,7 +161,7 @@ describe("a handler", () => {
     expect(await (await fetch(`${base}/other`)).text()).toBe("second");
   });
 
-  test("a handler that throws costs its caller a 500, which is logged, and no other caller anything", async () => {
+  test("if a handler throws, the request gets 500, the error is logged, and other requests are answered", async () => {
     const bug = new Error("bug");
     const { base, errors } = await startListener([
       (req) => {
@@ -179,7 +179,7 @@ describe("a handler", () => {
     expect((await fetch(`${base}/healthz`)).status).toBe(200);
   });
 
-  test("a handler that throws in the middle of an answer breaks it off", async () => {
+  test("if a handler throws in the middle of a response, the response is aborted", async () => {
     const { base } = await startListener([
       (_req, res) => {
         (res as ServerResponse).write("half");
@@ -190,7 +190,7 @@ describe("a handler", () => {
     await expect(http2Get(base, { ":path": "/" })).rejects.toThrow("NGHTTP2_INTERNAL_ERROR");
   });
 
-  test("a handler that writes after the end does not end the process", async () => {
+  test("a handler that writes after the end of its response does not crash the process", async () => {
     const { base, errors } = await startListener([
       (req, res) => {
         if (req.url !== "/bug") {
@@ -202,14 +202,14 @@ describe("a handler", () => {
       },
     ]);
     expect(await (await fetch(`${base}/bug`)).text()).toBe("done");
-    // Half an answer must not look whole: the call is cut.
+    // The stream is aborted, so that a partial response does not look complete.
     await expect(http2Get(base, { ":path": "/bug" })).rejects.toThrow("NGHTTP2_INTERNAL_ERROR");
-    // Over HTTP/2, Node emits the error on the request only, and errors of requests are not logged.
+    // Over HTTP/2, Node emits this error only on the request, whose errors are not logged.
     expect(errors).toMatchObject([{ err: { code: "ERR_STREAM_WRITE_AFTER_END" } }]);
     expect((await fetch(`${base}/healthz`)).status).toBe(200);
   });
 
-  test("a handler may take longer than a request may take to arrive", async () => {
+  test("the timeout for receiving a request does not limit how long the handler takes", async () => {
     const limits = { headersTimeoutMs: 100, requestTimeoutMs: 150, checkIntervalMs: 20 };
     const { base } = await startListener(
       [(_req, res) => Boolean(setTimeout(() => res.end("at last"), 400))],
@@ -250,7 +250,7 @@ describe("connections that waste time", () => {
     expect(answer.head).toContain("Connection: close");
   });
 
-  test("a connection over HTTP/2 gets 408 after half a body, and no second answer", async () => {
+  test("an HTTP/2 request whose body does not arrive in time gets 408", async () => {
     const answerLate: RequestHandler = (req, res) => {
       if (req.url !== "/slow") {
         return false;
@@ -285,7 +285,7 @@ describe("connections that waste time", () => {
       "pings and nothing else",
       Array.from({ length: 100 }, () => Buffer.from(`000008060000000000${"00".repeat(8)}`, "hex")),
     ],
-  ])("a connection of %s is closed", async (_, pieces) => {
+  ])("a connection that sends %s is closed", async (_, pieces) => {
     const { port } = await startListener([], limits);
     const { socket, closed } = await open(port);
     socket.write(Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0", "latin1"));
@@ -299,7 +299,7 @@ describe("connections that waste time", () => {
       await sleep(50);
     }
     await closed;
-    // Not for want of more.
+    // The server closed the connection before everything was sent.
     expect(written).toBeLessThan(Math.max(pieces.length, 2));
   });
 
@@ -308,7 +308,7 @@ describe("connections that waste time", () => {
     expect(await exchange(port, get("/healthz"))).toContain("200 OK");
   });
 
-  test("a connection that ends in the middle of anything is forgotten at once", async () => {
+  test("a connection that ends in the middle of a request causes no error in the log", async () => {
     const { port, base, errors } = await startListener([(req) => req.url === "/slow"]);
     for (const bytes of ["", "P", "PRI * HTTP/2.0\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", get("/slow")]) {
       const { socket } = await open(port);
@@ -324,14 +324,14 @@ describe("connections that waste time", () => {
   });
 });
 
-/** GET http: / of x in HPACK, with a value long enough for many bytes. */
+/** Returns a HEADERS frame of `GET /` for the host x, with one long header. */
 function headersFrame(stream: number, ended: boolean): Buffer {
   const value = Buffer.concat([Buffer.of(0, 1, 0x61, 100), Buffer.alloc(100, "b")]);
   const block = Buffer.concat([Buffer.of(0x82, 0x86, 0x84, 0x01, 1, 0x78), value]);
   return Buffer.concat([Buffer.of(0, 0, block.length, 1, ended ? 5 : 1, 0, 0, 0, stream), block]);
 }
 
-test("a client that cancels calls as fast as it can loses its connection", async () => {
+test("the connection of a client that cancels HTTP/2 requests too fast is closed", async () => {
   const { base } = await startListener([(req) => req.url === "/slow"], { streamResetsBurst: 20 });
   const client = connectHttp2(base);
   onTestFinished(() => client.destroy());

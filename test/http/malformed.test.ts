@@ -9,7 +9,7 @@ import { startListener } from "./start-listener.ts";
 
 const close = "Connection: close\r\n";
 
-/** Reads bodies, and says how long they were. */
+/** Responds with the length of the request body. */
 const echoLength: RequestHandler = (req, res) => {
   if (req.url !== "/length") {
     return false;
@@ -41,13 +41,13 @@ describe("over HTTP/1.1, a problem document and a closed connection answer", () 
       400,
       "malformed_http",
     ],
-    ["a target that is no path", "GET healthz HTTP/1.1\r\nHost: x\r\n\r\n", 400, "malformed_http"],
+    ["a target that is not a path", "GET healthz HTTP/1.1\r\nHost: x\r\n\r\n", 400, "malformed_http"],
     ["CONNECT", "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", 400, "malformed_http"],
     ["OPTIONS *", `OPTIONS * HTTP/1.1\r\nHost: x\r\n${close}\r\n`, 404, "not_found"],
     ["garbage", "\x00\x01\x02\r\n\r\n", 400, "malformed_http"],
     ["a TLS hello", Buffer.from("1603010200010001fc0303", "hex"), 400, "malformed_http"],
-    ["what is nearly a preface", "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", 400, "malformed_http"],
-    ["a version of the future", "GET /healthz HTTP/3.7\r\nHost: x\r\n\r\n", 400, "malformed_http"],
+    ["a broken HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", 400, "malformed_http"],
+    ["an unknown HTTP version", "GET /healthz HTTP/3.7\r\nHost: x\r\n\r\n", 400, "malformed_http"],
     ["HTTP/2 written as HTTP/1", `GET /healthz HTTP/2.0\r\nHost: x\r\n${close}\r\n`, 400, "malformed_http"],
     ["HTTP/0.9", "GET /healthz\r\n\r\n", 400, "malformed_http"],
     [
@@ -74,7 +74,12 @@ describe("over HTTP/1.1, a problem document and a closed connection answer", () 
       400,
       "malformed_http",
     ],
-    ["two framings of one body", `${chunked}Content-Length: 3\r\n\r\n0\r\n\r\n`, 400, "malformed_http"],
+    [
+      "both Transfer-Encoding and Content-Length",
+      `${chunked}Content-Length: 3\r\n\r\n0\r\n\r\n`,
+      400,
+      "malformed_http",
+    ],
     ["a broken chunk", `${chunked}\r\nzz\r\n`, 400, "malformed_http"],
     ["a folded header", "GET /healthz HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n", 400, "malformed_http"],
     ["a NUL in a header", "GET /healthz HTTP/1.1\r\nHost: x\r\nA: \0\r\n\r\n", 400, "malformed_http"],
@@ -134,7 +139,7 @@ describe("over HTTP/1.1, a problem document and a closed connection answer", () 
     ],
     ["a target of 20 kB", `GET /${"x".repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414, "uri_too_long"],
   ])(
-    "HTTP/1.1 answers with a problem document and closes the connection: %s",
+    "a malformed HTTP/1.1 request gets a problem document, and its connection is closed: %s",
     async (_, bytes, status, code) => {
       const { port, base, errors } = await startListener([echoLength]);
       const answer = problemOf(await exchange(port, bytes));
@@ -192,7 +197,7 @@ describe("over HTTP/1.1, it is fine to send", () => {
   });
 });
 
-test("100 Continue is sent for a body that a handler reads, and never for one that is refused by its headers", async () => {
+test("100 Continue is sent if the handler reads the body, but not if the request is refused because of its headers", async () => {
   const { port, base } = await startListener([echoLength]);
   const asking = `HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n${close}\r\n`;
   expect(await exchange(port, `POST /length ${asking}abc`)).toMatch(
@@ -214,7 +219,7 @@ test("100 Continue is sent for a body that a handler reads, and never for one th
   expect(headers[":status"]).toBe(404);
 });
 
-test("a connection ends with the answer if its client waits for 100 Continue in vain, because a body may still come", async () => {
+test("the connection closes after the response if the client asked for 100 Continue and did not get it", async () => {
   const { port } = await startListener([echoLength]);
   const asking = "HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n";
   for (const line of ["POST /nope", "GET /healthz", "HEAD /healthz"]) {
@@ -227,13 +232,13 @@ test("a connection ends with the answer if its client waits for 100 Continue in 
   expect(received()).toContain("Connection: keep-alive");
 });
 
-test("garbage after the end of an answer closes the connection and leaves the answer whole", async () => {
+test("garbage after a request closes the connection after the complete response", async () => {
   const { port } = await startListener();
   const answer = await exchange(port, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n\x01\x02garbage\r\n\r\n");
   expect(answer).toMatch(/^HTTP\/1.1 200 OK[\s\S]*{"status":"ok"}\n$/);
 });
 
-test("garbage in the middle of an answer closes the connection after the answer, and adds nothing to it", async () => {
+test("garbage that arrives during a response closes the connection after the complete response", async () => {
   const begun: NodeResponse[] = [];
   const { port } = await startListener([
     (_req, res) => Boolean((res as NodeJS.WritableStream).write("begun") && begun.push(res)),
@@ -249,7 +254,7 @@ test("garbage in the middle of an answer closes the connection after the answer,
   expect(await closed).toMatch(/begun\r\n0\r\n\r\n$/);
 });
 
-test("garbage behind requests that are being answered closes the connection after their answers", async () => {
+test("garbage after several pipelined requests closes the connection after their responses", async () => {
   const waiting: NodeResponse[] = [];
   const { port } = await startListener([(_req, res) => Boolean(waiting.push(res))]);
   const { socket, closed } = await open(port);
@@ -276,18 +281,21 @@ describe("over HTTP/2, a problem document answers", () => {
     [{ origin: "x".repeat(301) }, 400, "malformed_http"],
     [{ ":path": `/healthz?${"a=1&".repeat(64)}b` }, 400, "malformed_http"],
     [{ a: "x".repeat(20_000) }, 431, "headers_too_large"],
-  ])("HTTP/2 answers with a problem document: %o", async (headers: Record<string, string>, status, code) => {
-    const { base } = await startListener();
-    const isConnect = headers[":method"] === "CONNECT";
-    const answer = await http2Get(base, isConnect ? headers : { ":path": "/healthz", ...headers });
-    expect(answer.status).toBe(status);
-    expect(JSON.parse(answer.body)).toMatchObject({ code });
-    expect(answer.headers["content-type"]).toBe("application/problem+json");
-    expect(await isAlive(base)).toBe(true);
-  });
+  ])(
+    "a malformed HTTP/2 request gets a problem document: %o",
+    async (headers: Record<string, string>, status, code) => {
+      const { base } = await startListener();
+      const isConnect = headers[":method"] === "CONNECT";
+      const answer = await http2Get(base, isConnect ? headers : { ":path": "/healthz", ...headers });
+      expect(answer.status).toBe(status);
+      expect(JSON.parse(answer.body)).toMatchObject({ code });
+      expect(answer.headers["content-type"]).toBe("application/problem+json");
+      expect(await isAlive(base)).toBe(true);
+    },
+  );
 
   test.each([{ ":authority": "a b" }, { ":authority": "" }, { ":path": "x" }, { a: "x".repeat(70_000) }])(
-    "HTTP/2 refuses the stream: %o",
+    "an HTTP/2 stream is refused if its headers break the protocol: %o",
     async (headers) => {
       const { base } = await startListener();
       await expect(http2Get(base, { ":path": "/healthz", ...headers })).rejects.toThrow("NGHTTP2");

@@ -26,7 +26,7 @@ function post(path: string, body: object, headers: Readonly<Record<string, strin
   }).then((response) => response.text());
 }
 
-/** Series of counters with what they count. */
+/** Returns the lines of a metric, without its name. */
 async function counted(family: string): Promise<readonly string[]> {
   const lines = (await metrics.print()).split("\n");
   return lines.filter((line) => line.startsWith(`${family}{`)).map((line) => line.slice(family.length));
@@ -54,7 +54,7 @@ beforeAll(async () => {
 });
 
 describe("metrics of a service", () => {
-  test("metrics count each call through each protocol once, with its code", async () => {
+  test("metrics count each call once, by protocol and result code", async () => {
     expect([...(await counted("kibitz_requests_total"))].toSorted()).toEqual(
       [
         '{protocol="connect",method="Evaluate",code="invalid_fen"} 1',
@@ -76,7 +76,7 @@ describe("metrics of a service", () => {
     );
   });
 
-  test("metrics count refusals by their code", async () => {
+  test("metrics count refusals by their error code", async () => {
     expect([...(await counted("kibitz_refusals_total"))].toSorted()).toEqual([
       '{code="invalid_api_key"} 1',
       '{code="invalid_fen"} 4',
@@ -85,14 +85,14 @@ describe("metrics of a service", () => {
     ]);
   });
 
-  test("metrics count searches, and answers from the cache", async () => {
+  test("metrics count searches and cache hits", async () => {
     expect(await counted("kibitz_searches_total")).toEqual([
       expect.stringMatching(/^\{path="wasm",ended_by="depth"\} \d$/),
     ]);
     expect(await counted("kibitz_cache_hits_total")).toEqual(['{tier="memory"} 6']);
   });
 
-  test("metrics show the slots and the engines", async () => {
+  test("metrics contain the number of slots and the state of the engines", async () => {
     expect(await metrics.print()).toMatch(/^kibitz_slots 1$/m);
     const engine = 'engine="stockfish-19-lite",path="wasm"';
     expect(await counted("kibitz_engines")).toEqual([`{${engine},state="idle"} 1`]);
@@ -100,7 +100,7 @@ describe("metrics of a service", () => {
     expect(await counted("kibitz_engine_available")).toContain(`{${engine}} 1`);
   });
 
-  test("metrics have no label with a caller's text", async () => {
+  test("no label of a metric contains text from a caller", async () => {
     const text = "nobody-knows-this";
     const agent = oldMessage("tools/call", { name: text, arguments: { [text]: text } });
     await Promise.all([

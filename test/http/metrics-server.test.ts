@@ -11,7 +11,7 @@ import { startListener } from "./start-listener.ts";
 const page = { print: async () => "kibitz_slots 2\n" };
 const local = { host: "127.0.0.1", port: 0 };
 
-test("the metrics port answers GET /metrics; other methods are 405 and other paths 404", async () => {
+test("the metrics port answers GET /metrics, and refuses other methods with 405 and other paths with 404", async () => {
   await using server = await openMetricsServer(page, local);
   const shown = await fetch(server.url);
   expect([shown.status, shown.headers.get("content-type"), await shown.text()]).toEqual([
@@ -35,7 +35,7 @@ test.each([
   ["text/html,*/*;q=0.1", "text"],
   ["application/openmetrics-text;q=0.1,text/plain;q=0.5", "text"],
   ["application/openmetrics-text", "openmetrics"],
-  // Prometheus 2 and 3.
+  // The Accept headers of Prometheus 2 and 3.
   [
     "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
     "openmetrics",
@@ -44,7 +44,7 @@ test.each([
     "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
     "openmetrics",
   ],
-])("for Accept: %s the format of metrics is %s", async (accept, format) => {
+])("for Accept: %s the metrics have the format %s", async (accept, format) => {
   await using server = await openMetricsServer({ print: async (asked) => asked }, local);
   const answer = await get(server.url, accept === undefined ? {} : { accept });
   expect(await text(answer)).toBe(format);
@@ -55,13 +55,13 @@ test.each([
   );
 });
 
-/** Without the headers that fetch adds. */
+/** Sends a request without the headers that fetch adds. */
 async function get(url: string, headers: OutgoingHttpHeaders): Promise<IncomingMessage> {
   const [answer] = await once(request(url, { headers, agent: false }).end(), "response");
   return answer;
 }
 
-test("metrics are printed anew for every request", async () => {
+test("every request gets the current metrics", async () => {
   let count = 0;
   await using server = await openMetricsServer({ ...page, print: async () => `${++count}` }, local);
   expect([await (await fetch(server.url)).text(), await (await fetch(server.url)).text()]).toEqual([
@@ -70,7 +70,7 @@ test("metrics are printed anew for every request", async () => {
   ]);
 });
 
-test("opening the metrics port fails if the port is taken", async () => {
+test("opening the metrics port fails if the port is in use", async () => {
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   const { port } = other.address() as { port: number };
@@ -78,7 +78,7 @@ test("opening the metrics port fails if the port is taken", async () => {
   other.close();
 });
 
-test("GET /metrics is 500 if metrics cannot be printed, and 200 when they can be printed again", async () => {
+test("GET /metrics gets 500 while the metrics cannot be read, and 200 afterwards", async () => {
   let fails = true;
   const print = async () => {
     if (fails) {
@@ -101,7 +101,7 @@ test.each([
   ["is degraded", 200, probesOf(true, false, ["store"])],
   ["stops", 503, probesOf(true, true)],
 ])(
-  "while the service %s, /readyz is %i and /healthz 200 on the metrics port, with the bodies and headers of the port of the service",
+  "while the service %s, /readyz gets %i and /healthz gets 200 on the metrics port, exactly as on the main port",
   async (_, readyz, probes) => {
     await using server = await openMetricsServer(page, local);
     server.serveProbes(probes);
@@ -121,12 +121,12 @@ async function probe(origin: string, path: string, method: string) {
   return {
     status: answer.status,
     headers: names.map((name) => answer.headers.get(name)),
-    // Each problem has an id of its own.
+    // Every problem has its own request id.
     body: (await answer.text()).replace(/urn:uuid:[\w-]+/, ""),
   };
 }
 
-test("the metrics port outlives a connection for which no descriptor is left", async () => {
+test("the metrics port keeps working after a connection could not be accepted for lack of file descriptors", async () => {
   const listening: { current: EventEmitter | undefined } = { current: undefined };
   const remember = (message: unknown) => {
     listening.current = (message as { readonly server: EventEmitter }).server;
@@ -134,7 +134,7 @@ test("the metrics port outlives a connection for which no descriptor is left", a
   subscribe("tracing:net.server.listen:asyncEnd", remember);
   await using server = await openMetricsServer(page, local);
   unsubscribe("tracing:net.server.listen:asyncEnd", remember);
-  // Node emits this when it cannot accept. An event without a listener is thrown.
+  // Node emits an error if it cannot accept a connection. Without a listener, the error would end the process.
   listening.current?.emit("error", Object.assign(new Error("accept EMFILE"), { code: "EMFILE" }));
   expect(listening.current).toBeDefined();
   expect((await fetch(server.url)).status).toBe(200);

@@ -13,7 +13,7 @@ test.each([
   ["/nothing/", "../"],
   ["/a/b/c?d=e", "../../"],
   ["/problems/nope", "../"],
-])("a browser that opens %s gets a page with status 404 and a link to the start", async (path, root) => {
+])("a browser that opens %s gets a page with status 404 and a link to the start page", async (path, root) => {
   const { base } = await startListener([createProblemPages()]);
   const answer = await fetch(base + path, { headers: { accept: chromium } });
   expect(answer.status).toBe(404);
@@ -26,7 +26,7 @@ test.each([
   expect(await answer.text()).toContain(`href="${root}"`);
 });
 
-test("a page with status 404 shows the address as text", async () => {
+test("the 404 page escapes the requested address", async () => {
   const { base } = await startListener();
   const path = "/<script>alert(1)</script>&quot;";
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -41,17 +41,17 @@ test("a page with status 404 shows the address as text", async () => {
 
 test.each([
   ["curl", { headers: { accept: "*/*" } }],
-  ["a program that names no type", { headers: { accept: "" } }],
+  ["a program with an empty Accept header", { headers: { accept: "" } }],
   ["a program that prefers JSON", { headers: { accept: "application/json, text/html;q=0.5, */*" } }],
-  ["a form that is sent", { method: "POST", headers: { accept: chromium } }],
-])("%s gets the problem document with status 404", async (_, init) => {
+  ["a submitted form", { method: "POST", headers: { accept: chromium } }],
+])("a request by %s gets the problem document with status 404", async (_, init) => {
   const { base } = await startListener();
   const answer = await fetch(`${base}/nothing`, init);
   expect([answer.status, answer.headers.get("content-type")]).toEqual([404, "application/problem+json"]);
   expect(await answer.json()).toMatchObject({ code: "not_found" });
 });
 
-test("the colours of the server's pages are those of the page at /", () => {
+test("the pages of the server have the same colours as the page at /", () => {
   const tokens = readFileSync("web/src/style/tokens.css", "utf8");
   const colours = siteStyle.match(/--[\w-]+: light-dark\(.*\);/g) ?? [];
   expect(colours.length).toBeGreaterThan(5);

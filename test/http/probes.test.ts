@@ -3,7 +3,7 @@ import { createProbes } from "../../src/http/pages/probes.ts";
 import { exchange } from "./exchange.ts";
 import { startListener } from "./start-listener.ts";
 
-test("/healthz is 200 even if the server is not ready", async () => {
+test("/healthz gets 200 even if the server is not ready", async () => {
   const { base } = await startListener([createProbes({ ready: () => false, draining: () => true })]);
   const answer = await fetch(`${base}/healthz`);
   expect(answer.status).toBe(200);
@@ -15,7 +15,7 @@ test.each([
   { ready: false, draining: false, status: 503, body: { code: "starting", retryable: true } },
   { ready: true, draining: false, status: 200, body: { status: "ready" } },
   { ready: true, draining: true, status: 503, body: { code: "shutting_down", retryable: true } },
-])("/readyz is $status when ready is $ready and draining $draining", async (state) => {
+])("/readyz gets $status if ready is $ready and draining is $draining", async (state) => {
   const probes = createProbes({ ready: () => state.ready, draining: () => state.draining });
   const { base } = await startListener([probes]);
   const answer = await fetch(`${base}/readyz`);
@@ -24,7 +24,7 @@ test.each([
   expect(answer.headers.get("retry-after")).toBe(state.status === 503 ? "1" : null);
 });
 
-test("/readyz names the degraded parts of a server that is ready", async () => {
+test("/readyz of a ready server names the degraded parts", async () => {
   const degraded: string[] = [];
   const probes = createProbes({ ready: () => true, draining: () => false, degraded: () => degraded });
   const { base } = await startListener([probes]);
@@ -34,16 +34,19 @@ test("/readyz names the degraded parts of a server that is ready", async () => {
   expect(await body()).toBe('{"status":"ready","degraded":["store"]}\n');
 });
 
-test("GET / shows a request to copy, with the host of the request", async () => {
+test("GET / shows an example request with the host name that the client used", async () => {
   const { base } = await startListener();
   const answer = await fetch(base);
   expect(answer.headers.get("content-type")).toBe("text/plain; charset=utf-8");
   expect(await answer.text()).toContain(`curl ${base}/v1/eval`);
 });
 
-test.each(["$(reboot)", "a'b", ";x", "`x`"])("GET / never shows the host %s", async (host) => {
-  const { port } = await startListener();
-  const answer = await exchange(port, `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
-  expect(answer).toMatch(/^HTTP\/1\.1 [24]00 /);
-  expect(answer).not.toContain(host);
-});
+test.each(["$(reboot)", "a'b", ";x", "`x`"])(
+  "GET / does not show the host name %s of a request",
+  async (host) => {
+    const { port } = await startListener();
+    const answer = await exchange(port, `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1\.1 [24]00 /);
+    expect(answer).not.toContain(host);
+  },
+);

@@ -26,7 +26,7 @@ test("GET /problems lists every code of the catalog", async () => {
   }
 });
 
-test("problem pages load nothing, run nothing and may be cached", async () => {
+test("problem pages load no files, run no scripts and may be cached", async () => {
   const { base } = await start();
   const { headers } = await fetch(`${base}/problems/overloaded`, { headers: { accept: "text/html, */*" } });
   expect(Object.fromEntries(headers)).toMatchObject({
@@ -38,7 +38,7 @@ test("problem pages load nothing, run nothing and may be cached", async () => {
   });
 });
 
-test("there are no problem pages for other codes or other spellings", async () => {
+test("problem pages for unknown codes or other spellings do not exist", async () => {
   const { base } = await start();
   for (const path of [
     "/problems/nope",
@@ -53,7 +53,7 @@ test("there are no problem pages for other codes or other spellings", async () =
   }
 });
 
-test("a problem page that does not exist is 404 for every method", async () => {
+test("a problem page that does not exist gets 404 for every method", async () => {
   const { base } = await startListener([createProblemPages()]);
   for (const method of ["GET", "POST", "DELETE"]) {
     expect((await fetch(`${base}/problems/nope`, { method })).status).toBe(404);

@@ -19,12 +19,12 @@ function start() {
   return { begun, socket, queue: createRequestQueue(socket, (res) => begun.push(res), 16) };
 }
 
-test("a connection that breaks between two requests begins no incomplete request", async () => {
+test("if a connection breaks between two pipelined requests, the incomplete second request is not handled", async () => {
   const { begun, queue } = start();
   const [first, second] = [response(), response(false)];
   queue.take(first);
   queue.take(second);
-  // The second request begins in the next turn of the event loop.
+  // The second request starts in the next iteration of the event loop.
   first.emit("close");
   queue.stop();
   await turn();
@@ -33,7 +33,7 @@ test("a connection that breaks between two requests begins no incomplete request
   expect(queue.first).toBeUndefined();
 });
 
-test("a request that arrives between two others is begun once, in its order", async () => {
+test("a pipelined request that arrives between two others is handled once, in order", async () => {
   const { begun, queue } = start();
   const [first, second, third] = [response(), response(), response()];
   queue.take(first);

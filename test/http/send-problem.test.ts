@@ -10,7 +10,7 @@ import { startListener } from "./start-listener.ts";
 
 const error = new KibitzError("body_too_large", "Too much.");
 
-/** `/unread` refuses at once, `/part` after 64 KiB. */
+/** Refuses requests: `/unread` immediately, `/part` after 64 KiB of the body. */
 const refuse: RequestHandler = (req, res) => {
   if (req.url === "/unread") {
     sendProblem(req, res, error);
@@ -58,7 +58,7 @@ describe("a problem document", () => {
   });
 
   test.each(["/unread", "/part"])(
-    "a problem document reaches a client that is still sending 8 MB to %s",
+    "a client that is still sending 8 MB to %s receives the problem document",
     async (path) => {
       const { base } = await startListener([refuse]);
       const body = Buffer.alloc(8_000_000);
@@ -71,7 +71,7 @@ describe("a problem document", () => {
     },
   );
 
-  test("a problem document reaches an HTTP/2 client that is still sending, and ends its stream", async () => {
+  test("an HTTP/2 client that is still sending receives the problem document, and its stream ends", async () => {
     const { base } = await startListener([refuse]);
     const client = connectHttp2(base);
     onTestFinished(() => client.destroy());
@@ -87,7 +87,7 @@ describe("a problem document", () => {
     expect(client.destroyed).toBe(false);
   });
 
-  test("a refused client that goes on sending is cut", async () => {
+  test("a refused client that keeps sending is disconnected", async () => {
     const { port } = await startListener([refuse]);
     const { socket, closed } = await open(port);
     socket.write("POST /unread HTTP/1.1\r\nHost: x\r\nContent-Length: 10000000000\r\n\r\n");
@@ -96,7 +96,7 @@ describe("a problem document", () => {
     expect(await closed).toContain("413");
   });
 
-  test("no problem document is sent into an answer that has begun, or to a client that has left", async () => {
+  test("a problem document is not sent if the response has already started or the client has disconnected", async () => {
     let answered = 0;
     const { port, base, errors } = await startListener([
       (req, res) => {

@@ -9,7 +9,7 @@ import type { RequestHandler } from "../../src/http/message.ts";
 import { createConnectAdapter } from "../../src/protocols/connect/adapter.ts";
 import { startListener } from "./start-listener.ts";
 
-test("a stream ends if its caller leaves in the middle of a long message of which it has read nothing", async () => {
+test("a stream ends when its caller disconnects while a long message is still unread", async () => {
   const ended: string[] = [];
   const { handlers } = createConnectRouter().rpc(AnalysisService.method.streamEvaluate, async function* () {
     try {
@@ -38,7 +38,7 @@ test("a stream ends if its caller leaves in the middle of a long message of whic
   expect(errors).toEqual([]);
 });
 
-test("a call ends after a while if its client pings and reads nothing of the answer", async () => {
+test("a call is cancelled after a timeout if its client sends pings but does not read the response", async () => {
   const page: RequestHandler = (_, res) => {
     res.end("short");
     return true;
@@ -51,7 +51,7 @@ test("a call ends after a while if its client pings and reads nothing of the ans
   const pinging = setInterval(() => client.ping(() => {}), 20);
   await once(call, "close");
   clearInterval(pinging);
-  // An answer that was cut must not look complete.
+  // An aborted response must not look complete.
   expect(call.rstCode).toBe(constants.NGHTTP2_CANCEL);
   expect(errors).toEqual([]);
 });

@@ -11,13 +11,11 @@ export interface Started {
   readonly listener: Listener;
   readonly port: number;
   readonly base: string;
-  /** The lines that were logged as errors. */
   readonly errors: readonly object[];
-  /** The messages that the listener logged as warnings. */
   readonly warnings: readonly string[];
 }
 
-/** A listener without limits by caller, whose refusals are problem documents. */
+/** Options of a server without limits for callers. */
 export const plainListener = {
   handlers: [],
   cors: createCors([]),
@@ -31,7 +29,7 @@ export const plainListener = {
   isProbe: (path) => path === "/healthz",
 } satisfies ListenerOptions;
 
-/** A listener on a free port, with the probes behind the given handlers; stopped when the test ends. */
+/** Starts a server on a free port until the test ends. The handlers run before the health probes. */
 export async function startListener(
   handlers: readonly RequestHandler[] = [],
   limits: ListenerOptions["limits"] = {},

@@ -10,7 +10,7 @@ import type { NodeResponse, RequestHandler } from "../../src/http/message.ts";
 import { exchange, open } from "./exchange.ts";
 import { plainListener, startListener } from "./start-listener.ts";
 
-/** Leaves `/slow` unanswered until the test answers it. */
+/** Creates a handler that leaves requests to `/slow` for the test to answer. */
 function slowHandler(): { handler: RequestHandler; waiting: NodeResponse[] } {
   const waiting: NodeResponse[] = [];
   return { handler: (req, res) => req.url === "/slow" && waiting.push(res) > 0, waiting };
@@ -19,7 +19,7 @@ function slowHandler(): { handler: RequestHandler; waiting: NodeResponse[] } {
 const slow = "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n";
 
 describe("a stop", () => {
-  test("a stop finishes the answer under way on HTTP/1.1, says so, and closes the connection", async () => {
+  test("a stop finishes the current HTTP/1.1 response with the header Connection: close, and closes the connection", async () => {
     const { handler, waiting } = slowHandler();
     const { listener, port } = await startListener([handler]);
     const answer = exchange(port, slow);
@@ -33,7 +33,7 @@ describe("a stop", () => {
     await stopped;
   });
 
-  test("a stop finishes the answer under way on HTTP/2, says goodbye, and closes the connection", async () => {
+  test("a stop sends GOAWAY over HTTP/2, finishes the current response, and closes the connection", async () => {
     const { handler, waiting } = slowHandler();
     const { listener, base } = await startListener([handler]);
     const client = connectHttp2(base);
@@ -47,7 +47,7 @@ describe("a stop", () => {
     await Promise.all([stopped, once(client, "close")]);
   });
 
-  test("a stop refuses requests over HTTP/2 that are not begun, so that their client or a balancer sends them elsewhere", async () => {
+  test("a stop refuses waiting HTTP/2 requests with REFUSED_STREAM, so that clients may retry them elsewhere", async () => {
     const begun: string[] = [];
     const { listener, base } = await startListener([
       (req, res) => {
@@ -59,14 +59,14 @@ describe("a stop", () => {
     ]);
     const client = connectHttp2(base);
     await once(client, "remoteSettings");
-    // In one packet.
+    // Both requests are sent in one packet.
     const [first, second] = ["/first", "/second"].map((path) => client.request({ ":path": path }));
     first?.resume();
     await expect(once(second ?? client, "close")).rejects.toThrow("NGHTTP2_REFUSED_STREAM");
     expect(begun).toEqual(["/first"]);
   });
 
-  test("a listener that stops takes no new connections", async () => {
+  test("a stopping server refuses new connections", async () => {
     const { handler, waiting } = slowHandler();
     const { listener, port, base } = await startListener([handler]);
     const answer = exchange(port, slow);
@@ -81,14 +81,15 @@ describe("a stop", () => {
     await Promise.all([answer, stopped]);
   });
 
-  test("a stop answers requests on connections that the server has not accepted yet", async () => {
+  test("a stop still answers requests on connections that the server had not accepted yet", async () => {
     const { listener, port } = await startListener();
     const clients = Array.from({ length: 50 }, () => connect(port, "127.0.0.1"));
     const answers = clients.map(async (client) => {
       client.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
       return text(client);
     });
-    // The sockets connect in the next tick. The kernel completes that at once, and the server accepts in a later turn of the event loop.
+    // The sockets connect in the next tick. The kernel completes the connections immediately, but the server accepts them in a
+    // later iteration of the event loop.
     await new Promise<void>((resolve) => process.nextTick(resolve));
     await listener.stop();
     for (const answer of await Promise.all(answers)) {
@@ -96,7 +97,7 @@ describe("a stop", () => {
     }
   });
 
-  test("a listener that stops answers the request under way, however much comes behind it", async () => {
+  test("a stopping server finishes the current request, even if more pipelined requests arrive", async () => {
     const { handler, waiting } = slowHandler();
     const { listener, port } = await startListener([handler]);
     const { socket, received, closed } = await open(port);
@@ -111,8 +112,8 @@ describe("a stop", () => {
     expect(received()).toContain("finished");
   });
 
-  test("a stop closes connections that are idle, silent or half-way through a preface, and does not wait for them", async () => {
-    // By themselves they stay open for longer than this test may take.
+  test("a stop immediately closes connections that are idle, silent or have sent only half of an HTTP/2 preface", async () => {
+    // With these timeouts, connections would stay open for longer than the test may run.
     const ms = 3_600_000;
     const { listener, port, base } = await startListener([], {
       headersTimeoutMs: ms,
@@ -133,7 +134,7 @@ describe("a stop", () => {
     await Promise.all([silent.closed, half.closed]);
   });
 
-  test("a listener that stops still ends requests that do not arrive in time", async () => {
+  test("a stopping server still answers incomplete requests with 408 after the timeout", async () => {
     const { listener, port } = await startListener([], { headersTimeoutMs: 200, checkIntervalMs: 20 });
     const answer = exchange(port, "GET /healthz HTTP/1.1\r\nHos");
     await sleep(50);
@@ -141,7 +142,7 @@ describe("a stop", () => {
     expect(await answer).toContain("408");
   });
 
-  test("a stop cuts what is left at its deadline", async () => {
+  test("a stop aborts unfinished responses at its deadline", async () => {
     const { handler, waiting } = slowHandler();
     const { listener, port, base } = await startListener([handler]);
     const answer = exchange(port, slow);
@@ -156,13 +157,13 @@ describe("a stop", () => {
     await Promise.all(left);
   });
 
-  test("a stop may be asked for twice", async () => {
+  test("stopping the server twice has no further effect", async () => {
     const { listener, base } = await startListener();
     await Promise.all([listener.stop(), listener.stop()]);
     await expect(fetch(base)).rejects.toThrow("fetch failed");
   });
 
-  test("a stop may be asked for before the listener listens", async () => {
+  test("a server can be stopped before it listens", async () => {
     const listener = createListener(plainListener);
     await listener.stop();
     expect(listener.draining).toBe(true);

@@ -17,7 +17,7 @@ const scriptText = "console.log('Kibitz');\n".repeat(9000);
 const parent = useTemporaryFolder();
 let built = 0;
 
-/** Writes a page as `npm run build:page` does. */
+/** Writes a page like `npm run build:page`. */
 function build(name: string, html: string, minute = ++built): URL {
   const folder = join(parent, name);
   mkdirSync(join(folder, "assets"), { recursive: true });
@@ -43,7 +43,7 @@ interface Answer {
   readonly body: Buffer;
 }
 
-/** Unlike fetch, adds no headers and decodes nothing. */
+/** Sends a request without adding headers or decoding the response, unlike fetch. */
 function ask(url: string, headers: Record<string, string> = {}, method = "GET"): Promise<Answer> {
   return new Promise((resolve, reject) => {
     request(url, { method, headers }, (answer) => {
@@ -59,7 +59,7 @@ function ask(url: string, headers: Record<string, string> = {}, method = "GET"):
   });
 }
 
-test("GET / sends browsers the page, which they ask for again and get only if it has changed", async () => {
+test("GET / sends the web page to browsers, with an ETag, and gets 304 if the page has not changed", async () => {
   const { base } = await start();
   const page = await ask(base, { accept: chromium });
   expect(page).toMatchObject({ status: 200, headers: { "content-type": "text/html; charset=utf-8" } });
@@ -78,7 +78,7 @@ test("GET / sends browsers the page, which they ask for again and get only if it
   expect([again.status, again.body.length]).toEqual([304, 0]);
 });
 
-test("the policy of the page allows nothing from other servers and no inline scripts", async () => {
+test("the security policy of the web page forbids inline scripts and loading anything from other servers", async () => {
   const { base } = await start();
   const policy = String((await ask(base, { accept: chromium })).headers["content-security-policy"]);
   expect(policy.split("; ")).toEqual(
@@ -102,7 +102,7 @@ test.each([
   "text/plain, text/html;q=0.5",
   "image/png",
   `text/html${", image/x-of-1".repeat(100)}`,
-])("GET / sends the text to clients that do not prefer HTML: Accept: %.50s", async (accept) => {
+])("GET / sends plain text to clients that do not prefer HTML: Accept: %.50s", async (accept) => {
   const { base } = await start();
   const answer = await ask(base, accept === undefined ? {} : { accept });
   expect(answer.headers).toMatchObject({
@@ -112,7 +112,7 @@ test.each([
   expect(answer.body.toString()).toMatch(/^Kibitz analyses chess positions\. Try:/);
 });
 
-test("the page and its assets answer HEAD with the headers of GET, and other methods with 405", async () => {
+test("the web page and its assets answer HEAD with the headers of GET, and refuse other methods with 405", async () => {
   const { base } = await start();
   for (const path of ["/", script]) {
     const get = await ask(base + path, { accept: chromium, "accept-encoding": "br" });
@@ -125,7 +125,7 @@ test("the page and its assets answer HEAD with the headers of GET, and other met
   }
 });
 
-test("GET / tells a browser that the page is not built, and to reload", async () => {
+test("GET / sends a browser a page that reloads while the web page is not built", async () => {
   const { base } = await start(pathToFileURL(`${parent}/none/`));
   const early = await ask(base, { accept: chromium });
   expect(early.headers).toMatchObject({ "cache-control": "no-store", refresh: "2" });
@@ -134,7 +134,7 @@ test("GET / tells a browser that the page is not built, and to reload", async ()
   expect((await ask(base + script)).status).toBe(404);
 });
 
-test("GET / sends the new page after a build", async () => {
+test("GET / sends the new web page after a build", async () => {
   const folder = build("rebuilt", "<title>Old</title>");
   const { base } = await start(folder);
   expect((await ask(base, { accept: chromium })).body.toString()).toContain("Old");
@@ -145,7 +145,7 @@ test("GET / sends the new page after a build", async () => {
   expect((await ask(base, { accept: chromium })).body.toString()).toContain("New");
 });
 
-test("assets are immutable if their name holds the hash of their content", async () => {
+test("assets are marked immutable if their file name contains a hash of the content", async () => {
   const { base } = await start();
   expect((await ask(base + script)).headers).toMatchObject({
     "cache-control": "public, max-age=31536000, immutable",
@@ -167,7 +167,7 @@ test.each([
   ["zstd", undefined],
   [`br${", x-of-1".repeat(50)}`, undefined],
 ])(
-  "an asset comes in the smallest coding that the client accepts: Accept-Encoding: %.30s is %s",
+  "an asset is sent in the smallest accepted encoding: for Accept-Encoding %.30s it is %s",
   async (accepted, coding) => {
     const { base } = await start();
     const headers = accepted === undefined ? {} : { "accept-encoding": accepted };
@@ -179,7 +179,7 @@ test.each([
   },
 );
 
-test("an asset has a different ETag in each coding", async () => {
+test("an asset has a different ETag in each content encoding", async () => {
   const { base } = await start();
   const codings = ["identity", "gzip", "br"];
   const answers = await Promise.all(
@@ -195,13 +195,13 @@ test.each([
   "/assets/../index.html",
   "/assets//licences.txt",
   "/assets/__proto__",
-])("what is not an asset of the build is 404: %s", async (path) => {
+])("GET %s gets 404, because no such asset is in the build", async (path) => {
   const { base } = await start();
   const answer = await http2Get(base, { ":path": path });
   expect([answer.status, JSON.parse(answer.body).code]).toEqual([404, "not_found"]);
 });
 
-test("the page leaves other paths to other handlers", async () => {
+test("requests to paths outside the web page are passed to the next handler", async () => {
   const { base } = await start();
   for (const path of ["/assets", "/assetsx", "/index.html"]) {
     expect((await ask(base + path, { accept: chromium })).status).toBe(404);

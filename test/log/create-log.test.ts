@@ -49,11 +49,11 @@ async function printedBy(
 }
 
 test.each([
-  ["by itself", ""],
-  ["by an exit in the same turn", "process.exit(0)"],
-  ["by an error that nobody catches", `throw new Error("a bug")`],
-  ["after a while", "await new Promise((resolve) => setTimeout(resolve, 100))"],
-])("no line is lost when the process ends %s", (_, end) => {
+  ["normally", ""],
+  ["by process.exit directly afterwards", "process.exit(0)"],
+  ["by an uncaught error", `throw new Error("a bug")`],
+  ["a little later", "await new Promise((resolve) => setTimeout(resolve, 100))"],
+])("all log lines are written when the process ends %s", (_, end) => {
   // The first one may be under way in the background when the others are written at the end.
   const lines = linesOf(end).map((line) => JSON.parse(line));
   expect(lines.toSorted((one, other) => one.index - other.index)).toMatchObject(
@@ -61,7 +61,7 @@ test.each([
   );
 });
 
-test("a process whose log nobody reads any more goes on to its end", async () => {
+test("a process keeps running when the reader of its log has closed the pipe", async () => {
   const source = `
     import { createLog } from "./src/log/create-log.ts";
     const log = await createLog("info");
@@ -80,7 +80,7 @@ test("a process whose log nobody reads any more goes on to its end", async () =>
   expect([code, printed]).toEqual([0, "the end\n"]);
 });
 
-test("the log leaves out what is not listed, and what a library hangs on to its errors", async () => {
+test("the log omits unlisted fields and extra properties of errors", async () => {
   const [line = ""] = await printedBy((log) => {
     const err = Object.assign(new Error("outer", { cause: new TypeError("inner") }), {
       headers: { authorization: "canary" },
@@ -99,9 +99,9 @@ test("the log leaves out what is not listed, and what a library hangs on to its 
 });
 
 test.each([
-  ["for programs", false],
+  ["in JSON lines", false],
   ["on a terminal", true],
-])("the log does not write what is undefined, %s", async (_, isTTY) => {
+])("the log omits undefined fields %s", async (_, isTTY) => {
   const undefinedFields = { engine: undefined, err: undefined, trace_id: undefined } as LogFields;
   const lines = await printedBy(
     (log) => log.info({ requestId: "id-1", ...undefinedFields, depth: 0 }, "line"),
@@ -113,9 +113,9 @@ test.each([
 });
 
 test.each([
-  ["for programs", false],
+  ["in JSON lines", false],
   ["on a terminal", true],
-])("the log escapes control characters, %s", async (_, isTTY) => {
+])("the log escapes control characters %s", async (_, isTTY) => {
   const hostile = "\u001b[2J\r\nforged\u0000";
   const lines = await printedBy((log) => log.warn({ request: hostile, err: new Error(hostile) }, "call"), {
     isTTY,
@@ -126,7 +126,7 @@ test.each([
   expect(lines.join("\n")).not.toMatch(/\u001b\[2J|\r|\0/);
 });
 
-test("on a terminal a call is one line, and other lines have their fields on the same line", async () => {
+test("on a terminal, each log entry is one readable line", async () => {
   const lines = await printedBy(
     (log) => {
       const call = { requestId: "id-1", protocol: "json", ms: 12.3, address: "127.0.0.0/24" } as const;
@@ -147,7 +147,7 @@ test("on a terminal a call is one line, and other lines have their fields on the
   ]);
 });
 
-test("a line for programs has its level, time, fields and message", async () => {
+test("a JSON log line contains the level, time, fields and message", async () => {
   const lines = await printedBy(
     (log) => {
       log.debug({}, 'said "so"\n');
@@ -175,7 +175,7 @@ function textIn(reader: number): string {
   }
 }
 
-test("a log whose reader is too slow keeps 4 MB of lines, and says how many were lost after them", async () => {
+test("if its reader is too slow, the log buffers 4 MB and then logs how many lines were lost", async () => {
   const path = join(folder, "pipe");
   execFileSync("mkfifo", [path]);
   // For reading too, because opening for writing alone waits for a reader.

@@ -5,12 +5,12 @@ test.each([
   ["203.0.113.77", "203.0.113.0/24"],
   ["2001:db8:7:9::/64", "2001:db8:7::/48"],
   ["local", "local"],
-])("%s is shown as its network, %s", (address, network) => {
+])("the truncated form of the address %s is %s", (address, network) => {
   const show = createAddressShower("truncated");
   expect([show(address), show("198.51.100.1"), show(address)]).toEqual([network, "198.51.100.0/24", network]);
 });
 
-test("hashes of addresses tell callers apart for a day and on one server, and no longer", () => {
+test("the hash of an address is stable for a day, and differs on another server and on the next day", () => {
   let now = 0;
   const show = createAddressShower("hashed", () => now);
   const first = show("203.0.113.77");
@@ -22,7 +22,7 @@ test("hashes of addresses tell callers apart for a day and on one server, and no
   expect(show("203.0.113.77")).not.toBe(first);
 });
 
-test("the log has no address, or the whole one, if the operator wants that", () => {
+test("the log contains no address or the full address, depending on the setting", () => {
   expect(createAddressShower("none")("203.0.113.77")).toBeUndefined();
   expect(createAddressShower("full")("203.0.113.77")).toBe("203.0.113.77");
 });

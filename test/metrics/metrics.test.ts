@@ -39,7 +39,7 @@ describe("metrics", () => {
     expect(await seriesOf(metrics, "kibitz_build_info")).toEqual(['kibitz_build_info{version="1.2.3"} 1']);
   });
 
-  test("metrics show how operations of Redis went, and an unsent one took no time", async () => {
+  test("metrics count Redis errors by reason, and do not measure the duration of commands that were not sent", async () => {
     const metrics = createMetrics("1.2.3");
     metrics.meter.redisOperation({ name: "get", seconds: 0.003, failure: undefined });
     metrics.meter.redisOperation({ name: "get", seconds: 0.5, failure: "timeout" });
@@ -53,7 +53,7 @@ describe("metrics", () => {
     expect(lines).toContain('kibitz_redis_operation_duration_seconds_bucket{le="0.01",operation="get"} 1');
   });
 
-  test("metrics print the totals that modules count, however often they are printed", async () => {
+  test("reading the metrics several times does not change the totals of modules", async () => {
     const metrics = createMetrics("1.2.3");
     let looks = 0;
     metrics.watch({
@@ -73,7 +73,7 @@ describe("metrics", () => {
     expect(await counted("kibitz_key_look_ups_total")).toEqual(['from="memory"} 100', 'from="store"} 4']);
   });
 
-  test("metrics show the trace of a request as an exemplar, if its trace is kept", async () => {
+  test("metrics name the trace of a request as an exemplar only if the trace is sampled", async () => {
     const metrics = createMetrics("1.2.3");
     const trace = "0af7651916cd43dd8448eb211c80319c";
     const kept = `00-${trace}-b7ad6b7169203331-01`;
@@ -91,7 +91,7 @@ describe("metrics", () => {
     ]);
   });
 
-  test("the metrics have the time, so that Prometheus can compare it with its own", async () => {
+  test("metrics contain the server's current time, so that Prometheus can detect a wrong clock", async () => {
     const before = Date.now() / 1000;
     const [line = ""] = await seriesOf(createMetrics("1.2.3"), "kibitz_clock_seconds");
     const seconds = Number(line.split(" ")[1]);
@@ -99,7 +99,7 @@ describe("metrics", () => {
     expect(seconds).toBeLessThanOrEqual(Date.now() / 1000);
   });
 
-  test("metrics show the work of engines", async () => {
+  test("metrics contain the nodes, the duration, the depth and the waiting time of searches", async () => {
     const metrics = createMetrics("1.2.3");
     const counters = { nodes: 500, timeMs: 30 };
     metrics.meter.search({
@@ -118,7 +118,7 @@ describe("metrics", () => {
     expect(await sumOf("kibitz_search_depth_plies")).toBe("12");
   });
 
-  test("metrics print the current state, and forget engines that have ended", async () => {
+  test("metrics contain the current state of the queue, and no states of stopped engines", async () => {
     const metrics = createMetrics("1.2.3");
     const build = { id: "stockfish-19", path: "wasm" };
     let states = ["idle", "idle", "busy"];
@@ -141,7 +141,7 @@ describe("metrics", () => {
     ]);
   });
 
-  test("print rejects if a reader throws", async () => {
+  test("reading the metrics fails if the state of a module cannot be read", async () => {
     const metrics = createMetrics("1.2.3");
     metrics.watch({
       engines: () => {
@@ -151,7 +151,7 @@ describe("metrics", () => {
     await expect(Promise.resolve().then(() => metrics.print().catch(() => "caught"))).resolves.toBe("caught");
   });
 
-  test("metrics are named by the conventions of Prometheus", () => {
+  test("names of metrics follow the Prometheus conventions", () => {
     for (const { name, type } of describeMetrics().filter((one) => one.name.startsWith("kibitz_"))) {
       expect(name).toMatch(/^[a-z_]+$/);
       expect(name.endsWith("_total"), name).toBe(type === "counter");

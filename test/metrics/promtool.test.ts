@@ -4,7 +4,7 @@ import { createMetrics } from "../../src/metrics/metrics.ts";
 import { describeWith } from "../support/needs.ts";
 
 describeWith("prometheus")("the metrics as text", () => {
-  test("the metrics pass `promtool check metrics`, with counts of every kind and a sampled request", async () => {
+  test("promtool check metrics reports no problem for the metrics", async () => {
     const { meter, watch, print } = createMetrics("1.2.3");
     const build = { id: "stockfish-19", path: "wasm" } as const;
     watch({

@@ -11,7 +11,7 @@ test.each([
   [`00-${trace}-${parent}-fe`, "00"],
   [`cc-${trace}-${parent}-01`, "01"],
   [`cc-${trace}-${parent}-01-what-comes-later`, "01"],
-])("below %s there is a new span of the same trace", (header, flags) => {
+])("a request with the traceparent %s gets a new span in the same trace", (header, flags) => {
   expect(spanBelow(header)).toMatch(new RegExp(`^00-${trace}-[0-9a-f]{16}-${flags}$`));
   expect(spanBelow(header)).not.toBe(spanBelow(header));
 });
@@ -28,7 +28,7 @@ test.each([
   `00-${trace}-${"0".repeat(16)}-01`,
   `00-${trace}-${parent}-01, 00-${trace}-${parent}-01`,
   `cc-${trace}-${parent}-01.`,
-])("the header %j names no trace", (header) => {
+])("the invalid traceparent %j is ignored", (header) => {
   expect(spanBelow(header)).toBeUndefined();
 });
 
@@ -36,7 +36,7 @@ describe("a request that came through the edge", () => {
   const raw = (headers = {}) => ({ url: "/v1/eval?x=1", headers, socket: { remoteAddress: "192.0.2.1" } });
   const noRpc = () => false;
 
-  test("a request has one context, even if its headers change later", () => {
+  test("the context of a request stays the same if its headers change later", () => {
     const request = raw({ "x-request-id": "id-1", authorization: "Bearer x" });
     const context = identifyRequest(request, noRpc);
     request.headers = {};
@@ -53,11 +53,11 @@ describe("a request that came through the edge", () => {
     });
   });
 
-  test.each(["mine", "a-b_c.d:e", "x".repeat(64)])("the request id %s is kept", (id) => {
+  test.each(["mine", "a-b_c.d:e", "x".repeat(64)])("the caller's request id %s is used", (id) => {
     expect(identifyRequest(raw({ "x-request-id": id }), noRpc).id).toBe(id);
   });
 
-  test.each(["two words", "x".repeat(65), '<script>"', "é"])("the request id %s is replaced", (id) => {
+  test.each(["two words", "x".repeat(65), '<script>"', "é"])("the invalid request id %s is replaced by a new id", (id) => {
     expect(identifyRequest(raw({ "x-request-id": id }), noRpc).id).toMatch(/^[0-9a-f-]{36}$/);
   });
 
@@ -74,13 +74,13 @@ describe("a request that came through the edge", () => {
     ["POST", rpcPath, "application/grpc-web+proto", "grpc-web"],
     ["POST", rpcPath, "application/json", "connect"],
     ["GET", `${rpcPath}?encoding=json`, undefined, "connect"],
-  ])("%s %s of the type %s speaks its protocol", (method, url, type, protocol) => {
+  ])("the protocol of %s %s with the type %s is detected", (method, url, type, protocol) => {
     const headers = type === undefined ? {} : { "content-type": type };
     const request = { ...raw(headers), method, url };
     expect(identifyRequest(request, (path) => path === rpcPath).protocol).toBe(protocol);
   });
 
-  test("a request has one outcome of its own", () => {
+  test("every request has its own outcome", () => {
     const [request, other] = [raw({ "x-request-id": "id-1" }), raw({ "x-request-id": "id-2" })];
     identifyRequest(request, noRpc);
     identifyRequest(other, noRpc);
@@ -95,7 +95,7 @@ describe("a request that came through the edge", () => {
     expect([...outcomeOf(other).answerHeaders]).toEqual([["x-request-id", "id-2"]]);
   });
 
-  test("a context is available only for requests that came through the edge", () => {
+  test("reading the context fails for a request that did not pass through the HTTP server", () => {
     expect(() => contextOf(raw())).toThrow(TypeError);
     expect(() => outcomeOf(raw())).toThrow(TypeError);
   });

@@ -11,6 +11,6 @@ test.each([
   [3601, "1 h 1 min"],
   [86_110, "23 h 56 min"],
   [86_400, "24 h"],
-])("%d seconds are told as %s, never as less", (seconds, text) => {
+])("a duration of %d seconds is shown as %s, rounded up", (seconds, text) => {
   expect(durationText(seconds)).toBe(text);
 });

@@ -12,17 +12,17 @@ describe("a scan of JSON", () => {
     ["an empty list", '{"a": [ ]}', { items: 0, levels: 2 }],
     ["a list", '{"a": [1, {"b": 2, "c": [3, 4]}, "x,y"]}', { items: 3, itemLength: 22, itemMembers: 2 }],
     ["two lists", '{"a": [1, 2], "b": [3]}', { items: 3 }],
-    ["no list, but an object in an object", '{"a": {"b": 1, "c": 2}}', { items: 0 }],
-    ["a list that is not in an object's member", "[[1, 2], 3]", { items: 2 }],
-    ["a list without an end", '{"a": [1, 2', { items: 1 }],
-    ["a string without an end", '{"a": "[[[[', { levels: 1, parts: 2 }],
+    ["an object in an object", '{"a": {"b": 1, "c": 2}}', { items: 0 }],
+    ["a list at the top level", "[[1, 2], 3]", { items: 2 }],
+    ["an unclosed list", '{"a": [1, 2', { items: 1 }],
+    ["an unclosed string", '{"a": "[[[[', { levels: 1, parts: 2 }],
     ["brackets only", "[".repeat(20_000), { levels: 20_000, parts: 20_000 }],
     ["closing brackets only", "]".repeat(20_000), nothing],
-  ])("a scan of JSON counts %s", (_, text, count) => {
+  ])("the JSON scanner counts %s correctly", (_, text, count) => {
     expect(countJson(text)).toMatchObject(count);
   });
 
-  test("a scan of JSON counts the members and items that JSON.parse finds", () => {
+  test("the JSON scanner counts as many members and items as JSON.parse finds", () => {
     const levelsOf = (value: unknown): number =>
       typeof value === "object" && value !== null
         ? 1 + Math.max(0, ...Object.values(value).map(levelsOf))

@@ -13,15 +13,15 @@ test.each([
   ["movetiem_ms", "movetime_ms"],
   ["multi_pv", "multipv"],
   ["egnine", "engine"],
-])("the name %s is corrected to %s", (written, meant) => {
+])("the misspelled field name %s is corrected to %s", (written, meant) => {
   expect(nearestName(written, fields)).toBe(meant);
 });
 
-test.each(["position", "x", "", "d".repeat(33), "htped"])("the name %j is not corrected", (written) => {
+test.each(["position", "x", "", "d".repeat(33), "htped"])("the unknown field name %j is not corrected", (written) => {
   expect(nearestName(written, fields)).toBeUndefined();
 });
 
-test("an engine's own name of an option is corrected to ours", () => {
+test("the name that an engine uses for an option is corrected to the API's name", () => {
   expect(nearestName("Skill Level", ["skill_level", "uci_elo"])).toBe("skill_level");
   expect(nearestName("UCI_LimitStrength", ["uci_limit_strength"])).toBe("uci_limit_strength");
 });

@@ -8,7 +8,7 @@ import { echo, nameOfJson } from "../../src/text/plain-text.ts";
 
 const key = createApiKey();
 
-test("no error repeats an API key, whole or cut", () => {
+test("error messages contain neither an API key nor a part of it", () => {
   for (const text of [key, `x${key}y`, key.slice(0, 30), `${"x".repeat(30)}${key}`]) {
     const violation = { pointer: `/${text}`, code: "unknown_field", message: `not "${echo(text)}"` } as const;
     const error = new KibitzError("unknown_field", `not "${echo(text)}"`, { violations: [violation] });
@@ -17,13 +17,13 @@ test("no error repeats an API key, whole or cut", () => {
   expect(new KibitzError("api_key_required", "Send Bearer kbz_…").message).toBe("Send Bearer kbz_…");
 });
 
-test("an API key is refused as a request id and as a host, because both are repeated", () => {
+test("a request id or host name that contains an API key is not repeated in a response", () => {
   expect(requestIdFrom(key)).not.toContain(key);
   expect(requestIdFrom("my-request:1")).toBe("my-request:1");
   expect(welcome(key).body).not.toContain(key);
 });
 
-test("a caller's text comes back without control characters", () => {
+test("control characters are removed from a caller's text in error messages", () => {
   expect(echo("a\u009b31m\u007f\u2028\u202eb\n\u001b")).toBe("a\\u009b31m\\u007f\\u2028\\u202eb\\n\\u001b");
   expect(echo("Läufer schlägt ♔")).toBe("Läufer schlägt ♔");
 });
@@ -35,6 +35,6 @@ test.each([
   ["9007199254740991", "9007199254740991"],
   ["12345678901234567891", "a number that large"],
   ["-1e400", "a number that far below zero"],
-])("the JSON value %s is named in a message as it was sent, or described: %s", (text, shown) => {
+])("an error message shows the JSON value %s as %s", (text, shown) => {
   expect(nameOfJson(JSON.parse(text))).toBe(shown);
 });

@@ -44,7 +44,7 @@ describe("the decision about overload", () => {
   const inTime = Array<number>(45).fill(21);
   const late = Array<number>(9).fill(110);
 
-  test("a thread that is late at every sample of a second is overloaded, until it is in time again", () => {
+  test("a thread counts as overloaded when every sample of a second is late, until a sample is in time again", () => {
     const { lag, second } = detector();
     expect(second(...late)).toBe(false);
     expect(second(...late)).toBe(true);
@@ -52,13 +52,13 @@ describe("the decision about overload", () => {
     expect(lag.isLasting()).toBe(false);
   });
 
-  test("one long pause is no overload", () => {
+  test("a single long pause does not count as overload", () => {
     const { lag, second } = detector();
     second(10_000, ...inTime);
     expect(lag.isLasting()).toBe(false);
   });
 
-  test("a machine that stands still a few times causes no overload", () => {
+  test("four long pauses of the machine do not count as overload", () => {
     const { lag, second } = detector();
     for (const ms of [80, 2_000, 2_000, 2_000]) {
       second(ms);
@@ -66,7 +66,7 @@ describe("the decision about overload", () => {
     }
   });
 
-  test("turns of a second each are overload after five of them", () => {
+  test("five consecutive event loop iterations of one second count as overload", () => {
     const { lag, second } = detector();
     for (let turn = 0; turn < 4; turn++) {
       second(1_000);
@@ -76,13 +76,13 @@ describe("the decision about overload", () => {
     expect(lag.isLasting()).toBe(true);
   });
 
-  test("a thread that is in time once in a second is not overloaded", () => {
+  test("a thread with at least one timely sample a second does not count as overloaded", () => {
     const { lag, second } = detector();
     second(...late, 21);
     expect(lag.isLasting()).toBe(false);
   });
 
-  test("many turns of 60 ms are no overload", () => {
+  test("event loop iterations of 60 ms do not count as overload", () => {
     const { lag, second } = detector();
     second(...Array<number>(16).fill(60));
     expect(lag.isLasting()).toBe(false);
@@ -101,7 +101,7 @@ describe("the decision about overload", () => {
   });
 });
 
-test("a thread that works for 100 ms in each turn is detected as overloaded", async () => {
+test("a thread with event loop iterations of 100 ms is detected as overloaded", async () => {
   using lag = createEventLoopLag();
   const endsAt = performance.now() + 10_000;
   while (!lag.isLasting() && performance.now() < endsAt) {

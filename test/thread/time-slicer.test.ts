@@ -30,10 +30,10 @@ async function watchWork(pieceMs: number): Promise<string> {
   return order.join("");
 }
 
-test("pieces that take long are done one in a turn of the event loop, of one work and of another", async () => {
+test("long steps run one in each event loop iteration, and the tasks take turns", async () => {
   expect(await watchWork(6)).toMatch(/^-*(a-+b-+){3}a-+b-*$/);
 });
 
-test("pieces that take a moment are done together with the next ones of their work", async () => {
+test("short steps of a task run together in one event loop iteration", async () => {
   expect(await watchWork(0.25)).toMatch(/^-*aaaa-+bbbb-*$/);
 });

@@ -26,7 +26,7 @@ async function newKey(access: Access, plan = "free"): Promise<string> {
 const accountOf = async (access: Access, authorization?: string): Promise<Account> =>
   access.accountOf({ ...caller, authorization });
 
-test("keys, when they were used, and engine time survive a restart", async () => {
+test("API keys, their last use and the used engine time survive a restart", async () => {
   const before = await open();
   const authorization = await newKey(before);
   const account = await accountOf(before, authorization);
@@ -50,7 +50,7 @@ test("keys, when they were used, and engine time survive a restart", async () =>
   ]);
 });
 
-test("a database of a newer Kibitz is left alone, and the error names the way out", async () => {
+test("a database of a newer Kibitz version is refused, and the error says how to fix the problem", async () => {
   const newer = join(folder, "newer");
   await (await open({ KIBITZ_DATA_DIR: newer }))[Symbol.asyncDispose]();
   const database = new DatabaseSync(join(newer, "kibitz.db"));
@@ -73,11 +73,11 @@ describe("keys that were made with a pepper", () => {
   }
 
   test.each([
-    ["another one", pepper, "another pepper than this one", /made with another pepper.*set the pepper that/],
-    ["none", pepper, undefined, /made with a pepper, and none is set.*set the pepper that/],
-    ["one, and there was none", undefined, pepper, /made without a pepper.*unset it/],
+    ["changed", pepper, "another pepper than this one", /made with another pepper.*set the pepper that/],
+    ["missing", pepper, undefined, /made with a pepper, and none is set.*set the pepper that/],
+    ["set only later", undefined, pepper, /made without a pepper.*unset it/],
   ])(
-    "keys that were made with a pepper keep a server from starting with %s",
+    "a server does not start if the pepper of its API keys is %s",
     async (name, made, started, message) => {
       await makeKey(name, made);
       const opening = openWith(name, started);
@@ -87,7 +87,7 @@ describe("keys that were made with a pepper", () => {
     },
   );
 
-  test("keys that were made with a pepper work with it, and in a database from before the check", async () => {
+  test("API keys work with the pepper with which they were made, even in an old database without a pepper check", async () => {
     const authorization = await makeKey("older", pepper);
     const database = new DatabaseSync(join(folder, "older", "kibitz.db"));
     database.exec("DROP TABLE pepper_check; PRAGMA user_version = 2");
@@ -99,7 +99,7 @@ describe("keys that were made with a pepper", () => {
     await expect(openWith("older", undefined)).rejects.toThrow(ConfigError);
   });
 
-  test("keys with a pepper do not bind it any more when all of them are revoked", async () => {
+  test("the pepper may be removed when all API keys are revoked", async () => {
     await makeKey("revoked", pepper);
     {
       await using access = await openWith("revoked", pepper);
@@ -117,7 +117,7 @@ describe("keys that an address got by itself", () => {
     return issued?.kind === "issued" ? `Bearer ${issued.key}` : issued?.kind;
   };
 
-  test("self-service keys of an address are one caller for the limits and the queue, and operators' keys are not", async () => {
+  test("all self-service keys of an address count as one caller, but keys from operators count separately", async () => {
     await using access = await open({ KIBITZ_DATA_DIR: join(folder, "one caller") });
     const [one, other] = [await get(access, "198.51.100.1"), await get(access, "198.51.100.1")];
     const elsewhere = await get(access, "198.51.100.2");
@@ -130,7 +130,7 @@ describe("keys that an address got by itself", () => {
     expect(new Set(others).size).toBe(5);
   });
 
-  test("self-service keys of an address are one caller after a restart, too, with their engine time", async () => {
+  test("all self-service keys of an address still share their limits and used engine time after a restart", async () => {
     const env = { KIBITZ_DATA_DIR: join(folder, "restarted") };
     const before = await open(env);
     const [one, other] = [await get(before, "198.51.100.1"), await get(before, "198.51.100.1")];
@@ -154,7 +154,7 @@ describe("keys that an address got by itself", () => {
     }
   });
 
-  test("the old secret of a self-service key is refused at once after a repeated request", async () => {
+  test("if a self-service key is requested again with the same idempotency key, its old secret is refused", async () => {
     await using access = await open({ KIBITZ_DATA_DIR: join(folder, "repeated") });
     const first = await get(access, "198.51.100.1", "a wish of 16 characters");
     const account = await accountOf(access, first);
@@ -163,7 +163,7 @@ describe("keys that an address got by itself", () => {
     expect((await accountOf(access, second)).key?.id).toBe(account.key?.id);
   });
 
-  test("self-service keys are bounded in all by the settings, which the log says once", async () => {
+  test("if the configured maximum of self-service keys is reached, no more are issued, and one warning is logged", async () => {
     const warned: string[] = [];
     const log = { ...silentLog, warn: (_: unknown, text: string) => warned.push(text) };
     const env = { KIBITZ_DATA_DIR: join(folder, "full"), KIBITZ_SELF_SERVICE_KEYS_MAX: "2" };
@@ -177,7 +177,7 @@ describe("keys that an address got by itself", () => {
     await newKey(access);
   });
 
-  test("self-service keys for a /48 are ten times as many as for one of its addresses", async () => {
+  test("an IPv6 /48 network gets at most ten times as many self-service keys as one /64 network", async () => {
     const env = { KIBITZ_DATA_DIR: join(folder, "network"), KIBITZ_KEYS_PER_DAY: "2" };
     await using access = await open(env);
     const asked = Array.from({ length: 30 }, (_, index) =>
@@ -189,7 +189,7 @@ describe("keys that an address got by itself", () => {
     expect(await get(access, "198.51.100.1")).toMatch(/^Bearer/);
   });
 
-  test("self-service keys that are unused for long are deleted, a few at a time", async () => {
+  test("self-service keys that were unused for long are deleted in small groups", async () => {
     const env = { KIBITZ_DATA_DIR: join(folder, "pruned"), KIBITZ_KEY_EXPIRY_DAYS: "10" };
     await using access = await open(env);
     for (let count = 0; count < 25; count++) {
@@ -213,7 +213,7 @@ describe("keys that an address got by itself", () => {
 });
 
 describe("a caller", () => {
-  test("a caller without a key is known by address, in the keyless plan", async () => {
+  test("a caller without an API key is identified by the address and has the keyless plan", async () => {
     await using access = await open();
     expect(await accountOf(access)).toMatchObject({
       subject: "192.0.2.1",
@@ -223,7 +223,7 @@ describe("a caller", () => {
     });
   });
 
-  test("a caller with a key is known by it, in its plan, or in the free one if that plan is gone", async () => {
+  test("a caller with an API key is identified by the key and has the key's plan, or the free plan if that plan no longer exists", async () => {
     await using access = await open();
     const account = await accountOf(access, await newKey(access));
     expect(account).toMatchObject({ subject: account.key?.id, address: "192.0.2.1", plan: { id: "free" } });
@@ -231,7 +231,7 @@ describe("a caller", () => {
   });
 
   test.each(["public", "keys"])(
-    "a caller who sends X-API-Key is refused with the right form: %s",
+    "a caller who sends X-API-Key is refused with the name of the right header in %s mode",
     async (mode) => {
       await using access = await open({ KIBITZ_ACCESS: mode });
       await expect(access.accountOf({ ...caller, hasXApiKey: true })).rejects.toThrow(
@@ -248,7 +248,7 @@ describe("a caller", () => {
     },
   );
 
-  test("X-API-Key is ignored in open mode, because a proxy may have added it", async () => {
+  test("the header X-API-Key is ignored in open mode", async () => {
     await using access = await open({ KIBITZ_ACCESS: "open" });
     expect(await access.accountOf({ ...caller, hasXApiKey: true })).toMatchObject({ plan: openPlan });
   });
@@ -260,7 +260,7 @@ describe("a caller", () => {
     ["secret word", "of another form"],
     ["", "of another form"],
   ])(
-    "a caller with another scheme is told its name, and nothing that may be secret: %j",
+    "the error for the Authorization header %j contains the scheme, but no secret",
     async (authorization, what) => {
       await using access = await open();
       await expect(accountOf(access, authorization)).rejects.toMatchObject({
@@ -270,7 +270,7 @@ describe("a caller", () => {
     },
   );
 
-  test("a caller has no limits in open mode, with a key or without", async () => {
+  test("callers with and without an API key have no limits in open mode", async () => {
     await using access = await open({ KIBITZ_ACCESS: "open" });
     expect((await accountOf(access)).plan).toBe(openPlan);
     expect((await accountOf(access, await newKey(access))).plan).toBe(openPlan);
@@ -284,7 +284,7 @@ test.each([
   [{ KIBITZ_ACCESS: "keys" }, undefined],
   [{ KIBITZ_ACCESS: "open" }, undefined],
   [{ KIBITZ_ACCESS: "keys", KIBITZ_SELF_SERVICE_KEYS: "true" }, 5],
-])("with %o callers get so many self-service keys: %s", async (env, max) => {
+])("the settings %o allow this number of self-service keys a day: %s", async (env, max) => {
   await using access = await open(env as unknown as Record<string, string>);
   let issued = 0;
   const wish = { address: JSON.stringify(env), name: undefined, idempotencyKey: undefined };

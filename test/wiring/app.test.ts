@@ -9,7 +9,7 @@ import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
 
-test("a stop closes every part of the app, even if the engines cannot be closed", async () => {
+test("stopping the app closes all its parts, even if the engines cannot be closed", async () => {
   const config = loadConfig({ KIBITZ_PORT: "0", KIBITZ_ACCESS: "open", KIBITZ_DATA_DIR: folder });
   const engines = await startEngines(
     { backends: [createFakeBackend()], defaultEngine: undefined, memoryMaxBytes: 4e9, log: silentLog },

@@ -3,7 +3,7 @@ import { silentLog } from "../../src/log/log.ts";
 import { ConfigError, loadConfig } from "../../src/wiring/config.ts";
 import { createService } from "../../src/wiring/service.ts";
 
-test("a cache that could fill the heap of the process is refused at the start", () => {
+test("a cache size that could fill the heap of the process is refused at the start", () => {
   const config = loadConfig({ KIBITZ_CACHE_MB: "100000" });
   const create = () => createService({} as never, {} as never, config, silentLog);
   expect(create).toThrow(ConfigError);

@@ -54,7 +54,7 @@ describe("settings", () => {
     ["KIBITZ_CORS_ORIGINS", "https://App.example.com"],
     ["KIBITZ_CORS_ORIGINS", "https://app.example.com:443"],
     ["KIBITZ_CORS_ORIGINS", "https://a.example https://b.example"],
-  ])("the setting %s=%j is refused by its name", (key, value) => {
+  ])("the setting %s=%j is refused, and the error names the setting", (key, value) => {
     expect(() => loadConfig({ [key]: value })).toThrow(ConfigError);
     expect(() => loadConfig({ [key]: value })).toThrow(key);
   });
@@ -62,7 +62,7 @@ describe("settings", () => {
   test.each([
     ["KIBITZ_PORT", "abc", 'KIBITZ_PORT is "abc", but must be an integer from 0 to 65535'],
     ["KIBITZ_LOG_LEVEL", "loud", /^KIBITZ_LOG_LEVEL is "loud", but must be one of fatal, .*, silent$/],
-  ])("the refusal says what %s=%j must be instead", (key, value, message) => {
+  ])("the error for %s=%j says which values are allowed", (key, value, message) => {
     expect(() => loadConfig({ [key]: value })).toThrow(message);
   });
 
@@ -70,7 +70,7 @@ describe("settings", () => {
     expect(loadConfig({ [key]: "" })).toEqual(loadConfig({}));
   });
 
-  test("wrong settings are reported all at once", () => {
+  test("all invalid settings are reported together", () => {
     const wrong = { KIBITZ_SLOTS: "none", KIBITZ_PORT: "80a", KIBITZ_PROT: "80", KIBITZ_HASH_MB: "16" };
     expect(() => loadConfig(wrong)).toThrow(
       /^unknown setting KIBITZ_PROT; .*\nKIBITZ_PORT is .*\nKIBITZ_SLOTS is [^\n]*$/,
@@ -88,7 +88,7 @@ describe("settings", () => {
     expect(loadConfig({ KIBITZ_NATIVE_ENGINES: "none" }).nativeEngines).toEqual([]);
   });
 
-  test("a setting with an unknown name is an error, so that none is silently without effect", () => {
+  test("a setting with an unknown name is refused", () => {
     expect(() => loadConfig({ KIBITZ_PROT: "80", KIBITZ_ACCES: "keys", KIBITZ_COLOUR: "red" })).toThrow(
       /^unknown setting KIBITZ_PROT; did you mean KIBITZ_PORT\?\nunknown setting KIBITZ_ACCES; did you mean KIBITZ_ACCESS\?\nunknown setting KIBITZ_COLOUR; kibitz serve --help lists the settings$/,
     );
@@ -103,7 +103,7 @@ describe("settings", () => {
     expect(loadConfig(injected).port).toBe(8080);
   });
 
-  test("KIBITZ_API_KEY, KIBITZ_CACHE and KIBITZ_URL are left to clients, tests and the page", () => {
+  test("KIBITZ_API_KEY, KIBITZ_CACHE and KIBITZ_URL are not refused, because other programs use them", () => {
     expect(loadConfig({ KIBITZ_API_KEY: "kbz_1", KIBITZ_CACHE: "/tmp", KIBITZ_URL: "http://a" })).toEqual(
       loadConfig({}),
     );
@@ -114,7 +114,7 @@ describe("settings", () => {
     ([, { secret }]) => secret,
   );
   test.each(secrets)(
-    "the secret setting %s is shown neither in the log nor in a refusal",
+    "the value of the secret setting %s does not appear in the log or in errors",
     (name, { key }) => {
       const config = { ...loadConfig({}), [name]: "canary" };
       expect(settingsForLog(config)).toMatchObject({ [name]: "set" });
@@ -126,11 +126,11 @@ describe("settings", () => {
     },
   );
 
-  test("the pepper and the address of Redis are secret settings", () => {
+  test("the pepper and the Redis URL are secret settings", () => {
     expect(secrets.map(([name]) => name)).toEqual(["keyPepper", "redisUrl"]);
   });
 
-  test("a setting takes a list of proxies", () => {
+  test("the setting for trusted proxies accepts a list", () => {
     const { trustProxy } = loadConfig({ KIBITZ_TRUST_PROXY: "10.0.0.0/8, 192.0.2.1,2001:db8::/32" });
     expect(trustProxy).toEqual(["10.0.0.0/8", "192.0.2.1", "2001:db8::/32"]);
     const { corsOrigins } = loadConfig({
@@ -146,7 +146,7 @@ describe("settings", () => {
     ]);
   });
 
-  test("settings are described for people, each with its default", () => {
+  test("every setting has a description and a default", () => {
     expect(describeSettings()).toContainEqual(
       expect.objectContaining({ key: "KIBITZ_HASH_MB", default: "4" }),
     );

@@ -20,12 +20,12 @@ async function taken(port: number) {
   };
 }
 
-test("the metrics port is the one that KIBITZ_METRICS_PORT names", async () => {
+test("KIBITZ_METRICS_PORT sets the metrics port", async () => {
   await using metrics = await openMetrics(loadConfig({ KIBITZ_METRICS_PORT: "0" }), silentLog);
   expect(await metrics?.print()).toContain("kibitz_build_info");
 });
 
-test("if the default metrics port is taken, there are no metrics and the log says so", async () => {
+test("if the default metrics port is in use, the server starts without metrics, and this is logged", async () => {
   using _ = await taken(defaultMetricsPort);
   const { lines, log } = recordingLog();
   expect(await openMetrics(loadConfig({}), log)).toBeUndefined();
@@ -34,7 +34,7 @@ test("if the default metrics port is taken, there are no metrics and the log say
   ]);
 });
 
-test("metrics do not take the port of the service, and the log says so", async () => {
+test("if the metrics port equals the main port, the server starts without metrics, and this is logged", async () => {
   const { lines, log } = recordingLog();
   expect(await openMetrics(loadConfig({ KIBITZ_PORT: "9464" }), log)).toBeUndefined();
   expect(lines).toEqual([
@@ -46,7 +46,7 @@ test("metrics do not take the port of the service, and the log says so", async (
   );
 });
 
-test("if the named metrics port is taken, the start fails", async () => {
+test("if a configured metrics port is in use, the start fails", async () => {
   using other = await taken(0);
   const config = loadConfig({ KIBITZ_METRICS_PORT: String(other.port) });
   const opening = openMetrics(config, silentLog);

@@ -30,7 +30,7 @@ describeWith("redis")("an operator whose Redis", () => {
       ],
     ],
     ["evicts nothing", "noeviction", []],
-  ])("an operator whose Redis %s is told what that means", async (_, policy, expected) => {
+  ])("the log explains the consequences if Redis %s", async (_, policy, expected) => {
     const redis = await connect(undefined, { operationMaxMs: 10_000, connectMaxMs: 10_000 });
     await redis.ask("CONFIG", [], ["SET", "maxmemory-policy", policy]);
     const told: string[] = [];

@@ -6,7 +6,7 @@ import { plansFromJson, shownPlans } from "../../src/wiring/plans.ts";
 const read = (...plans: readonly unknown[]) => plansFromJson(JSON.stringify({ plans }));
 
 describe("a file of plans", () => {
-  test("an empty file of plans leaves the built-in ones", () => {
+  test("an empty plans file keeps the built-in plans", () => {
     expect(read()).toEqual({ kind: "plans", plans: builtInPlans });
     expect(read({ id: "free" }, { id: "keyless", limits: {} })).toEqual({
       kind: "plans",
@@ -14,7 +14,7 @@ describe("a file of plans", () => {
     });
   });
 
-  test("a file of plans changes the values that it names, and no others", () => {
+  test("a plans file changes only the values that the file contains", () => {
     expect(read({ id: "keyless", limits: { depth_max: 18, concurrent: null } })).toEqual({
       kind: "plans",
       plans: [
@@ -24,7 +24,7 @@ describe("a file of plans", () => {
     });
   });
 
-  test("a file of plans adds plans, which start from free", () => {
+  test("a new plan in a plans file has the values of the free plan by default", () => {
     const rates = [{ name: "day", quota: 1000, window_s: 86_400, unit: "request" }];
     expect(read({ id: "gold", limits: { rates } })).toEqual({
       kind: "plans",
@@ -43,7 +43,7 @@ describe("a file of plans", () => {
     });
   });
 
-  test("a file of plans lifts limits: null for searches at a time, an empty list for rates", () => {
+  test("a plans file can remove the limit of concurrent searches by null, and all rate limits by an empty list", () => {
     const reading = read({ id: "free", limits: { concurrent: null, rates: [] } });
     expect(reading.kind === "plans" && reading.plans[1]?.limits).toMatchObject({
       concurrent: undefined,
@@ -108,14 +108,14 @@ describe("a file of plans", () => {
       /one of request, engine_ms, refusal, call.*, not "calls"/,
     ],
     [rates(rate, rate), "/plans/0/limits/rates/1/name", /a rate "minute" already/],
-  ])("a file of plans is refused with the place of its error: %#", (reading, pointer, message) => {
+  ])("an invalid plans file is refused, and the error has a JSON pointer to the wrong value: case %#", (reading, pointer, message) => {
     expect(reading).toEqual({
       kind: "violations",
       violations: [expect.objectContaining({ pointer, message: expect.stringMatching(message) })],
     });
   });
 
-  test("a file of plans is refused with all its errors at once", () => {
+  test("all errors of a plans file are reported together", () => {
     const reading = plansFromJson(
       JSON.stringify({
         plan: [],
@@ -171,7 +171,7 @@ describe("what GET /price shows", () => {
       })),
     );
 
-  test("the plans in GET /price can be read back, whatever they are", () => {
+  test("any plans that GET /price shows are a valid plans file", () => {
     fc.assert(
       fc.property(plans, (some) => {
         expect(read(...shownPlans(some))).toEqual({ kind: "plans", plans: some });
@@ -179,7 +179,7 @@ describe("what GET /price shows", () => {
     );
   });
 
-  test("the built-in plans and the open plan in GET /price can be read back", () => {
+  test("the built-in plans and the open plan are a valid plans file as GET /price shows them", () => {
     expect(read(...shownPlans(builtInPlans))).toEqual({ kind: "plans", plans: builtInPlans });
     expect(read(...shownPlans([openPlan]))).toEqual({ kind: "plans", plans: [openPlan, freePlan] });
   });

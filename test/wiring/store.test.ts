@@ -17,7 +17,7 @@ function openIn(folder: string, env: Readonly<Record<string, string>> = {}) {
   return { config, store: openStore(config, { info: say, warn: say }), said };
 }
 
-test("answers are stored in the data folder, unless the settings leave no room for them", () => {
+test("answers are stored in the data folder, but not if KIBITZ_STORE_MB is 0", () => {
   const folder = join(root, "some");
   const none = openIn(folder, { KIBITZ_STORE_MB: "0" });
   expect([none.store, hasStore(none.config), existsSync(folder)]).toEqual([undefined, false, false]);
@@ -29,7 +29,7 @@ test("answers are stored in the data folder, unless the settings leave no room f
   expect(later?.get("a")).toEqual(result);
 });
 
-test("a damaged file is deleted and begun anew, and the log says so", () => {
+test("a damaged file of stored answers is replaced by a new one, and this is logged", () => {
   const folder = join(root, "damaged");
   mkdirSync(folder);
   writeFileSync(join(folder, "answers.db"), "damaged".repeat(1000));
@@ -45,7 +45,7 @@ test("a damaged file is deleted and begun anew, and the log says so", () => {
   ]);
 });
 
-test("a folder that cannot be made is logged once, and answers go on without it", () => {
+test("if the folder for stored answers cannot be created, this is logged once, and answers are not stored", () => {
   const file = join(root, "file");
   writeFileSync(file, "");
   const { store, said } = openIn(join(file, "data"));
