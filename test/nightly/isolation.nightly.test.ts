@@ -176,7 +176,7 @@ async function abuse(calls: Calls, random: ReturnType<typeof createRandom>, aske
 const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 test.each(engineRows)(
-  "no answer of %s differs, byte by byte, from that of a server started for this one call, whatever others ask meanwhile",
+  "%s gives byte-identical answers on a busy server and on a server that was started for a single request",
   async (row) => {
     const expected = new Map<Probe, string>();
     for (const probe of probes) {

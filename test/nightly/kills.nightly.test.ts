@@ -10,7 +10,7 @@ const readyMaxMs: Readonly<Record<string, number>> = { native: 500, wasm: 1500 }
 const dataDir = useTemporaryFolder();
 
 testWith("native")(
-  "1 request in 100 at most is refused, none is lost, and no process is left if 200 engines are killed and suspended at random, and others are soon ready",
+  "200 random kills and suspensions of engines lead to refusals for at most 1 request in 100, and new engines start quickly",
   async () => {
     const seed = Math.floor(Math.random() * 2 ** 31);
     const { answered, overloaded, lost, left, exitCode, readyMs } = await killEngines({

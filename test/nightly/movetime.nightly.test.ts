@@ -21,7 +21,7 @@ const dataDir = useTemporaryFolder();
 
 /** From the request to the last byte of its answer, less the time for which server or test waited for a core. */
 test.each(engineRows)(
-  "99 of 100 searches by movetime are answered within movetime + 100 ms on %s",
+  "99 of 100 searches with a movetime are answered within movetime + 100 ms on %s",
   async (row) => {
     const { url, pid, stop } = await startServer({
       ...quickestSettings,

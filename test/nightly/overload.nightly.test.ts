@@ -97,7 +97,7 @@ function quantile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-test("ten times as many calls as the service can answer cost no answers, and health and refusals are quick", async () => {
+test("under a load of ten times the capacity, the service answers as many requests as before, and refuses the rest quickly", async () => {
   // The server's estimates learn from the searches that it has run.
   await Promise.all(Array.from({ length: 20 }, () => evaluate()));
   const beforeCapacity = enginesNow();

@@ -29,9 +29,8 @@ function rehearseAll(all: readonly Drill[], shares: boolean): void {
 
   for (const drill of all) {
     const { name, alerts } = drill;
-    const called =
-      alerts.length > 0 ? `an operator is called by ${alerts.join(" and ")}` : "nobody is called";
-    test(`if ${name}, ${called}, and the dashboard and the log show it`, async () => {
+    const called = alerts.length > 0 ? `the alert ${alerts.join(" and ")} fires` : "no alert fires";
+    test(`if ${name}, ${called}, and the dashboard and the log show the problem`, async () => {
       const { noticedS, clearedS } = await rehearse(drill, rig);
       console.log(`${name}: noticed after ${noticedS.toFixed(1)} s, cleared after ${clearedS.toFixed(1)} s`);
       expect(noticedS).toBeGreaterThan(0);

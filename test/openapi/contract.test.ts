@@ -38,7 +38,7 @@ const schemaOf = (name: string) => ["components", "schemas", name];
 describe("the routes", () => {
   const services = [AnalysisService, GameService, KeyService];
 
-  test("the OpenAPI document has the routes of the gateway, and no others", () => {
+  test("the OpenAPI document contains exactly the routes of the JSON gateway", () => {
     const described = Object.entries(generated.paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((verb) => `${verb.toUpperCase()} ${path}`),
     );
@@ -46,7 +46,7 @@ describe("the routes", () => {
     expect(described.toSorted()).toEqual(served.toSorted());
   });
 
-  test("the routes of the OpenAPI document have operation ids of their own", () => {
+  test("all operation ids of the OpenAPI document are different", () => {
     const ids = Object.values(generated.paths)
       .flatMap((operations) => Object.values(operations))
       .map(({ operationId }) => operationId);
@@ -60,7 +60,7 @@ describe("the errors", () => {
     readonly properties: Readonly<Record<string, { readonly examples?: readonly string[] }>>;
   };
 
-  test("the OpenAPI document names all errors of the catalog, with their next action", () => {
+  test("the OpenAPI document lists all error codes with their next action", () => {
     expect(problem.properties.code?.examples).toEqual(errorCodes);
     const actions = new Set(errorCodes.map((code) => errorKind(code).nextAction));
     expect(new Set(problem.properties.next_action?.examples)).toEqual(actions);
@@ -69,7 +69,7 @@ describe("the errors", () => {
     }
   });
 
-  test("the OpenAPI document lists at each call the errors that it can end with", () => {
+  test("the OpenAPI document lists the possible errors of each call", () => {
     const responses = Object.values(generated.components.responses).map(({ description }) => description);
     // Codes of unknown paths, wrong methods, RPCs and MCP: no call in the OpenAPI document can return them.
     const elsewhere = [
@@ -88,7 +88,7 @@ describe("the errors", () => {
 });
 
 describe("generators of clients", () => {
-  test("the OpenAPI document has no construction that generators of clients cannot read", () => {
+  test("the OpenAPI document avoids everything that client generators cannot process", () => {
     expect(unreadable(generated)).toEqual([]);
   });
 
@@ -139,7 +139,7 @@ describe("generators of clients", () => {
 });
 
 describe("the document that is served", () => {
-  test("the served OpenAPI document is the generated one, with the plans of GET /price", async () => {
+  test("the served OpenAPI document is the generated document with the plans of GET /price", async () => {
     const served = (await (await fetch(`${app.url}/openapi.json`)).json()) as Document & Plain;
     const { plans } = (await (await fetch(`${app.url}/price`)).json()) as { readonly plans: unknown };
     expect(served["x-kibitz-plans"]).toEqual(plans);
@@ -156,7 +156,7 @@ describe("the examples", () => {
     contentsOf(["components", "responses", name], response),
   );
 
-  test("the examples of the OpenAPI document are valid by their schemas", () => {
+  test("the examples of the OpenAPI document match their schemas", () => {
     const examples = [...contents, ...shared];
     expect(examples.length).toBeGreaterThan(20);
     for (const { place, value } of examples) {
@@ -198,7 +198,7 @@ describe("a stream", () => {
   };
 
   test.each(["/v1/eval", "/v1/eval/stream"])(
-    "a stream of %s has events as the document says",
+    "the event stream of %s matches the OpenAPI document",
     async (path) => {
       const text = await ask(path, "text/event-stream", { fen: startFen, depth: 4 });
       const events = text
@@ -220,7 +220,7 @@ describe("a stream", () => {
 
   const review = { moves: ["f3", "e5", "g4"], depth: 1 };
 
-  test("a stream of a review has events as the document says, and the answer once", async () => {
+  test("the event stream of a review matches the OpenAPI document, and contains the result once", async () => {
     const text = await ask("/v1/review", "text/event-stream", review);
     const events = [...text.matchAll(/^event: (?<event>.*)\ndata: (?<data>.*)$/gm)].map(
       ({ groups }) => groups,
@@ -243,7 +243,7 @@ describe("a stream", () => {
     }
   });
 
-  test("a stream of a review has lines as the document says", async () => {
+  test("the line stream of a review matches the OpenAPI document", async () => {
     const text = await ask("/v1/review", "application/x-ndjson", review);
     const lines = text
       .trim()
@@ -253,7 +253,7 @@ describe("a stream", () => {
     expect(violationsOf(lines.at(-1).review, ...schemaOf("GameReview"))).toEqual([]);
   });
 
-  test("a stream of a batch has lines as the document says", async () => {
+  test("the line stream of a batch matches the OpenAPI document", async () => {
     const text = await ask("/v1/eval/batch", "application/x-ndjson", {
       requests: [{ fen: startFen, depth: 1 }, { fen: "no position" }, "no request"],
     });
@@ -272,7 +272,7 @@ describe("the schemas", () => {
     return (await answer.json()) as Plain;
   };
 
-  test("the schemas of the OpenAPI document have the default of each field", async () => {
+  test("the schemas of the OpenAPI document contain the default of each field", async () => {
     const { properties } = generated.components.schemas.AnalysisRequest as {
       readonly properties: Readonly<Record<string, { readonly description: string }>>;
     };
@@ -289,19 +289,19 @@ describe("the schemas", () => {
     expect(full.best_move).toEqual(bare.best_move);
   });
 
-  test("the schemas of the OpenAPI document allow the answer of a search, and a later kind of score", async () => {
+  test("the schemas of the OpenAPI document allow search results, also with kinds of scores that do not exist yet", async () => {
     const answer = await evaluation({ fen: startFen, depth: 1 });
     const score = answer.score as Plain;
     expect(violationsOf(answer, ...schemaOf("EvaluateResult"))).toEqual([]);
     expect(violationsOf({ ...score, cp: null }, ...schemaOf("Score"))).toEqual([]);
   });
 
-  test("the schemas of the OpenAPI document allow the limits of a search without depth", () => {
+  test("the schemas of the OpenAPI document allow a search result without a depth limit", () => {
     const limits = { depth: null, multipv: 1, movetime_ms: null, options: {}, nodes: 500, search_moves: [] };
     expect(violationsOf(limits, ...schemaOf("SearchLimits"))).toEqual([]);
   });
 
-  test("the schemas of the OpenAPI document let answers gain fields, and requests have no unknown ones", () => {
+  test("the schemas of the OpenAPI document allow unknown fields in responses, but not in requests", () => {
     expect(violationsOf({ ...emptyWarning, later: 1 }, ...schemaOf("Warning"))).toEqual([]);
     expect(violationsOf({ fen: startFen, later: 1 }, ...schemaOf("AnalysisRequest"))).not.toEqual([]);
   });

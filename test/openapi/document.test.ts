@@ -131,7 +131,7 @@ describe("a made-up proto", () => {
     return made;
   };
 
-  test("the OpenAPI document of a proto has the routes of its annotations, and no others", () => {
+  test("the OpenAPI generator writes exactly the routes that the proto annotates", () => {
     const { paths } = document();
     expect(Object.keys(paths)).toEqual(["/v1/things", "/things", "/v1/things/stream"]);
     expect(Object.keys(paths["/v1/things"])).toEqual(["post", "get"]);
@@ -149,7 +149,7 @@ describe("a made-up proto", () => {
     expect(document().tags).toEqual([{ name: "Thing", description: "Keep things." }]);
   });
 
-  test("the OpenAPI document of a proto takes requests as the gateway does: closed, null for optional fields, ranges", () => {
+  test("the OpenAPI generator describes requests: no unknown fields, null for optional fields, and ranges", () => {
     expect(document().components.schemas.PutThingRequest).toEqual({
       type: "object",
       description: "A thing to put.\n\nWhere to. Only one of `shelf`, `drawer` is set.",
@@ -177,7 +177,7 @@ describe("a made-up proto", () => {
     });
   });
 
-  test("the OpenAPI document of a proto reads requests without a body from the query", () => {
+  test("the OpenAPI generator describes query parameters for requests without a body", () => {
     expect(document().paths["/v1/things"].get.parameters).toEqual([
       {
         name: "number",
@@ -189,7 +189,7 @@ describe("a made-up proto", () => {
     ]);
   });
 
-  test("the OpenAPI document of a proto answers as the gateway does: every field, null for absent ones, words for enums and room for more, numbers for 64 bits", () => {
+  test("the OpenAPI generator describes responses: all fields required, null for absent ones, strings for enums, numbers for 64-bit integers", () => {
     const { description, properties, required, additionalProperties } = document().components.schemas.Thing;
     const anyKind = { anyOf: [{ $ref: "#/components/schemas/Kind" }, { type: "string" }] };
     const withoutWords = ({ description: _, ...schema }: Record<string, unknown>) => schema;
@@ -215,7 +215,7 @@ describe("a made-up proto", () => {
     });
   });
 
-  test("the OpenAPI document of a proto offers the stream of a call on the path below, and on its own by Accept", () => {
+  test("the OpenAPI generator describes a stream both at its own path and by the Accept header", () => {
     const { paths } = document();
     expect(Object.keys(paths["/v1/things"].post.responses[200].content)).toEqual([
       "application/json",
@@ -227,7 +227,7 @@ describe("a made-up proto", () => {
     expect(Object.keys(paths["/things"].post.responses[200].content)).toEqual(["application/json"]);
   });
 
-  test("the OpenAPI document of a proto names the events of a stream after the oneof of its message", () => {
+  test("the OpenAPI generator names the events of a stream after the oneof fields of its message", () => {
     const { schema } = document().paths["/v1/things/stream"].post.responses[200].content["text/event-stream"];
     const told = schema.oneOf.map(({ properties: { event, data } }: Document) => [
       event.enum,
@@ -252,7 +252,7 @@ describe("a made-up proto", () => {
       'option (buf.validate.message).cel = {id: "a" expression: "true"};\n// A.\nstring a = 1;',
       /Answer has a rule/,
     ],
-  ])("a proto is refused for a rule in an answer, of %s", (_, members, complaint) => {
+  ])("the OpenAPI generator refuses a validation rule for %s of a response", (_, members, complaint) => {
     const text = `${head}
 // Request.
 message Request {}
@@ -272,21 +272,21 @@ service BareService {
   test.each([
     ["a field without a comment", "message Bare { string bare = 1; }", /Bare has no comment/],
     [
-      "a rule that JSON Schema cannot say",
+      "a validation rule that JSON Schema cannot express",
       "// Bare.\nmessage Bare {\n// Bare.\nstring bare = 1 [(buf.validate.field).string.email = true]; }",
       /no keyword of JSON Schema is known for the rule .*email/,
     ],
     [
-      "a type in both directions",
+      "a type in a request and a response",
       "// Bare.\nmessage Bare {\n// Bare.\nProblem bare = 1; }",
       /need two schemas of one name/,
     ],
     [
-      "a type that JSON has no use for",
+      "a type without a JSON form",
       "// Bare.\nmessage Bare {\n// Bare.\nbytes bare = 1; }",
       /not supported in plain JSON/,
     ],
-  ])("a proto is refused for %s", (_, message, complaint) => {
+  ])("the OpenAPI generator refuses %s", (_, message, complaint) => {
     const text = `${head}${message}
 // Keep.
 service BareService {

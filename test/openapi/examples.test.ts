@@ -17,7 +17,7 @@ describe("a service as it is installed", () => {
   const app = useApp(plainSettings);
 
   test.each(examples.filter((path) => !isLimited(path)))(
-    "the example %s is answered as recorded",
+    "the example request %s still gets the recorded response",
     async (path) => {
       expect(textOf(path)).toBe(await exampleWithAnswer(path, app.url));
     },
@@ -32,14 +32,14 @@ describe("a service that allows two requests a minute", () => {
   });
 
   test.each(examples.filter(isLimited))(
-    "the example %s of a service with two requests a minute is answered as recorded",
+    "the example request %s still gets the recorded response if two requests a minute are allowed",
     async (path) => {
       expect(textOf(path)).toBe(await exampleWithAnswer(path, app.url));
     },
   );
 });
 
-test("docs/examples has an example of every unary call, and of the problems that callers meet first", () => {
+test("docs/examples has an example of every unary call and of the most common problems", () => {
   const all = examples.map(exampleIn);
   const methods = all.filter(({ status }) => status === 200).map(({ method }) => method);
   expect(new Set(methods)).toEqual(

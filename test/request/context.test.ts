@@ -57,9 +57,12 @@ describe("a request that came through the edge", () => {
     expect(identifyRequest(raw({ "x-request-id": id }), noRpc).id).toBe(id);
   });
 
-  test.each(["two words", "x".repeat(65), '<script>"', "é"])("the invalid request id %s is replaced by a new id", (id) => {
-    expect(identifyRequest(raw({ "x-request-id": id }), noRpc).id).toMatch(/^[0-9a-f-]{36}$/);
-  });
+  test.each(["two words", "x".repeat(65), '<script>"', "é"])(
+    "the invalid request id %s is replaced by a new id",
+    (id) => {
+      expect(identifyRequest(raw({ "x-request-id": id }), noRpc).id).toMatch(/^[0-9a-f-]{36}$/);
+    },
+  );
 
   const rpcPath = "/chess.analysis.v1.AnalysisService/Evaluate";
   test.each([

@@ -38,7 +38,7 @@ test.each([
   [0, false],
   [5, true],
 ])(
-  "a review that was left after %d ms of an engine for a later position counts: %s",
+  "a cancelled review that used %d ms of engine time for a later position counts as a request: %s",
   async (engineMs, counts) => {
     const { review, admit, left } = await admitReview();
     // Its first position is known.
@@ -64,27 +64,30 @@ test.each([
     "of nodes whose store is away",
     createLimits(createMemoryLimitStore(), { store: storeAway, nodes: () => 2 }),
   ],
-])("a caller without limits on searches is only checked against the rules: limits %s", async (_, limits) => {
-  const account: Account = { subject: "1.2.3.4", address: "1.2.3.4", plan: keylessPlan, key: undefined };
-  const somebody = { account, outcome: createOutcome() } as unknown as Call;
-  const control = createAdmissionControl(limits, () => ({ expectedMs: 1, longestMs: 1 }));
-  const search = async () => control.admit(position, somebody);
-  const searching = [await search()];
-  for (;;) {
-    const next = await search().catch((error: KibitzError) => error);
-    if (next instanceof KibitzError) {
-      expect(next.code).toBe("concurrency_limited");
-      break;
+])(
+  "a request that needs no search is admitted even if its caller runs the maximum number of searches, with limits %s",
+  async (_, limits) => {
+    const account: Account = { subject: "1.2.3.4", address: "1.2.3.4", plan: keylessPlan, key: undefined };
+    const somebody = { account, outcome: createOutcome() } as unknown as Call;
+    const control = createAdmissionControl(limits, () => ({ expectedMs: 1, longestMs: 1 }));
+    const search = async () => control.admit(position, somebody);
+    const searching = [await search()];
+    for (;;) {
+      const next = await search().catch((error: KibitzError) => error);
+      if (next instanceof KibitzError) {
+        expect(next.code).toBe("concurrency_limited");
+        break;
+      }
+      searching.push(next);
     }
-    searching.push(next);
-  }
-  await control.admitRules(somebody);
-  for (const each of searching) {
-    each[Symbol.dispose]();
-  }
-});
+    await control.admitRules(somebody);
+    for (const each of searching) {
+      each[Symbol.dispose]();
+    }
+  },
+);
 
-test("a caller whose window is used up gets the same time in Retry-After and in RateLimit", async () => {
+test("a caller whose rate limit is used up gets the same waiting time in Retry-After and in RateLimit", async () => {
   let now = 0;
   using _ = vi.spyOn(performance, "now").mockImplementation(() => now);
   const minute = { name: "minute", quota: 1, windowS: 60, unit: "request" } as const;

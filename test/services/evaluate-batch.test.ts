@@ -52,7 +52,7 @@ async function evaluate(count: number, { analyze, admit = () => {}, refuseUsedUp
   return { held, answers };
 }
 
-test("a request of a batch that waits to be tried again holds no place of its caller", async () => {
+test("a batch request that waits for a retry does not count towards its caller's concurrent searches", async () => {
   let tries = 0;
   const { held, answers } = await evaluate(1, {
     async analyze() {
@@ -69,7 +69,7 @@ test("a request of a batch that waits to be tried again holds no place of its ca
   expect([tries, held.places]).toEqual([2, 0]);
 });
 
-test("the rest of a refused batch is not validated, and has the time to wait of its refusal", async () => {
+test("when a batch exceeds a limit, its remaining requests are refused without validation", async () => {
   let retryAfterMs = 9000;
   const limited = () => new KibitzError("rate_limited", "Later.", { retryAfterMs });
   let admitted = 0;

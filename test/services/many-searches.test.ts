@@ -21,7 +21,7 @@ function controlled() {
 }
 
 describe("concurrent tasks", () => {
-  test("concurrent tasks are answered as they are ready", async () => {
+  test("results of concurrent tasks are returned in the order in which the tasks finish", async () => {
     const { tasks, start } = controlled();
     const results = runConcurrently(3, 3, start, never);
     const first = results.next();
@@ -34,7 +34,7 @@ describe("concurrent tasks", () => {
     expect((await results.next()).done).toBe(true);
   });
 
-  test("concurrent tasks are started in order, no more at once than allowed, and none while nobody reads", async () => {
+  test("concurrent tasks start in order, up to the allowed number, and only while their results are read", async () => {
     const { tasks, start } = controlled();
     const results = runConcurrently(4, 2, start, never);
     const first = results.next();
@@ -49,7 +49,7 @@ describe("concurrent tasks", () => {
     await results.return(undefined);
   });
 
-  test("concurrent tasks are aborted when their reader leaves", async () => {
+  test("concurrent tasks are aborted when the reader of their results stops reading", async () => {
     const { tasks, signals, start } = controlled();
     const results = runConcurrently(3, 2, start, never);
     const first = results.next();
@@ -60,7 +60,7 @@ describe("concurrent tasks", () => {
     expect(tasks).toHaveLength(2);
   });
 
-  test("concurrent tasks are aborted with the reason of the signal", async () => {
+  test("concurrent tasks reject with the reason of the aborted signal", async () => {
     const { start } = controlled();
     const leave = new AbortController();
     const first = runConcurrently(3, 2, start, leave.signal).next();
@@ -69,7 +69,7 @@ describe("concurrent tasks", () => {
     await expect(first).rejects.toBe(reason);
   });
 
-  test("no tasks are no results", async () => {
+  test("running no tasks gives no results", async () => {
     expect(await Array.fromAsync(runConcurrently(0, 2, () => expect.fail("started"), never))).toEqual([]);
   });
 });
@@ -78,7 +78,7 @@ const progressedAt = () => performance.now();
 const busy = (retryAfterMs: number) => new KibitzError("overloaded", "busy", { retryAfterMs });
 
 describe("an overloaded task", () => {
-  test("an overloaded task is run again after as long as its refusal says", async () => {
+  test("an overloaded task is retried after the delay in its error", async () => {
     // Node's timers count from the beginning of a turn of the event loop, which may be long ago in this one.
     await nextTurn();
     const startedAt = performance.now();
@@ -91,20 +91,20 @@ describe("an overloaded task", () => {
     expect(performance.now() - startedAt).toBeGreaterThan(295);
   });
 
-  test("an overloaded task is run again after a second, though the refusal asks to wait for an hour", async () => {
+  test("an overloaded task is retried after a second, even if its error asks for an hour", async () => {
     const task = vi.fn(async () => "done").mockRejectedValueOnce(busy(3_600_000));
     expect(await retryOverloaded(task, never, { progressedAt })).toBe("done");
     expect(task).toHaveBeenCalledTimes(2);
   });
 
-  test("a task is not run again after another error than overloaded", async () => {
+  test("a task that fails with another error than overloaded is not retried", async () => {
     const mistake = new KibitzError("starting", "not yet", { retryAfterMs: 1 });
     const task = vi.fn(async () => Promise.reject(mistake));
     await expect(retryOverloaded(task, never, { progressedAt })).rejects.toBe(mistake);
     expect(task).toHaveBeenCalledTimes(1);
   });
 
-  test("an overloaded task is not run again when there was no progress for a minute", async () => {
+  test("an overloaded task is not retried if no other task made progress for a minute", async () => {
     const refusal = busy(0);
     const task = vi.fn(async () => Promise.reject(refusal));
     const tried = retryOverloaded(task, never, {
@@ -114,14 +114,14 @@ describe("an overloaded task", () => {
     expect(task).toHaveBeenCalledTimes(3);
   });
 
-  test("an overloaded task is run again for as long as there is progress elsewhere", async () => {
+  test("an overloaded task is retried as long as other tasks make progress", async () => {
     const task: ReturnType<typeof vi.fn<() => Promise<string>>> = vi.fn(async () =>
       task.mock.calls.length < 5 ? Promise.reject(busy(0)) : "done",
     );
     expect(await retryOverloaded(task, never, { progressedAt, patienceMs: 150 })).toBe("done");
   });
 
-  test("an overloaded task is not run again when its caller has left", async () => {
+  test("an overloaded task is not retried if its caller has disconnected", async () => {
     const leave = new AbortController();
     const task = vi.fn(async () => Promise.reject(busy(30_000)));
     const waiting = retryOverloaded(task, leave.signal, { progressedAt });

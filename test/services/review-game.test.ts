@@ -52,7 +52,7 @@ function review({ follow, options, signal = new AbortController().signal }: Fake
 const kindsOf = (steps: readonly ReviewStep[]) =>
   steps.map((step) => (step.kind === "move" ? step.move.move.san : step.kind));
 
-test("moves are reported in their order, in whatever order their positions are searched", async () => {
+test("a review reports its moves in order, even if their searches finish in another order", async () => {
   const steps = await Array.fromAsync(
     review({
       async *follow(ply) {
@@ -67,7 +67,7 @@ test("moves are reported in their order, in whatever order their positions are s
   expect(analyses.map(({ score }) => score)).toEqual(evaluations.map(({ score }) => score));
 });
 
-test("queue positions are reported for the first position alone, and only until an engine runs", async () => {
+test("a review reports queue positions only for its first search, until an engine starts searching", async () => {
   const steps = await Array.fromAsync(
     review({
       async *follow(ply) {
@@ -84,7 +84,7 @@ test("queue positions are reported for the first position alone, and only until 
   expect(kindsOf(steps).slice(2)).toEqual(["e4", "e5", "Nf3", "Nc6", "review"]);
 });
 
-test("a review whose first search is refused is refused, and runs no search", async () => {
+test("a review is refused if its first search is refused, and its other searches are stopped", async () => {
   const stopped: number[] = [];
   const asked = review({
     async *follow(ply, signal) {
@@ -98,7 +98,7 @@ test("a review whose first search is refused is refused, and runs no search", as
   expect(stopped).toEqual([1, 2]);
 });
 
-test("a search of a review that is refused later is tried again, and holds no place meanwhile", async () => {
+test("a later search of a review is retried if it is refused, and does not count towards the limit while it waits", async () => {
   let tries = 0;
   let held = 0;
   let most = 0;
@@ -126,7 +126,7 @@ test("a search of a review that is refused later is tried again, and holds no pl
   expect([tries, held, most]).toEqual([3, 0, 2]);
 });
 
-test("each search of a review holds its place until it has ended", async () => {
+test("each search of a review counts towards its caller's limit until the search has ended", async () => {
   let held = 0;
   const heldInSearch: number[] = [];
   const admit: ReviewOptions["admit"] = async () => {
@@ -151,7 +151,7 @@ test("each search of a review holds its place until it has ended", async () => {
   expect(heldInSearch).toEqual([1, 1, 1, 1, 1]);
 });
 
-test("a review fails if one of its searches was cut short", async () => {
+test("a review fails if one of its searches was stopped early", async () => {
   const asked = review({
     async *follow(ply) {
       yield { kind: "state", analysis: analysisOf(ply, { cutShort: ply === 2 }) };
@@ -160,7 +160,7 @@ test("a review fails if one of its searches was cut short", async () => {
   await expect(Array.fromAsync(asked)).rejects.toMatchObject({ code: "shutting_down", retryable: true });
 });
 
-test("searches end when the reader of a review leaves", async () => {
+test("the searches of a review stop when its reader disconnects", async () => {
   let running = 0;
   const asked = review({
     async *follow(ply, signal) {

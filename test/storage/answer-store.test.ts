@@ -96,7 +96,7 @@ testCache("SQLite, read from its file", () => {
 });
 
 describe("stored answers", () => {
-  test("stored answers are found by the next process, and by other processes meanwhile", async () => {
+  test("stored answers are found by other processes and after a restart", async () => {
     const folder = newFolder();
     const { store } = openIn(folder);
     const { store: other } = openIn(folder);
@@ -105,7 +105,7 @@ describe("stored answers", () => {
     expect(openedAnew(folder).store.get("a")).toEqual({ text: "one" });
   });
 
-  test("stored answers are written soon, a few at a time, and the rest when the store is closed", async () => {
+  test("stored answers are written in small groups, and the rest when the store is closed", async () => {
     const folder = newFolder();
     const { store } = openIn(folder);
     fill(store, keysOf("early", 200));
@@ -115,14 +115,14 @@ describe("stored answers", () => {
     expect(rowsIn(folder)).toBe(400);
   });
 
-  test("stored answers of another format version are not found, and break nothing", () => {
+  test("stored answers of another format version are ignored", () => {
     const folder = newFolder();
     openIn(folder).store.set("a", { text: "one" });
     expect(openedAnew(folder, { format: { ...format, version: 2 } }).store.get("a")).toBeUndefined();
     expect(openedAnew(folder).store.get("a")).toEqual({ text: "one" });
   });
 
-  test("the file of stored answers is readable for its owner alone", () => {
+  test("only the owner can read the file of stored answers", () => {
     const folder = newFolder();
     const { store } = openIn(folder);
     store.set("a", { text: "one" });
@@ -131,7 +131,7 @@ describe("stored answers", () => {
     }
   });
 
-  test("stored answers take no more disk than allowed: the oldest are evicted first", () => {
+  test("stored answers use no more disk space than allowed, and the oldest are evicted first", () => {
     const folder = newFolder();
     const bytes = 400_000;
     const { store } = openIn(folder, { bytes });
@@ -152,7 +152,7 @@ describe("stored answers", () => {
     expect(size).toBeGreaterThan(bytes / 2);
   });
 
-  test("stored answers that are longer than earlier ones take no more disk either", () => {
+  test("long stored answers use no more disk space than allowed", () => {
     const folder = newFolder();
     const bytes = 400_000;
     fill(openIn(folder, { bytes }).store, keysOf("short", 600), "x".repeat(500));
@@ -161,7 +161,7 @@ describe("stored answers", () => {
     expect(statSync(join(folder, "answers.db")).size).toBeLessThan(bytes + 150_000);
   });
 
-  test("a file of stored answers that is larger than a new limit is begun anew", () => {
+  test("a file of stored answers that is larger than a new limit is replaced by an empty file", () => {
     const folder = newFolder();
     fill(openIn(folder).store, keysOf("ours", 200));
     const { store, said } = openedAnew(folder, { bytes: 100_000 });
@@ -171,7 +171,7 @@ describe("stored answers", () => {
     expect(rowsIn(folder)).toBe(1);
   });
 
-  test("answers that come after the store was closed are not kept, and open no file", () => {
+  test("a closed store of answers discards new answers", () => {
     const folder = newFolder();
     const { store } = openIn(folder);
     openedAnew(folder);
@@ -182,7 +182,7 @@ describe("stored answers", () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  test("a row of stored answers with a value of another kind is a miss", () => {
+  test("a stored answer of an unexpected type is ignored", () => {
     const folder = newFolder();
     const { store } = openIn(folder, { format: anything });
     store.set("a", { numbers: [1] } as never);
@@ -199,13 +199,13 @@ describe("a file that cannot be used", () => {
     );
   test.each<[string, (folder: string) => void, RegExp]>([
     [
-      "is no database",
+      "is not a database",
       (folder) => writeFileSync(join(folder, "answers.db"), "x".repeat(5000)),
       /not a database/,
     ],
     ["has a table of an earlier version", fileOfEarlierVersion, /NOT NULL constraint failed/],
     [
-      "has an answer that is no JSON",
+      "has an answer that is not JSON",
       (folder) => {
         openIn(folder).store.set("a", { text: "one" });
         openedAnew(folder);
@@ -213,19 +213,22 @@ describe("a file that cannot be used", () => {
       },
       /JSON/,
     ],
-  ])("a file of stored answers that %s is reported once, and begun anew", async (_, make, why) => {
-    const folder = newFolder();
-    mkdirSync(folder);
-    make(folder);
-    const { store, said } = openedAnew(folder);
-    expect(store.get("a")).toBeUndefined();
-    store.set("b", { text: "new" });
-    await vi.waitFor(() => expect(rowsIn(folder)).toBe(1), patienceMs);
-    expect(said).toEqual([expect.stringMatching(why)]);
-    expect(openedAnew(folder).store.get("b")).toEqual({ text: "new" });
-  });
+  ])(
+    "a file of stored answers that %s is reported once, and replaced by an empty file",
+    async (_, make, why) => {
+      const folder = newFolder();
+      mkdirSync(folder);
+      make(folder);
+      const { store, said } = openedAnew(folder);
+      expect(store.get("a")).toBeUndefined();
+      store.set("b", { text: "new" });
+      await vi.waitFor(() => expect(rowsIn(folder)).toBe(1), patienceMs);
+      expect(said).toEqual([expect.stringMatching(why)]);
+      expect(openedAnew(folder).store.get("b")).toEqual({ text: "new" });
+    },
+  );
 
-  test("a file of stored answers that was begun anew is reported as usable, although nothing is stored", async () => {
+  test("a replaced file of stored answers is reported as usable before an answer is stored", async () => {
     const folder = newFolder();
     mkdirSync(folder);
     writeFileSync(join(folder, "answers.db"), "x".repeat(5000));
@@ -235,7 +238,7 @@ describe("a file that cannot be used", () => {
     await vi.waitFor(() => expect(worked).toHaveBeenCalledExactlyOnceWith("write"), patienceMs);
   });
 
-  test("a file of stored answers that breaks in use is begun anew, and keeps the answers since then", async () => {
+  test("a file of stored answers that is damaged during use is replaced, and stores new answers", async () => {
     const folder = newFolder();
     fill(openIn(folder).store, keysOf("old", 300));
     const { store, said } = openedAnew(folder);
@@ -251,7 +254,7 @@ describe("a file that cannot be used", () => {
   });
 
   test.each(["answers.db", ""])(
-    "a file of stored answers whose %j was deleted is begun anew",
+    "a file of stored answers is created again if %j in its folder was deleted",
     async (gone) => {
       const folder = newFolder();
       const { store, said } = openIn(folder);
@@ -266,7 +269,7 @@ describe("a file that cannot be used", () => {
     },
   );
 
-  test("a file of stored answers whose folder cannot be made is tried again", async () => {
+  test("creating the folder for stored answers is retried if it fails", async () => {
     const folder = newFolder();
     writeFileSync(folder, "a file");
     const { store, said } = openIn(folder);
@@ -280,7 +283,7 @@ describe("a file that cannot be used", () => {
 });
 
 describe("a file that another process has locked", () => {
-  test("stored answers wait without a complaint while another process has their file locked", async () => {
+  test("stored answers are written later without an error if another process has locked their file", async () => {
     const folder = newFolder();
     const { store, said } = openIn(folder);
     const other = new DatabaseSync(join(folder, "answers.db"));
@@ -295,7 +298,7 @@ describe("a file that another process has locked", () => {
     expect(said).toEqual([]);
   });
 
-  test("at most 2000 answers wait while another process has the file of stored answers locked", async () => {
+  test("at most 2000 answers are kept in memory while another process has locked the file of stored answers", async () => {
     const folder = newFolder();
     const { store } = openIn(folder);
     const other = new DatabaseSync(join(folder, "answers.db"));

@@ -8,7 +8,7 @@ import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
 
-test("nobody waits for a file of stored answers that another process has locked, and answers are in it within 1 s of its release", async () => {
+test("a locked file of stored answers blocks no request, and waiting answers are written within 1 s after its release", async () => {
   const format = { version: 1, read: (json: unknown) => json };
   const store = openSqliteAnswerStore(folder, { bytes: 1e6, format });
   onTestFinished(() => store[Symbol.dispose]());

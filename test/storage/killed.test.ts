@@ -15,10 +15,10 @@ const answers = useTemporaryFolder();
 /** More of them: `killed.nightly.test.ts`. */
 const kills = 4;
 
-test("a process that is killed while it writes leaves a database that opens, and every key as it was shown: valid or revoked", () =>
+test("after kills of writing processes, the key database opens, and no confirmed key or revocation is lost", () =>
   killWriters(folder, kills));
 
-test("a process that is killed while it stores answers leaves a file that is whole, and all but its last answers", async () => {
+test("after a kill during writing, the file of stored answers is intact and lacks only the last answers", async () => {
   const writer = fileURLToPath(new URL("killed-answer-writer.ts", import.meta.url));
   let next = 0;
   for (let kill = 0; kill < 2; kill++) {

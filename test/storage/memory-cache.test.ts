@@ -11,7 +11,7 @@ const keysOf = (count: number, prefix = "key") =>
 
 testCache("memory", () => createMemoryCache<TestValue>({ bytes: 1e6 }));
 
-test("memory keeps no more bytes than it may, and forgets the least recently used first", () => {
+test("the cache in memory stays within its size limit, and evicts the least recently used answers first", () => {
   const bytes = 1e6;
   const cache = createMemoryCache<Value>({ bytes });
   const text = "x".repeat(500);
@@ -26,7 +26,7 @@ test("memory keeps no more bytes than it may, and forgets the least recently use
   expect(kept).toEqual(keys.toReversed().slice(0, kept.length));
 });
 
-test("memory remembers what is asked for now and again, whatever else comes", () => {
+test("the cache in memory keeps repeatedly used answers, even if many others are added", () => {
   const cache = createMemoryCache<Value>({ bytes: 1e6 });
   const popular = keysOf(20, "popular");
   for (const key of popular) {
@@ -41,7 +41,7 @@ test("memory remembers what is asked for now and again, whatever else comes", ()
   }
 });
 
-test("memory counts long keys: a history of 600 moves takes more room than its answer", () => {
+test("the cache in memory counts the size of keys as well as of answers", () => {
   const cache = createMemoryCache<Value>({ bytes: 100_000 });
   const history = "e2e4 ".repeat(600);
   const keys = keysOf(1000, history);
@@ -53,7 +53,7 @@ test("memory counts long keys: a history of 600 moves takes more room than its a
   expect(kept * history.length).toBeLessThan(100_000);
 });
 
-test("memory does not keep what would take much of its room alone", () => {
+test("the cache in memory does not store an answer that would fill much of the cache", () => {
   const cache = createMemoryCache<Value>({ bytes: 100_000 });
   cache.set("a", value);
   cache.set("b", { text: "x".repeat(50_000) });
@@ -61,7 +61,7 @@ test("memory does not keep what would take much of its room alone", () => {
   expect(cache.get("a")).toEqual(value);
 });
 
-test("memory that may keep nothing keeps nothing", () => {
+test("a cache in memory of size 0 stores nothing", () => {
   const cache = createMemoryCache<Value>({ bytes: 0 });
   cache.set("a", value);
   expect(cache.get("a")).toBeUndefined();

@@ -9,7 +9,7 @@ describe("windows", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test("rate windows begin with the first use of each subject, and end as a whole", async () => {
+  test("a rate window starts with the first request of a caller, and resets completely at its end", async () => {
     const windows = createWindows();
     expect(windows.of(a)).toEqual(unused);
     expect(windows.add(a, 2)).toEqual({ used: 2, endsInMs: 1000 });
@@ -24,7 +24,7 @@ describe("windows", () => {
     expect(windows.add(a, 1)).toEqual({ used: 1, endsInMs: 1000 });
   });
 
-  test("rate windows are not changed by a wall clock that is set", () => {
+  test("setting the wall clock does not change rate windows", () => {
     const windows = createWindows();
     windows.add(a, 1);
     vi.setSystemTime(Date.now() - 3_600_000);
@@ -33,7 +33,7 @@ describe("windows", () => {
     expect(windows.of(a)).toEqual({ used: 1, endsInMs: 1000 });
   });
 
-  test("rate windows take back unused requests, and none of a window that has ended", async () => {
+  test("unused requests are returned to a rate window, but not after the window has ended", async () => {
     const windows = createWindows();
     windows.add(a, 2);
     expect(windows.add(a, -1)).toEqual({ used: 1, endsInMs: 1000 });
@@ -43,7 +43,7 @@ describe("windows", () => {
     expect(windows.add(a, 1)).toEqual({ used: 1, endsInMs: 1000 });
   });
 
-  test("rate windows continue from an earlier process, and last no longer", async () => {
+  test("rate windows of an earlier process continue and end at their original time", async () => {
     const windows = createWindows();
     windows.restore(windowOf("ended"), { used: 1, endsInMs: -5 });
     windows.restore(a, { used: 7, endsInMs: 300 });
@@ -55,14 +55,14 @@ describe("windows", () => {
     expect(windows.of(a)).toEqual(unused);
   });
 
-  test("rate windows of another rate or subject are others", () => {
+  test("rate windows of different rates or callers are independent", () => {
     const windows = createWindows();
     windows.add(a, 1);
     expect(windows.of({ ...a, rate: "other/rate" })).toEqual(unused);
     expect(windows.of(b)).toEqual(unused);
   });
 
-  test("rate windows free their memory after they have ended, however many subjects there were", async () => {
+  test("rate windows that have ended use no memory", async () => {
     const windows = createWindows();
     const sizes: number[] = [];
     for (let subject = 0; subject < 5000; subject++) {

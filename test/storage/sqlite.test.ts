@@ -52,7 +52,7 @@ afterEach(() => {
 testKeyStore("SQLite", () => createSqliteKeyStore(openNew()));
 testUsageStore("SQLite", () => createSqliteUsageStore(openNew()));
 
-test("a database is made with its folders, and opened again with its content", async () => {
+test("a database and its folders are created, and the content is there after reopening", async () => {
   const folder = join(root, "not", "there", "yet");
   const first = openDatabase(folder);
   await createSqliteKeyStore(first).create(keyRecord({ id: "a" }));
@@ -60,7 +60,7 @@ test("a database is made with its folders, and opened again with its content", a
   expect(await createSqliteKeyStore(openIn(folder)).findById("a")).toMatchObject({ id: "a" });
 });
 
-test("a database is open to several processes: each reads at once what another writes", async () => {
+test("several processes can use a database at the same time, and see each other's changes immediately", async () => {
   const folder = join(root, "two");
   const [one, other] = [openIn(folder), openIn(folder)].map((database) => createSqliteKeyStore(database));
   await one?.create(keyRecord({ id: "a" }));
@@ -78,7 +78,7 @@ test.each([
       openIn(folder);
     },
   ],
-])("a database that was %s while in use takes no more writes, because they would be lost", async (_, act) => {
+])("a database that was %s during use refuses writes", async (_, act) => {
   const folder = join(root, String(folders++));
   const keys = createSqliteKeyStore(openIn(folder));
   await keys.create(keyRecord({ id: "a" }));
@@ -88,19 +88,19 @@ test.each([
   expect(await keys.findById("a")).toMatchObject({ id: "a" });
 });
 
-test("a database writes each change to the disk before it is confirmed, so that a power cut loses none", () => {
+test("a database writes each change to disk before confirming it", () => {
   const database = openNew();
   expect(database.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
   expect(database.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
 });
 
-test("a database of a newer Kibitz is left alone, and reported", () => {
+test("a database of a newer Kibitz version is refused and not changed", () => {
   const folder = join(root, "newer");
   openIn(folder).exec("PRAGMA user_version = 99");
   expect(() => openDatabase(folder)).toThrow(/newer Kibitz \(version 99/);
 });
 
-test("a database of a newer Kibitz is not downgraded by an older process that has it open", async () => {
+test("an older process that has a database open does not downgrade it after a newer version migrated it", async () => {
   const folder = join(root, "overtaken");
   const database = openDatabase(folder);
   const newer = openIn(folder);
@@ -110,13 +110,13 @@ test("a database of a newer Kibitz is not downgraded by an older process that ha
   database.close();
 });
 
-test("a database is migrated from empty once, however often it is opened", () => {
+test("an empty database is migrated only once", () => {
   const folder = join(root, "again");
   const version = () => openIn(folder).prepare("PRAGMA user_version").get();
   expect(version()).toEqual(version());
 });
 
-test("a database of the first Kibitz is migrated with its content", async () => {
+test("a database of the first Kibitz version is migrated with its content", async () => {
   const folder = join(root, "first");
   mkdirSync(folder);
   const first = new DatabaseSync(join(folder, "kibitz.db"));
@@ -157,21 +157,21 @@ test.each([
   "SELECT created_at FROM api_key WHERE issued_within = 'a' AND created_at > 1 ORDER BY created_at DESC",
   "SELECT created_at FROM api_key WHERE issued_to = 'a' AND created_at > 1 ORDER BY created_at DESC",
   "SELECT rate, subject FROM engine_time WHERE resets_at <= 1 LIMIT 1",
-])("a database answers %s by an index", (query) => {
+])("the database uses an index for the query: %s", (query) => {
   const plan = openNew().prepare(`EXPLAIN QUERY PLAN ${query}`).all();
   expect(plan.map(({ detail }) => detail)).toEqual([expect.stringMatching(/^SEARCH \w+ USING .*INDEX/)]);
 });
 
 test.each([
-  ["where a file stands", "file"],
-  ["below a file", "file/below"],
-])("a database that cannot be made %s is reported", (_, name) => {
+  ["is a file", "file"],
+  ["is below a file", "file/below"],
+])("opening a database fails with an error if its path %s", (_, name) => {
   writeFileSync(join(root, "file"), "");
   expect(() => openDatabase(join(root, name))).toThrow(StoreUnusable);
   expect(() => openDatabase(join(root, name))).toThrow(join(root, name));
 });
 
-test("a file that is no database is reported", () => {
+test("opening a file that is not a database fails with an error", () => {
   const folder = join(root, "garbage");
   openDatabase(folder).close();
   writeFileSync(join(folder, "kibitz.db"), "no database at all, but long enough to have a header");

@@ -40,7 +40,7 @@ testWith("namespaces").concurrent.each([
   [{}, 0],
   [{ CI: "true" }, 1],
 ])(
-  "where a component is missing, a run with %j says so and how to install it, and ends with %i",
+  "a run with %j on a machine that lacks a component says how to install it, and exits with %i",
   async (env, code) => {
     const tests = [process.execPath, vitest, "run", "test/engine/wrapper-script.test.ts"];
     const { status, said } = await run([...without(everyNativeStockfish()), ...tests], env);
@@ -63,7 +63,7 @@ writeFileSync(join(folder, "vitest.config.js"), `export default { test: ${JSON.s
 test.concurrent.each([
   [{}, 0],
   [{ CI: "true" }, 1],
-])("a test that is left out in another way ends a run with %j with %i", async (env, code) => {
+])("a run with %j and a test skipped for another reason exits with %i", async (env, code) => {
   const { status, said } = await run([process.execPath, vitest, "run", "--root", folder], env);
   expect(said.match(/in CI nothing may be:\n.*x\.test\.js: does not/g) ?? []).toHaveLength(code);
   expect(status).toBe(code);

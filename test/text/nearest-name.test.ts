@@ -17,9 +17,12 @@ test.each([
   expect(nearestName(written, fields)).toBe(meant);
 });
 
-test.each(["position", "x", "", "d".repeat(33), "htped"])("the unknown field name %j is not corrected", (written) => {
-  expect(nearestName(written, fields)).toBeUndefined();
-});
+test.each(["position", "x", "", "d".repeat(33), "htped"])(
+  "the unknown field name %j is not corrected",
+  (written) => {
+    expect(nearestName(written, fields)).toBeUndefined();
+  },
+);
 
 test("the name that an engine uses for an option is corrected to the API's name", () => {
   expect(nearestName("Skill Level", ["skill_level", "uci_elo"])).toBe("skill_level");

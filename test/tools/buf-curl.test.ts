@@ -63,7 +63,7 @@ describe.each(ways)("buf curl over %s, reflection by %s, without any proto file"
   });
 });
 
-test("buf curl over HTTP/1.1 calls with the protos of a checkout", async () => {
+test("buf curl over HTTP/1.1 works with the protos of a checkout", async () => {
   const call = `${app.url}/${service}/FindBestMove`;
   for (const protocol of ["grpcweb", "connect"]) {
     const { stdout } = await runBuf("curl", "--schema", ".", "--protocol", protocol, "-d", mateInOne, call);

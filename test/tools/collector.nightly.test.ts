@@ -83,7 +83,7 @@ async function startCollector() {
 }
 
 describeWith("otelcol")("an OpenTelemetry Collector", () => {
-  test("an OpenTelemetry Collector gets the trace of a call through every protocol, with every span below its parent", async () => {
+  test("an OpenTelemetry Collector receives the complete trace of a call over every protocol", async () => {
     const collector = await startCollector();
     const server = await serve({
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,

@@ -6,7 +6,7 @@ import { runGoTool } from "./go-tools.ts";
 const app = useApp({ KIBITZ_CACHE_MB: "0", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
 
 describeWith("ghz")("ghz, without any proto file", () => {
-  test("ghz runs a load against FindBestMove without any proto file, and every call is answered", async () => {
+  test("ghz can send FindBestMove calls without a proto file, and every call is answered", async () => {
     const request = { fen: "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3", depth: 6 };
     const { code, stdout } = await runGoTool(
       "ghz",

@@ -19,7 +19,7 @@ const grpcurl = (before: readonly string[], ...after: readonly string[]) =>
   runGoTool("grpcurl", "-plaintext", ...before, new URL(app.url).host, ...after);
 
 describeWith("grpcurl")("grpcurl, without any proto file", () => {
-  test("grpcurl lists services and calls", async () => {
+  test("grpcurl lists services and methods", async () => {
     const { stdout } = await grpcurl([], "list");
     expect(stdout.trim().split("\n")).toEqual([
       service,
@@ -54,7 +54,7 @@ describeWith("grpcurl")("grpcurl, without any proto file", () => {
     expect([code, stdout]).toEqual([0, expect.stringContaining(expected)]);
   });
 
-  test("grpcurl writes all descriptors into a file that other tools can read", async () => {
+  test("grpcurl exports all descriptors into a file that other tools can read", async () => {
     const file = join(folder, "kibitz.binpb");
     const { code } = await grpcurl(["-protoset-out", file], "describe", service);
     expect(code).toBe(0);
@@ -74,7 +74,7 @@ describeWith("grpcurl")("grpcurl, without any proto file", () => {
     expect([code, stdout]).toEqual([0, expect.stringContaining('"stopReason": "STOP_REASON_DEPTH"')]);
   });
 
-  test("grpcurl shows what is wrong with a request, in the types of the error's details", async () => {
+  test("grpcurl shows the typed details of an error", async () => {
     const bad = mateInOne.replace("6}", "60}");
     const { code, stderr } = await grpcurl(
       ["-d", bad, "-H", "X-Request-Id: mine"],
@@ -94,14 +94,14 @@ describeWith("grpcurl")("grpcurl, without any proto file", () => {
     }
   });
 
-  test("grpcurl asks for health", async () => {
+  test("grpcurl can call the health check", async () => {
     const { stdout } = await grpcurl(["-d", `{"service": "${service}"}`], "grpc.health.v1.Health/Check");
     expect(JSON.parse(stdout)).toEqual({ status: "SERVING" });
     const { stderr } = await grpcurl(["-d", '{"service": "nope"}'], "grpc.health.v1.Health/Check");
     expect(stderr).toContain("Code: NotFound");
   });
 
-  test("grpcurl names an unknown service, call or symbol", async () => {
+  test("grpcurl shows an error for an unknown service, method or symbol", async () => {
     const { stderr: noService } = await grpcurl([], "nope.Service/Call");
     expect(noService).toContain('server does not expose service "nope.Service"');
     const { stderr: noCall } = await grpcurl([], `${service}/Nope`);

@@ -31,7 +31,7 @@ function tracingWith(exporter: Pick<SpanExporter, "export">, flushMaxMs?: number
 }
 
 describe("an exporter", () => {
-  test("an exporter that fails is logged once, and once more when it works again", async () => {
+  test("a failing trace exporter is logged once, and again when it works", async () => {
     let fails = true;
     const sent: string[] = [];
     const exporter: Pick<SpanExporter, "export"> = {
@@ -53,7 +53,9 @@ describe("an exporter", () => {
   });
 
   // The SDK itself waits 30 s for an exporter.
-  test("an exporter that never answers does not hold up the stop", { timeout: 20_000 }, async () => {
+  test("a trace exporter that never answers does not delay the stop of the server", {
+    timeout: 20_000,
+  }, async () => {
     let isAsked = false;
     const flushMaxMs = 50;
     const exporter = {
@@ -67,7 +69,7 @@ describe("an exporter", () => {
     expect(isAsked).toBe(true);
   });
 
-  test("an exporter gets the waiting spans when tracing stops", async () => {
+  test("a trace exporter gets the remaining spans when tracing stops", async () => {
     const sent: ReadableSpan[] = [];
     const { tracing } = tracingWith({
       export(spans, done) {

@@ -139,7 +139,7 @@ function post(path: string, body: object, headers: Readonly<Record<string, strin
 }
 
 describe("calls with many searches", () => {
-  test("a batch has a span for each item, with its errors", async () => {
+  test("the trace of a batch has a span for each item, with its errors", async () => {
     const { traceId, headers } = caller();
     const item = { fen: startFen, depth: 12 };
     await post("/v1/eval/batch", { requests: [item, { fen: "nonsense" }] }, headers);
@@ -163,7 +163,7 @@ describe("calls with many searches", () => {
     ["application/json", 15],
     ["application/x-ndjson", 16],
     ["text/event-stream", 17],
-  ])("a review as %s has a span for each position", async (accept, depth) => {
+  ])("the trace of a review as %s has a span for each position", async (accept, depth) => {
     const { traceId, headers } = caller();
     const game = { pgn: "1. e4 e5 2. Nf3", depth };
     await post("/v1/review", game, { ...headers, Accept: accept });
@@ -175,7 +175,7 @@ describe("calls with many searches", () => {
     expect(tree.below.map(({ span }) => span.attributes["kibitz.index"])).toEqual([0, 1, 2, 3]);
   });
 
-  test("a tool of an agent has a span for each call that it makes", async () => {
+  test("the trace of an MCP tool has a span for each call that the tool makes", async () => {
     const { traceId, headers } = caller();
     const message = oldMessage("tools/call", {
       name: "analyze_position",
@@ -190,7 +190,7 @@ describe("calls with many searches", () => {
     ]);
   });
 
-  test("an agent that plays moves has a span for that call", async () => {
+  test("the trace of the MCP tool play_moves has a span for the call", async () => {
     const { traceId, headers } = caller();
     const message = oldMessage("tools/call", {
       name: "play_moves",
@@ -203,7 +203,7 @@ describe("calls with many searches", () => {
 
 describe("requests that are not calls", () => {
   test.each(["/", "/problems", "/nothing/at-all"])(
-    "the span of GET %s does not have the path, because it is not a call",
+    "the span of GET %s does not contain the path, because the path is not a call",
     async (path) => {
       const { traceId, headers } = caller();
       await fetch(app.url + path, { headers });
@@ -213,7 +213,7 @@ describe("requests that are not calls", () => {
     },
   );
 
-  test("the span of an unknown method does not have its name", async () => {
+  test("the span of an unknown RPC method does not contain the method's name", async () => {
     const { traceId, headers } = caller();
     await fetch(`${app.url}/${service}/Nothing`, {
       method: "POST",
@@ -235,7 +235,7 @@ describe("requests that are not calls", () => {
       "/v1/eval",
       { Origin: "https://a.example", "Access-Control-Request-Method": "POST" },
     ],
-  ])("%s have no span", async (_, method, path, own) => {
+  ])("requests for %s have no span", async (_, method, path, own) => {
     const { traceId, headers } = caller();
     const answer = await fetch(app.url + path, { method, headers: { ...headers, ...own } });
     expect(answer.headers.get("traceparent")).toMatch(new RegExp(`^00-${traceId}`));
@@ -244,7 +244,7 @@ describe("requests that are not calls", () => {
   });
 });
 
-test("spans contain no text of a caller except its trace context", async () => {
+test("spans contain no text from the caller except the trace context", async () => {
   const { traceId, headers } = caller();
   const secret = "kbz_0123456789abcdefghijklmnopqrstuv";
   const fen = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3";

@@ -16,7 +16,7 @@ describe("traces are kept", () => {
     { OTEL_TRACES_EXPORTER: "otlp" },
     { ...endpoint, OTEL_SDK_DISABLED: "false" },
     { ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf" },
-  ])("traces are kept if %o asks for it", (environment) => {
+  ])("tracing is enabled by the environment %o", (environment) => {
     expect(tracingFrom(environment)).toMatchObject({ kind: "on", warnings: [] });
   });
 
@@ -27,7 +27,7 @@ describe("traces are kept", () => {
     { ...endpoint, OTEL_TRACES_EXPORTER: "none" },
     { OTEL_EXPORTER_OTLP_ENDPOINT: "" },
     { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: "http://localhost:4318" },
-  ])("traces are not kept with %o", (environment) => {
+  ])("tracing is disabled by the environment %o", (environment) => {
     expect(tracingFrom(environment)).toEqual({ kind: "off", warnings: [] });
   });
 
@@ -38,17 +38,17 @@ describe("traces are kept", () => {
     ],
     [{ ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }, /^no traces: .* http\/protobuf, .* port 4318$/],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: "localhost:4318" }, /^no traces: .* must be the URL of a collector/],
-  ])("traces are not kept if %o asks for an unknown exporter, and the log says so", (environment, said) => {
+  ])("tracing is disabled if %o names an unknown exporter, and this is logged", (environment, said) => {
     expect(tracingFrom(environment)).toEqual({ kind: "off", warnings: [expect.stringMatching(said)] });
   });
 });
 
 describe("the sampler", () => {
-  test("the default sampler is that of the specification", () => {
+  test("the default trace sampler is the one of the OpenTelemetry specification", () => {
     expect(settingsOf({})).toMatchObject({ sampler: "parentbased_always_on", ratio: 1 });
   });
 
-  test("the sampler and its ratio are those of OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG", () => {
+  test("OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG set the trace sampler and its ratio", () => {
     const settings = { OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.01" };
     expect(settingsOf(settings)).toMatchObject({ sampler: "parentbased_traceidratio", ratio: 0.01 });
   });
@@ -58,7 +58,7 @@ describe("the sampler", () => {
     { OTEL_TRACES_SAMPLER_ARG: "1.5" },
     { OTEL_TRACES_SAMPLER_ARG: "some" },
     { OTEL_BSP_SCHEDULE_DELAY: "-1" },
-  ])("an invalid value is a warning, and its default is used: %o", (environment) => {
+  ])("an invalid tracing variable is replaced by its default, and a warning is logged: %o", (environment) => {
     const asked = tracingFrom({ ...endpoint, ...environment });
     expect(asked).toMatchObject({
       kind: "on",
@@ -68,12 +68,12 @@ describe("the sampler", () => {
   });
 });
 
-test("an export is tried for three seconds, unless a variable of the exporter says how long", () => {
+test("the timeout for exporting traces is three seconds by default, and a variable can change it", () => {
   expect(settingsOf({}).exportMaxMs).toBe(3000);
   expect(settingsOf({ OTEL_EXPORTER_OTLP_TIMEOUT: "20000" }).exportMaxMs).toBeUndefined();
 });
 
-test("the queue and the batches of spans are as large as OTEL_BSP_* says", () => {
+test("the OTEL_BSP_* variables set the sizes of the queue and the batches of spans", () => {
   const settings = { OTEL_BSP_MAX_QUEUE_SIZE: "100", OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "50" };
   expect(settingsOf(settings)).toMatchObject({ maxQueueSize: 100, maxExportBatchSize: 50 });
 });

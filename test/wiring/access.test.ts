@@ -76,16 +76,13 @@ describe("keys that were made with a pepper", () => {
     ["changed", pepper, "another pepper than this one", /made with another pepper.*set the pepper that/],
     ["missing", pepper, undefined, /made with a pepper, and none is set.*set the pepper that/],
     ["set only later", undefined, pepper, /made without a pepper.*unset it/],
-  ])(
-    "a server does not start if the pepper of its API keys is %s",
-    async (name, made, started, message) => {
-      await makeKey(name, made);
-      const opening = openWith(name, started);
-      await expect(opening).rejects.toThrow(ConfigError);
-      await expect(opening).rejects.toThrow(message);
-      await expect(opening).rejects.toThrow(join(folder, name, "kibitz.db"));
-    },
-  );
+  ])("a server does not start if the pepper of its API keys is %s", async (name, made, started, message) => {
+    await makeKey(name, made);
+    const opening = openWith(name, started);
+    await expect(opening).rejects.toThrow(ConfigError);
+    await expect(opening).rejects.toThrow(message);
+    await expect(opening).rejects.toThrow(join(folder, name, "kibitz.db"));
+  });
 
   test("API keys work with the pepper with which they were made, even in an old database without a pepper check", async () => {
     const authorization = await makeKey("older", pepper);

@@ -108,12 +108,15 @@ describe("a file of plans", () => {
       /one of request, engine_ms, refusal, call.*, not "calls"/,
     ],
     [rates(rate, rate), "/plans/0/limits/rates/1/name", /a rate "minute" already/],
-  ])("an invalid plans file is refused, and the error has a JSON pointer to the wrong value: case %#", (reading, pointer, message) => {
-    expect(reading).toEqual({
-      kind: "violations",
-      violations: [expect.objectContaining({ pointer, message: expect.stringMatching(message) })],
-    });
-  });
+  ])(
+    "an invalid plans file is refused, and the error has a JSON pointer to the wrong value: case %#",
+    (reading, pointer, message) => {
+      expect(reading).toEqual({
+        kind: "violations",
+        violations: [expect.objectContaining({ pointer, message: expect.stringMatching(message) })],
+      });
+    },
+  );
 
   test("all errors of a plans file are reported together", () => {
     const reading = plansFromJson(

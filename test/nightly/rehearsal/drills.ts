@@ -68,7 +68,7 @@ export const drills: readonly Drill[] = [
     },
   },
   {
-    name: "one caller asks far too much",
+    name: "one caller sends far too many requests",
     alerts: ["KibitzRefusingMany"],
     panel: { title: "Refusals", shows: some((perSecond) => perSecond > 1) },
     log: /"code":"rate_limited"/,
@@ -80,7 +80,7 @@ export const drills: readonly Drill[] = [
     },
   },
   {
-    name: "everybody comes at once",
+    name: "many callers send requests at the same time",
     alerts: ["KibitzFailingFast", "KibitzWaitingFast"],
     panel: { title: "Calls failed because of the service", shows: some((share) => share > 0.072) },
     log: /"code":"overloaded"/,
@@ -111,7 +111,7 @@ export const drills: readonly Drill[] = [
     },
   },
   {
-    name: "the engine's file is gone",
+    name: "the engine's file is missing",
     alerts: ["KibitzEngineUnavailable"],
     panel: { title: "Engines that can be started", shows: some((is) => is === 0) },
     log: /"msg":"engine is unavailable"/,
@@ -138,7 +138,7 @@ export const drills: readonly Drill[] = [
 /** Drills for a node that shares a Redis with others. */
 export const drillsOfMany: readonly Drill[] = [
   {
-    name: "Redis is gone",
+    name: "Redis is down",
     alerts: ["KibitzDegraded"],
     panel: { title: "Degraded parts", shows: some((is) => is === 1) },
     log: /degraded: Redis is unreachable/,

@@ -75,7 +75,7 @@ const clients: ClientKind[] = [
 ];
 
 describe.each(clients)("a client of %s", (_, protocol, transportTo) => {
-  test("a client of %s is answered, and its protocol is known", async () => {
+  test("an RPC client gets an answer over its protocol, and the protocol is detected", async () => {
     const { base } = await start();
     const client = createClient(AnalysisService, transportTo(base));
     expect(await client.listEngines({})).toMatchObject({ latest: protocol });
@@ -92,7 +92,7 @@ describe.each(clients)("a client of %s", (_, protocol, transportTo) => {
     ["Connect-Timeout-Ms", "9999999999"],
     ["Grpc-Timeout", "597H"],
     ["Grpc-Timeout", "99999999H"],
-  ])("a client of %s has its deadline, of weeks and years too: %s %s", async (header, value) => {
+  ])("an RPC client may set a deadline of weeks or years: %s: %s", async (header, value) => {
     const slow = createConnectRouter().rpc(AnalysisService.method.listEngines, async (_, { signal }) => {
       await sleep(20);
       return { latest: signal.aborted ? "late" : "in time" };
@@ -104,7 +104,7 @@ describe.each(clients)("a client of %s", (_, protocol, transportTo) => {
     });
   });
 
-  test("a client gets unimplemented, with the name and the details of every error, for a call that no service has", async () => {
+  test("an RPC client that calls an unknown method gets the error unimplemented with the usual details", async () => {
     const { base } = await start(createConnectRouter().rpc(AnalysisService.method.evaluate, () => ({})));
     const client = createClient(AnalysisService, transportTo(base));
     const headers = { "X-Request-Id": "mine" };
@@ -129,7 +129,7 @@ describe.each(clients)("a client of %s", (_, protocol, transportTo) => {
     }
   });
 
-  test("a client that sends 2 kB or 200 kB too much is told so, and can go on", async () => {
+  test("an RPC client that sends a body 2 kB or 200 kB too large gets an error, and can send more requests", async () => {
     const { base } = await start();
     const client = createClient(AnalysisService, transportTo(base));
     // The rest of a message is read for a second: on a busy machine that is too short for megabytes, which test/abuse/oversize-bodies sends.
@@ -155,7 +155,7 @@ describe("grpc-js", () => {
   }
 
   test.each([`${service}/Nope`, "/some.other.Service/Call"])(
-    "grpc-js gets UNIMPLEMENTED for %s",
+    "the client grpc-js gets UNIMPLEMENTED for %s",
     async (path) => {
       const { port } = await start();
       expect(await errorOf(port, path)).toMatchObject({
@@ -167,7 +167,7 @@ describe("grpc-js", () => {
 });
 
 describe("Connect by GET", () => {
-  test("Connect by GET is answered", async () => {
+  test("a Connect request by GET is answered", async () => {
     const { base } = await start();
     const transport = createConnectTransport({ baseUrl: base, httpVersion: "1.1", useHttpGet: true });
     expect(await createClient(AnalysisService, transport).listEngines({})).toMatchObject({
@@ -179,19 +179,22 @@ describe("Connect by GET", () => {
     ["", /needs the query .*: `encoding` and `message` are missing\./],
     ["?message=%7B%7D", /needs the query .*: `encoding` is missing\./],
     ["?encoding=xml&message=%7B%7D", /`encoding` must be json or proto, not "xml"\./],
-  ])("Connect by GET says what is missing in the query %j", async (query, detail) => {
-    const { base } = await start();
-    const answer = await fetch(`${base}${service}/ListEngines${query}`);
-    expect(answer.status).toBe(400);
-    expect(answer.headers.get("accept-post")).toBeNull();
-    expect(await answer.json()).toMatchObject({
-      code: "malformed_http",
-      next_action: "fix_request",
-      detail: expect.stringMatching(detail),
-    });
-  });
+  ])(
+    "a Connect request by GET with the query %j gets an error that names the wrong parameters",
+    async (query, detail) => {
+      const { base } = await start();
+      const answer = await fetch(`${base}${service}/ListEngines${query}`);
+      expect(answer.status).toBe(400);
+      expect(answer.headers.get("accept-post")).toBeNull();
+      expect(await answer.json()).toMatchObject({
+        code: "malformed_http",
+        next_action: "fix_request",
+        detail: expect.stringMatching(detail),
+      });
+    },
+  );
 
-  test("Connect by GET needs only the parameters that it names", async () => {
+  test("a Connect request by GET needs only the parameters encoding and message", async () => {
     const { base } = await start();
     const answer = await fetch(`${base}${service}/ListEngines?encoding=json&message=%7B%7D`);
     expect(await answer.json()).toEqual({ latest: "connect" });
@@ -202,7 +205,7 @@ describe("a problem document, never an empty body, answers", () => {
   const post = (base: string, path: string, type: string) =>
     fetch(base + path, { method: "POST", body: "{}", headers: { "content-type": type } });
 
-  test("a wrong content type is refused by a problem document, with the right ones", async () => {
+  test("an RPC request with a wrong content type gets a problem document with the accepted types", async () => {
     const { base } = await start();
     const unary = await post(base, `${service}/ListEngines`, "text/plain");
     expect(unary.status).toBe(415);
@@ -220,7 +223,7 @@ describe("a problem document, never an empty body, answers", () => {
     });
   });
 
-  test("a wrong method is refused by a problem document, with the right ones", async () => {
+  test("an RPC request with a wrong HTTP method gets a problem document with the accepted methods", async () => {
     const { base } = await start();
     for (const [call, allow] of [
       ["ListEngines", "POST, GET"],
@@ -233,7 +236,7 @@ describe("a problem document, never an empty body, answers", () => {
     }
   });
 
-  test("a call that streams both ways is refused over HTTP/1.1 by a problem document", async () => {
+  test("a bidirectional stream over HTTP/1.1 gets a problem document", async () => {
     // Connect's handler answers so for all calls that do.
     const [handler] = analysisRouter().handlers;
     const refuses = Object.assign(async () => ({ status: 505 }), { ...handler, requestPath: "/x.Y/Talk" });
@@ -248,7 +251,7 @@ describe("a problem document, never an empty body, answers", () => {
     expect(await answer.json()).toMatchObject({ detail: expect.stringContaining("HTTP/2") });
   });
 
-  test("an unknown call from a client that is no RPC client is refused by a problem document", async () => {
+  test("a request for an unknown RPC method without an RPC content type gets a problem document", async () => {
     const { base } = await start();
     for (const answer of [
       await fetch(`${base}${service}/Nope`),
@@ -261,7 +264,7 @@ describe("a problem document, never an empty body, answers", () => {
   });
 });
 
-test("a caller who leaves aborts its own call only", async () => {
+test("a caller who disconnects aborts only its own call", async () => {
   let begun = 0;
   const aborted: unknown[] = [];
   const router = createConnectRouter().rpc(AnalysisService.method.listEngines, async (_, { signal }) => {

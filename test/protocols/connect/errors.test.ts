@@ -25,7 +25,7 @@ function encodedBytesOf(error: ConnectError): number {
 const infoOf = (error: ConnectError) => error.findDetails(ErrorInfoSchema)[0];
 
 describe("an error of the catalog", () => {
-  test.each(errorCodes)("the error %s has the contract's code and an ErrorInfo", (code) => {
+  test.each(errorCodes)("the RPC error for %s has the documented code and an ErrorInfo", (code) => {
     const error = connectErrorFrom(new KibitzError(code, "what is wrong"), "id-1");
     expect(codeToString(error.code)).toBe(statuses[code]?.[1]);
     expect(error.rawMessage).toBe("what is wrong");
@@ -33,7 +33,7 @@ describe("an error of the catalog", () => {
     expect(infoOf(error)?.metadata).toMatchObject({ code, request_id: "id-1" });
   });
 
-  test("an error carries its problem document, with a suggested request", () => {
+  test("an RPC error contains its problem document with a suggested request", () => {
     const error = connectErrorFrom(
       new KibitzError("invalid_fen", "short", { suggestedRequest: { fen: "long" } }),
       "id-1",
@@ -51,7 +51,7 @@ describe("an error of the catalog", () => {
     ]);
   });
 
-  test("an error has its violations in BadRequest alone if both have no room", () => {
+  test("an RPC error that would be too long lists the violations only in BadRequest", () => {
     const violations = Array.from({ length: 20 }, (_, index): Violation => {
       return { pointer: `/moves/${index}`, code: "illegal_move", message: "m".repeat(100) };
     });
@@ -61,7 +61,7 @@ describe("an error of the catalog", () => {
     expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
   });
 
-  test("an error says to fix the request if the suggested one has no room", () => {
+  test("an RPC error without space for the suggested request says to fix the request", () => {
     const suggestedRequest = { fen: "x", moves: Array(600).fill("e2e4") };
     const violation: Violation = { pointer: "/fen", code: "invalid_fen", message: "short" };
     const error = connectErrorFrom(errorFromViolations([violation], { suggestedRequest }), "id-1");
@@ -75,7 +75,7 @@ describe("an error of the catalog", () => {
   });
 
   test.each(["list_engines", "use_auto_path", "retry_later", "contact_operator"] as const)(
-    "an error names the next action %s",
+    "an RPC error can name the next action %s",
     (nextAction) => {
       const error = new KibitzError("internal", "bad", { nextAction });
       expect(infoOf(connectErrorFrom(error, "id-1"))?.metadata.next_action).toBe(nextAction);
@@ -84,7 +84,7 @@ describe("an error of the catalog", () => {
 });
 
 test.each([3000, 100_000])(
-  "the place of a fault in a text is reported if a suggested text of %i characters does not fit",
+  "an RPC error that has no space for a suggested text of %i characters still gives the position of the violation",
   (characters) => {
     const pgn = "e".repeat(characters);
     const violation: Violation = {
@@ -114,7 +114,7 @@ describe("violations", () => {
     ["/options/skill_level", "options.skill_level"],
     ["/options/a~1b~0c", "options.a/b~c"],
     ["", ""],
-  ])("a fault at %j is a field violation at %j", (pointer, field) => {
+  ])("a violation at the JSON pointer %j becomes a field violation at %j", (pointer, field) => {
     const violation: Violation = { pointer, code: "out_of_range", message: "too much" };
     const error = connectErrorFrom(errorFromViolations([violation]), "id-1");
     expect(error.findDetails(BadRequestSchema)[0]?.fieldViolations).toMatchObject([
@@ -122,7 +122,7 @@ describe("violations", () => {
     ]);
   });
 
-  test("violations without room are counted in the message, after the time to wait", () => {
+  test("an RPC error that is too long for all violations gives the number of missing ones in its message", () => {
     const message = "\u{1f600}".repeat(32);
     const violations = Array.from({ length: 20 }, (_, index): Violation => {
       return {
@@ -145,7 +145,7 @@ describe("violations", () => {
     expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
   });
 
-  test("an error without violations has no BadRequest", () => {
+  test("an RPC error without violations contains no BadRequest", () => {
     expect(
       connectErrorFrom(new KibitzError("internal", "bad"), "id-1").findDetails(BadRequestSchema),
     ).toEqual([]);
@@ -159,7 +159,7 @@ describe("the time to retry", () => {
     [1500, 1n, 500_000_000, "2"],
     [60_000, 60n, 0, "60"],
   ])(
-    "an error with a retry in %i ms has RetryInfo and Retry-After",
+    "an RPC error that may be retried after %i ms has RetryInfo and Retry-After",
     (retryAfterMs, seconds, nanos, header) => {
       const error = connectErrorFrom(new KibitzError("overloaded", "busy", { retryAfterMs }), "id-1");
       expect(error.findDetails(RetryInfoSchema)[0]?.retryDelay).toMatchObject({ seconds, nanos });
@@ -167,7 +167,7 @@ describe("the time to retry", () => {
     },
   );
 
-  test("an error of a limit names the quota that is used up", () => {
+  test("an RPC error for an exceeded limit names the quota", () => {
     const error = connectErrorFrom(
       new KibitzError("rate_limited", "later", { retryAfterMs: 1000, quota: "keyless/burst" }),
       "id-1",
@@ -177,7 +177,7 @@ describe("the time to retry", () => {
     ]);
   });
 
-  test("an error that may be retried at an unknown time has no RetryInfo", () => {
+  test("an RPC error without a known time to retry has no RetryInfo", () => {
     const error = connectErrorFrom(new KibitzError("body_too_large", "big"), "id-1");
     expect(error.findDetails(RetryInfoSchema)).toEqual([]);
     expect(error.metadata.get("retry-after")).toBeNull();
@@ -185,7 +185,7 @@ describe("the time to retry", () => {
 });
 
 test.each(["x".repeat(9000), "é".repeat(9000), "\u{1f600}".repeat(9000), "%".repeat(9000)])(
-  "a message that is too long for a header is cut: %#",
+  "an RPC error message that is too long for a header is shortened: case %#",
   (message) => {
     const error = connectErrorFrom(new KibitzError("rate_limited", message, { quota: "a/b" }), "id-1");
     expect(error.rawMessage).toMatch(/^.{50,1020}…$/u);
@@ -197,14 +197,14 @@ test.each(["x".repeat(9000), "é".repeat(9000), "\u{1f600}".repeat(9000), "%".re
 test.each([
   ["invalid_api_key", 'Bearer error="invalid_token"'],
   ["api_key_required", "Bearer"],
-] as const)("the error %s says how to authenticate", (code, challenge) => {
+] as const)("the RPC error %s says how to authenticate", (code, challenge) => {
   expect(connectErrorFrom(new KibitzError(code, "who?"), "id-1").metadata.get("www-authenticate")).toBe(
     challenge,
   );
 });
 
 describe("an exception that is no KibitzError", () => {
-  test("an unexpected error is internal, and its text stays inside", () => {
+  test("an unexpected exception becomes the RPC error internal, without the exception's text", () => {
     const mistake = new TypeError("password is 1234");
     const error = connectErrorFrom(mistake, "id-1");
     expect(error.code).toBe(Code.Internal);
@@ -216,7 +216,7 @@ describe("an exception that is no KibitzError", () => {
     });
   });
 
-  test("an error of Connect keeps its code", () => {
+  test("an error that the Connect library throws keeps its code", () => {
     const error = new ConnectError("protocol error", Code.InvalidArgument);
     expect(connectErrorFrom(error, "id-1")).toBe(error);
   });

@@ -19,30 +19,33 @@ test.each([
   [2, "application/grpc-web+proto", 12],
   [2000, "application/grpc+proto", 8],
   [2000, "application/grpc-web+proto", 8],
-])("%i messages in the body of %s are refused once, and leave nothing open", async (count, type, status) => {
-  const session = connect(app.url);
-  onTestFinished(() => session.destroy());
-  const stream = session.request({ ":method": "POST", ":path": path, "content-type": type });
-  const answer = Promise.withResolvers<string>();
-  let received = "";
-  stream.on("data", (part) => {
-    received += part;
-  });
-  stream.on("trailers", (trailers) => {
-    received += `grpc-status: ${trailers["grpc-status"]}`;
-  });
-  stream.on("close", () => answer.resolve(received));
-  stream.end(messages(count));
-  expect(await answer.promise).toContain(`grpc-status: ${status}`);
-  const closed = Promise.withResolvers<string>();
-  session.close(() => closed.resolve("closed"));
-  // A second is what is waited for who goes on sending.
-  const patience = setTimeout(() => closed.resolve("open"), 3000);
-  expect(await closed.promise).toBe("closed");
-  clearTimeout(patience);
-});
+])(
+  "a unary call with %i messages in a body of the type %s gets one error, and its stream is closed",
+  async (count, type, status) => {
+    const session = connect(app.url);
+    onTestFinished(() => session.destroy());
+    const stream = session.request({ ":method": "POST", ":path": path, "content-type": type });
+    const answer = Promise.withResolvers<string>();
+    let received = "";
+    stream.on("data", (part) => {
+      received += part;
+    });
+    stream.on("trailers", (trailers) => {
+      received += `grpc-status: ${trailers["grpc-status"]}`;
+    });
+    stream.on("close", () => answer.resolve(received));
+    stream.end(messages(count));
+    expect(await answer.promise).toContain(`grpc-status: ${status}`);
+    const closed = Promise.withResolvers<string>();
+    session.close(() => closed.resolve("closed"));
+    // A second is what is waited for who goes on sending.
+    const patience = setTimeout(() => closed.resolve("open"), 3000);
+    expect(await closed.promise).toBe("closed");
+    clearTimeout(patience);
+  },
+);
 
-test("the next request on an HTTP/1.1 connection is answered after too many messages", async () => {
+test("an HTTP/1.1 connection stays usable after a unary call with too many messages", async () => {
   const { socket, received } = await open(Number(new URL(app.url).port));
   onTestFinished(() => void socket.destroy());
   const post = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/grpc-web+proto\r\n`;
@@ -55,7 +58,7 @@ test("the next request on an HTTP/1.1 connection is answered after too many mess
   await expect.poll(statuses).toEqual(["HTTP/1.1 200", "HTTP/1.1 200"]);
 });
 
-test("gRPC over HTTP/1.1 is refused, however its type is written", async () => {
+test("gRPC over HTTP/1.1 is refused for all spellings of its content type", async () => {
   for (const type of ["application/grpc+proto", "application/gRPC+PROTO", "APPLICATION/GRPC"]) {
     const answer = await fetch(app.url + path, {
       method: "POST",

@@ -30,7 +30,7 @@ describe("a deadline", () => {
     ["grpc-timeout", "99999999H"],
     ["grpc-timeout", "99999999M"],
     ["grpc-timeout", "99999999S"],
-  ])("a deadline beyond what Node can count is none: %s: %s", (name, value) => {
+  ])("a deadline that is too long for Node's timers is ignored: %s: %s", (name, value) => {
     expect(withoutLong({ [name]: value })).toEqual({});
   });
 
@@ -43,12 +43,12 @@ describe("a deadline", () => {
     ["grpc-timeout", "99999999n"],
     ["grpc-timeout", "596H"],
     ["grpc-timeout", "1"],
-  ])("a deadline that Node can count is kept: %s: %s", (name, value) => {
+  ])("a deadline header that needs no workaround is not changed: %s: %s", (name, value) => {
     expect(withoutLong({ [name]: value })).toEqual({ [name]: value });
   });
 });
 
-test("a grpc-message has only what must be escaped escaped, also if Connect sets one that is no URI component", () => {
+test("a grpc-message escapes only the characters that need it", () => {
   const trailer = new Headers();
   fixGrpcMessageEncoding(trailer);
   const messageFor = (value: string) => {
@@ -62,7 +62,7 @@ test("a grpc-message has only what must be escaped escaped, also if Connect sets
   expect(trailer.get("grpc-status")).toBe("%3A");
 });
 
-test("a stream over HTTP/2 ends when its reader has left with a full window", async () => {
+test("an HTTP/2 stream with a full flow control window ends when its reader disconnects", async () => {
   const ended = Promise.withResolvers<string>();
   const router = createConnectRouter().rpc(AnalysisService.method.streamEvaluate, async function* () {
     try {
@@ -85,7 +85,7 @@ test("a stream over HTTP/2 ends when its reader has left with a full window", as
   expect(errors).toEqual([]);
 });
 
-test("a request that fails outside of its handler is answered, and logged", async () => {
+test("a request that fails outside its handler gets an error, which is logged", async () => {
   const broken = { ...compressionGzip, compress: () => Promise.reject(new Error("broken")) };
   const answer = () => ({ latest: "x".repeat(3000) });
   const options = { acceptCompression: [broken] };
@@ -99,7 +99,7 @@ test("a request that fails outside of its handler is answered, and logged", asyn
   expect(errors).toMatchObject([{ err: { message: "broken" }, request: `${service}/ListEngines` }]);
 });
 
-test("an error of Connect with half a surrogate pair is answered", () => {
+test("an error of the Connect library whose message has an unpaired surrogate is sent to the client", () => {
   const refused = new ConnectError("cannot read \ud800", Code.InvalidArgument);
   const told = connectErrorFrom(errorFromConnect(refused, AnalysisRequestSchema), "id-1");
   expect(told.rawMessage).toBe("cannot read \ufffd");

@@ -64,7 +64,7 @@ const lines = async (response: Response) =>
     .map((line) => short(JSON.parse(line)));
 
 describe("a batch", () => {
-  it("a batch is refused with 406 if its caller accepts neither JSON nor lines", async () => {
+  it("a batch gets 406 if its caller does not accept JSON or NDJSON", async () => {
     expect((await post(fens("a"), "text/html")).status).toBe(406);
   });
 });
@@ -74,7 +74,7 @@ describe("a request of a batch that cannot be read", () => {
     requests: [{ fen: "a" }, { fen: "b", deph: 3 }, 7, { fen: "c" }, { depth: "x" }, null, { fen: "d" }],
   };
 
-  it("an invalid request of a batch is answered by its problem at its place, and the others are run", async () => {
+  it("an invalid request of a batch gets a problem at its index, and the other requests are processed", async () => {
     expect(await array(await post(mixed))).toEqual([
       [0, "a"],
       [1, "invalid_type"],
@@ -96,7 +96,7 @@ describe("a request of a batch that cannot be read", () => {
     expect((await lines(await post(mixed, ndjson))).toSorted()).toEqual(await array(await post(mixed)));
   });
 
-  it("the call of a batch gets the JSON of each request that cannot be read", async () => {
+  it("the batch handler gets the JSON of each unreadable request", async () => {
     await post(mixed);
     expect(call.mock.calls[0]?.[1].unreadable).toEqual(
       new Map([
@@ -108,7 +108,7 @@ describe("a request of a batch that cannot be read", () => {
     );
   });
 
-  it("a batch of invalid requests only is a call with its caller and its cost", async () => {
+  it("a batch that contains only invalid requests still reaches the batch handler", async () => {
     expect(await array(await post({ requests: [1] }))).toEqual([[0, "invalid_type"]]);
     expect(call).toHaveBeenCalledOnce();
   });
@@ -119,13 +119,13 @@ describe("a batch as a whole is refused", () => {
     ["where it is no object", [], "", "invalid_type"],
     ["for a field that is not known", { ...fens("a"), rquests: [] }, "/rquests", "unknown_field"],
     ["where its requests are no array", { requests: {} }, "/requests", "invalid_type"],
-  ])("a batch as a whole is refused: %s", async (_, body, pointer, code) => {
+  ])("an invalid batch is refused: %s", async (_, body, pointer, code) => {
     const response = await post(body);
     expect([response.status, await response.json()]).toMatchObject([400, { code, errors: [{ pointer }] }]);
     expect(call).not.toHaveBeenCalled();
   });
 
-  it("a syntax error in a batch is reported at its place, also behind more than 1000 keys", async () => {
+  it("a syntax error in a batch is reported with its position, even after more than 1000 keys", async () => {
     const item = { fen: "a", depth: 1, multipv: 1, engine: "x", path: "native", moves: [] };
     const text = JSON.stringify({ requests: Array(200).fill(item) });
     const response = await fetch(`${served.url}/v1/eval/batch`, {
@@ -142,7 +142,7 @@ describe("a batch as a whole is refused", () => {
     ]);
   });
 
-  it("a batch is refused with a status while nothing is answered yet, though one of its requests is invalid", async () => {
+  it("a batch that fails before its first result gets an error status, even if one of its requests is invalid", async () => {
     call.mockImplementation(() => {
       throw new KibitzError("overloaded", "busy", { retryAfterMs: 2000 });
     });
@@ -153,7 +153,7 @@ describe("a batch as a whole is refused", () => {
 
 describe("an error that ends a batch which has begun", () => {
   it.each(["*/*", ndjson])(
-    "an error in a batch that has begun is the problem of every open request, with Accept: %s",
+    "an error after the first result of a batch becomes the problem of every unanswered request, with Accept: %s",
     async (accept) => {
       call.mockImplementation(async function* () {
         yield answer(1, "b");
@@ -171,7 +171,7 @@ describe("an error that ends a batch which has begun", () => {
   );
 });
 
-it("a caller that leaves aborts the signal of its batch", async () => {
+it("the abort signal of a batch fires when the caller disconnects", async () => {
   const left = Promise.withResolvers<AbortSignal>();
   call.mockImplementation(async function* (_, { signal }) {
     yield answer(0, "a");

@@ -46,7 +46,7 @@ describe("a query beside a body", () => {
     fetch(`${served.url}${target}`, { method: "POST", body: request, headers });
 
   it.each(["/v1/eval", "/v1/eval/stream", "/v1/eval/batch", "/v1/bestmove"])(
-    "a query beside a body is refused, and its fields belong into the body: %s",
+    "a request to %s with a body and a query is refused",
     async (path) => {
       const response = await ask(`${path}?depth=5&a%2Fb=1&depth=6`);
       expect(response.status).toBe(400);
@@ -60,14 +60,14 @@ describe("a query beside a body", () => {
     },
   );
 
-  it.each(["?", "?&"])("an empty query beside a body is ignored: %s", async (query) => {
+  it.each(["?", "?&"])("the empty query %s of a request with a body is ignored", async (query) => {
     expect((await ask(`/v1/eval${query}`)).status).toBe(200);
   });
 });
 
 describe("Content-Type", () => {
   it.each(["text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1"])(
-    "Content-Type %s is refused, and the answer shows the header to add",
+    "the Content-Type %s is refused, and the error shows the right header",
     async (type) => {
       const response = await post(request, { "Content-Type": type });
       expect(await response.clone().text()).toContain("-H 'Content-Type: application/json'");
@@ -75,7 +75,7 @@ describe("Content-Type", () => {
     },
   );
 
-  it("a missing Content-Type is refused, and the answer shows the header to add", async () => {
+  it("a missing Content-Type is refused, and the error shows the right header", async () => {
     const response = await readAll(rawRequest("Content-Length: 2", "Connection: close", "", "{}"));
     expect(response).toMatch(/^HTTP\/1\.1 415 /);
     expect(response).toContain("The request has no Content-Type: add the header, in curl with -H");
@@ -89,13 +89,13 @@ describe("Content-Encoding", () => {
     ["x-gzip", gzipSync(request)],
     ["deflate", deflateSync(request)],
     ["identity", Buffer.from(request)],
-  ])("Content-Encoding %s is inflated", async (encoding, body) => {
+  ])("a body with the Content-Encoding %s is decompressed", async (encoding, body) => {
     expect((await post(new Uint8Array(body), { ...json, "Content-Encoding": encoding })).status).toBe(200);
     expect(evaluate.mock.lastCall?.[0]).toMatchObject({ fen: startFen });
   });
 
   it.each(["br", "zstd", "compress", "gzip, br", "nonsense"])(
-    "Content-Encoding %s is refused, and the answer lists the accepted ones",
+    "the Content-Encoding %s is refused, and the error lists the accepted encodings",
     async (encoding) => {
       const body = new Uint8Array(encoding === "br" ? brotliCompressSync(request) : Buffer.from(request));
       const response = await post(body, { ...json, "Content-Encoding": encoding });
@@ -118,21 +118,24 @@ describe("Content-Encoding", () => {
   it.each([
     ["gzip", gzipSync(Buffer.alloc(32 * 1024 * 1024))],
     ["deflate", deflateSync(Buffer.alloc(65 * 1024))],
-  ])("a body in %s does not get past the limit", async (encoding, body) => {
-    expect(body.length).toBeLessThan(64 * 1024);
-    const response = await post(new Uint8Array(body), { ...json, "Content-Encoding": encoding });
-    expect(await codeOf(response)).toEqual([413, "body_too_large"]);
-  });
+  ])(
+    "a body compressed with %s is refused if its decompressed size exceeds the limit",
+    async (encoding, body) => {
+      expect(body.length).toBeLessThan(64 * 1024);
+      const response = await post(new Uint8Array(body), { ...json, "Content-Encoding": encoding });
+      expect(await codeOf(response)).toEqual([413, "body_too_large"]);
+    },
+  );
 });
 
 describe("the size of a body", () => {
   const sized = (bytes: number) => request + " ".repeat(bytes - request.length);
 
-  it("a body may have 64 KiB", async () => {
+  it("a body of 64 KiB is accepted", async () => {
     expect((await post(sized(64 * 1024), json)).status).toBe(200);
   });
 
-  it("a body is refused by its Content-Length before it comes", async () => {
+  it("a body with a too large Content-Length is refused before it arrives", async () => {
     const socket = rawRequest("Content-Type: application/json", "Content-Length: 100000000");
     const [answer] = (await once(socket, "data")) as [Buffer];
     socket.destroy();
@@ -140,7 +143,7 @@ describe("the size of a body", () => {
     expect(answer.toString()).toMatch(/\r\nconnection: close\r\n/i);
   });
 
-  it("a body without Content-Length is counted, and the connection ends at the limit", async () => {
+  it("a body without Content-Length is refused at the size limit, and the connection is closed", async () => {
     const socket = rawRequest("Content-Type: application/json", "Transfer-Encoding: chunked");
     const chunk = `8000\r\n${"x".repeat(0x8000)}\r\n`;
     const pump = setInterval(() => socket.write(chunk), 5);
@@ -154,7 +157,7 @@ describe("the size of a body", () => {
   });
 });
 
-it("a body that comes in pieces is read, and the connection is kept", async () => {
+it("a body that arrives in pieces is read, and the connection stays open", async () => {
   const socket = rawRequest("Content-Type: application/json", `Content-Length: ${request.length}`);
   for (const piece of [request.slice(0, 10), request.slice(10, 11), request.slice(11)]) {
     socket.write(piece);
@@ -166,7 +169,7 @@ it("a body that comes in pieces is read, and the connection is kept", async () =
   expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-it("a caller that leaves while sending is not answered", async () => {
+it("a caller that disconnects while sending gets no response", async () => {
   evaluate.mockClear();
   const socket = rawRequest("Content-Type: application/json", `Content-Length: ${request.length}`);
   socket.write(request.slice(0, 20));
@@ -196,7 +199,7 @@ describe("the signal of a call", () => {
     });
   }
 
-  it("the signal of a call is aborted when the caller leaves, which is no error of the gateway", async () => {
+  it("the abort signal of a call fires when the caller disconnects, and no error is logged", async () => {
     const signalMade = nextSignal();
     const socket = rawRequest("Content-Type: application/json", `Content-Length: ${request.length}`);
     socket.write(request);
@@ -209,7 +212,7 @@ describe("the signal of a call", () => {
     expect(served.logged).toEqual([]);
   });
 
-  it("the signal of a call is not aborted when the answer is sent", async () => {
+  it("the abort signal of a call does not fire when the response is sent", async () => {
     let kept: AbortSignal | undefined;
     evaluate.mockImplementationOnce(async (_, { signal }) => {
       kept = signal;

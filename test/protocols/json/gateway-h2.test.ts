@@ -40,7 +40,7 @@ async function ask(method: string, path: string, body = "", more: Record<string,
 
 const json = { "content-type": "application/json" };
 
-it("plain JSON over HTTP/2 is answered as over HTTP/1.1", async () => {
+it("plain JSON gets the same response over HTTP/2 as over HTTP/1.1", async () => {
   const { status, headers, text } = await ask("POST", "/v1/eval", request, json);
   expect(status).toBe(200);
   expect(headers).toMatchObject({
@@ -52,7 +52,7 @@ it("plain JSON over HTTP/2 is answered as over HTTP/1.1", async () => {
   expect(JSON.parse(text)).toMatchObject({ summary: "♞", lines: [] });
 });
 
-it("a problem over HTTP/2 has no Connection header", async () => {
+it("a problem document over HTTP/2 has no Connection header", async () => {
   const { status, headers, text } = await ask("POST", "/v1/eval", '{"deph":3}', json);
   expect([status, headers["content-type"]]).toEqual([400, "application/problem+json"]);
   expect(headers.connection).toBeUndefined();
@@ -60,15 +60,15 @@ it("a problem over HTTP/2 has no Connection header", async () => {
 });
 
 it.each([
-  ["by its Content-Length", { ...json, "content-length": "200000" }],
-  ["by its bytes", json],
-])("a body that is too large over HTTP/2 is refused, %s, and the session goes on", async (_, headers) => {
+  ["because of its Content-Length", { ...json, "content-length": "200000" }],
+  ["because of its received bytes", json],
+])("an HTTP/2 body that is too large is refused %s, and the session stays open", async (_, headers) => {
   const { status, text } = await ask("POST", "/v1/eval", "x".repeat(200_000), headers);
   expect([status, JSON.parse(text).code]).toEqual([413, "body_too_large"]);
   expect((await ask("GET", "/engines")).status).toBe(200);
 });
 
-it("a stream of HTTP/2 ends if its body is too large while it is still being sent", async () => {
+it("an HTTP/2 stream is closed if its body exceeds the limit while it is still being sent", async () => {
   const stream = session.request({ ":method": "POST", ":path": "/v1/eval", ...json });
   stream.write("x".repeat(70_000));
   const [headers] = (await once(stream, "response")) as [IncomingHttpHeaders & { ":status": number }];
@@ -78,7 +78,7 @@ it("a stream of HTTP/2 ends if its body is too large while it is still being sen
   expect(stream.rstCode).toBe(constants.NGHTTP2_NO_ERROR);
 });
 
-it("a caller over HTTP/2 that leaves while sending is not answered", async () => {
+it("an HTTP/2 caller that disconnects while sending gets no response", async () => {
   evaluate.mockClear();
   const stream = session.request({ ":method": "POST", ":path": "/v1/eval", ...json });
   stream.write(request);
@@ -91,7 +91,7 @@ it("a caller over HTTP/2 that leaves while sending is not answered", async () =>
   expect(evaluate).not.toHaveBeenCalled();
 });
 
-it("the signal of a call over HTTP/2 is aborted when the caller leaves", async () => {
+it("the abort signal of an HTTP/2 call fires when the caller disconnects", async () => {
   const { promise, resolve } = Promise.withResolvers<AbortSignal>();
   evaluate.mockImplementationOnce(async (_, context) => {
     resolve(context.signal);

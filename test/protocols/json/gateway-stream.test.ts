@@ -62,7 +62,7 @@ function eventsOf(text: string): readonly (readonly [string, Record<string, unkn
 }
 
 describe("a stream of events", () => {
-  it("a stream of events has an event for every state, and the last one again as done", async () => {
+  it("an event stream has an event for every state, and repeats the last state in the event done", async () => {
     const response = await post("/v1/eval/stream", { "X-Request-Id": "mine" });
     expect(response.status).toBe(200);
     expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -82,7 +82,7 @@ describe("a stream of events", () => {
     expect(events[0]?.[1]).toMatchObject({ best_move: null, lines: [], summary: "½\n♞" });
   });
 
-  it("a stream of events names each event after its kind, and only the answer comes again as done", async () => {
+  it("an event stream names each event after its kind, and repeats only the answer in the event done", async () => {
     stream.mockImplementation(async function* () {
       yield queued(2);
       yield queued(1);
@@ -102,7 +102,7 @@ describe("a stream of events", () => {
   });
 
   it.each(["text/event-stream", "text/event-stream, application/json;q=0.9"])(
-    "a stream of events is the answer of /v1/eval to Accept: %s",
+    "/v1/eval responds with an event stream to Accept: %s",
     async (accept) => {
       const text = await (await post("/v1/eval", { accept })).text();
       expect(text).toBe(await (await post("/v1/eval/stream")).text());
@@ -110,13 +110,13 @@ describe("a stream of events", () => {
   );
 
   it.each(["*/*", "application/json", "application/json, text/event-stream", "text/event-stream;q=0, */*"])(
-    "a stream of events is not the answer of /v1/eval to Accept: %s",
+    "/v1/eval does not respond with an event stream to Accept: %s",
     async (accept) => {
       expect(await (await post("/v1/eval", { accept })).json()).toMatchObject({ id: "whole" });
     },
   );
 
-  it("a stream of events is refused if its caller accepts none", async () => {
+  it("a request to an event stream is refused if the caller does not accept event streams", async () => {
     const response = await post("/v1/eval/stream", { accept: "application/json" });
     expect([response.status, await response.json()]).toMatchObject([406, { code: "not_acceptable" }]);
   });
@@ -124,7 +124,7 @@ describe("a stream of events", () => {
 
 describe("an error", () => {
   it.each(["*/*", "text/event-stream"])(
-    "an error before the first state of a stream is an ordinary problem, with Accept: %s",
+    "an error before the first event of a stream is an ordinary problem document, with Accept: %s",
     async (accept) => {
       stream.mockImplementation(() =>
         states(new KibitzError("out_of_range", "too deep", { violations: [depthViolation] })),
@@ -141,15 +141,18 @@ describe("an error", () => {
   it.each([
     [new KibitzError("engine_timeout", "slow"), "engine_timeout", 504],
     [new Error("secret"), "internal", 500],
-  ])("an error after the first state of a stream is the last event: %s", async (error, code, status) => {
-    stream.mockImplementation(() => states("a", error));
-    const response = await post("/v1/eval/stream", { "X-Request-Id": "mine" });
-    const text = await response.text();
-    const events = eventsOf(text);
-    expect(events.map(([name]) => name)).toEqual(["evaluation", "error"]);
-    expect(events[1]?.[1]).toMatchObject({ type: expect.any(String), code, status, request_id: "mine" });
-    expect(text).not.toContain("secret");
-  });
+  ])(
+    "an error after the first event of a stream is sent as the last event: %s",
+    async (error, code, status) => {
+      stream.mockImplementation(() => states("a", error));
+      const response = await post("/v1/eval/stream", { "X-Request-Id": "mine" });
+      const text = await response.text();
+      const events = eventsOf(text);
+      expect(events.map(([name]) => name)).toEqual(["evaluation", "error"]);
+      expect(events[1]?.[1]).toMatchObject({ type: expect.any(String), code, status, request_id: "mine" });
+      expect(text).not.toContain("secret");
+    },
+  );
 });
 
 /** Large enough that a few fill every buffer between a server and a client that does not read. */
@@ -186,7 +189,7 @@ const head = (port: number) =>
   `POST /v1/eval/stream HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nContent-Length: ${startFen.length + 10}\r\n\r\n{"fen":"${startFen}"}`;
 
 describe("a reader", () => {
-  it("a stream over HTTP/1.1 waits for a slow reader, and a reader that leaves ends the call", async () => {
+  it("a stream over HTTP/1.1 waits for a slow reader, and ends when the reader disconnects", async () => {
     const seen = endless();
     const socket = connect(served.port, "127.0.0.1");
     socket.pause();
@@ -197,7 +200,7 @@ describe("a reader", () => {
     expect((await seen.left).aborted).toBe(true);
   });
 
-  it("a stream over HTTP/2 waits for a slow reader, and a reader that leaves ends the call", async () => {
+  it("a stream over HTTP/2 waits for a slow reader, and ends when the reader disconnects", async () => {
     await using served2 = await serveGateway({}, "h2c", { StreamEvaluate: stream });
     const seen = endless();
     const session = connect2(served2.url);

@@ -61,7 +61,7 @@ async function problemOf(response: Response) {
 }
 
 describe("an answer", () => {
-  it("an answer is one line of JSON with its length and its request id, and is never stored", async () => {
+  it("a JSON response is one line, has a length and a request id, and must not be cached", async () => {
     const response = await post("/v1/eval", JSON.stringify({ fen: startFen }), { "X-Request-Id": "mine-1" });
     const body = Buffer.from(await response.arrayBuffer());
     expect(response.status).toBe(200);
@@ -75,12 +75,12 @@ describe("an answer", () => {
     expect(JSON.parse(body.toString())).toMatchObject({ id: "a1", fen: startFen, best_move: null });
   });
 
-  it("an answer has the headers that interceptors added", async () => {
+  it("a JSON response has the headers that interceptors added", async () => {
     const response = await post("/v1/keys", "{}");
     expect(response.headers.get("ratelimit")).toBe('"minute";r=59;t=60');
   });
 
-  it("an answer comes at every path of a call", async () => {
+  it("a call is answered at each of its paths", async () => {
     for (const path of ["/engines", "/v1/engines", "/engines?"]) {
       const response = await get(path);
       expect(response.headers.get("cache-control")).toBe("no-store");
@@ -88,20 +88,20 @@ describe("an answer", () => {
     }
   });
 
-  it("an answer to HEAD is that to GET without its body", async () => {
+  it("a response to HEAD equals the response to GET without the body", async () => {
     const [head, whole] = await Promise.all([get("/engines", { method: "HEAD" }), get("/engines")]);
     expect(head.status).toBe(200);
     expect(head.headers.get("content-length")).toBe(whole.headers.get("content-length"));
     expect(await head.text()).toBe("");
   });
 
-  it("an answer comes to DELETE, too", async () => {
+  it("a DELETE request is answered", async () => {
     const response = await get("/v1/keys/self", { method: "DELETE" });
     expect([response.status, await response.text()]).toEqual([200, "{}\n"]);
   });
 });
 
-it("a call gets the message of the body and its caller", async () => {
+it("a handler gets the message from the body, and the caller", async () => {
   await post("/v1/eval", JSON.stringify({ fen: startFen, movetime_ms: 500 }), { Authorization: "Bearer x" });
   expect(evaluate.mock.lastCall?.[0]).toMatchObject({ fen: startFen, movetimeMs: 500 });
   expect(evaluate.mock.lastCall?.[1].request).toMatchObject({
@@ -112,7 +112,7 @@ it("a call gets the message of the body and its caller", async () => {
   expect(evaluate.mock.lastCall?.[1].signal.aborted).toBe(false);
 });
 
-it("a call gets the message of the query", async () => {
+it("a handler gets the message from the query", async () => {
   await get("/price?depth=20&movetime_ms=500");
   expect(getPrice.mock.lastCall?.[0]).toMatchObject({ depth: 20, movetimeMs: 500 });
   const problem = await problemOf(await get("/price?depth=abc"));
@@ -120,14 +120,14 @@ it("a call gets the message of the query", async () => {
 });
 
 describe("places", () => {
-  it("a path that is not in the proto is left to other handlers", async () => {
+  it("requests to paths that are not in the proto are passed to the next handler", async () => {
     for (const path of ["/", "/v1/eval/", "/v1/Eval", "/v1/evals", "/v1", "/__proto__"]) {
       expect((await get(path)).status).toBe(404);
     }
   });
 
   it.each(["/v1/eval/", "/engines/", "/mcp/"])(
-    "a path with a slash too many is named without it: %s",
+    "the error for the path %s names the path without the extra slash",
     async (path) => {
       expect(await problemOf(await get(path))).toMatchObject({
         code: "not_found",
@@ -136,7 +136,7 @@ describe("places", () => {
     },
   );
 
-  it("a path of events tells an EventSource why it gets none", async () => {
+  it("a GET request of an EventSource to a stream path gets an error with the reason", async () => {
     expect(await problemOf(await get("/v1/eval/stream"))).toMatchObject({
       code: "method_not_allowed",
       detail: `This path supports POST, OPTIONS. EventSource cannot POST: read the events with fetch(). Send the request as JSON: curl ${served.url}/v1/eval/stream -H 'Content-Type: application/json' -d '{"fen":"startpos"}'`,
@@ -148,18 +148,21 @@ describe("places", () => {
     ["HEAD", "/v1/eval", "POST, OPTIONS"],
     ["POST", "/engines", "GET, HEAD, OPTIONS"],
     ["PUT", "/v1/keys/self?x=1", "GET, HEAD, DELETE, OPTIONS"],
-  ])("a path says which methods it has: %s %s", async (method, path, allow) => {
-    const response = await get(path, { method });
-    expect([response.status, response.headers.get("allow")]).toEqual([405, allow]);
-    if (method !== "HEAD") {
-      expect(await problemOf(response)).toMatchObject({
-        code: "method_not_allowed",
-        detail: `This path supports ${allow}.`,
-      });
-    }
-  });
+  ])(
+    "a request with a wrong method gets an error with the allowed methods: %s %s",
+    async (method, path, allow) => {
+      const response = await get(path, { method });
+      expect([response.status, response.headers.get("allow")]).toEqual([405, allow]);
+      if (method !== "HEAD") {
+        expect(await problemOf(response)).toMatchObject({
+          code: "method_not_allowed",
+          detail: `This path supports ${allow}.`,
+        });
+      }
+    },
+  );
 
-  it("a path answers OPTIONS with its methods alone", async () => {
+  it("OPTIONS returns only the methods of the path", async () => {
     const response = await get("/v1/eval", { method: "OPTIONS" });
     expect([response.status, response.headers.get("allow"), await response.text()]).toEqual([
       204,
@@ -171,7 +174,7 @@ describe("places", () => {
 
 describe("what a caller accepts", () => {
   it.each(["text/html", "text/event-stream", "application/json;q=0"])(
-    "an Accept header without JSON is refused: %s",
+    "a request is refused if its Accept header excludes JSON: %s",
     async (accept) => {
       expect(await problemOf(await get("/engines", { headers: { accept } }))).toMatchObject({
         status: 406,
@@ -180,14 +183,14 @@ describe("what a caller accepts", () => {
     },
   );
 
-  it("an Accept header may be a list that has JSON in it", async () => {
+  it("a request is accepted if its Accept header is a list that contains JSON", async () => {
     const accept = "text/html, application/json;q=0.1";
     expect((await get("/engines", { headers: { accept } })).status).toBe(200);
   });
 });
 
 describe("violations", () => {
-  it("an empty body is refused with what to send", async () => {
+  it("an empty body is refused with an example of a body", async () => {
     expect(await problemOf(await post("/v1/eval", ""))).toMatchObject({
       code: "malformed_json",
       detail: 'The body is empty: send a JSON object such as {"fen":"startpos"}.',
@@ -206,7 +209,7 @@ describe("violations", () => {
       'a JSON object such as {"requests":[{"fen":"startpos"}]}, not an array',
     ],
     ["/v1/keys", "null", "a JSON object such as {}, not null"],
-  ])("a body to %s that is no object is refused with an example: %s", async (path, body, wanted) => {
+  ])("a body to %s that is not a JSON object is refused with an example: %s", async (path, body, wanted) => {
     expect(await problemOf(await post(path, body))).toMatchObject({
       code: "invalid_type",
       detail: `The body must be ${wanted}.`,
@@ -214,7 +217,7 @@ describe("violations", () => {
     });
   });
 
-  it("violations of the rules are left out if the reader has reported the same field", async () => {
+  it("a violation is reported only once for each field", async () => {
     const problem = await problemOf(await post("/v1/eval", '{"fen":null,"moves":[5,""]}'));
     expect(problem.errors).toHaveLength(3);
     expect(problem).toMatchObject({
@@ -226,14 +229,14 @@ describe("violations", () => {
     });
   });
 
-  it("an invalid request does not reach the call", async () => {
+  it("an invalid request does not reach the handler", async () => {
     evaluate.mockClear();
     expect((await post("/v1/eval", '{"deph":3}')).status).toBe(400);
     expect((await post("/v1/eval", "[]")).status).toBe(400);
     expect(evaluate).not.toHaveBeenCalled();
   });
 
-  it("an invalid request is admitted once and counts once, although its suggestion is validated, too", async () => {
+  it("an invalid request is counted once, even though its suggested correction is validated as well", async () => {
     const { entered, refused } = served.entries;
     const problem = await problemOf(
       await post("/v1/eval", JSON.stringify({ fen: startFen, depth: "99", multipv: 2 })),
@@ -244,7 +247,7 @@ describe("violations", () => {
 });
 
 describe("errors of a call", () => {
-  it("an error of a call is a problem, with the headers that interceptors left", async () => {
+  it("an error of a handler becomes a problem document with the headers that interceptors added", async () => {
     evaluate.mockImplementationOnce(async (_, { outcome }) => {
       outcome?.answerHeaders.set("ratelimit", '"minute";r=0;t=7');
       throw new KibitzError("rate_limited", "Too many.", { retryAfterMs: 6500 });
@@ -261,7 +264,7 @@ describe("errors of a call", () => {
     });
   });
 
-  it("an unexpected error of a call says nothing of the inside", async () => {
+  it("an unexpected exception of a handler is not shown to the caller", async () => {
     evaluate.mockRejectedValueOnce(new TypeError("secret is not a function"));
     const response = await post("/v1/eval", JSON.stringify({ fen: startFen }));
     const text = await response.clone().text();
@@ -269,7 +272,7 @@ describe("errors of a call", () => {
     expect(text).not.toContain("secret");
   });
 
-  it("an error that is thrown before the first await is a problem as well", async () => {
+  it("an error that a handler throws synchronously becomes a problem document", async () => {
     evaluate.mockImplementationOnce(() => {
       throw new KibitzError("starting", "Soon.", { retryAfterMs: 1000 });
     });
@@ -277,7 +280,7 @@ describe("errors of a call", () => {
   });
 });
 
-it("the gateway answers also if a refusal cannot be counted", async () => {
+it("the gateway responds even if counting a refusal fails", async () => {
   const refused = () => Promise.reject(new Error("nobody expects this"));
   const { base, errors } = await startListener([madeUpGateway({ refused })]);
   const response = await fetch(`${base}/v1/eval`, { method: "POST", body: "{" });

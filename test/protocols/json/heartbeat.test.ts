@@ -78,7 +78,7 @@ async function read(response: Response, heartbeat: string, release: () => void):
 }
 
 describe("an answer in which nothing happens for a while", () => {
-  it("events have a comment as a heartbeat between two events", async () => {
+  it("an event stream gets comments as heartbeats between two events", async () => {
     const release = answerLate(evaluation, evaluation);
     const sent = await read(await post("/v1/eval/stream", {}, events), ": keep-alive\n\n", release);
     expect(sent).toMatch(/^event: evaluation\ndata: .*\n\n(: keep-alive\n\n){2,}event: evaluation\n/);
@@ -87,30 +87,33 @@ describe("an answer in which nothing happens for a while", () => {
   it.each([
     ["a batch", "/v1/eval/batch", batch, [item(1), item(0)]],
     ["a review", "/v1/review", game, [move, review]],
-  ])("the lines of %s have spaces as heartbeats, and no line is empty", async (_, path, body, messages) => {
-    const release = answerLate(...messages);
-    const sent = await read(await post(path, body, lines), " ", release);
-    expect(sent).toMatch(/^\{.*\}\n {2,}\{.*\}\n$/);
-    for (const line of sent.trimEnd().split("\n")) {
-      JSON.parse(line);
-    }
-  });
+  ])(
+    "the line stream of %s gets spaces as heartbeats, and no line is empty",
+    async (_, path, body, messages) => {
+      const release = answerLate(...messages);
+      const sent = await read(await post(path, body, lines), " ", release);
+      expect(sent).toMatch(/^\{.*\}\n {2,}\{.*\}\n$/);
+      for (const line of sent.trimEnd().split("\n")) {
+        JSON.parse(line);
+      }
+    },
+  );
 
-  it("a JSON array has spaces as heartbeats between its items", async () => {
+  it("a JSON array gets spaces as heartbeats between its items", async () => {
     const release = answerLate(item(0), item(1));
     const sent = await read(await post("/v1/eval/batch", batch, json), " ", release);
     expect(sent).toMatch(/^\[\{[^\n]*\} {2,},\n\{.*\}\]\n$/);
     expect(JSON.parse(sent)).toMatchObject([{ index: 0 }, { index: 1 }]);
   });
 
-  it("a JSON array has heartbeats while its first item is not ready, but a later one is", async () => {
+  it("a JSON array gets heartbeats while its first item is not ready, even if a later item is", async () => {
     const release = answerLate(item(1), item(0));
     const sent = await read(await post("/v1/eval/batch", batch, json), " ", release);
     expect(sent).toMatch(/^\[ {2,}\{/);
     expect(JSON.parse(sent)).toMatchObject([{ index: 0 }, { index: 1 }]);
   });
 
-  it("a JSON object has spaces as heartbeats before it", async () => {
+  it("a JSON object gets spaces as heartbeats before it", async () => {
     const release = answerLate(move, review);
     const response = await post("/v1/review", game, json);
     expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -124,7 +127,7 @@ describe("an answer in which nothing happens for a while", () => {
   });
 });
 
-it("a slow reader gets each part of an answer whole, though others become ready meanwhile", async () => {
+it("a slow reader gets every part of a response complete", async () => {
   const large = (index: number) =>
     create(EvaluateBatchResponseSchema, {
       index,
@@ -143,7 +146,7 @@ it("a slow reader gets each part of an answer whole, though others become ready 
   expect(JSON.parse(sent)).toMatchObject([{ index: 0 }, { index: 1 }]);
 });
 
-it("a JSON object that is ready in time has its length and no heartbeat", async () => {
+it("a quick JSON response has a Content-Length and no heartbeats", async () => {
   answerLate(review);
   const response = await post("/v1/review", game, json);
   const sent = await response.text();
@@ -154,14 +157,14 @@ it("a JSON object that is ready in time has its length and no heartbeat", async 
 describe("an error of a JSON object that takes long", () => {
   const overloaded = new KibitzError("overloaded", "busy", { retryAfterMs: 2000 });
 
-  it("an error has its status, however late it is, if the call has only waited until then", async () => {
+  it("an error after a long wait still has its HTTP status if no heartbeat was sent", async () => {
     setTimeout(answerLate(waiting, overloaded), 5 * heartbeatMs);
     const response = await post("/v1/review", game, json);
     expect([response.status, response.headers.get("retry-after")]).toEqual([503, "2"]);
     expect(await response.json()).toMatchObject({ code: "overloaded" });
   });
 
-  it("an error after a heartbeat is the body of a response over HTTP/1.1 that is cut short", async () => {
+  it("an error after a heartbeat is sent in the body over HTTP/1.1, and the response is then aborted", async () => {
     const release = answerLate(move, overloaded);
     const response = await post("/v1/review", game, json);
     expect(response.status).toBe(200);
@@ -177,7 +180,7 @@ describe("an error of a JSON object that takes long", () => {
     expect(JSON.parse(sent)).toMatchObject({ status: 503, code: "overloaded", retry_after_ms: 2000 });
   });
 
-  it("an error after a heartbeat is the body of a response over HTTP/2 that is cut short", async () => {
+  it("an error after a heartbeat is sent in the body over HTTP/2, and the response is then aborted", async () => {
     await using served2 = await serveGateway({}, "h2c", streams);
     const release = answerLate(move, overloaded);
     const session = connect2(served2.url);

@@ -28,12 +28,12 @@ describe("what is read", () => {
     ['{"a":1,"b":{"a":2},"c":[{"a":3},{"a":4}]}', { a: 1, b: { a: 2 }, c: [{ a: 3 }, { a: 4 }] }],
     ['{"a:b":"c:{[","d\\\\":"e\\\\"}', { "a:b": "c:{[", "d\\": "e\\" }],
     ['{"é":"♞ 🐴"}', { é: "♞ 🐴" }],
-  ])("the JSON is read: %s", (text, value) => {
+  ])("the JSON parser accepts %s", (text, value) => {
     expect(objectOf(text)).toEqual(value);
     expect(objectOf(bytes(text))).toEqual(value);
   });
 
-  it("a byte order mark before JSON is ignored", () => {
+  it("the JSON parser ignores a byte order mark", () => {
     expect(objectOf(bytes('\ufeff{"a":1}'))).toEqual({ a: 1 });
   });
 
@@ -44,7 +44,7 @@ describe("what is read", () => {
     expect(Object.prototype).not.toHaveProperty("admin");
   });
 
-  it("JSON with 1000 keys is read, and with 1001 refused", () => {
+  it("the JSON parser accepts 1000 keys and refuses 1001", () => {
     const keyed = (keys: number) =>
       `{"options":{${Array.from({ length: keys - 1 }, (_, index) => `"o${index}":1`)}}}`;
     expect(violationsOf(keyed(1000))).toEqual([]);
@@ -57,7 +57,7 @@ describe("what is read", () => {
     ]);
   });
 
-  it("JSON of 32 levels is read, and of 33 refused", () => {
+  it("the JSON parser accepts 32 levels and refuses 33", () => {
     const nested = (levels: number) => `{"a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
     expect(violationsOf(nested(32))).toEqual([]);
     expect(violationsOf(nested(33))).toMatchObject([
@@ -92,12 +92,12 @@ describe("what is not JSON", () => {
     ],
     ["[}", "The body is not JSON: it has `}` at line 1, column 2, where a value is expected."],
     ["fen=8/8", "The body is not JSON: it has `fen=8` at line 1, column 1."],
-  ])("the text is no JSON, and the error says where and why: %s", (text, message) => {
+  ])("the JSON parser refuses an invalid text with position and reason: %s", (text, message) => {
     expect(violationsOf(text)).toEqual([{ pointer: "", code: "malformed_json", message }]);
   });
 
   it.each(['{"a":"x\ny"}', '{"a":"x\ty"}', '{"a":"\\x"}', '{"a":"unclosed}', '{"a\n":1}'])(
-    "an error in JSON points to the broken string: %j",
+    "the JSON parser reports the position of a broken string: %j",
     (text) => {
       expect(violationsOf(text)[0]?.message).toMatch(
         /^The body is not JSON: the string at line 1, column [26] is/,
@@ -105,30 +105,30 @@ describe("what is not JSON", () => {
     },
   );
 
-  it("a fault behind the first 64 KiB of JSON is named without its place", () => {
+  it("the JSON parser reports an error after the first 64 KiB without its position", () => {
     expect(violationsOf(`{"a":"${"x".repeat(70_000)}",}`).map(({ message }) => message)).toEqual([
       "The body is not JSON, or repeats a key, after its first 65536 characters.",
     ]);
   });
 
-  it.each(["", " \r\n\t"])("an empty body is refused with what to send instead: %j", (text) => {
+  it.each(["", " \r\n\t"])("an empty body is refused with an example of a body: %j", (text) => {
     expect(() => readJsonObject(text, "a JSON object with at least `fen`")).toThrow(
       "The body is empty: send a JSON object with at least `fen`.",
     );
   });
 
   it.each([
-    ["Latin-1", [0x7b, 0x22, 0xe9, 0x22, 0x3a, 0x31, 0x7d]],
+    ["Latin-1 text", [0x7b, 0x22, 0xe9, 0x22, 0x3a, 0x31, 0x7d]],
     ["an overlong slash", [0x22, 0xc0, 0xaf, 0x22]],
-    ["a surrogate in UTF-8", [0x22, 0xed, 0xa0, 0x80, 0x22]],
-    ["UTF-16", [0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]],
-  ])("the body %s is refused as no JSON", (_, body) => {
+    ["an encoded surrogate", [0x22, 0xed, 0xa0, 0x80, 0x22]],
+    ["UTF-16 text", [0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]],
+  ])("a body with %s is refused, because it is not valid UTF-8", (_, body) => {
     expect(violationsOf(Uint8Array.from(body))).toMatchObject([
       { code: "malformed_json", message: "The body is not valid UTF-8." },
     ]);
   });
 
-  it("an error in JSON repeats at most 64 characters of the caller's text", () => {
+  it("a JSON syntax error contains at most 64 characters of the caller's text", () => {
     const [violation] = violationsOf(`{"a":${"x".repeat(60_000)}}`);
     expect(violation?.message.length).toBeLessThan(64 + 80);
   });
@@ -140,7 +140,7 @@ it.each([
   ["14", "14"],
   ['"{}"', '"{}"'],
   ["true", "true"],
-])("the body %s is refused, because it is JSON but no object", (text, name) => {
+])("the body %s is refused, because it is not a JSON object", (text, name) => {
   expect(violationsOf(text)).toEqual([
     { pointer: "", code: "invalid_type", message: `The body must be a JSON object, not ${name}.` },
   ]);
@@ -157,22 +157,22 @@ describe("keys that stand twice in their object", () => {
     ['{"__proto__":1,"__proto__":2}', ["/__proto__"]],
     ['{"":1,"":2}', ["/"]],
     ['{"1":1,"1":2}', ["/1"]],
-  ])("a duplicate key in JSON is reported: %s", (text, pointers) => {
+  ])("the JSON parser reports a duplicate key: %s", (text, pointers) => {
     const violations = violationsOf(text);
     expect(violations.map(({ pointer }) => pointer)).toEqual(pointers);
     expect(new Set(violations.map(({ code }) => code))).toEqual(new Set(["malformed_json"]));
   });
 
-  it("duplicate keys in JSON are all named, up to 20", () => {
+  it("the JSON parser reports up to 20 duplicate keys", () => {
     const pairs = Array.from({ length: 50 }, (_, index) => `"k${index}":1,"k${index}":2`);
     expect(violationsOf(`{${pairs.join()}}`)).toHaveLength(20);
   });
 
-  it("duplicate keys in JSON are reported beside the place of a syntax error", () => {
+  it("the JSON parser reports both duplicate keys and the position of a syntax error", () => {
     expect(violationsOf('{"a":1,"a":2,').map(({ pointer }) => pointer)).toEqual(["/a", ""]);
   });
 
-  it("duplicate keys in JSON are cut to 64 characters", () => {
+  it("the JSON parser shortens reported duplicate keys to 64 characters", () => {
     const key = "k".repeat(30_000);
     const [violation] = violationsOf(`{"${key}":1,"${key}":2}`);
     expect(violation?.pointer).toBe(`/${"k".repeat(63)}…`);
@@ -197,15 +197,15 @@ describe("hostile texts", () => {
     ["a megabyte of digits", `{"a":${"1".repeat(mib)}x}`],
     ["a megabyte of colons", ":".repeat(mib)],
     ["a megabyte of closing brackets", "]".repeat(mib)],
-    ["brackets behind a line break in a string", `["\n,${"[".repeat(mib)}`],
-    ["brackets behind a comment with a quote", `[//"\n${"[".repeat(mib)}`],
+    ["brackets after a line break in a string", `["\n,${"[".repeat(mib)}`],
+    ["brackets after a comment with a quote", `[//"\n${"[".repeat(mib)}`],
     ["a key of a megabyte twice", `{"${"k".repeat(mib)}":1,"${"k".repeat(mib)}":1}`],
-  ])("a hostile text of %s is read in linear time", { timeout: 60_000 }, (_, text) => {
+  ])("the JSON parser needs only linear time for a hostile text of %s", { timeout: 60_000 }, (_, text) => {
     expect(violationsOf(text)).toBeInstanceOf(Array);
   });
 });
 
-it("the syntax error is found in exactly the texts that JSON.parse refuses", () => {
+it("the JSON parser finds a syntax error in exactly the texts that JSON.parse refuses", () => {
   const random = createRandom(1972);
   const whole = '{"a":[1,-2.5e+3,true,null,{"b":"x\\u00e9\\n\\"","c":{}}],"d":false,"e":[],"f":0}';
   const pieces = [...'{}[],:"\\ \n\t01-+.eEtn', "\u0001", "\u00a0", "\ufeff", "é", "true", "null", '"g":1'];

@@ -21,8 +21,8 @@ function createWait() {
 const batch = JSON.stringify({ requests: [{ fen: startFen }] });
 
 test.each<[string, string, object, (wait: () => Promise<never>) => Partial<MadeUpCalls>]>([
-  ["while it is admitted", "/v1/eval", {}, (wait) => ({ entered: wait })],
-  ["while its batch waits for its turn", "/v1/eval/batch", {}, (wait) => ({ beginWork: () => wait })],
+  ["while the request waits for admission", "/v1/eval", {}, (wait) => ({ entered: wait })],
+  ["while its batch waits for processor time", "/v1/eval/batch", {}, (wait) => ({ beginWork: () => wait })],
   [
     "while its body waits to be decompressed",
     "/v1/eval",
@@ -30,7 +30,7 @@ test.each<[string, string, object, (wait: () => Promise<never>) => Partial<MadeU
     (wait) => ({ bodies: { ...createBodyBudget(), inflate: wait } }),
   ],
 ])(
-  "a client of plain JSON that leaves %s has one line in the log, with the code canceled",
+  "a plain JSON client that disconnects %s is logged once, with the code canceled",
   async (_, path, headers, options) => {
     const { reached, wait } = createWait();
     const lines: LogFields[] = [];

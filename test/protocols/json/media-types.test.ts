@@ -15,7 +15,7 @@ it.each([
   " application/json ;",
   'application/json; profile="a;charset=latin1"',
   'application/json; profile="\\";charset=latin1"; charset=utf-8',
-])("Content-Type %s is JSON", (contentType) => {
+])("the Content-Type %s is accepted as JSON", (contentType) => {
   expect(isJson(contentType)).toBe(true);
 });
 
@@ -30,7 +30,7 @@ it.each([
   "application/jsonp",
   "application/grpc+json",
   "application/json, text/plain",
-])("Content-Type %s is not JSON", (contentType) => {
+])("the Content-Type %s is not accepted as JSON", (contentType) => {
   expect(isJson(contentType)).toBe(false);
 });
 
@@ -60,7 +60,7 @@ it.each([
   ["application/json;q=0.000, */*", false],
   ["application/*;q=0, */*", false],
   ["text/*", false],
-])("Accept %j lets JSON pass: %s", (accept, passes) => {
+])("the header Accept: %j allows a JSON response: %s", (accept, passes) => {
   expect(preferredType(accept, [json]) === json).toBe(passes);
 });
 
@@ -80,7 +80,7 @@ it.each([
   ["text/event-stream, application/json", true],
   ["Text/Event-Stream, application/json;q=0.9", true],
   ["text/event-stream;q=0.2, */*;q=0.1", true],
-])("Accept %j asks for events rather than for JSON: %s", (accept, asks) => {
+])("the header Accept: %j prefers an event stream to JSON: %s", (accept, asks) => {
   expect(preferredType(accept, [json, events]) === events).toBe(asks);
 });
 

@@ -47,7 +47,7 @@ it.each([
   expect(message).toEqual(create(GetPriceRequestSchema));
 });
 
-it("words, text with spaces, and lists of one or more are read from a query", () => {
+it("a query may contain words, text with spaces and lists", () => {
   const readRequest = createMessageReader(AnalysisRequestSchema);
   const readQuery = createQueryReader(AnalysisRequestSchema);
   expect(readRequest(readQuery("fen=8/8+w+-+-&path=wasm&moves=e4&engine=19")).message).toEqual(
@@ -58,7 +58,7 @@ it("words, text with spaces, and lists of one or more are read from a query", ()
   );
 });
 
-it("booleans are read from a query by their words only", () => {
+it("booleans in a query must be the words true or false", () => {
   const readQuery = createQueryReader(messageWith({ name: "yes", type: Type.BOOL }));
   expect(readQuery("yes=true")).toEqual({ yes: true });
   expect(readQuery("yes=false")).toEqual({ yes: false });

@@ -5,7 +5,7 @@ import { kindOfRoute, routesFromServices, streamOfRoute } from "../../../src/pro
 import { serviceWith } from "../../calls/plain/made-up-proto.ts";
 
 describe("routesFromServices", () => {
-  it("the routes are all that the protos annotate, additional bindings included", () => {
+  it("the JSON routes are exactly those that the protos annotate, with additional bindings", () => {
     const routes = routesFromServices([AnalysisService, KeyService]);
     const lines = routes.map(
       ({ verb, path, method, body }) => `${verb} ${path} ${method.name}${body ? " *" : ""}`,
@@ -33,7 +33,7 @@ describe("routesFromServices", () => {
     expect(routesFromServices([service]).map(({ verb }) => verb)).toEqual(["PUT", "PATCH"]);
   });
 
-  it("the API has one stream of events, which is that of Evaluate, and one batch", () => {
+  it("the API has one event stream, for Evaluate, and one batch call", () => {
     const routes = routesFromServices([AnalysisService]);
     const kinds = routes.map((route) => [route.method.name, kindOfRoute(route)]);
     expect(kinds.filter(([, kind]) => kind !== "unary")).toEqual([

@@ -4,7 +4,7 @@ import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service
 import { startListener } from "../../http/start-listener.ts";
 import { madeUpGateway } from "./serve-gateway.ts";
 
-test("an answer that cannot be written is a 500, and its error is in the log", async () => {
+test("a response that cannot be serialized gets 500, and the error is logged", async () => {
   const logged: unknown[] = [];
   const unwritable = Object.assign(create(AnalysisService.method.evaluate.output), { lines: 5 });
   const gateway = madeUpGateway({

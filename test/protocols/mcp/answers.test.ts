@@ -18,18 +18,28 @@ describe("answers of tools", () => {
   const mate = ["f3", "e5", "g4", "Qh4#"];
   const shuffle = Array.from({ length: 4 }, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat();
   test.each([
-    ["by mate, of moves alone", { moves: mate }, "White – Black, 0-1, 4 half-moves", "0-1"],
-    ["by repetition, of moves alone", { moves: shuffle }, "White – Black, 1/2-1/2, 16 half-moves", "1/2-1/2"],
-    ["by nobody knows what", { moves: ["e4"] }, "White – Black, *, 1 half-move", "*"],
-    ["behind the moves", { pgn: "1. e4 e5 1-0" }, "White – Black, 1-0, 2 half-moves", "1-0"],
-    ["in a tag", { pgn: '[Result "0-1"]\n\n1. e4 {a 1-0 b}' }, "White – Black, 0-1, 1 half-move", "0-1"],
+    ["by mate and is sent as moves", { moves: mate }, "White – Black, 0-1, 4 half-moves", "0-1"],
+    [
+      "by repetition and is sent as moves",
+      { moves: shuffle },
+      "White – Black, 1/2-1/2, 16 half-moves",
+      "1/2-1/2",
+    ],
+    ["without a result", { moves: ["e4"] }, "White – Black, *, 1 half-move", "*"],
+    ["with a result after the moves", { pgn: "1. e4 e5 1-0" }, "White – Black, 1-0, 2 half-moves", "1-0"],
+    [
+      "with a result in a tag",
+      { pgn: '[Result "0-1"]\n\n1. e4 {a 1-0 b}' },
+      "White – Black, 0-1, 1 half-move",
+      "0-1",
+    ],
     [
       "of players without a name",
       { pgn: '[White "?"]\n[Black ""]\n[Result "*"]\n\n1. f3 e5 2. g4 Qh4# *' },
       "White – Black, *, 4 half-moves",
       "*",
     ],
-  ])("the answer of a tool names the end of a game, %s", async (_, game, title, result) => {
+  ])("an MCP tool reports the result of a game that ends %s", async (_, game, title, result) => {
     const { text, structured } = await ask("review_game", { ...game, depth: 1 });
     expect(text.split("\n")[0]).toBe(title);
     expect(structured?.result).toBe(result);
@@ -38,7 +48,7 @@ describe("answers of tools", () => {
   test.each([
     ["analyze_position", 2],
     ["review_game", undefined],
-  ])("the answer of %s has the corrections of a PGN, in its text too", async (tool, ply) => {
+  ])("the MCP tool %s reports corrections of a PGN in its text and its data", async (tool, ply) => {
     const pgn = '[fen "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]\n\n1. e4 kd7 2. e5 *';
     const { text, structured } = await ask(tool, { pgn, ply, depth: 1 });
     const corrections = [/^The tag fen was read as FEN /, /^'kd7' was read as Kd7 /];
@@ -46,7 +56,7 @@ describe("answers of tools", () => {
     expect(text).toMatch(/^Note: The tag fen was read as FEN .*\nNote: 'kd7' was read as Kd7 /m);
   });
 
-  test("the position of a game with German letters is analysed, and the answer says so", async () => {
+  test("an MCP tool analyzes a game with German piece letters, and mentions the language", async () => {
     const { text } = await ask("analyze_position", { pgn: "1. e4 e5 2. Sf3 Sc6", depth: 1 });
     expect(text).toMatch(/^Note: The pieces of `pgn` have letters of another language\.$/m);
     expect(text).toContain("r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3");
@@ -55,7 +65,7 @@ describe("answers of tools", () => {
   test.each([
     ["as moves", { moves: mate }],
     ["as PGN", { pgn: "1. f3 (1. e4 e5) e5 2. g4 Qh4# 0-1" }],
-  ])("an agent hears how far a review is, and of how much, of a game %s", async (_, game) => {
+  ])("an MCP client gets the progress of a review of a game that is sent %s", async (_, game) => {
     const agent = await newest.overHttp(app.url);
     const steps: Step[] = [];
     const onprogress = (step: Step) => void steps.push(step);
@@ -74,7 +84,7 @@ describe("answers of tools", () => {
     [{}, /^The game goes on\.\n/],
     [{ moves: ["e4"] }, /^After 1 half-move, the last one e4 \(e2e4\): the game goes on\.\n/],
     [{ fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1" }, /^The game is over, a draw by stalemate \(1\/2-1\/2\)\.\n/],
-  ])("the answer of a tool begins with a sentence, of %j", async (game, sentence) => {
+  ])("the text of an MCP tool for %j begins with a sentence", async (game, sentence) => {
     expect((await ask("play_moves", game)).text).toMatch(sentence);
   });
 });
@@ -94,7 +104,7 @@ function callerOf(calls: Partial<Caller>): Caller {
   };
 }
 
-test("the loss of a candidate move is rounded to a tenth of a point, also if it is a whole one", async () => {
+test("an MCP tool rounds the loss of a candidate move to a tenth of a point", async () => {
   const found = [
     { san: "e4", cp: 30, percent: 52.8 },
     { san: "d4", cp: 20, percent: 51.8 },
@@ -125,20 +135,17 @@ test.each([
     [0, 1, 2, 3],
   ],
   [[0], [0]],
-])(
-  "states of the depths %j are reported as the progress %j, and the last state is the answer",
-  async (depths, reported) => {
-    async function* stream() {
-      yield { queued: { place: 1 }, evaluation: null };
-      for (const [index, depth] of depths.entries()) {
-        const search = { depth, nodes: index, limits: { depth: null } };
-        const score = { cp: index, mate: null, bound: "exact", win_percent: 50 };
-        yield { queued: null, evaluation: { search, score, best_move: null } };
-      }
+])("search depths %j are reported to an MCP client as the progress %j", async (depths, reported) => {
+  async function* stream() {
+    yield { queued: { place: 1 }, evaluation: null };
+    for (const [index, depth] of depths.entries()) {
+      const search = { depth, nodes: index, limits: { depth: null } };
+      const score = { cp: index, mate: null, bound: "exact", win_percent: 50 };
+      yield { queued: null, evaluation: { search, score, best_move: null } };
     }
-    const progress: number[] = [];
-    const found = await evaluate({}, callerOf({ stream }), (step) => void progress.push(step.progress));
-    expect(progress).toEqual(reported);
-    expect(found.search.nodes).toBe(depths.length - 1);
-  },
-);
+  }
+  const progress: number[] = [];
+  const found = await evaluate({}, callerOf({ stream }), (step) => void progress.push(step.progress));
+  expect(progress).toEqual(reported);
+  expect(found.search.nodes).toBe(depths.length - 1);
+});

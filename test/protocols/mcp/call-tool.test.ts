@@ -30,7 +30,7 @@ function failWith(error: unknown, args: Readonly<Record<string, unknown>>) {
   return { call, readGame, play, refused };
 }
 
-test("the text about an illegal move in a PGN has the legal moves, and the game is not read or played for it again", async () => {
+test("an MCP error about an illegal move in a PGN lists the legal moves, without reading the game again", async () => {
   const pgn = `1. e4 {${"long ".repeat(10_000)}} e5 2. Ke3 *`;
   const error = errorOf(() => gameOf(pgn));
   const { call, readGame, play, refused } = failWith(error, { pgn });
@@ -44,7 +44,7 @@ test("the text about an illegal move in a PGN has the legal moves, and the game 
   expect(play.mock.calls.map(([{ moves }]) => moves)).toEqual([[]]);
 });
 
-test("a failure to play the moves before an illegal one is reported, and the model still reads what was wrong", async () => {
+test("if the legal moves cannot be found for an MCP error, the failure is logged, and the model still gets the error", async () => {
   const error = errorFromViolations([
     { pointer: "/moves/1", code: "illegal_move", message: "'Ke3' is not legal." },
   ]);

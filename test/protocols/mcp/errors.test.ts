@@ -104,25 +104,22 @@ describe("errors that an agent can fix", () => {
       ["invalid_fen", "The FEN has 2 fields"],
       { name: "analyze_position", arguments: { fen: "4k3/8/8/8/8/8/8/4K3 w - - 0 1", depth: 2 } },
     ],
-  ])(
-    "an error that an agent can fix is a result that says how: %s %o",
-    async (tool, args, words, suggestion) => {
-      const agent = await connect(app.url);
-      const answer = await agent.ask(tool, args);
-      expect([answer.isError, answer.structured]).toEqual([true, undefined]);
-      for (const word of words) {
-        expect(answer.text).toContain(word);
-      }
-      expect(answer.text).toContain(`This call would be answered: ${suggestion.name} `);
-      expect(answer.text.length).toBeLessThanOrEqual(4000);
-      const suggested = suggestedBy(answer);
-      expect(suggested).toEqual(suggestion);
-      const again = await agent.ask(suggested.name, suggested.arguments);
-      expect(again.isError, again.text).toBe(false);
-    },
-  );
+  ])("an MCP tool error says how to fix the call: %s %o", async (tool, args, words, suggestion) => {
+    const agent = await connect(app.url);
+    const answer = await agent.ask(tool, args);
+    expect([answer.isError, answer.structured]).toEqual([true, undefined]);
+    for (const word of words) {
+      expect(answer.text).toContain(word);
+    }
+    expect(answer.text).toContain(`This call would be answered: ${suggestion.name} `);
+    expect(answer.text.length).toBeLessThanOrEqual(4000);
+    const suggested = suggestedBy(answer);
+    expect(suggested).toEqual(suggestion);
+    const again = await agent.ask(suggested.name, suggested.arguments);
+    expect(again.isError, again.text).toBe(false);
+  });
 
-  test("a suggested call that is too long for the text of an error stands in its _meta alone", async () => {
+  test("an MCP error contains a very long suggested call only in _meta, not in its text", async () => {
     const game = `1. e4 {${"long ".repeat(1000)}} e5`;
     const agent = await connect(app.url);
     const answer = await agent.ask("review_game", { pgn: `${game} 2. Ke3 *`, depth: 2 });
@@ -174,14 +171,14 @@ describe("errors that an agent can fix", () => {
     ["play_moves", { moves: Array(601).fill("e4") }, /at most 600 items, not 601/],
     ["play_moves", { fen: "x".repeat(129) }, /at most 128 characters/],
     ["play_moves", { pgn: "1. e4 *" }, /no argument `pgn`/],
-  ])("a text that can be fixed is named in the result: %s %o", async (tool, args, words) => {
+  ])("an MCP tool error names the wrong argument: %s %o", async (tool, args, words) => {
     const { isError, text, meta } = await (await connect(app.url)).ask(tool, args);
     expect([isError, text]).toEqual([true, expect.stringMatching(words)]);
     expect(text.length).toBeLessThanOrEqual(4000);
     expect(meta["kibitz/error"]).toMatchObject({ code: expect.any(String), next_action: expect.any(String) });
   });
 
-  test("no answer of a tool repeats a key that stood in an argument", async () => {
+  test("an MCP tool does not repeat an API key from its arguments", async () => {
     const key = "kbz_0123456789abcdefghijklmnopqrstuvwxyz";
     const agent = await connect(app.url);
     for (const args of [
@@ -210,23 +207,26 @@ describe("limits", () => {
   let callers = 0;
   const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 
-  test.each(["play_moves", "analyze_position"])("%s over MCP counts as a request", async (tool) => {
-    const agent = await connect(app.url, newCaller());
-    for (let count = 0; count < 3; count++) {
-      expect((await agent.ask(tool, { moves: ["e4"] })).isError).toBe(false);
-    }
-    const { isError, text, meta } = await agent.ask(tool, { moves: ["e4"] });
-    expect([isError, text]).toEqual([true, expect.stringMatching(/rate_limited.*\n\n.* again in \d\d s/s)]);
-    expect(meta["kibitz/error"]).toMatchObject({
-      next_action: "retry_later",
-      retry_after_ms: expect.any(Number),
-    });
-    // Listing the tools is not counted.
-    expect(await agent.list()).toHaveLength(4);
-  });
+  test.each(["play_moves", "analyze_position"])(
+    "the MCP tool %s counts as a request in the rate limit",
+    async (tool) => {
+      const agent = await connect(app.url, newCaller());
+      for (let count = 0; count < 3; count++) {
+        expect((await agent.ask(tool, { moves: ["e4"] })).isError).toBe(false);
+      }
+      const { isError, text, meta } = await agent.ask(tool, { moves: ["e4"] });
+      expect([isError, text]).toEqual([true, expect.stringMatching(/rate_limited.*\n\n.* again in \d\d s/s)]);
+      expect(meta["kibitz/error"]).toMatchObject({
+        next_action: "retry_later",
+        retry_after_ms: expect.any(Number),
+      });
+      // Listing the tools is not counted.
+      expect(await agent.list()).toHaveLength(4);
+    },
+  );
 
   test.each([newMessage, oldMessage])(
-    "the header of an MCP answer has the rate windows of its caller in each version of the protocol",
+    "an MCP response has the rate limit headers in each version of the protocol",
     async (message) => {
       const { headers, body } = message("tools/call", { name: "analyze_position", arguments: { depth: 1 } });
       const answer = await send(app.url, { headers: { ...headers, ...newCaller() }, body });
@@ -235,7 +235,7 @@ describe("limits", () => {
   );
 
   test.each([newMessage, oldMessage])(
-    "a caller that was refused too often over MCP is answered by HTTP 429 with the time to wait",
+    "an MCP client whose error quota is used up gets HTTP 429 with the time to wait",
     async (message) => {
       const caller = newCaller();
       const { headers, body } = message("tools/call", { name: "play_moves", arguments: { moves: ["e5"] } });
@@ -262,7 +262,7 @@ describe("errors of the protocol", () => {
   );
   let callers = 0;
 
-  test("an MCP body that is no message counts as a refusal, also if the error quota is used up before it is read", async () => {
+  test("an invalid MCP body uses error quota", async () => {
     const headers = { ...oldMessage("ping").headers, "x-forwarded-for": `198.51.100.${++callers}` };
     const signal = AbortSignal.timeout(10_000);
     const calls = Array.from({ length: 10 }, () => {
@@ -291,7 +291,7 @@ describe("errors of the protocol", () => {
     ["no name of a tool", oldMessage, "tools/call", { name: 5 }],
     ["an unknown method", oldMessage, "tools/burn", {}],
     ["an unknown method", newMessage, "tools/burn", {}],
-  ] as const)("an MCP message with %s counts as a refusal, by %o", async (_, message, method, params) => {
+  ] as const)("an MCP message with %s uses error quota: %o", async (_, message, method, params) => {
     const caller = { "x-forwarded-for": `198.51.100.${++callers}` };
     const ask = async (asked = message(method, params)) =>
       send(app.url, { ...asked, headers: { ...asked.headers, ...caller } });
@@ -304,7 +304,7 @@ describe("errors of the protocol", () => {
     expect((await ask(message("tools/list"))).status).toBe(429);
   });
 
-  test("an MCP message that is answered counts as no refusal", async () => {
+  test("a successful MCP message uses no error quota", async () => {
     for (let sent = 0; sent < 4; sent++) {
       for (const message of [newMessage, oldMessage]) {
         expect((await send(app.url, message("tools/list"))).status).toBe(200);
@@ -322,7 +322,7 @@ describe("a caller at its limit of concurrent searches", () => {
     { engines },
   );
 
-  test("a tool call is refused with a time to wait while its caller has too many searches, and play_moves is answered", async () => {
+  test("an MCP tool call that needs a search is refused while its caller has too many searches", async () => {
     const agent = await connect(app.url);
     const leaving = new AbortController();
     const asked = agent.ask("analyze_position", { depth: 20 }, { signal: leaving.signal });
@@ -348,9 +348,12 @@ describe("keys required", () => {
       'Bearer error="invalid_token"',
       "invalid_api_key",
     ],
-  ])("if keys are required, HTTP refuses an agent %s", async (_, headers, challenge, code) => {
-    const { headers: answered, ...answer } = await send(app.url, newMessage("tools/list", {}, headers));
-    expect(answer).toMatchObject({ status: 401, body: { code } });
-    expect(answered.get("www-authenticate")).toBe(challenge);
-  });
+  ])(
+    "if API keys are required, an MCP client %s is refused over HTTP",
+    async (_, headers, challenge, code) => {
+      const { headers: answered, ...answer } = await send(app.url, newMessage("tools/list", {}, headers));
+      expect(answer).toMatchObject({ status: 401, body: { code } });
+      expect(answered.get("www-authenticate")).toBe(challenge);
+    },
+  );
 });

@@ -3,7 +3,7 @@ import { exchange } from "../../../src/protocols/mcp/exchange.ts";
 import { newMessage, oldMessage } from "./messages.ts";
 
 test.each([newMessage, oldMessage])(
-  "an MCP request that the SDK fails to answer is a failure of the server, with the error of the SDK",
+  "an MCP request that the SDK cannot answer is logged as a server error with the SDK's error",
   async (message) => {
     const { headers, body } = message("ping");
     const peer = {

@@ -67,7 +67,7 @@ function validatorOf(schema: object): ValidateFunction {
 }
 
 describe.each(agentKinds)("an agent of $name", ({ overHttp }) => {
-  test("an agent lists the tools, their purposes, and that they change nothing", async () => {
+  test("an MCP client can list the tools with their descriptions, and all are marked read-only", async () => {
     const agent = await overHttp(app.url);
     const tools = await agent.list();
     expect(tools.map(({ name }) => name)).toEqual([
@@ -90,7 +90,7 @@ describe.each(agentKinds)("an agent of $name", ({ overHttp }) => {
   });
 
   test.each(questions)(
-    "an agent calls %s %o, and reads an answer that fits its schema",
+    "the result of the MCP tool %s matches its schema for %o",
     async (tool, args, words) => {
       const agent = await overHttp(app.url);
       const { text, structured, isError } = await agent.ask(tool, args);
@@ -111,7 +111,7 @@ describe.each(agentKinds)("an agent of $name", ({ overHttp }) => {
     ["analyze_position", { depth: 6 }],
     ["compare_moves", { candidates: ["e4", "d4"], depth: 6 }],
     ["review_game", { moves: ["e4", "e5", "Nf3"], depth: 3 }],
-  ])("an agent that wants progress hears how far %s is", async (tool, args) => {
+  ])("an MCP client that asks for progress gets the progress of %s", async (tool, args) => {
     const steps: Step[] = [];
     const agent = await overHttp(app.url);
     const { isError } = await agent.ask(tool, args, { onprogress: (step) => void steps.push(step) });
@@ -122,7 +122,7 @@ describe.each(agentKinds)("an agent of $name", ({ overHttp }) => {
     expect(steps.at(-1)?.message).toMatch(/(White|Black|equal) /);
   });
 
-  test("an agent that leaves frees the engine", async () => {
+  test("the search of an MCP tool stops when the client disconnects", async () => {
     const agent = await overHttp(app.url);
     const asked = agent.ask("analyze_position", long, { onprogress: () => {} });
     const end = expect(asked).rejects.toThrow();

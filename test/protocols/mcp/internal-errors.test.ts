@@ -42,7 +42,7 @@ test.each([
   [analyzePosition, { depth: 1 }, "Evaluate"],
   [playMoves, { moves: ["e4"] }, "PlayMoves"],
 ] as const)(
-  "an MCP tool that fails after its call was answered is logged as an error with the id of the request: $name",
+  "an MCP tool that fails after its search was answered is logged as an error with the request id: $name",
   async (tool, args, method) => {
     const call = tool.call;
     using broken = vi.spyOn(tool, "call").mockImplementation(async (...given) => {
@@ -63,7 +63,7 @@ test.each([
   },
 );
 
-test("an MCP call that fails inside the service is logged once, and its model reads no more than that", async () => {
+test("an internal error of an MCP call is logged once, and its details are not shown to the model", async () => {
   isSearchBroken = true;
   const { isError, text, logged } = await ask("in-service", "analyze_position", { moves: ["e4"] });
   isSearchBroken = false;

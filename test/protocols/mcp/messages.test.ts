@@ -20,14 +20,14 @@ describe("messages that contradict their headers", () => {
     ["no Mcp-Method", { "Mcp-Method": "" }],
     ["another Mcp-Method", { "Mcp-Method": "tools/list" }],
     ["another Mcp-Name", { "Mcp-Name": "review_game" }],
-    ["the version of the older era", { "MCP-Protocol-Version": "2025-11-25" }],
-  ])("an MCP message that contradicts its headers is 400 with the reason: %s", async (_, headers) => {
+    ["an older protocol version", { "MCP-Protocol-Version": "2025-11-25" }],
+  ])("an MCP message that contradicts its headers gets 400 with the reason: %s", async (_, headers) => {
     const { status, body } = await send(app.url, newMessage("tools/call", play, headers));
     expect([status, body.error]).toEqual([400, expect.objectContaining({ code: -32020 })]);
     expect(body.id).toBe(1);
   });
 
-  test("an unknown version of MCP is answered with the known ones", async () => {
+  test("a request for an unknown version of MCP gets the list of known versions", async () => {
     const message = newMessage("tools/list", {}, { "MCP-Protocol-Version": "2031-01-01" });
     const params = {
       _meta: { ...(message.body.params as { _meta: object })._meta, [versionKey]: "2031-01-01" },
@@ -73,7 +73,7 @@ describe.each([
     ["text/event-stream", /^text\/event-stream$/],
     ["text/*", /^text\/event-stream$/],
     ["application/json;q=0, */*", /^text\/event-stream$/],
-  ])("a client of MCP that accepts %s is answered in a type that it accepts", async (accept, type) => {
+  ])("an MCP client with Accept: %s gets a response of an accepted type", async (accept, type) => {
     const { status, headers, body } = await post(accept);
     expect([status, headers["content-type"]]).toEqual([200, expect.stringMatching(type)]);
     expect(JSON.parse(/^data: (.+)$/m.exec(body)?.[1] ?? body)).toMatchObject({
@@ -82,7 +82,7 @@ describe.each([
     });
   });
 
-  test("a client of MCP that accepts only another type is 406 with the types to name", async () => {
+  test("an MCP client that accepts only other types gets 406 with the available types", async () => {
     const { status, body } = await post("text/html");
     expect([status, JSON.parse(body)]).toMatchObject([
       406,
@@ -90,7 +90,7 @@ describe.each([
     ]);
   });
 
-  test("a client that asks for progress reads it, unless it accepts JSON alone", async () => {
+  test("an MCP client that asks for progress gets it in an event stream, but not if it accepts only JSON", async () => {
     const { headers, body } = message("tools/call", { name: "analyze_position", arguments: { depth: 4 } });
     const params = Object(body.params);
     const _meta = { ...params._meta, progressToken: "p" };
@@ -107,7 +107,7 @@ describe.each([
     ["tools/call", { name: "play_moves", arguments: null }],
     ["tools/call", { name: "play_moves", arguments: { fen: null, moves: null }, task: null }],
     ["tools/call", { name: "play_moves", arguments: '{"moves": ["e4"], "fen": null}' }],
-  ])("null means absent in a message of MCP: %s %j", async (method, params) => {
+  ])("an MCP message may have null in place of absent parameters: %s %j", async (method, params) => {
     const { headers, body } = message(method, params && "name" in params ? { name: params.name } : {});
     const { _meta } = Object(body.params);
     const sent = _meta && params ? { ...params, _meta: { ..._meta, progressToken: null } } : params;
@@ -120,7 +120,7 @@ describe.each([
   });
 });
 
-test("null means absent in the capabilities and the name of a client of MCP", async () => {
+test("an MCP client may send null in its capabilities and its name", async () => {
   const { headers, body } = oldMessage("initialize", {
     ...greeting,
     capabilities: { roots: null, sampling: null },
@@ -133,13 +133,13 @@ describe("unknown methods and tools", () => {
   test.each([
     ["the newer era", newMessage, 404],
     ["the older era", oldMessage, 200],
-  ])("an unknown MCP method is a protocol error in %s", async (_, message, status) => {
+  ])("an unknown MCP method is a protocol error in messages of %s", async (_, message, status) => {
     const answer = await send(app.url, message("prompts/list"));
     expect([answer.status, answer.body.error]).toEqual([status, expect.objectContaining({ code: -32601 })]);
   });
 
   test.each([newMessage, oldMessage])(
-    "an unknown tool is a protocol error with its name and the known tools",
+    "a call of an unknown MCP tool gets a protocol error with the known tools",
     async (message) => {
       const { body } = await send(app.url, message("tools/call", { name: "solve_chess", arguments: {} }));
       expect(body.error).toMatchObject({
@@ -157,18 +157,22 @@ describe("bodies that are no message", () => {
     fetch(`${app.url}/mcp`, { method: "POST", headers: { ...headers, ...more }, body });
 
   test.each([
-    ["no JSON", "{", -32700],
-    ["nothing", "", -32700],
-    ["no UTF-8", Uint8Array.of(0x22, 0xff, 0x22), -32700],
-    ["a key that stands twice", '{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', -32700],
-    ["a batch, which no version since 2025-06-18 has", '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600],
+    ["invalid JSON", "{", -32700],
+    ["an empty body", "", -32700],
+    ["invalid UTF-8", Uint8Array.of(0x22, 0xff, 0x22), -32700],
+    ["a duplicate key", '{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', -32700],
+    [
+      "a batch, which MCP has not allowed since 2025-06-18",
+      '[{"jsonrpc":"2.0","id":1,"method":"ping"}]',
+      -32600,
+    ],
     [
       "more than 1000 keys",
       `{"a":{${Array.from({ length: 1001 }, (_, key) => `"k${key}":1`).join()}}}`,
       -32700,
     ],
     ["33 levels", `${'{"a":'.repeat(33)}1${"}".repeat(33)}`, -32700],
-  ])("an MCP body that is no message is refused: %s", async (_, body, code) => {
+  ])("an invalid MCP body is refused: %s", async (_, body, code) => {
     const answer = await post(body);
     expect([answer.status, await answer.json()]).toEqual([
       400,
@@ -177,10 +181,10 @@ describe("bodies that are no message", () => {
   });
 
   test.each([
-    ["another type", 415, "{}", { "Content-Type": "text/plain" }],
-    ["half a megabyte and more", 413, `{"a":"${"a".repeat(512 * 1024)}"}`, {}],
+    ["an unsupported type", 415, "{}", { "Content-Type": "text/plain" }],
+    ["more than 512 KiB", 413, `{"a":"${"a".repeat(512 * 1024)}"}`, {}],
     ["more than 65,536 values", 413, JSON.stringify({ a: Array(70_000).fill(1) }), {}],
-  ])("an MCP body of %s is answered with %i", async (_, status, body, more) => {
+  ])("an MCP body of %s gets the status %i", async (_, status, body, more) => {
     const answer = await post(body, more);
     expect([answer.status, answer.headers.get("content-type")]).toEqual([status, "application/problem+json"]);
   });
@@ -192,7 +196,7 @@ describe("bodies that are no message", () => {
     expect(body.result).toMatchObject({ structuredContent: { turn: "white" } });
   });
 
-  test("a packed MCP body is read as over every other protocol", async () => {
+  test("a compressed MCP body is accepted", async () => {
     const { body, headers: plain } = oldMessage("ping");
     const packed = new Response(JSON.stringify(body)).body?.pipeThrough(new CompressionStream("gzip"));
     const bytes = new Uint8Array(await new Response(packed).arrayBuffer());
@@ -231,7 +235,7 @@ describe("hostile messages", () => {
     { jsonrpc: "2.0", method: "notifications/nothing" },
   ];
 
-  test.each(odd)("a hostile MCP message is refused, and breaks nothing: %j", async (body) => {
+  test.each(odd)("a hostile MCP message is refused, and the next message is answered: %j", async (body) => {
     for (const { headers, body: whole } of [oldMessage("tools/call"), newMessage("tools/call")]) {
       const { status, body: answer } = await send(app.url, { headers, body });
       expect(status).toBeLessThan(500);
@@ -242,7 +246,7 @@ describe("hostile messages", () => {
     }
   });
 
-  test("arguments with names of Object's own members are unknown arguments of a tool", async () => {
+  test("MCP tool arguments with names such as __proto__ are refused as unknown", async () => {
     const { headers, body } = oldMessage("tools/call");
     for (const name of ["constructor", "toString"]) {
       const text = `{"name":"analyze_position","arguments":{"${name}":{"fen":1}}}`;
@@ -266,16 +270,13 @@ describe("a game that is too long is refused by its first move too many", () => 
     ["review_game", "64,000 plies", { pgn: knightMoves }, longGame],
     ["analyze_position", "29,000 variations", { pgn: variations, ply: 0 }, manyMoves],
     ["review_game", "29,000 variations", { pgn: variations }, manyMoves],
-  ])(
-    "a game that is too long is refused by its first move too many, by %s with %s",
-    async (name, _, args, words) => {
-      const { body } = await send(app.url, newMessage("tools/call", { name, arguments: args }));
-      expect(body.result).toMatchObject({
-        isError: true,
-        content: [{ text: expect.stringMatching(words) }],
-      });
-    },
-  );
+  ])("the MCP tool %s refuses a game with %s", async (name, _, args, words) => {
+    const { body } = await send(app.url, newMessage("tools/call", { name, arguments: args }));
+    expect(body.result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(words) }],
+    });
+  });
 });
 
 describe("an id or a progress token of at most 256 characters is sent back, and a longer one is refused", () => {
@@ -284,63 +285,63 @@ describe("an id or a progress token of at most 256 characters is sent back, and 
   test.each([
     ["the newer era", newMessage],
     ["the older era", oldMessage],
-  ])(
-    "an id or a progress token of 256 characters is sent back, and a longer one is refused, in %s",
-    async (_, message) => {
-      const { headers, body } = message("tools/call", play);
-      const { _meta: meta, ...params } = body.params as { readonly _meta?: object };
-      const ask = (id: string, progressToken: string) =>
-        send(app.url, {
-          headers,
-          body: { ...body, id, params: { ...params, _meta: { ...meta, progressToken } } },
-        });
+  ])("MCP ids and progress tokens may have at most 256 characters in messages of %s", async (_, message) => {
+    const { headers, body } = message("tools/call", play);
+    const { _meta: meta, ...params } = body.params as { readonly _meta?: object };
+    const ask = (id: string, progressToken: string) =>
+      send(app.url, {
+        headers,
+        body: { ...body, id, params: { ...params, _meta: { ...meta, progressToken } } },
+      });
 
-      const answered = await ask(ofLength(256), ofLength(256));
-      expect([answered.status, answered.body.id]).toEqual([200, ofLength(256)]);
-      expect(await ask(ofLength(257), "short")).toMatchObject({
-        status: 400,
-        body: {
-          jsonrpc: "2.0",
-          id: null,
-          error: { code: -32600, message: "The id of a request must have at most 256 characters, not 257." },
+    const answered = await ask(ofLength(256), ofLength(256));
+    expect([answered.status, answered.body.id]).toEqual([200, ofLength(256)]);
+    expect(await ask(ofLength(257), "short")).toMatchObject({
+      status: 400,
+      body: {
+        jsonrpc: "2.0",
+        id: null,
+        error: { code: -32600, message: "The id of a request must have at most 256 characters, not 257." },
+      },
+    });
+    expect(await ask("short", ofLength(500_000))).toMatchObject({
+      status: 400,
+      body: {
+        jsonrpc: "2.0",
+        id: "short",
+        error: {
+          code: -32602,
+          message: "`params._meta.progressToken` must have at most 256 characters, not 500000.",
         },
-      });
-      expect(await ask("short", ofLength(500_000))).toMatchObject({
-        status: 400,
-        body: {
-          jsonrpc: "2.0",
-          id: "short",
-          error: {
-            code: -32602,
-            message: "`params._meta.progressToken` must have at most 256 characters, not 500000.",
-          },
-        },
-      });
-    },
-  );
+      },
+    });
+  });
 });
 
 describe("other methods", () => {
-  test.each(["GET", "DELETE", "PUT"])("%s to /mcp is 405, because there are no sessions", async (method) => {
-    const answer = await fetch(`${app.url}/mcp`, { method });
-    expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
-    expect(await answer.json()).toMatchObject({ code: "method_not_allowed" });
-  });
+  test.each(["GET", "DELETE", "PUT"])(
+    "%s /mcp gets 405, because the server has no sessions",
+    async (method) => {
+      const answer = await fetch(`${app.url}/mcp`, { method });
+      expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
+      expect(await answer.json()).toMatchObject({ code: "method_not_allowed" });
+    },
+  );
 
-  test("OPTIONS to /mcp lists the methods", async () => {
+  test("OPTIONS /mcp lists the allowed methods", async () => {
     const answer = await fetch(`${app.url}/mcp`, { method: "OPTIONS" });
     expect([answer.status, answer.headers.get("allow")]).toEqual([204, "POST, OPTIONS"]);
   });
 });
 
-test("GET /llms.txt describes every tool as agents read it", async () => {
+test("GET /llms.txt describes every MCP tool with the same text as the tool list", async () => {
   const text = await (await fetch(`${app.url}/llms.txt`)).text();
   for (const { name, description } of tools) {
     expect(text).toContain(`- \`${name}\`: ${description}\n`);
   }
 });
 
-test("MCP answers over HTTP/2 as over HTTP/1.1", async () => {
+test("MCP gives the same responses over HTTP/2 as over HTTP/1.1", async () => {
   for (const { headers, body } of [newMessage("tools/call", play), oldMessage("tools/call", play)]) {
     const head = { ":method": "POST", ":path": "/mcp", ...headers };
     const answer = await http2Get(app.url, head, JSON.stringify(body));
@@ -349,7 +350,7 @@ test("MCP answers over HTTP/2 as over HTTP/1.1", async () => {
   }
 });
 
-test("every MCP answer has the id of its request, and so does the log", async () => {
+test("every MCP response and its log line have the request id", async () => {
   const message = newMessage("tools/call", play, { "X-Request-Id": "agent-7" });
   const { headers } = await send(app.url, message);
   expect(headers.get("x-request-id")).toBe("agent-7");
@@ -368,7 +369,7 @@ test("every MCP answer has the id of its request, and so does the log", async ()
   ]);
 });
 
-test("a client that listens for changes of the MCP tools is acknowledged, and its stream ends: the tools do not change", async () => {
+test("a subscription to changes of the MCP tools is acknowledged and then ended, because the tools never change", async () => {
   const message = newMessage("subscriptions/listen", { notifications: { toolsListChanged: true } });
   const answer = await fetch(`${app.url}/mcp`, {
     method: "POST",

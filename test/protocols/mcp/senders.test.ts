@@ -17,25 +17,25 @@ describe("who may send", () => {
 
   test.each([
     ["a program on loopback", loopback, { host: "localhost:8080" }],
-    ["a program by an address", loopback, { host: "127.0.0.1" }],
-    ["a program by another address", loopback, { host: "[::1]:8080" }],
-    ["a page that the operator named", loopback, { host: "localhost", origin: page }],
-    ["the page of the service itself", loopback, { host: "localhost:8080", origin: "http://localhost:8080" }],
-    ["a program by any name, where the port is for all", anywhere, { host: "chess.example" }],
-    ["a program by the name that the operator gave", named, { host: "Kibitz.Example:443" }],
-    ["a page at that name", named, { host: "kibitz.example", origin: "http://kibitz.example" }],
+    ["a program that uses an IPv4 address", loopback, { host: "127.0.0.1" }],
+    ["a program that uses an IPv6 address", loopback, { host: "[::1]:8080" }],
+    ["a page of a configured origin", loopback, { host: "localhost", origin: page }],
+    ["the service's own web page", loopback, { host: "localhost:8080", origin: "http://localhost:8080" }],
+    ["a program that uses any host name of a public port", anywhere, { host: "chess.example" }],
+    ["a program that uses a configured host name", named, { host: "Kibitz.Example:443" }],
+    ["a page of a configured host name", named, { host: "kibitz.example", origin: "http://kibitz.example" }],
     [
-      "a page at that name with the port of http",
+      "a page of a configured host name with port 80",
       named,
       { host: "kibitz.example:80", origin: "http://kibitz.example" },
     ],
-    ["a program by a name that was added", added, { host: "kibitz.example" }],
-    ["a program on loopback beside it", added, { host: "localhost" }],
-  ])("a request may be sent to /mcp: %s", (_, check, headers) => {
+    ["a program that uses a configured host name of a loopback server", added, { host: "kibitz.example" }],
+    ["a loopback program although a host name is configured", added, { host: "localhost" }],
+  ])("/mcp accepts requests from %s", (_, check, headers) => {
     expect(() => check(headers, "http")).not.toThrow();
   });
 
-  test("a page at the same name behind a proxy that speaks https may send to /mcp", () => {
+  test("/mcp accepts requests from a page of the same host name behind an HTTPS proxy", () => {
     const headers = { host: "kibitz.example", origin: "https://kibitz.example" };
     expect(() => named(headers, "https")).not.toThrow();
   });
@@ -48,14 +48,14 @@ describe("who may send", () => {
       "origin_not_allowed",
     ],
     [
-      "the page of a browser's extension",
+      "a browser extension",
       loopback,
       { host: "localhost:8080", origin: "chrome-extension://localhost:8080" },
       "origin_not_allowed",
     ],
-    ["a name that leads here from elsewhere", loopback, { host: "evil.example:8080" }, "host_not_allowed"],
+    ["a program that uses an unknown host name", loopback, { host: "evil.example:8080" }, "host_not_allowed"],
     [
-      "such a name with its own page",
+      "a page of an unknown host name",
       loopback,
       { host: "evil.example", origin: "http://evil.example" },
       "host_not_allowed",
@@ -67,22 +67,27 @@ describe("who may send", () => {
       "origin_not_allowed",
     ],
     [
-      "a page, where all origins may read answers",
+      "a foreign page even if all origins may read responses",
       anywhere,
       { host: "a.example", origin: page },
       "origin_not_allowed",
     ],
     [
-      "a page that a name leads here, where the port is for all",
+      "a page of an unknown host name of a public port",
       anywhere,
       { host: "evil.example", origin: "http://evil.example" },
       "origin_not_allowed",
     ],
-    ["a page of nowhere", loopback, { host: "localhost", origin: "null" }, "origin_not_allowed"],
-    ["a page that says to be all", anywhere, { host: "a.example", origin: "*" }, "origin_not_allowed"],
-    ["a name that the operator did not give", named, { host: "localhost" }, "host_not_allowed"],
-    ["no name", loopback, {}, "host_not_allowed"],
-  ])("a request may not be sent to /mcp: %s", (_, check, headers, code) => {
+    ["a page with the origin null", loopback, { host: "localhost", origin: "null" }, "origin_not_allowed"],
+    ["a page with the origin *", anywhere, { host: "a.example", origin: "*" }, "origin_not_allowed"],
+    [
+      "a program that uses a host name that is not configured",
+      named,
+      { host: "localhost" },
+      "host_not_allowed",
+    ],
+    ["a program without a Host header", loopback, {}, "host_not_allowed"],
+  ])("/mcp refuses requests from %s", (_, check, headers, code) => {
     expect(() => check(headers, "http")).toThrow(expect.objectContaining({ code }));
   });
 });
@@ -108,7 +113,7 @@ describe("over HTTP", () => {
   }
 
   test.each(["POST", "GET"])(
-    "a foreign origin and a foreign host get 403 from /mcp, also for %s",
+    "/mcp refuses %s requests with a foreign origin or host with 403",
     async (method) => {
       expect(await ask({ Origin: "https://evil.example" }, method)).toMatchObject({
         status: 403,
@@ -121,17 +126,17 @@ describe("over HTTP", () => {
     },
   );
 
-  test("origins and hosts that the operator has named are answered by /mcp", async () => {
+  test("/mcp accepts requests with configured origins and hosts", async () => {
     expect(await ask({ Origin: page, Host: "kibitz.example" })).toMatchObject({ status: 200 });
   });
 
-  test("a page of this server by https is answered by /mcp if a trusted proxy says that it spoke https", async () => {
+  test("/mcp accepts an HTTPS page of this server if a trusted proxy reports HTTPS", async () => {
     const own = { Host: "kibitz.example", Origin: "https://kibitz.example" };
     expect(await ask({ ...own, "X-Forwarded-Proto": "https" })).toMatchObject({ status: 200 });
     expect(await ask(own)).toMatchObject({ status: 403, body: { code: "origin_not_allowed" } });
   });
 
-  test("a page that is named may send the headers of MCP", async () => {
+  test("a page of a configured origin may send the headers of MCP", async () => {
     const { headers } = await fetch(`${app.url}/mcp`, {
       method: "OPTIONS",
       headers: { Origin: page, "Access-Control-Request-Method": "POST" },

@@ -34,7 +34,7 @@ async function collectedBytes(): Promise<number> {
 
 const ping = (id: unknown) => `${JSON.stringify({ jsonrpc: "2.0", id, method: "ping" })}\n`;
 
-test("messages over standard input are read whole, however their lines are cut", async () => {
+test("MCP messages on standard input are read correctly if they arrive in pieces", async () => {
   const { input, connection, answer } = open();
   const bytes = Buffer.from(`\n${ping("ä")}`);
   for (const byte of bytes) {
@@ -73,7 +73,7 @@ test.each([
   ],
   ['{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600, "A line is no message of JSON-RPC", null],
 ] as const)(
-  "the input line %s is refused over standard output, and the next message is answered",
+  "the invalid MCP message %s on standard input gets an error, and the next message is answered",
   async (line, code, text, id?: unknown) => {
     const { input, errors, connection, answer } = open();
     input.write(`${line}\n${ping(7)}`);
@@ -90,15 +90,18 @@ test.each([
   ["ping", null],
   ["tools/list", null],
   ["tools/list", { cursor: null, _meta: null }],
-])("null means absent in a message over standard input: %s %j", async (method, params) => {
-  const { input, errors, connection, answer } = open();
-  input.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method, params })}\n`);
-  expect(await answer()).toMatchObject({ id: 1, result: {} });
-  expect(errors).toEqual([]);
-  await connection.close();
-});
+])(
+  "an MCP message on standard input may have null in place of absent parameters: %s %j",
+  async (method, params) => {
+    const { input, errors, connection, answer } = open();
+    input.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method, params })}\n`);
+    expect(await answer()).toMatchObject({ id: 1, result: {} });
+    expect(errors).toEqual([]);
+    await connection.close();
+  },
+);
 
-test("a line of standard input of exactly the longest length is answered", async () => {
+test("an MCP message on standard input of exactly the maximum length is answered", async () => {
   const { input, connection, answer } = open();
   input.write(
     `${ping("x".repeat(256))
@@ -109,7 +112,7 @@ test("a line of standard input of exactly the longest length is answered", async
   await connection.close();
 });
 
-test("a line of standard input that is too long takes no memory, is refused once, and the next line is answered", async () => {
+test("an MCP message on standard input that is too long is refused once without using memory, and the next one is answered", async () => {
   const { input, errors, connection, answer } = open();
   const chunk = Buffer.alloc(64 * 1024, "x");
   const before = await collectedBytes();
@@ -127,7 +130,7 @@ test("a line of standard input that is too long takes no memory, is refused once
   await connection.close();
 });
 
-test("a connection over standard input and output ends, and reads no more, if its output fails", async () => {
+test("MCP over standard input and output ends if its output fails", async () => {
   const { input, output, errors, connection } = open();
   output.destroy(new Error("no room"));
   await connection.failed;

@@ -33,11 +33,11 @@ test.each([
   [score(135, null, "upper"), "White at most +1.35"],
   [score(-135, null, "lower"), "Black at most +1.35"],
   [score(-135, null, "upper"), "Black at least +1.35"],
-])("the score %o in words is %s", (value, words) => {
+])("the score %o is written as: %s", (value, words) => {
   expect(scoreText(value)).toBe(words);
 });
 
-test("a board as text has its ranks and files, and its FEN beside it", () => {
+test("a board as text has ranks, files and the FEN", () => {
   const fen = "r3k3/8/8/3pP3/8/8/8/4K2R b Kq - 0 1";
   expect(describePosition(fen)).toBe(`Black to move. FEN: ${fen}\n\n${boardOf(fen)}`);
   expect(boardOf(fen)).toBe(
@@ -71,13 +71,13 @@ describe("the moves nearest to", () => {
     ["0-0-0", ["O-O"]],
     ["e5", ["e4"]],
     ["", ["Bb5"]],
-  ])("the moves nearest to %j come first", (text, first) => {
+  ])("the legal moves most similar to %j are listed first", (text, first) => {
     expect(nearest(text, first.length)).toEqual(first);
     expect(nearest(text, 20)).toHaveLength(legal.length);
   });
 });
 
-test("a text that is too long keeps its first lines whole, and says that it was shortened", () => {
+test("a text that is too long keeps its first complete lines, and says that it was shortened", () => {
   const rows = Array.from({ length: 9 }, (_, row) => `row ${row}`).join("\n");
   expect(textOf(["first", undefined, rows], 50)).toBe(
     "first\n\nrow 0\nrow 1\nrow 2\nrow 3\nrow 4\n(shortened)",
@@ -86,6 +86,6 @@ test("a text that is too long keeps its first lines whole, and says that it was 
   expect(textOf(["x".repeat(90)], 50)).toBe(`${"x".repeat(38)}\n(shortened)`);
 });
 
-test("a text that has room is not shortened", () => {
+test("a text that is short enough is not shortened", () => {
   expect(textOf(["one", "", "two"], 100)).toBe("one\n\ntwo");
 });

@@ -28,19 +28,22 @@ describe.each(shared)("%s", (name, expected) => {
   const properties: Readonly<Record<string, Schema>> =
     tools.find((tool) => tool.name === name)?.inputSchema.properties ?? {};
 
-  test.each(expected)(`the tool ${name} has %s within the bounds of /v1`, (argument, schema) => {
-    const own = properties[argument] ?? {};
-    for (const bound of bounds.filter((bound) => bound in schema && bound !== "minLength")) {
-      expect([bound, own[bound]]).toEqual([
-        bound,
-        argument === "fen" && bound === "default" ? "startpos" : schema[bound],
-      ]);
-    }
-    expect([own.type, "null"]).toEqual(expect.arrayContaining([schema.type].flat()));
-  });
+  test.each(expected)(
+    `the MCP tool ${name} has the same bounds for %s as the HTTP API`,
+    (argument, schema) => {
+      const own = properties[argument] ?? {};
+      for (const bound of bounds.filter((bound) => bound in schema && bound !== "minLength")) {
+        expect([bound, own[bound]]).toEqual([
+          bound,
+          argument === "fen" && bound === "default" ? "startpos" : schema[bound],
+        ]);
+      }
+      expect([own.type, "null"]).toEqual(expect.arrayContaining([schema.type].flat()));
+    },
+  );
 });
 
-test("there are at most four tools, and each of their arguments has a description", () => {
+test("the MCP server has at most four tools, and each argument has a description", () => {
   expect(tools.length).toBeLessThanOrEqual(4);
   for (const { inputSchema } of tools) {
     for (const argument of Object.values(inputSchema.properties)) {
@@ -49,7 +52,7 @@ test("there are at most four tools, and each of their arguments has a descriptio
   }
 });
 
-test("the list of tools that a model reads before it asks is short", () => {
+test("the list of MCP tools is short enough for the context of a model", () => {
   const listed = tools.map(({ name, title, description, inputSchema }) => ({
     name,
     title,

@@ -27,7 +27,7 @@ function start() {
 }
 
 describe("Check", () => {
-  test.each(names)("Check of %j reports whether the server takes calls", async (service) => {
+  test.each(names)("the health call Check of %j reports if the server accepts calls", async (service) => {
     const { readiness, client } = start();
     const statuses = [(await client.check({ service })).status];
     for (const state of ["ready", "draining"] as const) {
@@ -37,18 +37,21 @@ describe("Check", () => {
     expect(statuses).toEqual([Status.NOT_SERVING, Status.SERVING, Status.NOT_SERVING]);
   });
 
-  test.each(["nope", "chess.analysis.v1", Health.typeName])("Check of %j is not found", async (service) => {
-    const error: ConnectError = await start()
-      .client.check({ service })
-      .catch((thrown) => thrown);
-    expect(error).toMatchObject({
-      code: Code.NotFound,
-      rawMessage: `There is no service "${service}" here.`,
-    });
-  });
+  test.each(["nope", "chess.analysis.v1", Health.typeName])(
+    "the health call Check of the unknown service %j gets NOT_FOUND",
+    async (service) => {
+      const error: ConnectError = await start()
+        .client.check({ service })
+        .catch((thrown) => thrown);
+      expect(error).toMatchObject({
+        code: Code.NotFound,
+        rawMessage: `There is no service "${service}" here.`,
+      });
+    },
+  );
 });
 
-test("List has every service, and the server under the empty name", async () => {
+test("the health call List returns every service, and the server under the empty name", async () => {
   const { readiness, client } = start();
   readiness.become("ready");
   const { statuses } = await client.list({});
@@ -58,7 +61,7 @@ test("List has every service, and the server under the empty name", async () => 
 });
 
 describe("Watch", () => {
-  test("Watch sends the status at once and at each change, and ends when the server stops", async () => {
+  test("the health call Watch sends the status immediately and at each change, and ends when the server stops", async () => {
     const { readiness, watch } = start();
     const stream = watch(KeyService.typeName);
     const statuses = [(await stream.next()).value?.status];
@@ -71,7 +74,7 @@ describe("Watch", () => {
     expect(await stream.next()).toMatchObject({ done: true });
   });
 
-  test("Watch sends a slow reader only the current status", async () => {
+  test("the health call Watch sends a slow reader only the newest status", async () => {
     const { readiness, watch } = start();
     readiness.become("ready");
     const stream = watch("");
@@ -81,7 +84,7 @@ describe("Watch", () => {
     expect(await stream.next()).toMatchObject({ done: true });
   });
 
-  test("Watch of an unknown service sends SERVICE_UNKNOWN, and stays open until the server stops", async () => {
+  test("the health call Watch sends SERVICE_UNKNOWN for an unknown service, and stays open until the server stops", async () => {
     const { readiness, watch } = start();
     const stream = watch("nope");
     expect((await stream.next()).value).toMatchObject({ status: Status.SERVICE_UNKNOWN });
@@ -94,7 +97,7 @@ describe("Watch", () => {
     expect(await next).toMatchObject({ done: true });
   });
 
-  test("Watch removes its listeners when callers disconnect, and a hundred watchers cause no warning", async () => {
+  test("the health call Watch removes its listeners when callers disconnect", async () => {
     const { readiness, watch } = start();
     const warnings: Error[] = [];
     const note = (warning: Error) => void warnings.push(warning);

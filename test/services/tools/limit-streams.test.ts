@@ -17,7 +17,7 @@ function start(inAll: number, perAddress: number) {
   };
 }
 
-test("an address with as many streams as it may have is refused another one until one ends, and other addresses are not", async () => {
+test("an address with too many open streams is refused more until one ends, and other addresses are not affected", async () => {
   const open = start(10, 2);
   const [first, second] = [await open("a"), await open("a")];
   await expect(open("a")).rejects.toMatchObject({
@@ -32,7 +32,7 @@ test("an address with as many streams as it may have is refused another one unti
   expect(await second.next()).toEqual({ done: false, value: "second" });
 });
 
-test("a stream over the limit of open streams is refused, and no open stream is closed to make room", async () => {
+test("a stream beyond the total limit is refused, and open streams stay open", async () => {
   const open = start(3, 3);
   const streams = [await open("a"), await open("a"), await open("a")];
   await expect(open("b")).rejects.toMatchObject({

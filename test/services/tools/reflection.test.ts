@@ -64,7 +64,7 @@ const extension = (containingType: string, extensionNumber: number): Question =>
 });
 
 describe.each(versions)("$typeName", (version) => {
-  test("sends the file of a service with all its imports, equal to the compiled descriptors", async () => {
+  test("gRPC reflection sends the file of a service with all its imports", async () => {
     const [answer] = await ask([symbol(AnalysisService.typeName)], version);
     const file = filesIn(answer);
     expect(file[0]?.name).toBe(analysisService);
@@ -92,12 +92,12 @@ test.each([
     "google/protobuf/descriptor.proto",
   ],
   ["an extension", "google.api.http", "google/api/annotations.proto"],
-])("the file that declares %s is found by the full name", async (_, name, file) => {
+])("gRPC reflection finds the file that declares %s", async (_, name, file) => {
   const [answer] = await ask([symbol(name)]);
   expect(namesIn(answer)[0]).toBe(file);
 });
 
-test("an extension is found by its number, and all extension numbers of a message are listed", async () => {
+test("gRPC reflection finds extensions by number, and lists all extension numbers of a message", async () => {
   const [byNumber, numbers, none] = await ask([
     extension("google.protobuf.MethodOptions", 72295728),
     { case: "allExtensionNumbersOfType", value: "google.protobuf.FieldOptions" },
@@ -115,7 +115,7 @@ test("an extension is found by its number, and all extension numbers of a messag
   expect(none).toMatchObject({ case: "allExtensionNumbersResponse", value: { extensionNumber: [] } });
 });
 
-test("a stream sends an imported file once, and a named file at each request for it", async () => {
+test("gRPC reflection sends an imported file once in a stream, and a requested file each time", async () => {
   const answers = await ask([named(problem), named(analysisService), named(problem)]);
   expect(namesIn(answers[0])).toEqual([problem, "google/protobuf/struct.proto"]);
   expect(namesIn(answers[1])).toContain(analysis);
@@ -146,13 +146,13 @@ describe("an unknown name", () => {
       'There is no message "chess.analysis.v1.Path" here.',
     ],
     [
-      "no question",
+      "nothing",
       { case: undefined },
       Code.InvalidArgument,
       "The request is empty: set one field of message_request.",
     ],
   ])(
-    "a request for %s gets an error answer, and the next request of the stream is answered",
+    "a gRPC reflection request for %s gets an error, and the next request of the stream is answered",
     async (_, question, errorCode, errorMessage) => {
       const [refused, answered] = await ask([question, named(problem)]);
       expect(refused).toMatchObject({ case: "errorResponse", value: { errorCode, errorMessage } });
@@ -176,13 +176,13 @@ describe("a reflection stream", () => {
   test.each([
     ["with a silent client", forever],
     ["with endless requests", endless],
-  ])("a reflection stream %s ends when its time is over", async (_, requests) => {
+  ])("a gRPC reflection stream %s is closed at its timeout", async (_, requests) => {
     const { client } = start(200);
     const answers = await Array.fromAsync(client.serverReflectionInfo(requests()));
     expect(answers.length).toBeGreaterThan(0);
   });
 
-  test("a reflection stream ends when the server stops, also if it is opened later", async () => {
+  test("a gRPC reflection stream ends when the server stops, even if the stream was opened afterwards", async () => {
     const { client, stop } = start();
     const stream = client.serverReflectionInfo(forever())[Symbol.asyncIterator]();
     await stream.next();
@@ -192,7 +192,7 @@ describe("a reflection stream", () => {
     expect(await late.next()).toMatchObject({ done: true });
   });
 
-  test("a reflection stream is refused while its address has five others, and answered when these have ended", async () => {
+  test("a gRPC reflection stream is refused while its address has five others", async () => {
     const { client } = start();
     const leaving = new AbortController();
     const others = Array.from({ length: 5 }, () =>
@@ -207,7 +207,7 @@ describe("a reflection stream", () => {
     await expect.poll(() => one()).toMatchObject({ done: false });
   });
 
-  test("a reflection stream whose deadline passes ends with deadline_exceeded", async () => {
+  test("a gRPC reflection stream whose deadline passes ends with deadline_exceeded", async () => {
     const { client } = start();
     const stream = client.serverReflectionInfo(forever(), { timeoutMs: 50 })[Symbol.asyncIterator]();
     await stream.next();

@@ -37,7 +37,7 @@ describeWith("redis")("in a Redis", () => {
 
   testKeyStore("Redis", () => createRedisKeyStore(part()));
 
-  test("a key that one node writes to Redis is read by another", async () => {
+  test("an API key that one node writes to Redis can be read by another node", async () => {
     const [one, other] = [await connect("two:", patient), await connect("two:", patient)].map(
       createRedisKeyStore,
     );
@@ -47,7 +47,7 @@ describeWith("redis")("in a Redis", () => {
     expect(await other?.findByHash("hash of a")).toMatchObject({ revokedAt: 5 });
   });
 
-  test("a write to Redis whose answer was lost may be done, and a write that was not sent is not", async () => {
+  test("a failed write to Redis is reported as possibly done only if the command was sent", async () => {
     const redis = await connect(undefined, { operationMaxMs: 200, connectMaxMs: 10_000 });
     const keys = createRedisKeyStore(redis);
     await keys.create(keyRecord({ id: "a" }));

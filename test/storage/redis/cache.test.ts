@@ -39,7 +39,7 @@ describeWith("redis")("answers in Redis", () => {
     return Array.isArray(keys) ? keys.map(String) : [];
   };
 
-  test("answers in Redis are known to every node, except nodes with another format", async () => {
+  test("all nodes with the same format find cached answers in Redis", async () => {
     const [here, there] = [await connect("nodes:", patient), await connect("nodes:", patient)];
     createRedisCache<Value>(here, { bytes: 1e6, format }).set("a", one);
     const [key = ""] = await until(
@@ -58,7 +58,7 @@ describeWith("redis")("answers in Redis", () => {
     expect(lifetimeMs).toBeLessThanOrEqual(86_400_000);
   });
 
-  test("answers in Redis have a bounded number of places, and each place has its newest value", async () => {
+  test("the number of cached answers in Redis is limited, and new answers replace old ones", async () => {
     const here = await connect(undefined, patient);
     const cache = createRedisCache<Value>(here, { bytes: 16_000, format });
     for (let index = 0; index < 100; index++) {
@@ -71,10 +71,10 @@ describeWith("redis")("answers in Redis", () => {
   });
 
   test.each([
-    ["no JSON", "{"],
-    ["no such value", '{"text":5}'],
-    ["nothing", ""],
-  ])("no answer in Redis is found if there is %s", async (_, text) => {
+    ["is not JSON", "{"],
+    ["has an unexpected type", '{"text":5}'],
+    ["is empty", ""],
+  ])("a cached answer in Redis is ignored if its entry %s", async (_, text) => {
     const here = await connect(undefined, patient);
     const cache = createRedisCache<Value>(here, { bytes: 1600, format });
     cache.set("a", one);
@@ -94,7 +94,7 @@ describeWith("redis")("answers in Redis", () => {
     expect(here.health.kind).toBe("up");
   });
 
-  test("answers are not kept in Redis if they are long, or if there is no room at all", async () => {
+  test("answers are not cached in Redis if they are long, or if the cache size is 0", async () => {
     const here = await connect(undefined, patient);
     createRedisCache<Value>(here, { bytes: 1e6, format }).set("a", {
       ...one,
@@ -106,7 +106,7 @@ describeWith("redis")("answers in Redis", () => {
     expect(await keysOf(here)).toEqual([]);
   });
 
-  test("if Redis is slow, its answers are a miss for a while, and no call waits for them", async () => {
+  test("if Redis is slow, cached answers are not used for a while, and requests do not wait for Redis", async () => {
     const here = await connect(undefined, { ...patient, briefMaxMs: 50, briefRestMs: 500 });
     const cache = createRedisCache<Value>(here, { bytes: 1e6, format });
     cache.set("a", one);

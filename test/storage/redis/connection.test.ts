@@ -21,7 +21,7 @@ describeWith("redis")("a connection to Redis", () => {
   const redis = useRedis();
   const connect = useConnections(redis);
 
-  test("a connection to Redis sends its prefix in front of every key", async () => {
+  test("a Redis connection adds its prefix to every key", async () => {
     const one = await connect("one:");
     const other = await connect("other:");
     await one.ask("SET", ["name"], ["♔"]);
@@ -31,7 +31,7 @@ describeWith("redis")("a connection to Redis", () => {
     expect(await bare.ask("GET", ["one:name"])).toBe("♔");
   });
 
-  test("a connection to Redis runs scripts, also scripts that Redis has forgotten", async () => {
+  test("a Redis connection runs scripts, even if Redis has lost them", async () => {
     const one = await connect();
     const add = redisScript("add", "return redis.call('INCRBY', KEYS[1], ARGV[1])");
     expect(await one.run(add, ["sum"], [2])).toBe(2);
@@ -39,7 +39,7 @@ describeWith("redis")("a connection to Redis", () => {
     expect(await one.run(add, ["sum"], [3])).toBe(5);
   });
 
-  test("a connection to Redis goes on after a command that Redis refuses", async () => {
+  test("a Redis connection stays usable after a refused command", async () => {
     const one = await connect();
     await one.ask("SET", ["text"], ["a"]);
     await expect(one.ask("INCR", ["text"])).rejects.toThrow(StoreUnavailable);
@@ -47,7 +47,7 @@ describeWith("redis")("a connection to Redis", () => {
     expect(await one.ask("GET", ["text"])).toBe("a");
   });
 
-  test("a connection to Redis reports once what Redis refuses", async () => {
+  test("a Redis connection reports each kind of refused command once", async () => {
     const one = await connect();
     const told: string[] = [];
     one.changes.on("refused", (why) => told.push(why));
@@ -57,7 +57,7 @@ describeWith("redis")("a connection to Redis", () => {
     expect(told).toEqual([expect.stringContaining("WRONGTYPE")]);
   });
 
-  test("a connection notices a Redis that stands still, refuses at once, and goes on when Redis does", async () => {
+  test("a Redis connection detects a hanging server, fails commands immediately, and recovers with the server", async () => {
     const one = await connect(undefined, times);
     redis.pause();
     try {
@@ -73,7 +73,7 @@ describeWith("redis")("a connection to Redis", () => {
     expect(await one.ask("PING", [])).toBe("PONG");
   });
 
-  test("a connection notices that Redis stands still even without a caller", async () => {
+  test("a Redis connection detects a hanging server even if no command is sent", async () => {
     const one = await connect(undefined, times);
     redis.pause();
     try {
@@ -84,7 +84,7 @@ describeWith("redis")("a connection to Redis", () => {
     await until(() => one.health.kind === "up");
   });
 
-  test("a connection does not take Redis for dead because a brief call has timed out", async () => {
+  test("a single timeout of a short command does not mark Redis as down", async () => {
     const one = await connect(undefined, { ...patient, briefMaxMs: 5 });
     const slow = "local n = 0; for i = 1, 3e6 do n = n + 1 end; return n";
     expect(await one.askBriefly("EVAL", [], [slow, 0])).toBeUndefined();
@@ -92,12 +92,12 @@ describeWith("redis")("a connection to Redis", () => {
     expect(await one.ask("PING", [])).toBe("PONG");
   });
 
-  test("a connection knows the time by the clock of Redis", async () => {
+  test("a Redis connection provides the time of the Redis server", async () => {
     const one = await connect();
     expect(Math.abs((one.now() ?? 0) - Date.now())).toBeLessThan(10_000);
   });
 
-  test("a connection does not take Redis for dead because its own process stood still", async () => {
+  test("a pause of the own process does not mark Redis as down", async () => {
     const operationMaxMs = 500;
     const one = await connect(undefined, { ...times, operationMaxMs });
     redis.pause();
@@ -109,7 +109,7 @@ describeWith("redis")("a connection to Redis", () => {
     expect(await answer).toBe("PONG");
   });
 
-  test("a connection to Redis connects again after Redis was killed and started anew", async () => {
+  test("a Redis connection is restored after Redis was killed and restarted", async () => {
     const one = await connect(undefined, times);
     const health: string[] = [];
     one.changes.on("change", () => health.push(one.health.kind));
@@ -122,13 +122,13 @@ describeWith("redis")("a connection to Redis", () => {
     expect(await one.ask("PING", [])).toBe("PONG");
   });
 
-  test("a connection to Redis is down and tries again if no Redis answers at its start", async () => {
+  test("a Redis connection starts as down if Redis does not answer, and tries again", async () => {
     using one = await openRedis({ url: `redis://127.0.0.1:${await freePort()}`, prefix: "x:", times });
     expect(one.health).toMatchObject({ kind: "down", why: expect.stringContaining("ECONNREFUSED") });
     await expect(one.ask("PING", [])).rejects.toThrow("ECONNREFUSED");
   });
 
-  test("a connection ends its start in bounded time if Redis accepts connections and says nothing", async () => {
+  test("the start of a Redis connection times out if Redis accepts the connection but never answers", async () => {
     redis.pause();
     try {
       using one = await openRedis({ url: redis.url, prefix: "x:", times: { ...times, connectMaxMs: 200 } });
@@ -138,13 +138,13 @@ describeWith("redis")("a connection to Redis", () => {
     }
   });
 
-  test("a connection to a database of Redis that does not exist is refused", async () => {
+  test("connecting to a Redis database that does not exist fails", async () => {
     const opening = openRedis({ url: `${redis.url}/999`, prefix: "x:", times: patient });
     await expect(opening).rejects.toThrow(RedisUnusable);
     await expect(opening).rejects.toThrow("DB index is out of range");
   });
 
-  test("a connection to a full Redis goes on reading, and writes when there is room again", async () => {
+  test("a Redis connection can read while Redis is full, and can write when memory is free again", async () => {
     const one = await connect(undefined, times);
     await one.ask("SET", ["kept"], ["a"]);
     await one.ask("CONFIG", [], ["SET", "maxmemory", "1"]);
@@ -164,7 +164,7 @@ describeWith("redis")("a connection to Redis", () => {
 describeWith("redis")("a Redis that stands still", () => {
   const redis = useRedis();
 
-  test("a connection to a Redis that stood still for several attempts to connect leaves none of them open", async () => {
+  test("failed attempts to connect to a hanging Redis leave no open connections", async () => {
     using one = await openRedis({
       url: redis.url,
       prefix: "x:",
@@ -185,7 +185,7 @@ describeWith("redis")("a Redis that refuses", () => {
   const redis = useRedis();
   const connect = useConnections(redis);
 
-  test("a Redis that refuses writes is noticed without a caller, and each reason is reported once", async () => {
+  test("a Redis connection detects that Redis refuses writes without being used, and reports each reason once", async () => {
     const operator = await connect("", patient);
     const one = await connect(undefined, times);
     const told: string[] = [];
@@ -222,21 +222,21 @@ describeWith("redis")("a Redis with users", () => {
   ]);
   const at = (user: string) => redis.url.replace("//", `//${user}@`);
 
-  test("a connection to Redis uses the password of the URL", async () => {
+  test("a Redis connection uses the password in the URL", async () => {
     using one = await openRedis({ url: at(":it%27s%20a%20secret"), prefix: "x:", times: patient });
     expect(await one.ask("PING", [])).toBe("PONG");
   });
 
-  test("a connection to Redis uses a user, who may be bound to the prefix", async () => {
+  test("a Redis connection uses the user in the URL, who may have access only to keys with the prefix", async () => {
     using one = await openRedis({ url: at("kibitz:geheim"), prefix: "kibitz:", times: patient });
     expect(await one.ask("ACL", [], ["WHOAMI"])).toBe("kibitz");
   });
 
   test.each([
-    ["none", "", "NOAUTH"],
-    ["a wrong one", ":wrong", "WRONGPASS"],
-    ["that of another user", "kibitz:wrong", "WRONGPASS"],
-  ])("a connection to Redis is refused with another password: %s", async (_, user, why) => {
+    ["no password", "", "NOAUTH"],
+    ["a wrong password", ":wrong", "WRONGPASS"],
+    ["a wrong password of a user", "kibitz:wrong", "WRONGPASS"],
+  ])("connecting to Redis fails with %s", async (_, user, why) => {
     const url = user ? at(user) : redis.url;
     const opening = openRedis({ url, prefix: "x:", times: patient });
     await expect(opening).rejects.toThrow(RedisUnusable);
@@ -244,7 +244,7 @@ describeWith("redis")("a Redis with users", () => {
     await expect(opening).rejects.not.toThrow("wrong");
   });
 
-  test("a connection to Redis reports once that its user lacks a right, when a script needs it", async () => {
+  test("a Redis connection reports once that its user lacks a permission", async () => {
     using one = await openRedis({ url: at("timeless:geheim"), prefix: "x:", times: patient });
     const reported: string[] = [];
     one.changes.on("refused", (why) => reported.push(why));
@@ -256,7 +256,7 @@ describeWith("redis")("a Redis with users", () => {
     expect(one.health.kind).toBe("up");
   });
 
-  test("a connection to Redis is refused to a user with another prefix", async () => {
+  test("connecting to Redis fails for a user who has access only to keys with another prefix", async () => {
     await expect(openRedis({ url: at("kibitz:geheim"), prefix: "x:", times: patient })).rejects.toThrow(
       "NOPERM",
     );
@@ -281,7 +281,7 @@ describeWith("redis")("a Redis by TLS", () => {
     };
   });
 
-  test("a connection to Redis by TLS works if the certificate is trusted, and only then", async () => {
+  test("a Redis connection with TLS works only if the certificate is trusted", async () => {
     const url = `rediss://:secret@localhost:${port}`;
     const opening = openRedis({ url, prefix: "x:", times: patient });
     await expect(opening).rejects.toThrow(RedisUnusable);
@@ -298,7 +298,7 @@ describeWith("redis")("a Redis by TLS", () => {
 describeWith("redis")("a replica of Redis", () => {
   const replica = useRedis(["--replicaof", "127.0.0.1", "1"]);
 
-  test("a connection to a replica of Redis is refused", async () => {
+  test("connecting to a Redis replica fails", async () => {
     await expect(openRedis({ url: replica.url, prefix: "x:", times: patient })).rejects.toThrow("READONLY");
   });
 });

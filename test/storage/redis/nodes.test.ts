@@ -19,7 +19,7 @@ describeWith("redis")("nodes", () => {
   /** A node is gone after three times as long: a busy machine must not look like a node that is gone. */
   const everyMs = 300;
 
-  test("nodes know of each other, with their reports, and when one has left", async () => {
+  test("nodes see each other's reports through Redis, and notice when a node stops", async () => {
     const [here, there] = [await connect("left:"), await connect("left:")];
     await using one = joinNodes(here, { id: "one", everyMs });
     one.announce(() => reportOf("http://a:1"));
@@ -42,7 +42,7 @@ describeWith("redis")("nodes", () => {
     await until(() => one.count === 1);
   });
 
-  test("nodes forget a killed node, and remember their number while Redis is gone", async () => {
+  test("nodes notice through Redis that a node was killed, and remember the number of nodes while Redis is down", async () => {
     const [here, there] = [await connect("gone:", quick), await connect("gone:")];
     await using one = joinNodes(here, { id: "one", everyMs });
     joinNodes(there, { id: "other", everyMs }).announce(() => reportOf("http://b:1"));
